@@ -1,0 +1,96 @@
+# What readers and authors do with the book, one word each. `make help` lists them.
+# Needs: make, Python 3.11 to 3.13, node 20 or newer. Everything else goes into .venv and theme/node_modules.
+
+.DEFAULT_GOAL := help
+VENV := .venv
+PYTHON_ENV := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+NODE_INSTALLED := theme/node_modules/.installed
+CHAPTERS ?= $(wildcard chapters/*.md)
+STAGES := slow or data or chapters or book or browser or wheel
+
+# The stamp holds the folder it was made in: an editable install in a moved clone would import the old place.
+ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
+.PHONY: $(INSTALLED)
+endif
+
+.PHONY: help setup book read lab test unit bench lint format records notebooks clean
+
+help:  ## list what there is to do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(INSTALLED) $(NODE_INSTALLED)  ## install everything into .venv and theme/node_modules (the others do so when needed)
+
+book: setup  ## render the executed chapters to _build/html
+	@$(PYTHON_ENV) theme/build.py
+
+read: setup  ## serve the rendered book and print its address
+	@$(PYTHON_ENV) theme/serve.py
+
+lab: $(INSTALLED)  ## open the chapters in JupyterLab
+	@[ "$$(id -u)" != 0 ] || root=--allow-root; \
+	$(PYTHON_ENV) -m jupyterlab $$root $(ARGS) chapters
+
+test: setup  ## run every test, stage by stage; ARGS="-k name" runs some
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest $(ARGS)
+
+unit: $(INSTALLED)  ## run the unit tests alone, which need no browser and no data
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -m "not ($(STAGES))" $(ARGS)
+
+bench: $(INSTALLED)  ## measure the library side by side with its peers, on one thread
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
+
+lint: $(INSTALLED)  ## check the code's style with ruff
+	@$(PYTHON_ENV) -m ruff check . && $(PYTHON_ENV) -m ruff format --check .
+
+format: $(INSTALLED)  ## format the code with ruff
+	@$(PYTHON_ENV) -m ruff check --fix --quiet . ; $(PYTHON_ENV) -m ruff format .
+
+records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default ./results) to data/results
+	@from="$${RESERVOIR_RESULTS:-results}"; \
+	[ -d "$$from" ] || { echo "There is nothing to promote: $$from does not exist; a run writes its record there."; exit 1; }; \
+	here=$$PWD; cd "$$from" && find . -name 'seed-*.json' | sort | while read -r record; do \
+	  mkdir -p "$$here/data/results/$$(dirname "$$record")" && cp "$$record" "$$here/data/results/$$record" || exit 1; \
+	  echo "data/results/$${record#./}"; \
+	done
+
+# The Markdown half is the source; --update keeps the ids and metadata of the other half's cells. A chapter reads
+# shipped data and records alone (results and cache are empty folders), so that what is committed can be had from a clone.
+notebooks: $(INSTALLED)  ## bring each .ipynb up to its .md and execute it; CHAPTERS=chapters/03-transformer.md does one
+	@empty=$$(mktemp -d) && trap 'rm -rf "$$empty"' EXIT; \
+	for chapter in $(CHAPTERS); do \
+	  echo "$$chapter" && $(PYTHON_ENV) -m jupytext --quiet --to ipynb --update "$$chapter" && \
+	  OMP_NUM_THREADS=1 RESERVOIR_OFFLINE=1 RESERVOIR_MIRROR= \
+	  RESERVOIR_RESULTS="$$empty/results" RESERVOIR_CACHE="$$empty/cache" $(PYTHON_ENV) -m jupyter nbconvert \
+	    --log-level WARN --to notebook --execute --inplace "$${chapter%.md}.ipynb" || exit 1; \
+	done
+
+clean:  ## delete what building and testing left behind (keeps .venv, results and downloaded data)
+	@rm -rf _build build dist .pytest_cache .ruff_cache .hypothesis
+	@find reservoir tests benchmarks theme chapters -name node_modules -prune -o \
+	  \( -name __pycache__ -o -name .ipynb_checkpoints \) -print0 2>/dev/null | xargs -0 rm -rf
+
+$(INSTALLED): pyproject.toml constraints.txt hatch_build.py
+	@fits='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))'; \
+	if ! $(PYTHON_ENV) -c "$$fits" 2>/dev/null; then \
+	  for python in $(PYTHON) python3 python3.11 python3.12 python3.13 python; do \
+	    if "$$python" -c "$$fits" 2>/dev/null; then found=$$python; break; fi; \
+	  done; \
+	  [ -n "$$found" ] || { echo "The book needs Python 3.11, 3.12 or 3.13, and none is on the PATH:" \
+	    "install one, or name it with 'make PYTHON=/path/to/python'."; exit 1; }; \
+	  echo "Making $(VENV) with $$($$found --version) and installing into it: some minutes, once."; \
+	  "$$found" -m venv --clear $(VENV) || { rm -rf $(VENV); \
+	    echo "$$found could not make a virtual environment (above is why): Debian keeps that in python3-venv."; exit 1; }; \
+	fi; \
+	install="$(PYTHON_ENV) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt $(PIP_ARGS)"; \
+	$$install hatchling && $$install --no-build-isolation --editable '.[book,test]' || { \
+	  echo "pip could not install the book's packages (above is why); run 'make setup' again once that is mended."; exit 1; }
+	@echo '$(CURDIR)' > $@
+
+$(NODE_INSTALLED): theme/package.json theme/package-lock.json
+	@major=$$(node -p 'process.versions.node.split(".")[0]' 2>/dev/null) || major=0; \
+	[ "$$major" -ge 20 ] || { echo "The book's pages need node 20 or newer, and" \
+	  "$$([ "$$major" = 0 ] && echo 'there is none on the PATH' || echo "this is node $$major"): install it and try again."; exit 1; }
+	@cd theme && npm ci --silent --no-audit --no-fund || { \
+	  echo "npm could not install the theme's packages (above is why); run 'make setup' again once that is mended."; exit 1; }
+	@touch $@

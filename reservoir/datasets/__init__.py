@@ -1,0 +1,17 @@
+"""Where text comes from: fetch and verify, read, make pieces of words, make batches. Imports nothing else of ours."""
+
+from reservoir.datasets.batches import Batch, Epoch, TokenBatches, pad_sources
+from reservoir.datasets.corpora import ParallelCorpus, Text, parallel, test_set, text
+from reservoir.datasets.errors import DataError
+from reservoir.datasets.fetching import Row, fetch, status
+from reservoir.datasets.miniature import tagged
+from reservoir.datasets.reading import Pairs, read_lines, read_pairs, read_text
+from reservoir.datasets.shipped import shipped
+from reservoir.datasets.store import cache_dir
+from reservoir.datasets.vocabulary import Vocabulary, train_bpe
+
+__all__ = [
+    "Batch", "DataError", "Epoch", "Pairs", "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary",
+    "cache_dir", "fetch", "pad_sources", "parallel", "read_lines", "read_pairs", "read_text", "shipped", "status",
+    "tagged", "test_set", "text", "train_bpe",
+]  # fmt: skip

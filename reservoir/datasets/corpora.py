@@ -1,0 +1,188 @@
+"""Text to train and test on: parallel corpora, test sets, and plain text for language models."""
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from reservoir.datasets import manifest, miniature
+from reservoir.datasets.draws import Draws
+from reservoir.datasets.errors import DataError
+from reservoir.datasets.fetching import fetch
+from reservoir.datasets.reading import Pairs, read_lines, read_pairs, read_text
+
+MULTI30K_TESTS = {
+    "test2016": "test_2016_flickr",
+    "test2017": "test_2017_flickr",
+    "coco2017": "test_2017_mscoco",
+    "test2018": "test_2018_flickr",
+}
+TATOEBA_HELD_OUT = 2000  # pairs in each of valid and test
+PACKED = ("", ".gz", ".xz", ".zip")
+
+
+@dataclass(frozen=True)
+class ParallelCorpus:
+    """Sentence pairs to train on, to choose by, and to test on, by the test's name."""
+
+    name: str
+    src: str
+    tgt: str
+    train: Pairs
+    valid: Pairs
+    tests: dict[str, Pairs]
+
+
+@dataclass(frozen=True)
+class Text:
+    """Running text for a language model, in three parts."""
+
+    name: str
+    train: str
+    valid: str
+    test: str
+
+
+def parallel(name: str, *, src: str, tgt: str, seed: int = 0) -> ParallelCorpus:
+    """Return a parallel corpus, fetched if need be.
+
+    Args:
+        name: "miniature" (generated, needs no download), "multi30k" (Elliott et al. 2016; tests test2016, test2017,
+            coco2017, test2018), "tatoeba-de-en", or "files:FOLDER" for a text of one's own: FOLDER holds train.de,
+            train.en, valid.de, valid.en and any number of test*.de, test*.en (packed as .gz, .xz or .zip if you like).
+        src, tgt: languages to translate from and to, "de" and "en" for example.
+        seed: what the generated and the split corpora depend on; the others come split.
+
+    Raises:
+        DataError: the name or a language is unknown, or the data cannot be had or read.
+    """
+    if src == tgt:
+        raise DataError(f"src and tgt must be two languages, got {src!r} twice")
+    if name.startswith("files:"):
+        return _files(name, src, tgt)
+    corpora = {"miniature": _miniature, "multi30k": _multi30k, "tatoeba-de-en": _tatoeba}
+    if name not in corpora:
+        raise manifest.unknown("parallel corpus", name, [*corpora, "files:FOLDER"])
+    for argument, language in (("src", src), ("tgt", tgt)):
+        if language not in ("de", "en"):
+            raise DataError(f"{name} has the languages 'de' and 'en', got {argument}={language!r}")
+    return corpora[name](name, src, tgt, seed)
+
+
+def test_set(name: str, *, src: str, tgt: str) -> Pairs:
+    """Return a test set of the WMT news tasks: "newstest2014" with "de" and "en", "newstest2017" with "tr" and "en".
+
+    Raises:
+        DataError: the languages or the name are unknown, or the data cannot be had.
+    """
+    codes = {"de": "deu", "en": "eng", "tr": "tur"}
+    if sorted((src, tgt)) not in (["de", "en"], ["en", "tr"]):
+        raise DataError(f"there are test sets between 'en' and 'de' or 'tr', got src={src!r}, tgt={tgt!r}")
+    source = f"newstest-{'tur' if 'tr' in (src, tgt) else 'deu'}-eng"
+    known = sorted({Path(file.name).stem for file in manifest.dataset(source).files})
+    if name not in known:
+        raise manifest.unknown(f"test set between {src!r} and {tgt!r} named", name, known)
+    folder = fetch(source)
+    return read_pairs(folder / f"{name}.{codes[src]}", folder / f"{name}.{codes[tgt]}")
+
+
+# pytest would take the name for a test wherever it is imported.
+test_set.__test__ = False
+
+
+def text(name: str) -> Text:
+    """Return running text: "wikitext-2" (by words, split as published), "tiny-shakespeare" or "miniature".
+
+    Shakespeare is cut at the line ends nearest to 90 and 95 %; the miniature's English has a sentence a line.
+
+    Raises:
+        DataError: the name is unknown, or the data cannot be had or read.
+    """
+    known = ("wikitext-2", "tiny-shakespeare", "miniature")
+    if name not in known:
+        raise manifest.unknown("text", name, known)
+    if name == "miniature":
+        splits = miniature.tagged()
+        parts = (splits.train, splits.valid, splits.test)
+        return Text(name, *("".join(f"{sentence.en}\n" for sentence in part) for part in parts))
+    folder = fetch(name)
+    if name == "wikitext-2":
+        return Text(name, *(read_text(folder / f"{part}.txt") for part in ("train", "valid", "test")))
+    whole = read_text(folder / "input.txt")
+    first, second = (whole.find("\n", len(whole) * percent // 100) + 1 for percent in (90, 95))
+    return Text(name, whole[:first], whole[first:second], whole[second:])
+
+
+def _miniature(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
+    splits = miniature.tagged(seed)
+
+    def pairs(part: list[miniature.Sentence]) -> Pairs:
+        return Pairs(
+            [getattr(sentence, src) for sentence in part], [getattr(sentence, tgt) for sentence in part]
+        )
+
+    return ParallelCorpus(
+        name, src, tgt, pairs(splits.train), pairs(splits.valid), {"test": pairs(splits.test)}
+    )
+
+
+def _multi30k(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
+    folder = fetch(name)
+
+    def pairs(part: str) -> Pairs:
+        return read_pairs(folder / f"{part}.{src}.gz", folder / f"{part}.{tgt}.gz")
+
+    tests = {test: pairs(part) for test, part in MULTI30K_TESTS.items()}
+    return ParallelCorpus(name, src, tgt, pairs("train"), pairs("val"), tests)
+
+
+def _tatoeba(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
+    """Split by English sentence, one translation of each in valid and test, and none of either language in train."""
+    path = fetch(name) / "deu-eng.zip"
+    translations = defaultdict(list)
+    for number, line in enumerate(read_lines(path, member="deu.txt"), start=1):
+        en, tab, de = line.partition("\t")
+        if not tab:
+            raise DataError(f"{path}, deu.txt, line {number}: there is no tab between English and German")
+        translations[en].append(de)
+    order = Draws(seed).shuffled(list(translations))
+    held_out, german = [], set()
+    for en in order:
+        if len(held_out) == 2 * TATOEBA_HELD_OUT:
+            break
+        # A German sentence may translate several English ones ("Lauf!"); it is held out once.
+        if translations[en][0] not in german:
+            held_out.append((translations[en][0], en))
+            german.add(translations[en][0])
+    english = {en for _, en in held_out}
+    train = [(de, en) for en in order if en not in english for de in translations[en] if de not in german]
+
+    def pairs(part: list[tuple[str, str]]) -> Pairs:
+        de, en = [de for de, _ in part], [en for _, en in part]
+        return Pairs(de, en) if src == "de" else Pairs(en, de)
+
+    test, valid = held_out[:TATOEBA_HELD_OUT], held_out[TATOEBA_HELD_OUT:]
+    return ParallelCorpus(name, src, tgt, pairs(train), pairs(valid), {"test": pairs(test)})
+
+
+def _files(name: str, src: str, tgt: str) -> ParallelCorpus:
+    folder = Path(name.removeprefix("files:")).expanduser()
+
+    def find(part: str, language: str) -> Path:
+        for ending in PACKED:
+            path = folder / f"{part}.{language}{ending}"
+            if path.is_file():
+                return path
+        raise DataError(f"{folder} has no {part}.{language}: {name} needs one, one sentence a line")
+
+    def pairs(part: str) -> Pairs:
+        return read_pairs(find(part, src), find(part, tgt))
+
+    found = os.listdir(folder) if folder.is_dir() else []
+    endings = tuple(f".{src}{ending}" for ending in PACKED)
+    tests = sorted(
+        {file.split(f".{src}")[0] for file in found if file.startswith("test") and file.endswith(endings)}
+    )
+    return ParallelCorpus(
+        name, src, tgt, pairs("train"), pairs("valid"), {test: pairs(test) for test in tests}
+    )

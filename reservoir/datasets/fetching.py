@@ -1,0 +1,198 @@
+"""Have a dataset's files on this machine, verified: from the cache, from a mirror, or from where they were published.
+
+Environment:
+    RESERVOIR_CACHE: folder of fetched files; by default the platform's own place for caches.
+    RESERVOIR_MIRROR: a folder or an http address laid out `<dataset>/<file>`, asked before anything is downloaded.
+    RESERVOIR_OFFLINE: set to 1, nothing is downloaded, from an http mirror neither.
+"""
+
+import os
+import shutil
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import pooch
+import requests
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from reservoir.datasets import manifest
+from reservoir.datasets.errors import DataError
+from reservoir.datasets.manifest import Dataset, File
+from reservoir.datasets.store import cache_dir, fault, place
+
+
+class _Unavailable(Exception):
+    """One source does not have the file; the text says why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of `status()`. `state` is "embedded", "cached", "mirror" or "absent"; `bytes` is the size to fetch."""
+
+    name: str
+    licence: str
+    bytes: int
+    state: str
+    purpose: str
+
+
+def fetch(name: str, *, progress: bool = True) -> Path:
+    """Return the folder that holds the files of dataset `name`, each verified by its sha256.
+
+    Args:
+        name: a dataset of the manifest, "multi30k" for example.
+        progress: show a bar while something is downloaded.
+
+    Raises:
+        DataError: the name is unknown, a file cannot be had, is not what its hash says, or the disk is full.
+    """
+    dataset = manifest.dataset(name)
+    folder = cache_dir() / name
+    missing = [file for file in dataset.files if not _is_good(folder / file.name, file)]
+    if missing:
+        with _bars(progress) as bars:
+            for file in missing:
+                _get(dataset, file, folder / file.name, bars)
+    return folder
+
+
+def status() -> list[Row]:
+    """Say for every dataset whether it is at hand.
+
+    Goes by names and sizes alone; `fetch` compares the hashes. An http mirror is not asked.
+    """
+    mirror = os.environ.get("RESERVOIR_MIRROR", "")
+    places = [("cached", cache_dir())]
+    if mirror and not _is_address(mirror):
+        places.append(("mirror", Path(mirror).expanduser()))
+    rows = [
+        Row("miniature", "Apache-2.0", 0, "embedded", "a generated German-English grammar, for live cells")
+    ]
+    for dataset in manifest.datasets().values():
+        state = next((state for state, root in places if _has_all(root / dataset.name, dataset)), "absent")
+        rows.append(Row(dataset.name, dataset.licence, dataset.bytes, state, dataset.purpose))
+    return rows
+
+
+def _has_all(folder: Path, dataset: Dataset) -> bool:
+    paths = [(folder / file.name, file.bytes) for file in dataset.files]
+    return all(path.is_file() and path.stat().st_size == size for path, size in paths)
+
+
+def _is_good(path: Path, file: File) -> bool:
+    """Whether the cache holds `file`; a damaged copy is deleted and named."""
+    if not path.is_file():
+        return False
+    wrong = fault(path, sha256=file.sha256, size=file.bytes)
+    if wrong:
+        path.unlink()
+        warnings.warn(f"{path} {wrong}; it was deleted and is fetched again", stacklevel=3)
+    return wrong is None
+
+
+def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
+    """Put one file into the cache from the first source that has it, or say why none does."""
+
+    def check(partial: Path) -> None:
+        wrong = fault(partial, sha256=file.sha256, size=file.bytes)
+        if wrong:
+            raise _Unavailable(wrong)
+
+    reasons = []
+    for where, fill in _sources(dataset, file, bars):
+        try:
+            return place(target, fill, check)
+        except _Unavailable as reason:
+            reasons.append(f"{where} {reason}")
+    if file.url is None:
+        reasons.append("it has no address to download it from, only a mirror (RESERVOIR_MIRROR) can have it")
+    instead = f"; {dataset.instead} needs no download and can stand in for it" if dataset.instead else ""
+    raise DataError(f"{dataset.name}/{file.name} cannot be had: {'; '.join(reasons)}{instead}")
+
+
+def _sources(dataset: Dataset, file: File, bars: Progress) -> list[tuple[str, Callable[[BinaryIO], None]]]:
+    """Where to look, in order: what to call the place, and what copies the file from it."""
+    sources = []
+    mirror = os.environ.get("RESERVOIR_MIRROR", "").rstrip("/")
+    if _is_address(mirror):
+        address = f"{mirror}/{dataset.name}/{file.name}"
+        sources.append((f"the mirror's {address}", _download(address, file, bars)))
+    elif mirror:
+        path = Path(mirror).expanduser() / dataset.name / file.name
+        sources.append((f"the mirror's {path}", _copy(path)))
+    if file.url is not None:
+        sources.append((file.url, _download(file.url, file, bars)))
+    return sources
+
+
+def _is_address(mirror: str) -> bool:
+    return mirror.startswith(("http://", "https://"))
+
+
+def _copy(path: Path) -> Callable[[BinaryIO], None]:
+    def fill(stream: BinaryIO) -> None:
+        try:
+            source = path.open("rb")
+        except OSError as error:
+            raise _Unavailable(f"cannot be opened ({error.strerror})") from error
+        with source:
+            shutil.copyfileobj(source, stream)
+
+    return fill
+
+
+def _download(address: str, file: File, bars: Progress) -> Callable[[BinaryIO], None]:
+    def fill(stream: BinaryIO) -> None:
+        if os.environ.get("RESERVOIR_OFFLINE", "0") not in ("", "0"):
+            raise _Unavailable("was not asked, since RESERVOIR_OFFLINE forbids downloads")
+        # A server that compresses on the way, or unpacks a .gz for us, would change the bytes that were hashed.
+        download = pooch.HTTPDownloader(
+            progressbar=_Bar(bars, file), chunk_size=1 << 16, headers={"Accept-Encoding": "identity"}
+        )
+        try:
+            download(address, stream, None)
+        except requests.HTTPError as error:
+            raise _Unavailable(f"answered {error.response.status_code} {error.response.reason}") from error
+        except requests.RequestException as error:
+            if stream.tell() or isinstance(error, requests.exceptions.ChunkedEncodingError):
+                message = f"is truncated: the connection broke off before all of {file.bytes} bytes had come"
+                raise _Unavailable(message) from error
+            raise _Unavailable("cannot be reached (is there a network?)") from error
+
+    return fill
+
+
+def _bars(show: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        console=Console(stderr=True), transient=True, disable=not show,
+    )  # fmt: skip
+
+
+class _Bar:
+    """A line of the progress display in the form that pooch's downloader drives."""
+
+    def __init__(self, bars: Progress, file: File):
+        self._bars, self._task = bars, bars.add_task(file.name, total=file.bytes, visible=False)
+
+    @property
+    def total(self) -> float | None:
+        return self._bars.tasks[self._task].total
+
+    @total.setter
+    def total(self, answered: int) -> None:
+        # The manifest knows the size; what the server announces may be nothing.
+        self._bars.update(self._task, visible=True)
+
+    def update(self, n: int) -> None:
+        self._bars.advance(self._task, n)
+
+    def reset(self) -> None:
+        self._bars.update(self._task, completed=0)
+
+    def close(self) -> None:
+        self._bars.update(self._task, visible=False)

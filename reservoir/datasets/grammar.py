@@ -1,0 +1,217 @@
+"""The miniature's grammar: a clause as a meaning, and how German and English say it.
+
+German puts the finite verb second in a statement, first in a question, last after "dass" and "weil"; what belongs to
+it (infinitive, participle, separated prefix) waits for the end. Cases let the object come first. English keeps
+subject, verb and object in line and needs "do" for "not" and questions. So a translation must look far to both sides.
+
+Parts of speech are those of the STTS, the tag set of the German treebanks: ART article, PDAT this, PPOSAT my,
+ADJA adjective, NN noun, PPER pronoun, ADV adverb, APPR preposition (APPRART with an article in it), PTKNEG not,
+PTKVZ separated prefix, KOUS conjunction; VV full verb, VM modal, VA auxiliary, each FIN finite, INF infinitive or
+PP participle; "$," and "$." punctuation.
+"""
+
+from dataclasses import dataclass
+
+from reservoir.datasets.lexicon import MODALS, PRONOUNS, TIMES, Noun, Verb
+
+Tagged = list[tuple[str, str]]  # German words with their parts of speech
+
+# What follows the stem, for masculine, feminine, neuter and plural in each case.
+_NUMBERS = {"m": 0, "f": 1, "n": 2, "pl": 3}
+_DER = {
+    "nom": ("der", "die", "das", "die"),
+    "acc": ("den", "die", "das", "die"),
+    "dat": ("dem", "der", "dem", "den"),
+}
+_DIES = {"nom": ("er", "e", "es", "e"), "acc": ("en", "e", "es", "e"), "dat": ("em", "er", "em", "en")}
+_EIN = {"nom": ("", "e", "", "e"), "acc": ("en", "e", "", "e"), "dat": ("em", "er", "em", "en")}
+_WEAK = {"nom": ("e", "e", "e", "en"), "acc": ("en", "e", "e", "en"), "dat": ("en", "en", "en", "en")}
+_MIXED = {"nom": ("er", "e", "es", "en"), "acc": ("en", "e", "es", "en"), "dat": ("en", "en", "en", "en")}
+_STRONG_PLURAL = {"nom": "e", "acc": "e", "dat": "en"}
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """A noun with what stands before it: `determiner` is "der", "ein", "mein" or "dieser".
+
+    An indefinite plural ("ein" and `plural`) has no article in either language.
+    """
+
+    noun: Noun
+    determiner: str = "der"
+    plural: bool = False
+    adjective: tuple[str, str] | None = None  # German stem, English
+
+    @property
+    def definite(self) -> bool:
+        return self.determiner != "ein"
+
+    def german(self, case: str) -> Tagged:
+        """Decline: `case` is "nom", "acc" or "dat"."""
+        column = _NUMBERS["pl" if self.plural else self.noun.gender]
+        words = []
+        if self.determiner == "der":
+            words.append((_DER[case][column], "ART"))
+        elif self.determiner == "dieser":
+            words.append(("dies" + _DIES[case][column], "PDAT"))
+        elif self.determiner == "mein":
+            words.append(("mein" + _EIN[case][column], "PPOSAT"))
+        elif not self.plural:
+            words.append(("ein" + _EIN[case][column], "ART"))
+        if self.adjective:
+            if self.determiner == "ein" and self.plural:
+                ending = _STRONG_PLURAL[case]
+            else:
+                ending = (_MIXED if self.determiner in ("ein", "mein") else _WEAK)[case][column]
+            words.append((self.adjective[0] + ending, "ADJA"))
+        noun = self.noun
+        if self.plural:
+            form = noun.dative_plural if case == "dat" else noun.plural
+        else:
+            form = noun.singular if case == "nom" else noun.oblique
+        return [*words, (form, "NN")]
+
+    def english(self, case: str) -> list[str]:
+        noun = [self.adjective[1]] if self.adjective else []
+        noun.append(self.noun.en_plural if self.plural else self.noun.en)
+        if self.determiner == "ein":
+            article = [] if self.plural else ["an" if noun[0][0] in "aeiou" else "a"]
+        else:
+            article = [
+                {"der": "the", "mein": "my", "dieser": "these" if self.plural else "this"}[self.determiner]
+            ]
+        return article + noun
+
+
+@dataclass(frozen=True)
+class Pronoun:
+    """A personal pronoun, named by its nominative (a key of `PRONOUNS`)."""
+
+    name: str
+
+    definite = True
+
+    @property
+    def plural(self) -> bool:
+        return PRONOUNS[self.name][5]
+
+    def german(self, case: str) -> Tagged:
+        return [(PRONOUNS[self.name][("nom", "acc", "dat").index(case)], "PPER")]
+
+    def english(self, case: str) -> list[str]:
+        return [PRONOUNS[self.name][3 if case == "nom" else 4]]
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What one clause says. `modal` and `perfect` exclude each other; `time` is a key of `TIMES`.
+
+    Args:
+        place: German words and English text, one of `PLACES`.
+        companion: whom or what the subject does it with ("mit dem Hund").
+    """
+
+    subject: NounPhrase | Pronoun
+    verb: Verb
+    accusative: NounPhrase | Pronoun | None = None
+    dative: NounPhrase | Pronoun | None = None
+    companion: NounPhrase | None = None
+    modal: str | None = None
+    perfect: bool = False
+    negated: bool = False
+    time: str | None = None
+    place: tuple[tuple[str, ...], str] | None = None
+
+    def statement(self, front: str = "subject") -> Tagged:
+        """The verb in second place, after `front`: "subject", "accusative", "dative", "time" or "place"."""
+        finite, rest, _ = self._verbs()
+        return [*self._part(front), finite, *self._middle(front), *rest]
+
+    def question(self) -> Tagged:
+        """The verb first: a question, or a main clause that a subordinate one precedes."""
+        finite, rest, _ = self._verbs()
+        return [finite, *self._middle(None), *rest]
+
+    def subordinate(self) -> Tagged:
+        """All verbs at the end, the finite one last, its prefix attached."""
+        return [*self._middle(None), *self._verbs()[2]]
+
+    def _verbs(self) -> tuple[tuple[str, str], Tagged, Tagged]:
+        """The finite verb, what ends the clause with it, and the cluster that ends a subordinate clause."""
+        verb, plural = self.verb, self.subject.plural
+        if self.modal:
+            finite = (MODALS[self.modal][plural], "VMFIN")
+            infinitive = (verb.infinitive, "VVINF")
+            return finite, [infinitive], [infinitive, finite]
+        if self.perfect:
+            finite = ("haben" if plural else "hat", "VAFIN")
+            participle = (verb.participle, "VVPP")
+            return finite, [participle], [participle, finite]
+        form = verb.plural if plural else verb.third
+        prefix = [(verb.prefix, "PTKVZ")] if verb.prefix else []
+        return (form, "VVFIN"), prefix, [(verb.prefix + form, "VVFIN")]
+
+    def _part(self, name: str) -> Tagged:
+        part = getattr(self, name)
+        if part is None:
+            return []
+        if name == "time":
+            return [(part, "ADV")]
+        if name == "place":
+            preposition = [(part[0][0], "APPRART" if part[0][0] == "im" else "APPR")]
+            return preposition + [(word, "ART") for word in part[0][1:-1]] + [(part[0][-1], "NN")]
+        return part.german({"subject": "nom", "accusative": "acc", "dative": "dat"}[name])
+
+    def _middle(self, front: str | None) -> Tagged:
+        """Between the verbs: pronouns first, known before new, time before place, "nicht" before "mit"."""
+        pronouns = [name for name in ("accusative", "dative") if isinstance(getattr(self, name), Pronoun)]
+        new = self.place and self.accusative and not self.accusative.definite
+        order = ["subject", *pronouns, "dative", "place", "accusative"]
+        if not new:
+            order = ["subject", *pronouns, "dative", "accusative", "place"]
+        order.insert(len(order) if self.negated else 1 + len(pronouns), "time")
+        words = [word for name in dict.fromkeys(order) if name != front for word in self._part(name)]
+        if self.negated:
+            words.append(("nicht", "PTKNEG"))
+        if self.companion:
+            words += [("mit", "APPR"), *self.companion.german("dat")]
+        return words
+
+    def english(self, front: str | None = None, *, question: bool = False) -> list[str]:
+        """The same in English; a fronted "time" or "place" is fronted here too, an object is not."""
+        helper, main = self._english_verbs(question)
+        subject = self.subject.english("nom")
+        often = ["often"] if self.time == "oft" and front != "time" else []
+        words = [*helper, *subject, *often, *main] if question else [*subject, *helper, *often, *main]
+        if self.dative:
+            words += self.dative.english("dat")
+        if self.accusative:
+            words += self.verb.en_preposition.split() + self.accusative.english("acc")
+        words += self.verb.en_particle.split()
+        if self.companion:
+            words += ["with", *self.companion.english("dat")]
+        place = self.place[1].split() if self.place else []
+        time = [TIMES[self.time]] if self.time and not often else []
+        if front == "place":
+            return [*place, *words, *time]
+        if front == "time":
+            return [*time, *words, *place]
+        return [*words, *place, *time]
+
+    def _english_verbs(self, question: bool) -> tuple[list[str], list[str]]:
+        """What changes place with the subject in a question, and the verb proper."""
+        verb, plural = self.verb, self.subject.plural
+        if self.modal:
+            _, _, *forms, with_do = MODALS[self.modal]
+            if with_do is None:
+                modal = "cannot" if self.negated else forms[plural]
+                return [modal], [verb.en]
+            if not (self.negated or question):
+                return [], [*forms[plural].split(), verb.en]
+            bare = [*with_do.split(), verb.en]
+        elif not (self.negated or question):
+            return [], [verb.en_past if self.perfect else verb.en if plural else verb.en_third]
+        else:
+            bare = [verb.en]
+        do = "did" if self.perfect else "do" if plural else "does"
+        return ([do, "not"] if self.negated else [do]), bare

@@ -1,0 +1,79 @@
+"""The list of what can be fetched: address, hash, size, licence and purpose of every file."""
+
+import difflib
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import shipped
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a dataset, as it lies on a server: `url` is None where only a mirror has it."""
+
+    name: str
+    sha256: str
+    bytes: int
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One dataset of the manifest.
+
+    Args:
+        instead: the call that gives embedded data for the same purpose, which needs no network, or None.
+    """
+
+    name: str
+    licence: str
+    purpose: str
+    note: str
+    files: tuple[File, ...]
+    instead: str | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files together."""
+        return sum(file.bytes for file in self.files)
+
+
+def datasets() -> dict[str, Dataset]:
+    """Read `data/manifest.toml`: every dataset by name.
+
+    Raises:
+        DataError: the file is not what it should be.
+    """
+    path = shipped() / "manifest.toml"
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {name: _dataset(name, entry) for name, entry in content.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{path} cannot be read ({error}): restore it from the repository") from error
+
+
+def _dataset(name: str, entry: dict) -> Dataset:
+    files = tuple(File(name=file, **fields) for file, fields in entry["files"].items())
+    return Dataset(name=name, **{**entry, "files": files})
+
+
+def dataset(name: str) -> Dataset:
+    """Return the dataset called `name`.
+
+    Raises:
+        DataError: there is none; the nearest name is suggested.
+    """
+    known = datasets()
+    if name not in known:
+        raise unknown("dataset", name, known)
+    return known[name]
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> DataError:
+    """The error for a `name` that is not among `known`, with the nearest one that is."""
+    known = list(known)
+    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    return DataError(f"there is no {kind} {name!r}: {hint}")

@@ -1,0 +1,110 @@
+"""Read text: plain, gzip, xz or zip, one sentence a line, with errors that name the file and the line."""
+
+import gzip
+import lzma
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from reservoir.datasets.errors import DataError
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sentences and their translations: `tgt[i]` translates `src[i]`."""
+
+    src: list[str]
+    tgt: list[str]
+
+    def __post_init__(self):
+        if len(self.src) != len(self.tgt):
+            raise DataError(
+                f"src has {len(self.src)} sentences but tgt has {len(self.tgt)}: give one for one"
+            )
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __getitem__(self, chosen: slice) -> "Pairs":
+        """A slice of the pairs: `pairs[:100]`."""
+        return Pairs(self.src[chosen], self.tgt[chosen])
+
+
+def read_pairs(src_path: str | Path, tgt_path: str | Path) -> Pairs:
+    """Read two files whose lines translate each other, empty ones included.
+
+    Raises:
+        DataError: a file is missing, damaged or not UTF-8, or the line counts differ.
+    """
+    src, tgt = read_lines(src_path), read_lines(tgt_path)
+    if len(src) != len(tgt):
+        raise DataError(
+            f"{src_path} has {len(src)} lines but {tgt_path} has {len(tgt)}: "
+            "line n of the one must translate line n of the other"
+        )
+    return Pairs(src, tgt)
+
+
+def read_lines(path: str | Path, *, member: str | None = None) -> list[str]:
+    """Read a text file as a list of lines without their ends; empty lines are kept.
+
+    Only a newline ends a line (and a carriage return before it goes with it): Unicode knows other characters that
+    break lines, and a pair of files that has one of them inside a sentence must not fall out of step.
+    """
+    lines = read_text(path, member=member).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def read_text(path: str | Path, *, member: str | None = None) -> str:
+    """Read a whole text file in UTF-8, unpacked if its name ends in .gz, .xz or .zip.
+
+    Args:
+        member: which file of a .zip, where it holds several.
+
+    Raises:
+        DataError: the file is missing, damaged or not UTF-8.
+    """
+    path = Path(path)
+    try:
+        content = _unpacked(path, member)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist: check the path") from None
+    except EOFError:
+        raise DataError(f"{path} is truncated: fetch or pack it again") from None
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        page = path.read_bytes()[:512].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+        what = "it looks like an HTML page" if page else str(error)
+        raise DataError(
+            f"{path} is not a sound {path.suffix} file ({what}): fetch or pack it again"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror or error})") from error
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not UTF-8; "
+            "convert the file, for example with `iconv -f latin1 -t utf-8`"
+        ) from None
+
+
+def _unpacked(path: Path, member: str | None) -> bytes:
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes())
+    if path.suffix == ".xz":
+        return lzma.decompress(path.read_bytes())
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if member is None and len(names) == 1:
+                member = names[0]
+            if member not in names:
+                raise DataError(
+                    f"{path} holds {', '.join(names)}: member must be one of them, got {member!r}"
+                )
+            return archive.read(member)
+    return path.read_bytes()

@@ -1,0 +1,183 @@
+"""Pieces of words: byte-pair encoding (Sennrich et al. 2016), trained once and cached by content."""
+
+import hashlib
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import tokenizers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+from reservoir.datasets.errors import DataError
+from reservoir.datasets.store import cache_dir, place
+
+SPACE = "▁"  # U+2581 stands for the space before a word
+SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
+MIN_PAIRS = 2  # a pair of pieces seen only once teaches nothing
+
+
+class Vocabulary:
+    """The pieces of a trained BPE, with text to ids and back.
+
+    `decode(encode(text))` is `normalise(text)`, character by character, but for characters that training never saw:
+    these become `unk`, and vanish in decoding. Text that looks like a special piece ("</s>") is text.
+
+    Args:
+        tokenizer: of the `tokenizers` library, its first four pieces being pad, bos, eos and unk.
+
+    Attributes:
+        pad, bos, eos, unk: ids of the four special pieces, 0 to 3.
+        tokens: every piece, by id; "▁" stands for the space before a word.
+    """
+
+    pad, bos, eos, unk = range(4)
+
+    def __init__(self, tokenizer: Tokenizer):
+        found = tuple(tokenizer.id_to_token(i) for i in range(4))
+        if found != SPECIALS:
+            raise DataError(
+                f"a vocabulary starts with the pieces {', '.join(SPECIALS)}, this one with {found}"
+            )
+        tokenizer.encode_special_tokens = True
+        self._tokenizer = tokenizer
+        self.tokens: list[str] = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} pieces)"
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of one sentence, without bos and eos; an empty sentence has none."""
+        return self._tokenizer.encode(text, add_special_tokens=False).ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of many sentences, which is quicker than one by one."""
+        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in found]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Join pieces to text; special pieces are left out."""
+        pieces = "".join(self.tokens[int(i)] for i in ids if int(i) >= len(SPECIALS))
+        return pieces.replace(SPACE, " ").removeprefix(" ")
+
+    def normalise(self, text: str) -> str:
+        """What of `text` the pieces keep: Unicode's composed form (NFC), one space between words, none around."""
+        return self._tokenizer.normalizer.normalize_str(text)
+
+    def to_json(self) -> str:
+        """Return the `tokenizers` library's JSON, which other programs read too."""
+        return self._tokenizer.to_str()
+
+    @classmethod
+    def from_json(cls, text: str) -> "Vocabulary":
+        """Read what `to_json` wrote.
+
+        Raises:
+            DataError: it is something else.
+        """
+        try:
+            tokenizer = Tokenizer.from_str(text)
+        except Exception as error:  # the library raises nothing more precise
+            raise DataError(f"this is no tokenizer's JSON ({error}): train the vocabulary again") from None
+        return cls(tokenizer)
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON to `path`, whole or not at all."""
+        place(Path(path), lambda stream: stream.write(self.to_json().encode()))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Vocabulary":
+        """Read a vocabulary that `save` wrote.
+
+        Raises:
+            DataError: the file is missing or damaged.
+        """
+        try:
+            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{path} cannot be read ({error}): train the vocabulary again") from None
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
+
+
+def train_bpe(lines: Iterable[str], size: int, *, cache: bool = True) -> Vocabulary:
+    """Train a vocabulary of at most `size` pieces on `lines`.
+
+    Pieces do not cross words or punctuation marks. The same lines give the same vocabulary. Of a text with very many
+    characters the frequent ones get half of the places; the others are unknown.
+
+    Args:
+        lines: sentences; those of both languages for a joint vocabulary.
+        size: pieces, the four special ones included.
+        cache: keep the result under `cache_dir()`, named by a hash of lines, size and settings.
+    """
+    if size < 16:
+        raise ValueError(f"size must be at least 16, got {size}")
+    blank = _blank()
+    lines = [blank.normalizer.normalize_str(line) for line in lines]
+    if not any(lines):
+        raise DataError("lines holds no text to train a vocabulary on: give at least one sentence")
+    if not cache:
+        return _train(blank, lines, size)
+    # A blank tokenizer's JSON holds the settings, and the library's version may change what training makes of them.
+    path = (
+        cache_dir() / "bpe" / f"{_digest([blank.to_str(), tokenizers.__version__, str(size), *lines])}.json"
+    )
+    found = _cached(path)
+    if found is None:
+        found = _train(blank, lines, size)
+        content = found.to_json()
+        try:
+            place(path, lambda stream: stream.write(f"{_digest([content])}\n{content}".encode()))
+        except DataError as error:
+            warnings.warn(f"the vocabulary was trained but not cached: {error}", stacklevel=2)
+    return found
+
+
+def _blank() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(unk_token=SPECIALS[Vocabulary.unk]))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.Replace(Regex(rf"[\s{SPACE}]+"), " "), normalizers.Strip()]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(replacement=SPACE), pre_tokenizers.Punctuation("isolated")]
+    )
+    return tokenizer
+
+
+def _train(tokenizer: Tokenizer, lines: list[str], size: int) -> Vocabulary:
+    counts = Counter()
+    for line in lines:
+        counts.update(line)
+    # The library has a limit for this too, but breaks ties by chance.
+    frequent = sorted(counts, key=lambda character: (-counts[character], character))[
+        : (size - len(SPECIALS)) // 2
+    ]
+    if len(frequent) < len(counts):
+        rare = dict.fromkeys(map(ord, counts.keys() - set(frequent)), " ")
+        lines = [line.translate(rare) for line in lines]
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, min_frequency=MIN_PAIRS, special_tokens=list(SPECIALS), show_progress=False
+    )
+    tokenizer.train_from_iterator(lines, trainer, length=len(lines))
+    return Vocabulary(tokenizer)
+
+
+def _digest(texts: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for text in texts:
+        content = text.encode("utf-8", "surrogatepass")
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()
+
+
+def _cached(path: Path) -> Vocabulary | None:
+    """The cached vocabulary, or None where there is none or where its checksum is wrong."""
+    try:
+        checksum, _, content = path.read_text(encoding="utf-8").partition("\n")
+        return Vocabulary.from_json(content) if checksum == _digest([content]) else None
+    except (OSError, UnicodeDecodeError, DataError):
+        return None

@@ -1,0 +1,36 @@
+"""The subject of the book: where weights come from, and which of them move."""
+
+from reservoir.frozen.freezing import Freeze, freeze
+from reservoir.frozen.generator import Stream, philox
+from reservoir.frozen.origins import (
+    Drawn,
+    Origin,
+    Pretrained,
+    Scheme,
+    Trained,
+    initialise,
+    mark_trained,
+    origin_of,
+    owned,
+    set_origin,
+)
+from reservoir.frozen.report import Report, report
+
+__all__ = [
+    "Drawn",
+    "Freeze",
+    "Origin",
+    "Pretrained",
+    "Report",
+    "Scheme",
+    "Stream",
+    "Trained",
+    "freeze",
+    "initialise",
+    "mark_trained",
+    "origin_of",
+    "owned",
+    "philox",
+    "report",
+    "set_origin",
+]

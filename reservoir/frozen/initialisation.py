@@ -1,0 +1,223 @@
+"""The initialisations that the sources use, drawn from a stream: what a frozen tensor is, said in one line of JSON.
+
+An initialisation knows the distribution, a stream the randomness, the model the shape; from the three, `draw` makes
+the same bits anywhere. Shapes are PyTorch's: (fan_out, fan_in) for a matrix, and (fan_out, fan_in, *window) for a
+convolution, where the window multiplies both fans.
+"""
+
+import hashlib
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from reservoir.frozen import draws
+from reservoir.frozen.generator import Stream
+
+
+@dataclass(frozen=True)
+class Initialisation:
+    """What all kinds share.
+
+    Args:
+        keep: the share of weights that a mask will keep, in (0, 1]. The weights are drawn larger by √(1/keep), so
+            that what is left has the variance of the unmasked layer (Ramanujan et al. 2020). It applies to every
+            kind, to each by its own scale. 1 for a layer without a mask.
+    """
+
+    keep: float = field(default=1.0, kw_only=True)
+    kinds: ClassVar[dict[str, type["Initialisation"]]] = {}
+
+    def __init_subclass__(cls):
+        Initialisation.kinds[cls.__name__] = cls
+
+    def __post_init__(self):
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise ValueError(f"{option.name} must be a finite number, got {value!r}")
+        if not 0 < self.keep <= 1:
+            raise ValueError(f"keep must be in (0, 1], got {self.keep!r}")
+
+    def draw(
+        self,
+        stream: Stream,
+        shape: Sequence[int],
+        *,
+        blocks: int = 1,
+        device: torch.device | str | None = None,
+    ) -> Tensor:
+        """A tensor drawn from `stream`; the meta device gets an empty one.
+
+        Args:
+            stream: the seed and the name of this tensor.
+            shape: of the result.
+            blocks: how many matrices are stacked along the rows, such as the 3 of a fused query, key and value map.
+                Each is initialised as the smaller matrix that it is.
+            device: where to draw; PyTorch's default device when None.
+
+        Returns:
+            a float32 tensor of the given shape.
+        """
+        shape = torch.Size(shape)
+        if blocks < 1 or (blocks > 1 and (not shape or shape[0] % blocks)):
+            raise ValueError(f"blocks must divide the rows of shape {tuple(shape)}, got {blocks}")
+        empty = torch.empty(shape, dtype=torch.float32, device=device)
+        if empty.is_meta or not empty.numel():
+            return empty
+        return self._draw(stream, shape, blocks, empty.device)
+
+    def scaled(self, keep: float) -> "Initialisation":
+        """The same initialisation for a layer of which a mask keeps the share `keep` of the weights."""
+        return replace(self, keep=keep)
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary of plain numbers and the name of the kind, from which `from_json` makes an equal object."""
+        return {"kind": type(self).__name__, **asdict(self)}
+
+    @staticmethod
+    def from_json(saved: Mapping[str, Any]) -> "Initialisation":
+        """What `to_json` gave; options left out get their defaults."""
+        options = dict(saved)
+        kind = Initialisation.kinds.get(options.pop("kind", None))
+        if kind is None:
+            names = ", ".join(Initialisation.kinds)
+            raise ValueError(f"kind must be one of {names}, got {saved.get('kind')!r}")
+        known = [option.name for option in fields(kind)]
+        unknown = sorted(set(options) - set(known))
+        if unknown:
+            raise ValueError(f"{kind.__name__} has the options {', '.join(known)}, got {', '.join(unknown)}")
+        missing = [o.name for o in fields(kind) if o.default is MISSING and o.name not in options]
+        if missing:
+            raise ValueError(
+                f"{kind.__name__} needs {', '.join(missing)}, got {', '.join(options) or 'nothing'}"
+            )
+        return kind(**options)
+
+    @property
+    def _enlargement(self) -> float:
+        return math.sqrt(1 / self.keep)
+
+    def _fans(self, shape: torch.Size, blocks: int) -> tuple[int, int]:
+        """(fan_in, fan_out) of one block, counted as torch.nn.init counts them."""
+        if len(shape) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs a shape of two dimensions or more, (fan_out, fan_in, ...), "
+                f"got {tuple(shape)}"
+            )
+        window = math.prod(shape[2:])
+        return shape[1] * window, shape[0] // blocks * window
+
+    def _draw(self, stream: Stream, shape: torch.Size, blocks: int, device: torch.device) -> Tensor:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class XavierUniform(Initialisation):
+    """Uniform with standard deviation gain · √(2 / (fan_in + fan_out)) (Glorot & Bengio 2010, eq. 16)."""
+
+    gain: float = 1.0
+
+    def _draw(self, stream, shape, blocks, device):
+        fan_in, fan_out = self._fans(shape, blocks)
+        bound = self.gain * math.sqrt(6 / (fan_in + fan_out)) * self._enlargement
+        return draws.uniform(stream, shape, bound=bound, device=device)
+
+
+@dataclass(frozen=True)
+class KaimingUniform(Initialisation):
+    """Uniform with standard deviation √(2 / ((1 + a²) · fan_in)) (He et al. 2015, eq. 15).
+
+    Args:
+        a: slope of the rectifier's negative side. √5 is what torch.nn.Linear takes, and means a bound of
+            1 / √fan_in; 0 is for a ReLU.
+    """
+
+    a: float = math.sqrt(5)
+
+    def _draw(self, stream, shape, blocks, device):
+        fan_in, _ = self._fans(shape, blocks)
+        bound = math.sqrt(6 / ((1 + self.a * self.a) * fan_in)) * self._enlargement
+        return draws.uniform(stream, shape, bound=bound, device=device)
+
+
+@dataclass(frozen=True)
+class SignedConstant(Initialisation):
+    """Plus or minus the standard deviation of Kaiming's normal, gain / √fan_in (Ramanujan et al. 2020).
+
+    Args:
+        gain: √2 is for a ReLU.
+    """
+
+    gain: float = math.sqrt(2)
+
+    def _draw(self, stream, shape, blocks, device):
+        fan_in, _ = self._fans(shape, blocks)
+        scale = self.gain / math.sqrt(fan_in) * self._enlargement
+        return draws.sign(stream, shape, scale=scale, device=device)
+
+
+@dataclass(frozen=True)
+class Normal(Initialisation):
+    """Nearly normal around 0, as `reservoir.frozen.draws.normal` says, with a standard deviation that knows no fan."""
+
+    std: float
+
+    def _draw(self, stream, shape, blocks, device):
+        return draws.normal(stream, shape, std=self.std * self._enlargement, device=device)
+
+
+@dataclass(frozen=True)
+class Uniform(Initialisation):
+    """Uniform on [-bound, bound), whatever the fans."""
+
+    bound: float
+
+    def _draw(self, stream, shape, blocks, device):
+        return draws.uniform(stream, shape, bound=self.bound * self._enlargement, device=device)
+
+
+@dataclass(frozen=True)
+class Orthogonal(Initialisation):
+    """Orthonormal columns, or rows where those are fewer, times `gain` (Saxe et al. 2014).
+
+    Dimensions after the first count as one. Stacked blocks are orthogonal each, from streams `<name>/0`, `<name>/1`…
+    """
+
+    gain: float = 1.0
+
+    def _draw(self, stream, shape, blocks, device):
+        fan_in, _ = self._fans(shape, blocks)
+        streams = [stream] if blocks == 1 else [stream.sub(number) for number in range(blocks)]
+        gain = self.gain * self._enlargement
+        drawn = [
+            draws.orthogonal(part, shape[0] // blocks, fan_in, gain=gain, device=device) for part in streams
+        ]
+        return torch.cat(drawn).view(shape)
+
+
+@dataclass(frozen=True)
+class Constant(Initialisation):
+    """The same value everywhere: zeros for a bias, ones for a norm's weight. Uses no randomness."""
+
+    value: float
+
+    def _draw(self, stream, shape, blocks, device):
+        return torch.full(shape, self.value * self._enlargement, dtype=torch.float32, device=device)
+
+
+def digest(tensor: Tensor) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of a float32 tensor's little-endian bytes, in row-major order.
+
+    A checkpoint that stores a seed instead of weights keeps it, to prove that what was drawn again is what it was.
+    """
+    if tensor.dtype != torch.float32:
+        raise TypeError(f"digest takes a float32 tensor, got {tensor.dtype}")
+    values = tensor.detach().cpu().contiguous().numpy()
+    if sys.byteorder == "big":
+        values = values.byteswap()
+    return hashlib.sha256(values.data if values.size else b"").hexdigest()[:16]

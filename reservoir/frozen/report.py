@@ -1,0 +1,82 @@
+"""What a model is made of: for every tensor its origin, its shape, whether it moves, and what must be stored."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import pandas as pd
+from torch import nn
+
+from reservoir.frozen.origins import NAMES, Drawn, OriginName, origin_of, owned
+
+
+@dataclass(frozen=True)
+class Row:
+    """One tensor.
+
+    Args:
+        stream: its name.
+        shape: its shape.
+        origin: "seed", "trained" or "pretrained".
+        moves: whether training changes it.
+        parameters: how many numbers it has.
+        stored_bytes: what a checkpoint has to keep of it: nothing when the seed gives it back.
+    """
+
+    stream: str
+    shape: tuple[int, ...]
+    origin: OriginName
+    moves: bool
+    parameters: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """All tensors of a model, each once, and their sums."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def total(self) -> int:
+        """Parameters in all."""
+        return sum(row.parameters for row in self.rows)
+
+    @property
+    def trainable(self) -> int:
+        """Parameters that move."""
+        return sum(row.parameters for row in self.rows if row.moves)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the tensors that a seed cannot give back."""
+        return sum(row.stored_bytes for row in self.rows)
+
+    def frame(self) -> pd.DataFrame:
+        """One line a tensor, as a DataFrame."""
+        return pd.DataFrame(asdict(row) for row in self.rows)
+
+    def __str__(self) -> str:
+        share = self.trainable / self.total if self.total else 0.0
+        return (
+            f"{self.frame().to_string(index=False)}\n"
+            f"{self.total:,} parameters, {self.trainable:,} of them move ({share:.1%}); {self.stored_bytes:,} bytes to store"
+        )
+
+    def _repr_html_(self) -> str:
+        share = self.trainable / self.total if self.total else 0.0
+        caption = f"{self.total:,} parameters, {self.trainable:,} move ({share:.1%}), {self.stored_bytes:,} bytes to store"
+        return self.frame().to_html(index=False) + f"<p>{caption}</p>"
+
+
+def report(model: nn.Module) -> Report:
+    """What `model` is made of. A tensor that moves counts as trained, since it must be stored."""
+    rows = []
+    for item in owned(model):
+        origin, moves = origin_of(item), item.parameter.requires_grad
+        name = "trained" if moves or origin is None else NAMES[type(origin)]
+        kept = 0 if not moves and isinstance(origin, Drawn) else item.parameter.numel() * item.parameter.element_size()
+        if name == "pretrained":  # a reference to the checkpoint is enough
+            kept = 0
+        rows.append(Row(item.stream, tuple(item.parameter.shape), name, moves, item.parameter.numel(), kept))
+    return Report(tuple(rows))

@@ -1,0 +1,28 @@
+"""Building blocks, one a file. They know nothing of training, of seeds or of where their weights come from."""
+
+from reservoir.layers.attention import Attention, Cache, CrossAttention, attend
+from reservoir.layers.block import DecoderLayer, EncoderLayer
+from reservoir.layers.dropout import Dropout
+from reservoir.layers.feed_forward import FeedForward
+from reservoir.layers.linear import Embedding, Linear
+from reservoir.layers.norm import LayerNorm
+from reservoir.layers.positions import LearnedPositions, SinusoidalPositions, sinusoids
+from reservoir.layers.residual import Residual
+
+__all__ = [
+    "Attention",
+    "Cache",
+    "CrossAttention",
+    "DecoderLayer",
+    "Dropout",
+    "Embedding",
+    "EncoderLayer",
+    "FeedForward",
+    "LayerNorm",
+    "LearnedPositions",
+    "Linear",
+    "Residual",
+    "SinusoidalPositions",
+    "attend",
+    "sinusoids",
+]

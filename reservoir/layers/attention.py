@@ -1,0 +1,169 @@
+"""Scaled dot-product attention with several heads: to oneself, and to the encoder's output."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reservoir.layers.dropout import Dropout
+from reservoir.layers.linear import Linear
+
+
+def attend(
+    q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False, drop: Dropout | None = None
+) -> Tensor:
+    """`softmax(q kᵀ / √d_head) v` (Vaswani et al. 2017, eq. 1).
+
+    Args:
+        q: (batch, heads, q_len, d_head).
+        k, v: (batch, heads, k_len, d_head).
+        mask: (batch, k_len), true where a key may be seen; None if all may.
+        causal: query i sees keys up to i + k_len - q_len only.
+        drop: applied to the weights in training.
+
+    Returns:
+        (batch, heads, q_len, d_head).
+    """
+    if q.is_cuda:
+        return _fused(q, k, v, mask, causal, drop.p if drop is not None and drop.training else 0.0)
+    # On a CPU the plain products win: at the sizes of this book PyTorch's fused kernel spends several times
+    # as long in its backward pass, in bf16 most of all (benchmarks/attention.py).
+    weights = attention_weights(q, k, mask=mask, causal=causal)
+    return (weights if drop is None else drop(weights)) @ v
+
+
+def attention_weights(q: Tensor, k: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
+    """`softmax(q kᵀ / √d_head)`, (batch, heads, q_len, k_len): how much each query takes from each key."""
+    scores = (q * (1 / math.sqrt(q.shape[-1]))) @ k.transpose(-1, -2)
+    hidden = _hidden(q.shape[-2], k.shape[-2], mask, causal, q.device)
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -math.inf)
+    return scores.softmax(-1)
+
+
+def _hidden(q_len: int, k_len: int, mask: Tensor | None, causal: bool, device: torch.device) -> Tensor | None:
+    """What may not be seen: true at hidden (query, key) pairs, broadcastable to (batch, heads, q_len, k_len)."""
+    hidden = None if mask is None else ~mask[:, None, None, :]
+    if causal and q_len > 1:
+        ahead = torch.ones(q_len, k_len, dtype=torch.bool, device=device).triu(k_len - q_len + 1)
+        hidden = ahead if hidden is None else hidden | ahead
+    return hidden
+
+
+def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, p: float) -> Tensor:
+    if mask is None and q.shape[-2] == k.shape[-2]:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=causal, dropout_p=p)
+    hidden = _hidden(q.shape[-2], k.shape[-2], mask, causal, q.device)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=None if hidden is None else ~hidden, dropout_p=p)
+
+
+class Cache:
+    """Keys and values of the positions decoded so far, (batch, heads, length, d_head) each.
+
+    `order(index)` follows a beam search: row i becomes what row index[i] was.
+    """
+
+    def __init__(self) -> None:
+        self.k: Tensor | None = None
+        self.v: Tensor | None = None
+
+    def __len__(self) -> int:
+        return 0 if self.k is None else self.k.shape[2]
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        self.k = k if self.k is None else torch.cat([self.k, k], dim=2)
+        self.v = v if self.v is None else torch.cat([self.v, v], dim=2)
+        return self.k, self.v
+
+    def order(self, index: Tensor) -> None:
+        if self.k is not None:
+            self.k, self.v = self.k.index_select(0, index), self.v.index_select(0, index)
+
+
+class _Heads(nn.Module):
+    """What both kinds of attention share: splitting into heads, and checks."""
+
+    def __init__(self, d_model: int, n_heads: int, dropout: float):
+        super().__init__()
+        if d_model % n_heads:
+            raise ValueError(f"d_model must be a multiple of n_heads, got {d_model} and {n_heads}")
+        self.n_heads = n_heads
+        self.dropout = Dropout(dropout)
+
+    def _split(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
+        # (batch, length, parts * d_model) -> parts of (batch, heads, length, d_head)
+        batch, length, width = x.shape
+        x = x.view(batch, length, parts, self.n_heads, width // (parts * self.n_heads))
+        return x.permute(2, 0, 3, 1, 4).unbind(0)
+
+    @staticmethod
+    def _join(x: Tensor) -> Tensor:  # (batch, heads, length, d_head) -> (batch, length, d_model)
+        return x.transpose(1, 2).flatten(2)
+
+
+class Attention(_Heads):
+    """Multi-head self-attention (Vaswani et al. 2017, §3.2).
+
+    Queries, keys and values come from one product: three maps stacked in `qkv`.
+
+    Args:
+        d_model: width of the residual stream.
+        n_heads: number of heads; divides d_model.
+        stream: prefix of the weights' stream names.
+        causal: whether a position sees only itself and those before it.
+        dropout: share of the attention weights set to zero in training.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, *, stream: str, causal: bool = False, dropout: float = 0.0, bias: bool = True
+    ):
+        super().__init__(d_model, n_heads, dropout)
+        self.causal = causal
+        self.qkv = Linear(d_model, 3 * d_model, stream=f"{stream}.qkv", blocks=3, bias=bias)
+        self.out = Linear(d_model, d_model, stream=f"{stream}.out", bias=bias)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+        # (batch, length, d_model), (batch, length) -> (batch, length, d_model)
+        q, k, v = self._split(self.qkv(x), 3)
+        if cache is not None:
+            k, v = cache.append(k, v)
+        return self.out(self._join(attend(q, k, v, mask=mask, causal=self.causal, drop=self.dropout)))
+
+    def weights(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The attention weights for an input, (batch, heads, length, length), to look at."""
+        q, k, _ = self._split(self.qkv(x), 3)
+        return attention_weights(q, k, mask=mask, causal=self.causal)
+
+
+class CrossAttention(_Heads):
+    """Attention from the decoder's positions to the encoder's output.
+
+    Args: as in `Attention`.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, *, stream: str, dropout: float = 0.0, bias: bool = True):
+        super().__init__(d_model, n_heads, dropout)
+        self.query = Linear(d_model, d_model, stream=f"{stream}.query", bias=bias)
+        self.kv = Linear(d_model, 2 * d_model, stream=f"{stream}.kv", blocks=2, bias=bias)
+        self.out = Linear(d_model, d_model, stream=f"{stream}.out", bias=bias)
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+        # (batch, tgt_len, d_model), (batch, src_len, d_model), (batch, src_len) -> (batch, tgt_len, d_model)
+        # The hypotheses of a beam search read the same sentence: as many queries to one memory, not as copies of it.
+        (q,) = self._split(self.query(x).view(len(memory), -1, x.shape[-1]), 1)
+        if cache is None:
+            k, v = self._split(self.kv(memory), 2)
+        elif len(cache):  # the memory does not change while a sentence is decoded
+            k, v = cache.k, cache.v
+        else:
+            k, v = cache.append(*self._split(self.kv(memory), 2))
+        return self.out(self._join(attend(q, k, v, mask=mask, drop=self.dropout)).view_as(x))
+
+    def weights(self, x: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The attention weights for an input, (batch, heads, tgt_len, src_len), to look at."""
+        (q,) = self._split(self.query(x), 1)
+        k, _ = self._split(self.kv(memory), 2)
+        return attention_weights(q, k, mask=mask)

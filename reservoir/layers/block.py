@@ -1,0 +1,73 @@
+"""A transformer layer of the encoder and one of the decoder: sublayers in residual connections."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from reservoir.layers.attention import Cache
+from reservoir.layers.residual import Residual
+
+
+class EncoderLayer(nn.Module):
+    """Mixing across positions, then feed-forward within each (Vaswani et al. 2017, §3.1).
+
+    Args:
+        mixing: called as `mixing(x, mask)`; self-attention, or anything else that mixes positions.
+        feed_forward: called as `feed_forward(x)`.
+        d_model: width of the residual stream.
+        stream: name of this layer, such as "encoder.0".
+        norm_first: pre-LN if true, post-LN if not.
+        dropout: share of each sublayer's output set to zero in training.
+    """
+
+    def __init__(
+        self,
+        mixing: nn.Module,
+        feed_forward: nn.Module,
+        *,
+        d_model: int,
+        stream: str,
+        norm_first: bool,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        choices = dict(norm_first=norm_first, dropout=dropout)
+        self.mixing = Residual(mixing, d_model, stream=f"{stream}.mixing", **choices)
+        self.feed_forward = Residual(feed_forward, d_model, stream=f"{stream}.feed_forward", **choices)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # (batch, length, d_model) -> same
+        return self.feed_forward(self.mixing(x, mask))
+
+
+class DecoderLayer(nn.Module):
+    """Causal mixing, attention to the encoder's output, feed-forward.
+
+    Args:
+        mixing: called as `mixing(x, None, cache)`; must not look ahead.
+        cross: called as `cross(x, memory, mask, cache)`.
+        feed_forward: called as `feed_forward(x)`.
+        d_model, stream, norm_first, dropout: as in `EncoderLayer`.
+    """
+
+    def __init__(
+        self,
+        mixing: nn.Module,
+        cross: nn.Module,
+        feed_forward: nn.Module,
+        *,
+        d_model: int,
+        stream: str,
+        norm_first: bool,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        choices = dict(norm_first=norm_first, dropout=dropout)
+        self.mixing = Residual(mixing, d_model, stream=f"{stream}.mixing", **choices)
+        self.cross = Residual(cross, d_model, stream=f"{stream}.cross", **choices)
+        self.feed_forward = Residual(feed_forward, d_model, stream=f"{stream}.feed_forward", **choices)
+
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: tuple[Cache, Cache] | None = None
+    ) -> Tensor:  # (batch, tgt_len, d_model), (batch, src_len, d_model), (batch, src_len) -> (batch, tgt_len, d_model)
+        own, cross = cache if cache is not None else (None, None)
+        return self.feed_forward(self.cross(self.mixing(x, None, own), memory, mask, cross))

@@ -1,0 +1,47 @@
+"""The feed-forward layer: two linear maps with a non-linearity between, applied to each position alone."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reservoir.layers.dropout import Dropout
+from reservoir.layers.linear import Linear
+
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
+Activation = Literal["relu", "gelu"]
+
+
+class FeedForward(nn.Module):
+    """`W₂ σ(W₁ x + b₁) + b₂` (Vaswani et al. 2017, §3.3).
+
+    Args:
+        d_model: width of the residual stream.
+        d_ff: width between the two maps; the paper takes 4 × d_model.
+        stream: prefix of the two weights' stream names.
+        activation: "relu" as in the paper, or "gelu" as in BERT and GPT-2.
+        dropout: share of the inner activations set to zero in training.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        *,
+        stream: str,
+        activation: Activation = "relu",
+        dropout: float = 0.0,
+        bias: bool = True,
+    ):
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation must be one of {sorted(ACTIVATIONS)}, got {activation!r}")
+        self.up = Linear(d_model, d_ff, stream=f"{stream}.up", bias=bias)
+        self.down = Linear(d_ff, d_model, stream=f"{stream}.down", bias=bias)
+        self.activation = ACTIVATIONS[activation]
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+        return self.down(self.dropout(self.activation(self.up(x))))

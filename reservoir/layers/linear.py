@@ -1,0 +1,133 @@
+"""The two kinds of layer that own matrices: a linear map and a table of embeddings, each with a stream name.
+
+A stream name says which random numbers a tensor is drawn from. It is part of the model and is written down
+here, where the tensor is made, so that renaming an attribute or a class later changes no weight.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+ROWS = 256
+
+
+def round_up(rows: int) -> int:
+    """`rows` rounded up to a multiple of 256."""
+    return -(-rows // ROWS) * ROWS
+
+
+def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """`x`, (..., d), as a matrix of `dtype` with zero rows below it up to a multiple of 256.
+
+    PyTorch's bf16 products on a CPU are compiled for each shape they meet, which takes as long as many products and
+    keeps the code in memory. Batches of sentences bring a new number of rows nearly every time; rounded, there are
+    a few.
+    """
+    x = x.reshape(-1, x.shape[-1])
+    rows = round_up(len(x))
+    if rows == len(x) and x.dtype == dtype:
+        return x
+    padded = x.new_empty(rows, x.shape[1], dtype=dtype)
+    padded[: len(x)] = x
+    padded[len(x) :] = 0
+    return padded
+
+
+class _LowPrecisionLinear(torch.autograd.Function):
+    """`x Wᵀ + b` in bf16 on a CPU, as autocast has it, with the rows rounded up; dW only when W moves."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
+        rows = x.numel() // x.shape[-1]
+        padded, w = pad_rows(x, dtype), weight.to(dtype)
+        y = padded @ w.T if bias is None else torch.addmm(bias.to(dtype), padded, w.T)
+        wants = ctx.needs_input_grad
+        ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
+        ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
+        return y[:rows].view(*x.shape[:-1], -1)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        padded, w = ctx.saved_tensors
+        wants, (x_dtype, w_dtype) = ctx.needs_input_grad, ctx.dtypes
+        rows = grad.numel() // grad.shape[-1]
+        g = pad_rows(grad, grad.dtype)
+        dx = (g @ w)[:rows].view(ctx.shape).to(x_dtype) if wants[0] else None
+        dw = (g.T @ padded).to(w_dtype) if wants[1] else None
+        db = g.sum(0, dtype=w_dtype) if wants[2] else None
+        return dx, dw, db, None
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`x Wᵀ + b`: `torch.nn.functional.linear`, but faster for changing shapes in bf16 on a CPU.
+
+    Args:
+        x: (..., d_in).
+        weight: (d_out, d_in).
+        bias: (d_out,) or None.
+
+    Returns:
+        (..., d_out), in autocast's dtype where autocast is on.
+    """
+    low = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
+    # One product a token, as in decoding, is too small to be rounded up.
+    if not low or x.numel() < ROWS * x.shape[-1] or x.dtype == torch.float64:
+        return F.linear(x, weight, bias)
+    with torch.autocast("cpu", enabled=False):
+        return _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
+
+
+class Linear(nn.Linear):
+    """`x Wᵀ + b`, with a stream name for its weight.
+
+    Args:
+        d_in: width of the input.
+        d_out: width of the output.
+        stream: name of the random stream that the weight is drawn from, such as "encoder.0.attention.out".
+        blocks: how many maps are stacked along the rows. Queries, keys and values computed by one product are
+            three maps of (d_out / 3, d_in), and are initialised as such.
+        bias: whether to add a bias, which starts at zero.
+    """
+
+    def __init__(self, d_in: int, d_out: int, *, stream: str, blocks: int = 1, bias: bool = True):
+        if d_out % blocks:
+            raise ValueError(f"d_out must be a multiple of blocks={blocks}, got {d_out}")
+        self.stream, self.blocks = stream, blocks
+        super().__init__(d_in, d_out, bias=bias)
+
+    def reset_parameters(self) -> None:
+        """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
+
+    def effective_weight(self) -> Tensor:  # (d_out, d_in)
+        """The matrix that the product uses: the weight itself, unless a subclass masks it."""
+        return self.weight
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., d_out)
+        return linear(x, self.effective_weight(), self.bias)
+
+
+class Embedding(nn.Embedding):
+    """A table of `n` vectors of `d_model` numbers, looked up by token id; the row of `padding` is zero.
+
+    Args:
+        n: number of rows.
+        d_model: width of a row.
+        stream: name of the random stream that the table is drawn from.
+        padding: the id whose row stays zero and gets no gradient, or None.
+    """
+
+    def __init__(self, n: int, d_model: int, *, stream: str, padding: int | None = None):
+        self.stream, self.blocks = stream, 1
+        super().__init__(n, d_model, padding_idx=padding)
+
+    def reset_parameters(self) -> None:
+        """Leave the memory as it is: `reservoir.frozen.initialise` draws the table from its stream."""
+
+    def effective_weight(self) -> Tensor:  # (n, d_model)
+        """The table that is looked up: the weight itself, unless a subclass masks it."""
+        return self.weight
+
+    def forward(self, ids: Tensor) -> Tensor:  # (...) -> (..., d_model)
+        return F.embedding(ids, self.effective_weight(), self.padding_idx)

@@ -1,0 +1,18 @@
+"""Layer normalisation with a stream name, so that a freezing plan can point at it."""
+
+from __future__ import annotations
+
+from torch import nn
+
+
+class LayerNorm(nn.LayerNorm):
+    """`(x - mean) / std · weight + bias` over the features (Ba et al. 2016).
+
+    Args:
+        d_model: number of features.
+        stream: name that plans and reports know its weight by, such as "encoder.0.mixing.norm".
+    """
+
+    def __init__(self, d_model: int, *, stream: str):
+        self.stream, self.blocks = stream, 1
+        super().__init__(d_model)

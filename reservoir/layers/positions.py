@@ -1,0 +1,63 @@
+"""Where in the sequence a token stands: sinusoids, which nobody trains, or a learned table."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.layers.linear import Embedding
+
+
+def sinusoids(length: int, d_model: int, *, device: torch.device | str | None = None) -> Tensor:
+    """Sines and cosines of geometrically spaced frequencies (Vaswani et al. 2017, §3.5).
+
+    The sines fill the first half of the features and the cosines the second, as fairseq and Marian lay them
+    out. The paper interleaves them; a permutation of the features makes no difference to what can be learned.
+
+    Returns:
+        (length, d_model) fp32.
+    """
+    if d_model % 2:
+        raise ValueError(f"d_model must be even for sinusoidal positions, got {d_model}")
+    pair = torch.arange(d_model // 2, device=device, dtype=torch.float64)
+    angle = torch.arange(length, device=device, dtype=torch.float64)[:, None] * 10000.0 ** (-2 * pair / d_model)
+    return torch.cat([angle.sin(), angle.cos()], dim=1).float()
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds `sinusoids` to a sequence; the table grows when a longer sequence comes.
+
+    Args:
+        d_model: width of the residual stream, even.
+    """
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        self.d_model = d_model
+        self.register_buffer("table", sinusoids(256, d_model), persistent=False)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:  # (batch, length, d_model) -> same
+        end = start + x.shape[1]
+        if end > len(self.table):
+            self.table = sinusoids(2 * end, self.d_model, device=x.device)
+        return x + self.table[start:end]
+
+
+class LearnedPositions(nn.Module):
+    """Adds a trained vector for each position.
+
+    Args:
+        max_length: number of positions; a longer sequence is an error.
+        d_model: width of the residual stream.
+        stream: name of the random stream that the table is drawn from.
+    """
+
+    def __init__(self, max_length: int, d_model: int, *, stream: str):
+        super().__init__()
+        self.table = Embedding(max_length, d_model, stream=stream)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:  # (batch, length, d_model) -> same
+        end = start + x.shape[1]
+        if end > self.table.num_embeddings:
+            raise ValueError(f"the model has {self.table.num_embeddings} positions, but the sequence needs {end}")
+        return x + self.table.effective_weight()[start:end]

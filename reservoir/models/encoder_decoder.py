@@ -1,0 +1,227 @@
+"""The encoder-decoder transformer of Vaswani et al. (2017), with its mixing and feed-forward layers as arguments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.layers import (
+    Attention,
+    Cache,
+    CrossAttention,
+    DecoderLayer,
+    Dropout,
+    Embedding,
+    EncoderLayer,
+    FeedForward,
+    LayerNorm,
+    LearnedPositions,
+    Linear,
+    SinusoidalPositions,
+)
+from reservoir.layers.feed_forward import Activation
+
+
+@dataclass(frozen=True)
+class EncoderDecoderConfig:
+    """Sizes and choices of an encoder-decoder.
+
+    Args:
+        src_vocab, tgt_vocab: number of tokens on either side.
+        d_model: width of the residual stream.
+        n_heads: attention heads; divides d_model.
+        d_ff: inner width of the feed-forward layers.
+        encoder_layers, decoder_layers: depth on either side.
+        norm_first: pre-LN if true, with one more norm at the end of each side; post-LN if not.
+        dropout: on the embeddings and on each sublayer's output.
+        attention_dropout, activation_dropout: on attention weights and inside the feed-forward layers.
+        activation: "relu" or "gelu".
+        positions: "sinusoidal" or "learned".
+        max_length: number of learned positions; sinusoidal ones have no limit.
+        tie: "all" shares one table between source, target and output (Press & Wolf 2017), "output" the
+            target's with the output, "none" shares nothing.
+        padding: the id that fills up short sentences.
+    """
+
+    src_vocab: int
+    tgt_vocab: int
+    d_model: int = 512
+    n_heads: int = 8
+    d_ff: int = 2048
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+    norm_first: bool = False
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    activation: Activation = "relu"
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    max_length: int = 1024
+    tie: Literal["all", "output", "none"] = "all"
+    padding: int = 0
+
+    def __post_init__(self) -> None:
+        if self.tie not in ("all", "output", "none"):
+            raise ValueError(f"tie must be 'all', 'output' or 'none', got {self.tie!r}")
+        if self.positions not in ("sinusoidal", "learned"):
+            raise ValueError(f"positions must be 'sinusoidal' or 'learned', got {self.positions!r}")
+        if self.tie == "all" and self.src_vocab != self.tgt_vocab:
+            raise ValueError(
+                f"tie='all' needs one vocabulary, got src_vocab={self.src_vocab} and tgt_vocab={self.tgt_vocab};"
+                " use tie='output'"
+            )
+
+    def to_json(self) -> dict:
+        return asdict(self)
+
+
+Mixing = Callable[[EncoderDecoderConfig, int, str], nn.Module]
+"""Makes a layer's sublayer from the configuration, the layer's index and the stream prefix."""
+
+
+def self_attention(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
+    """The encoder's usual mixing: every position sees every other."""
+    return Attention(config.d_model, config.n_heads, stream=f"{stream}.attention", dropout=config.attention_dropout)
+
+
+def causal_attention(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
+    """The decoder's usual mixing: a position sees itself and what was written before it."""
+    return Attention(
+        config.d_model, config.n_heads, stream=f"{stream}.attention", causal=True, dropout=config.attention_dropout
+    )
+
+
+def feed_forward(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
+    """The usual feed-forward layer."""
+    return FeedForward(
+        config.d_model,
+        config.d_ff,
+        stream=f"{stream}.feed_forward",
+        activation=config.activation,
+        dropout=config.activation_dropout,
+    )
+
+
+class EncoderDecoder(nn.Module):
+    """Reads a source sentence, writes a target sentence token by token.
+
+    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+
+    Args:
+        config: sizes and choices.
+        encoder_mixing, decoder_mixing: make the mixing of layer i of either side. The decoder's must not look
+            ahead, and takes a cache.
+        encoder_feed_forward, decoder_feed_forward: make the feed-forward layer of layer i.
+    """
+
+    def __init__(
+        self,
+        config: EncoderDecoderConfig,
+        *,
+        encoder_mixing: Mixing = self_attention,
+        decoder_mixing: Mixing = causal_attention,
+        encoder_feed_forward: Mixing = feed_forward,
+        decoder_feed_forward: Mixing = feed_forward,
+    ):
+        super().__init__()
+        self.config = c = config
+        shared = "embedding" if c.tie == "all" else None
+        self.src_embedding = Embedding(c.src_vocab, c.d_model, stream=shared or "encoder.embedding", padding=c.padding)
+        self.tgt_embedding = (
+            self.src_embedding
+            if shared
+            else Embedding(c.tgt_vocab, c.d_model, stream="decoder.embedding", padding=c.padding)
+        )
+        self.src_positions, self.tgt_positions = (self._positions(side) for side in ("encoder", "decoder"))
+        self.dropout = Dropout(c.dropout)
+        residual = dict(d_model=c.d_model, norm_first=c.norm_first, dropout=c.dropout)
+        self.encoder = nn.ModuleList(
+            EncoderLayer(
+                encoder_mixing(c, i, f"encoder.{i}"),
+                encoder_feed_forward(c, i, f"encoder.{i}"),
+                stream=f"encoder.{i}",
+                **residual,
+            )
+            for i in range(c.encoder_layers)
+        )
+        self.decoder = nn.ModuleList(
+            DecoderLayer(
+                decoder_mixing(c, i, f"decoder.{i}"),
+                CrossAttention(c.d_model, c.n_heads, stream=f"decoder.{i}.cross", dropout=c.attention_dropout),
+                decoder_feed_forward(c, i, f"decoder.{i}"),
+                stream=f"decoder.{i}",
+                **residual,
+            )
+            for i in range(c.decoder_layers)
+        )
+        self.encoder_norm, self.decoder_norm = (
+            LayerNorm(c.d_model, stream=f"{side}.norm") if c.norm_first else nn.Identity()
+            for side in ("encoder", "decoder")
+        )
+        self.output = Linear(c.d_model, c.tgt_vocab, stream="output", bias=False)
+        if c.tie != "none":
+            self.output.weight = self.tgt_embedding.weight
+
+    def _positions(self, side: str) -> nn.Module:
+        if self.config.positions == "learned":
+            return LearnedPositions(self.config.max_length, self.config.d_model, stream=f"{side}.positions")
+        return SinusoidalPositions(self.config.d_model)
+
+    def embed(self, ids: Tensor, embedding: Embedding, positions: nn.Module, start: int = 0) -> Tensor:
+        # (batch, length) -> (batch, length, d_model)
+        return self.dropout(positions(embedding(ids) * math.sqrt(self.config.d_model), start))
+
+    def src_mask(self, src: Tensor) -> Tensor | None:
+        """(batch, src_len), true at tokens, false at padding; None when nothing is padded."""
+        mask = src != self.config.padding
+        return None if not src.is_cuda and bool(mask.all()) else mask
+
+    def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
+        # (batch, src_len), (batch, src_len) -> (batch, src_len, d_model)
+        x = self.embed(src, self.src_embedding, self.src_positions)
+        for layer in self.encoder:
+            x = layer(x, mask)
+        return self.encoder_norm(x)
+
+    def new_cache(self) -> list[tuple[Cache, Cache]]:
+        """An empty cache for decoding: own keys and values, and those of the encoder's output, for each layer."""
+        return [(Cache(), Cache()) for _ in self.decoder]
+
+    def decode(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        cache: list[tuple[Cache, Cache]] | None = None,
+    ) -> Tensor:
+        """Hidden states of the target's positions.
+
+        Args:
+            tgt: (batch, tgt_len); with a cache, only the tokens that are not in it yet.
+            memory: (batch, src_len, d_model), the encoder's output. In beam search tgt may have `beam` rows for
+                each row of memory.
+            mask: (batch, src_len) of the source.
+            cache: from `new_cache`; grows by tgt_len.
+
+        Returns:
+            (batch, tgt_len, d_model)
+        """
+        start = 0 if cache is None else len(cache[0][0])
+        x = self.embed(tgt, self.tgt_embedding, self.tgt_positions, start)
+        for i, layer in enumerate(self.decoder):
+            x = layer(x, memory, mask, None if cache is None else cache[i])
+        return self.decoder_norm(x)
+
+    def hidden(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """The decoder's last states: (batch, src_len), (batch, tgt_len) -> (batch, tgt_len, d_model)."""
+        mask = self.src_mask(src)
+        return self.decode(tgt, self.encode(src, mask), mask)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        # (batch, src_len), (batch, tgt_len) -> logits (batch, tgt_len, tgt_vocab)
+        return self.output(self.hidden(src, tgt))

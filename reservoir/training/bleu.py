@@ -1,0 +1,61 @@
+"""BLEU by sacreBLEU, with its signature, and whether a difference between two systems is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+
+
+@dataclass(frozen=True)
+class Score:
+    """A corpus BLEU between 0 and 100, and the signature that says how it was computed (Post 2018)."""
+
+    bleu: float
+    signature: str
+
+
+def bleu(hypotheses: Sequence[str], references: Sequence[str], *, tokenise: str = "13a", lowercase: bool = False) -> Score:
+    """Corpus BLEU (Papineni et al. 2002) of detokenised text against one reference each.
+
+    Args:
+        hypotheses, references: as many sentences in either.
+        tokenise: sacreBLEU's tokeniser; "none" for text that is tokenised already.
+        lowercase: whether case counts not.
+    """
+    if len(hypotheses) != len(references):
+        raise ValueError(f"{len(hypotheses)} hypotheses cannot be held against {len(references)} references")
+    metric = BLEU(tokenize=tokenise, lowercase=lowercase)
+    score = metric.corpus_score(list(hypotheses), [list(references)]).score
+    return Score(score, str(metric.get_signature()))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems' BLEU, and the share of resampled test sets that contradict their order (Koehn 2004)."""
+
+    baseline: float
+    system: float
+    p_value: float
+
+
+def paired_bootstrap(
+    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], *, samples: int = 1000
+) -> Comparison:
+    """Paired bootstrap resampling of `system` against `baseline` on the same test set (Koehn 2004).
+
+    sacreBLEU resamples by numpy's own generator, seeded by its environment variable SACREBLEU_SEED, 12345 by default.
+    """
+    test = PairedTest(
+        [("baseline", list(baseline)), ("system", list(system))],
+        {"BLEU": BLEU(references=[list(references)])},
+        references=None,
+        test_type="bs",
+        n_samples=samples,
+    )
+    _, scores = test()
+    first, second = scores["BLEU"]
+    return Comparison(float(first.score), float(second.score), float(np.float64(second.p_value)))

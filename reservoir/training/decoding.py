@@ -1,0 +1,177 @@
+"""From a trained encoder-decoder to sentences: greedy and beam search, batched, with cached keys and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from reservoir.models import EncoderDecoder
+
+BOS, EOS = 1, 2
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How to search for a translation.
+
+    Args:
+        beam: hypotheses kept per sentence; 1 is greedy search.
+        length_penalty: α in score = log p / ((5 + length) / 6)^α (Wu et al. 2016, eq. 14); 0 prefers short ones.
+        max_ratio, max_extra: a translation ends at max_ratio × source length + max_extra tokens.
+        max_tokens: size of a batch, in padded source tokens × beam.
+    """
+
+    beam: int = 5
+    length_penalty: float = 1.0
+    max_ratio: float = 1.5
+    max_extra: int = 10
+    max_tokens: int = 8192
+
+    def __post_init__(self) -> None:
+        if self.beam < 1:
+            raise ValueError(f"beam must be at least 1, got {self.beam}")
+
+
+@torch.inference_mode()
+def beam_search(
+    model: EncoderDecoder,
+    src: Tensor,
+    *,
+    beam: int = 5,
+    length_penalty: float = 1.0,
+    max_length: int,
+    watch: Callable[[int, Tensor, Tensor], None] | None = None,
+) -> list[list[tuple[float, list[int]]]]:
+    """The best `beam` translations of each sentence, found by keeping the `beam` most probable prefixes.
+
+    A sentence is done when it has `beam` finished hypotheses and no live prefix can still beat the worst of them.
+    With `beam=1` this is greedy search: the first end-of-sentence ends it.
+
+    Args:
+        model: in eval mode.
+        src: (batch, src_len) ids, each sentence ending in end-of-sentence.
+        beam: hypotheses kept per sentence.
+        length_penalty: as in `Decoding`.
+        max_length: tokens a translation may have, its end-of-sentence included.
+        watch: called after each step with its number, the prefixes (rows, step + 1) and their log-probabilities
+            (rows,), to look inside.
+
+    Returns:
+        For each sentence, (score, ids) pairs, best first, ids without begin- and end-of-sentence.
+    """
+    batch, device = len(src), src.device
+    mask = model.src_mask(src)
+    memory = model.encode(src, mask)
+    cache = model.new_cache()
+    vocab = model.output.out_features
+
+    sentence = torch.arange(batch, device=device)  # which sentence each live group of `beam` rows belongs to
+    prefix = torch.full((batch * beam, 1), BOS, device=device)  # (rows, step), rows = live sentences × beam
+    score = torch.full((batch, beam), -torch.inf, device=device)  # (live sentences, beam), summed log-probabilities
+    score[:, 0] = 0.0  # the first step would otherwise choose the same token `beam` times
+    done: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
+
+    def normalised(total: float, length: int) -> float:
+        return total / ((5 + length) / 6) ** length_penalty
+
+    # Greedy search keeps one hypothesis and takes whatever comes first, so it needs no second candidate.
+    candidates = beam if beam == 1 else 2 * beam
+    for step in range(max_length):
+        hidden = model.decode(prefix[:, -1:], memory, mask, cache)[:, -1]
+        log_p = model.output(hidden).float().log_softmax(-1).view(-1, beam, vocab)
+        if step + 1 == max_length:  # whatever is still open ends here
+            closed = torch.full_like(log_p, -torch.inf)
+            closed[..., EOS] = log_p[..., EOS]
+            log_p = closed
+        total = (score[:, :, None] + log_p).flatten(1)  # (live, beam × vocab)
+        best, index = total.topk(min(candidates, total.shape[1]), dim=1)
+        parent, token = index // vocab, index % vocab
+
+        # Finished ones leave the beam; the best `beam` of the others go on. Twice `beam` candidates are enough,
+        # since each prefix has one end-of-sentence.
+        ends = token == EOS
+        rank = torch.arange(best.shape[1], device=device)
+        for row, col in (ends & (rank < beam) & best.isfinite()).nonzero().tolist():
+            ids = prefix[row * beam + int(parent[row, col]), 1:].tolist()
+            done[int(sentence[row])].append((normalised(best[row, col].item(), step + 1), ids))
+        alive = torch.where(ends, -torch.inf, best)
+        score, chosen = alive.topk(beam, dim=1)  # (live, beam)
+        parent, token = parent.gather(1, chosen), token.gather(1, chosen)
+
+        ceiling = score[:, 0].tolist()
+        go_on = []
+        for row, (one, top) in enumerate(zip(sentence.tolist(), ceiling, strict=True)):
+            found = sorted((s for s, _ in done[one]), reverse=True)[:beam]
+            # A prefix can only lose probability, so this bounds what it can still become.
+            bound = normalised(top, max_length if length_penalty > 0 else step + 2)
+            if top > -torch.inf and (len(found) < beam or bound > found[-1]):
+                go_on.append(row)
+        if not go_on:
+            break
+        kept = torch.tensor(go_on, device=device)
+        rows = (kept[:, None] * beam + parent[kept]).flatten()
+        prefix = torch.cat([prefix[rows], token[kept].view(-1, 1)], dim=1)
+        score = score[kept]
+        for own, cross in cache:
+            own.order(rows)
+            if len(kept) < len(sentence):
+                cross.order(kept)
+        if len(kept) < len(sentence):
+            sentence, memory = sentence[kept], memory[kept]
+            mask = None if mask is None else mask[kept]
+        if watch is not None:
+            watch(step, prefix, score.flatten())
+    return [sorted(one, key=lambda pair: -pair[0])[:beam] for one in done]
+
+
+def translate(
+    model: EncoderDecoder,
+    sources: Sequence[Sequence[int]],
+    *,
+    decoding: Decoding | None = None,
+    autocast: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> list[list[int]]:
+    """Token ids of the best translation of each source, in the order given; an empty source gives an empty one.
+
+    Sentences of like length are decoded together.
+
+    Args:
+        model: an encoder-decoder; put into eval mode while it decodes.
+        sources: token ids without end-of-sentence.
+        decoding: how to search; the default is a beam of 5.
+        autocast: decode in bf16 where that is faster.
+        progress: called with the number of sentences just finished.
+    """
+    decoding = decoding or Decoding()
+    device = next(model.parameters()).device
+    order = sorted((i for i, s in enumerate(sources) if len(s)), key=lambda i: len(sources[i]))
+    found: list[list[int]] = [[] for _ in sources]
+    was_training = model.training
+    model.eval()
+    try:
+        while order:
+            longest, rows = len(sources[order[-1]]) + 1, [order.pop()]
+            while order and (len(rows) + 1) * longest * decoding.beam <= decoding.max_tokens:
+                rows.append(order.pop())
+            src = torch.zeros(len(rows), longest, dtype=torch.int64)
+            for r, i in enumerate(rows):
+                src[r, : len(sources[i]) + 1] = torch.tensor([*sources[i], EOS])
+            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
+                results = beam_search(
+                    model,
+                    src.to(device),
+                    beam=decoding.beam,
+                    length_penalty=decoding.length_penalty,
+                    max_length=int(decoding.max_ratio * longest) + decoding.max_extra,
+                )
+            for i, hypotheses in zip(rows, results, strict=True):
+                found[i] = hypotheses[0][1]
+            if progress is not None:
+                progress(len(rows))
+    finally:
+        model.train(was_training)
+    return found

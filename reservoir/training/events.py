@@ -1,0 +1,74 @@
+"""What the training loop says while it works. Whoever wants to show it listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Point:
+    """One validation.
+
+    Args:
+        step: optimiser steps taken.
+        seconds: wall-clock of training so far, validation left out.
+        tokens: source and target tokens seen so far, padding left out.
+        flops: floating-point operations of training so far.
+        metrics: what was measured, by name.
+    """
+
+    step: int
+    seconds: float
+    tokens: int
+    flops: float
+    metrics: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Started:
+    """Training begins, or goes on from `step`."""
+
+    name: str
+    step: int
+    steps: int
+    trainable: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """One optimiser step: its loss in nats a target token, learning rate, and running counts."""
+
+    step: int
+    loss: float
+    rate: float
+    tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Validated:
+    """A validation point was measured."""
+
+    point: Point
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint was written."""
+
+    step: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The budget is used up."""
+
+    step: int
+    seconds: float
+
+
+Event = Started | Stepped | Validated | Saved | Finished
+Listener = Callable[[Event], None]

@@ -1,0 +1,27 @@
+"""Floating-point operations of a training step, counted from the products it makes: the same on any machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+
+def count_flops(loss: Callable[[], Tensor], device: torch.device, autocast: bool) -> float:
+    """Operations of one forward and backward pass: two for each multiply-add of a matrix product.
+
+    What is frozen costs less: no product for its weight's gradient, and no backward pass at all where nothing below
+    moves. Elementwise work is not counted, nor is the optimiser's.
+
+    Args:
+        loss: computes the loss; its gradients are left in the parameters.
+        device: where.
+        autocast: whether it runs in bf16.
+    """
+    with FlopCounterMode(display=False) as counter:
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
+            value = loss()
+        value.backward()
+    return float(counter.get_total_flops())

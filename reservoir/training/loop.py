@@ -1,0 +1,230 @@
+"""The training loop: batches in, steps and validation points out, resumable at any moment to the same bits."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from reservoir.frozen import mark_trained, owned
+from reservoir.training import checkpoint as checkpoints
+from reservoir.training.events import Finished, Listener, Point, Saved, Started, Stepped, Validated
+from reservoir.training.flops import count_flops
+from reservoir.training.optimisers import Optimiser
+from reservoir.training.task import Task
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on; the message says why and what would help."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to train, and how often to look.
+
+    Args:
+        steps: optimiser steps in all.
+        accumulate: batches whose gradients make one step. The loss is divided by the predictions of all of them
+            together, so a step means the same however it is cut into batches.
+        validate_every: steps between validation points; the last step always has one.
+        checkpoint_every: steps between checkpoints; 0 writes none.
+    """
+
+    steps: int
+    accumulate: int = 1
+    validate_every: int = 200
+    checkpoint_every: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "accumulate", "validate_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+@dataclass
+class History:
+    """What training measured.
+
+    Args:
+        points: validation points, in order.
+        step, seconds, tokens, flops: totals, as in `Point`.
+        step_seconds: median wall-clock of a step in the current process.
+        losses: training loss of every step since the process started, in nats a prediction.
+    """
+
+    points: list[Point] = field(default_factory=list)
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    flops: float = 0.0
+    step_seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
+
+    def progress(self) -> dict[str, Any]:
+        """What a checkpoint keeps."""
+        return {
+            "step": self.step,
+            "seconds": self.seconds,
+            "tokens": self.tokens,
+            "flops": self.flops,
+            "points": [asdict(point) for point in self.points],
+        }
+
+    @classmethod
+    def restored(cls, progress: dict[str, Any]) -> History:
+        """The history that `progress` was made from."""
+        return cls(**{**progress, "points": [Point(**point) for point in progress["points"]]})
+
+
+def train(
+    model: nn.Module,
+    task: Task,
+    *,
+    optimiser: Optimiser,
+    budget: Budget,
+    seed: int,
+    name: str = "training",
+    identity: str = "",
+    checkpoint: Path | None = None,
+    fresh: bool = False,
+    listeners: Sequence[Listener] = (),
+    autocast: bool = True,
+    compiled: bool = False,
+) -> History:
+    """Train `model` on `task` within `budget`.
+
+    The order of the data is the task's own. Dropout draws from PyTorch's generator, which is seeded anew for
+    every step from (seed, step) and put back at the end, so a run that resumes needs no state of it.
+
+    Args:
+        model: initialised; where it lies decides the device.
+        task: batches, loss, validation.
+        optimiser, budget: what to do and for how long.
+        seed: of dropout.
+        name: what listeners call the run.
+        identity: digest of everything that defines the run; a checkpoint with another one is refused.
+        checkpoint: file to resume from if it exists, and to write to.
+        fresh: ignore a checkpoint that exists.
+        listeners: called with each event.
+        autocast: bf16 products.
+        compiled: `torch.compile` the model first.
+
+    Returns:
+        The history; `model` is trained in place and left in eval mode.
+
+    Raises:
+        TrainingError: the loss is not finite.
+        CheckpointError: the checkpoint cannot be used.
+    """
+    device = next(model.parameters()).device
+    torch_optimiser = optimiser.build(model)
+    history = History()
+    if checkpoint is not None and checkpoint.exists() and not fresh:
+        history = History.restored(
+            checkpoints.read(checkpoint, model, torch_optimiser, identity=identity)
+        )
+    mark_trained(model)
+    sizes = [(item.parameter.requires_grad, item.parameter.numel()) for item in owned(model)]
+
+    def tell(event) -> None:
+        for listener in listeners:
+            listener(event)
+
+    def save() -> None:
+        if checkpoint is not None and budget.checkpoint_every:
+            checkpoints.write(
+                checkpoint, model, torch_optimiser, checkpoints.State(identity, history.progress())
+            )
+            tell(Saved(history.step, str(checkpoint)))
+
+    def validate() -> None:
+        model.eval()
+        with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
+            metrics = task.validate(model)
+        model.train()
+        point = Point(history.step, history.seconds, history.tokens, history.flops, metrics)
+        history.points.append(point)
+        tell(Validated(point))
+
+    tell(Started(name, history.step, budget.steps, sum(n for moves, n in sizes if moves), sum(n for _, n in sizes)))
+    run = torch.compile(model, dynamic=True) if compiled else model
+    model.train()
+    durations: list[float] = []
+    batches = _batches(task, history.step, budget)
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        while history.step < budget.steps:
+            micro = next(batches)
+            started = time.perf_counter()
+            step = history.step + 1
+            torch.manual_seed(_step_seed(seed, step))
+            loss = _step(run, task, micro, torch_optimiser, optimiser, optimiser.rate(step, budget.steps), autocast)
+            if loss != loss or loss in (float("inf"), float("-inf")):
+                raise TrainingError(
+                    f"{name}: the loss is {loss} at step {step} (learning rate {optimiser.rate(step, budget.steps):.2g});"
+                    f" a lower lr, a longer warm-up or clipping may help. The last checkpoint is kept."
+                )
+            durations.append(time.perf_counter() - started)
+            if not history.flops:  # the shapes of later batches differ, their cost a token hardly does
+                per_token = count_flops(lambda: task.loss(model, micro[0]), device, autocast) / task.size(micro[0])[1]
+                model.zero_grad(set_to_none=True)
+            else:
+                per_token = history.flops / history.tokens
+            history.step = step
+            history.seconds += durations[-1]
+            history.tokens += sum(task.size(batch)[1] for batch in micro)
+            history.flops = per_token * history.tokens
+            history.losses.append(loss)
+            tell(Stepped(step, loss, optimiser.rate(step, budget.steps), history.tokens, history.seconds))
+            last = step == budget.steps
+            if last or step % budget.validate_every == 0:
+                validate()
+            if last or (budget.checkpoint_every and step % budget.checkpoint_every == 0):
+                save()
+    history.step_seconds = statistics.median(durations) if durations else 0.0
+    model.eval()
+    tell(Finished(history.step, history.seconds))
+    return history
+
+
+def _step(model, task, micro, torch_optimiser, optimiser: Optimiser, rate: float, autocast: bool) -> float:
+    """One optimiser step over the batches of `micro`; returns the loss per prediction in nats."""
+    device = next(model.parameters()).device
+    predictions = sum(task.size(batch)[0] for batch in micro)
+    total = 0.0
+    for batch in micro:
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
+            loss = task.loss(model, batch) / predictions
+        loss.backward()
+        total += loss.item()
+    moving = torch_optimiser.param_groups[0]["params"]
+    if optimiser.clip:
+        torch.nn.utils.clip_grad_norm_(moving, optimiser.clip)
+    torch_optimiser.param_groups[0]["lr"] = rate
+    torch_optimiser.step()
+    torch_optimiser.zero_grad(set_to_none=True)
+    return total
+
+
+def _batches(task: Task, done: int, budget: Budget) -> Iterator[list[Any]]:
+    """Groups of `accumulate` batches, beginning after the first `done` groups; epochs follow one another."""
+    skip, group, epoch = done * budget.accumulate, [], 0
+    while True:
+        batches = task.epoch(epoch)
+        if skip < len(batches):
+            for index in range(skip, len(batches)):
+                group.append(batches[index])
+                if len(group) == budget.accumulate:
+                    yield group
+                    group = []
+        skip = max(0, skip - len(batches))
+        epoch += 1
+
+
+def _step_seed(seed: int, step: int) -> int:
+    return (seed * 1_000_003 + step) % 2**63

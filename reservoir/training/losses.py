@@ -1,0 +1,93 @@
+"""Cross-entropy over a vocabulary with label smoothing, computed without ever holding all logits."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from reservoir.layers.linear import ROWS, pad_rows
+
+CHUNK = 1 << 22  # logits held at a time: 16 MB in fp32
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    """Loss and gradients in one pass over the rows: the logits of a chunk are used while they are at hand.
+
+    For a row h with target t, logits z = W h and smoothing ε, with p = softmax(z), the loss is
+    logsumexp(z) - (1 - ε) z_t - ε mean(z), and its gradient in z is p - (1 - ε) onehot(t) - ε / V.
+    """
+
+    @staticmethod
+    def forward(ctx, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, dtype: torch.dtype):
+        rows, vocab = hidden.shape[0], weight.shape[0]
+        h, w = pad_rows(hidden, dtype), weight.to(dtype)
+        want_h, want_w = ctx.needs_input_grad[0], ctx.needs_input_grad[1]
+        grad_h = torch.empty_like(h) if want_h else None
+        grad_w = torch.zeros_like(w, dtype=torch.float32) if want_w else None
+        loss, nll = torch.zeros(2, dtype=torch.float32, device=h.device)
+        size = min(len(h), max(ROWS, CHUNK // vocab // ROWS * ROWS))
+        low, z_all = h.new_empty(size, vocab), torch.empty(size, vocab, device=h.device)
+        for start in range(0, len(h), size):
+            part = slice(start, min(start + size, len(h)))
+            n = part.stop - start
+            t = target[part, None]
+            real = len(t)  # rows below that are padding
+            # Every buffer is used again for the next chunk: fresh memory costs more than the arithmetic.
+            z = z_all[:n].copy_(torch.mm(h[part], w.T, out=low[:n]))[:real]  # (chunk, vocab)
+            z_t = z.gather(1, t)
+            top = z.amax(1, keepdim=True)
+            mean = z.mean(1, keepdim=True) if smoothing else 0.0
+            total = z.sub_(top).exp_().sum(1, keepdim=True)
+            log_total = total.log().add_(top)
+            nll += (log_total - z_t).sum()
+            loss += (log_total - (1 - smoothing) * z_t - smoothing * mean).sum()
+            if not (want_h or want_w):
+                continue
+            z.div_(total).sub_(smoothing / vocab).scatter_add_(1, t, torch.full_like(z_t, smoothing - 1))
+            g = low[:n]
+            g[:real], g[real:] = z, 0
+            if want_h:
+                torch.mm(g, w, out=grad_h[part])
+            if want_w:
+                grad_w += g.T @ h[part]
+        grad_h = grad_h[:rows] if want_h else None
+        ctx.save_for_backward(grad_h, grad_w)
+        ctx.dtypes = hidden.dtype, weight.dtype
+        ctx.mark_non_differentiable(nll)
+        return loss, nll
+
+    @staticmethod
+    def backward(ctx, grad: Tensor, _):
+        grad_h, grad_w = ctx.saved_tensors
+        return (
+            None if grad_h is None else (grad_h * grad).to(ctx.dtypes[0]),
+            None if grad_w is None else (grad_w * grad).to(ctx.dtypes[1]),
+            None,
+            None,
+            None,
+        )
+
+
+def smoothed_cross_entropy(
+    hidden: Tensor, weight: Tensor, target: Tensor, *, smoothing: float = 0.0, padding: int = 0
+) -> tuple[Tensor, Tensor]:
+    """Summed cross-entropy of `softmax(hidden weightᵀ)`, with and without label smoothing (Szegedy et al. 2016).
+
+    The smoothed target puts 1 - ε + ε/V on the right token and ε/V on every other, as `torch.nn` has it.
+
+    Args:
+        hidden: (..., d_model), the last hidden states.
+        weight: (vocab, d_model), the output matrix.
+        target: (...) token ids; positions with `padding` do not count.
+        smoothing: ε in [0, 1).
+        padding: the id that is left out.
+
+    Returns:
+        The smoothed loss (differentiable) and the plain negative log-likelihood (not), each summed, in nats.
+    """
+    dtype = torch.get_autocast_dtype(hidden.device.type) if torch.is_autocast_enabled(hidden.device.type) else None
+    flat = target.reshape(-1)
+    real = (flat != padding).nonzero()[:, 0]
+    rows = hidden.flatten(0, -2).index_select(0, real)
+    with torch.autocast(hidden.device.type, enabled=False):
+        return _SmoothedCrossEntropy.apply(rows, weight, flat[real], smoothing, dtype or hidden.dtype)

@@ -1,0 +1,70 @@
+"""Optimisers and learning-rate schedules. Only what moves is ever given to an optimiser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """An optimiser with its schedule.
+
+    Args:
+        name: "adamw" (Loshchilov & Hutter 2019), "adam" (decay added to the gradient) or "sgd" (momentum 0.9).
+        lr: the highest learning rate, reached at the end of the warm-up.
+        betas, eps: of Adam.
+        weight_decay: as the optimiser defines it, on every tensor that moves.
+        schedule: after the warm-up "inverse_sqrt" falls as 1/√step (Vaswani et al. 2017), "linear" to zero at the
+            last step, "constant" stays.
+        warmup: steps in which the rate rises linearly from zero.
+        clip: largest norm of all gradients together; 0 does not clip.
+    """
+
+    name: Literal["adamw", "adam", "sgd"] = "adamw"
+    lr: float = 5e-4
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-8
+    weight_decay: float = 1e-4
+    schedule: Literal["inverse_sqrt", "linear", "constant"] = "inverse_sqrt"
+    warmup: int = 4000
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.name not in ("adamw", "adam", "sgd"):
+            raise ValueError(f"optimiser must be 'adamw', 'adam' or 'sgd', got {self.name!r}")
+        if self.schedule not in ("inverse_sqrt", "linear", "constant"):
+            raise ValueError(f"schedule must be 'inverse_sqrt', 'linear' or 'constant', got {self.schedule!r}")
+        if self.lr <= 0:
+            raise ValueError(f"lr must be positive, got {self.lr}")
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate of step `step`, counted from 1, in a run of `steps`."""
+        warmup = max(1, self.warmup)
+        if step < warmup:
+            return self.lr * step / warmup
+        if self.schedule == "inverse_sqrt":
+            return self.lr * (warmup / step) ** 0.5
+        if self.schedule == "linear":
+            return self.lr * max(0.0, (steps + 1 - step) / max(1, steps + 1 - warmup))
+        return self.lr
+
+    def build(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The torch optimiser over the parameters of `model` that move.
+
+        Raises:
+            ValueError: none does.
+        """
+        moving = [p for p in model.parameters() if p.requires_grad]
+        if not moving:
+            raise ValueError("nothing to train: every parameter of the model is frozen")
+        if self.name == "sgd":
+            return torch.optim.SGD(moving, lr=self.lr, momentum=0.9, weight_decay=self.weight_decay)
+        kind = torch.optim.AdamW if self.name == "adamw" else torch.optim.Adam
+        fused = {p.device.type for p in moving} <= {"cpu", "cuda"}
+        return kind(
+            moving, lr=self.lr, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=fused
+        )

@@ -1,0 +1,92 @@
+"""Translation as a task: batches of sentence pairs, smoothed cross-entropy, perplexity and BLEU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from reservoir.datasets import Batch, Pairs, TokenBatches, Vocabulary
+from reservoir.models import EncoderDecoder
+from reservoir.training.bleu import bleu
+from reservoir.training.decoding import Decoding, translate
+from reservoir.training.losses import smoothed_cross_entropy
+
+
+class TranslationTask:
+    """Learn to translate `train`, validate on `valid`.
+
+    Args:
+        train, valid: sentence pairs.
+        src_vocabulary, tgt_vocabulary: may be the same.
+        max_tokens: size of a batch, in padded tokens on its longer side.
+        seed: of the order of the data.
+        smoothing: label smoothing.
+        max_length: pairs with a longer side are left out of training.
+        valid_sentences: how many validation sentences are translated for BLEU; 0 measures perplexity alone.
+        decoding: how validation translates; greedy if None.
+    """
+
+    def __init__(
+        self,
+        train: Pairs,
+        valid: Pairs,
+        *,
+        src_vocabulary: Vocabulary,
+        tgt_vocabulary: Vocabulary,
+        max_tokens: int,
+        seed: int,
+        smoothing: float = 0.1,
+        max_length: int = 128,
+        valid_sentences: int = 0,
+        decoding: Decoding | None = None,
+    ):
+        self.src_vocabulary, self.tgt_vocabulary = src_vocabulary, tgt_vocabulary
+        self.smoothing = smoothing
+        self.decoding = decoding or Decoding(beam=1)
+        self.train = TokenBatches(*self._encode(train), max_tokens=max_tokens, seed=seed, max_len=max_length)
+        ids = self._encode(valid)
+        longest = max(len(row) for side in ids for row in side) + 1
+        self.valid = TokenBatches(*ids, max_tokens=max(max_tokens, longest), seed=0, max_len=longest)
+        self.valid_src = ids[0][:valid_sentences]
+        self.valid_tgt = valid.tgt[:valid_sentences]
+        self.metric, self.larger_is_better = ("bleu", True) if valid_sentences else ("perplexity", False)
+
+    def _encode(self, pairs: Pairs) -> tuple[list[list[int]], list[list[int]]]:
+        return self.src_vocabulary.encode_batch(pairs.src), self.tgt_vocabulary.encode_batch(pairs.tgt)
+
+    def epoch(self, number: int) -> Sequence[Batch]:
+        """The batches of an epoch."""
+        return self.train.epoch(number)
+
+    def size(self, batch: Batch) -> tuple[int, int]:
+        """Target tokens, and source and target tokens together."""
+        return batch.n_tokens, batch.n_tokens + int((batch.src != Vocabulary.pad).sum())
+
+    def _losses(self, model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
+        batch = batch.to(next(model.parameters()).device)
+        hidden = model.hidden(batch.src, batch.tgt_in)
+        return smoothed_cross_entropy(hidden, model.output.effective_weight(), batch.tgt_out, smoothing=smoothing)
+
+    def loss(self, model: EncoderDecoder, batch: Batch) -> Tensor:
+        """Smoothed cross-entropy, summed over target tokens, in nats."""
+        return self._losses(model, batch, self.smoothing)[0]
+
+    def validate(self, model: EncoderDecoder) -> dict[str, float]:
+        """Perplexity a token on the whole validation set and, if asked for, BLEU on its first sentences."""
+        total = tokens = 0.0
+        for batch in self.valid.epoch(0):
+            total += self._losses(model, batch, 0.0)[1].item()
+            tokens += batch.n_tokens
+        metrics = {"perplexity": math.exp(min(total / tokens, 50.0))}
+        if self.valid_src:
+            metrics["bleu"] = bleu(self.translate(model, self.valid_src), self.valid_tgt).bleu
+        return metrics
+
+    def translate(
+        self, model: EncoderDecoder, sources: Sequence[Sequence[int]], decoding: Decoding | None = None
+    ) -> list[str]:
+        """Sentences for token ids, in the order given."""
+        found = translate(model, sources, decoding=decoding or self.decoding)
+        return [self.tgt_vocabulary.decode(ids) for ids in found]

@@ -1,0 +1,107 @@
+"""What every test stands on: stages and their order, one line for each at the end, the mirror, chromium."""
+
+import os
+import shutil
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+# Before torch or numpy is imported: two machines agree on bits only if they split the sums alike.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A test on a busy machine is slow, not wrong.
+hypothesis.settings.register_profile("book", deadline=None)
+hypothesis.settings.load_profile("book")
+
+ROOT = Path(__file__).resolve().parent.parent
+STAGES = ("unit", "slow", "data", "chapters", "book", "browser", "wheel")
+
+stage_of: dict[str, str] = {}  # test's node id -> its stage
+counts: dict[str, Counter] = defaultdict(Counter)  # stage -> outcome -> number of tests
+seconds: Counter = Counter()  # stage -> seconds spent in it
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Order the tests by stage, so that the quick ones fail first."""
+    for item in items:
+        marked = [stage for stage in STAGES if item.get_closest_marker(stage)]
+        stage_of[item.nodeid] = marked[-1] if marked else "unit"
+    items.sort(key=lambda item: STAGES.index(stage_of[item.nodeid]))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Say at once, not minutes later, that the browser tests cannot run here."""
+    wanted = any(stage_of.get(item.nodeid) == "browser" for item in session.items)
+    if wanted and not session.config.option.collectonly and not find_chromium():
+        raise pytest.UsageError(
+            "the browser tests need chromium, and none was found: install the system's (Debian: apt-get install "
+            "chromium) or run '.venv/bin/python -m playwright install chromium', name one in CHROMIUM, or leave "
+            "these tests out with make test ARGS='-m \"not browser\"'"
+        )
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    stage = stage_of.get(report.nodeid, "unit")
+    seconds[stage] += report.duration
+    if report.when == "call" or report.outcome != "passed":
+        counts[stage][report.outcome] += 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line a stage, above pytest's own last line."""
+    if len(counts) < 2:
+        return
+    terminalreporter.section("stages", sep="-")
+    for stage in (stage for stage in STAGES if stage in counts):
+        outcomes = ", ".join(
+            f"{counts[stage][name]} {name}" for name in ("passed", "failed", "skipped") if counts[stage][name]
+        )
+        terminalreporter.write_line(f"{stage:<9}{seconds[stage]:7.1f} s  {outcomes}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _records_of_tests_stay_out_of_the_tree(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository's root."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The folder of real datasets that RESERVOIR_MIRROR names; a test that asks for it skips without one."""
+    named = os.environ.get("RESERVOIR_MIRROR", "")
+    if not named or not Path(named).is_dir():
+        pytest.skip(f"RESERVOIR_MIRROR names no folder of datasets (it is {named!r})")
+    return Path(named).resolve()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a chromium that playwright can drive (`executable_path`)."""
+    return find_chromium() or pytest.fail("no chromium was found; name one in CHROMIUM")
+
+
+def find_chromium() -> str | None:
+    """CHROMIUM, or the system's chromium or Chrome, or the one that playwright has installed; None if there is none."""
+    for name in (
+        os.environ.get("CHROMIUM"),
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ):
+        if name and (found := shutil.which(name)):
+            return found
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return path if Path(path).exists() else None

@@ -1,0 +1,359 @@
+"""The theme and its build: a book of every element renders, and each kind of broken content stops the build by name."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+THEME = ROOT / "theme"
+FIXTURE = Path(__file__).parent / "book"
+
+sys.path[:0] = [str(THEME), str(FIXTURE)]
+import build  # noqa: E402
+import check  # noqa: E402
+import outputs  # noqa: E402
+
+
+def copy_of_the_fixture(folder: Path) -> Path:
+    """The fixture book in `folder`, with its notebook written and its theme filled in."""
+    shutil.copytree(FIXTURE, folder, ignore=shutil.ignore_patterns("*.py", "__pycache__", "_build"))
+    outputs.write(folder)
+    point_at_theme(folder)
+    return folder
+
+
+def copy_of_the_book(folder: Path) -> Path:
+    """The book's sources in `folder`, to be built there: what lies in the tree is left as it is."""
+    folder.mkdir(parents=True)
+    for name in ("myst.yml", "index.md"):
+        shutil.copy(ROOT / name, folder)
+    shutil.copytree(
+        ROOT / "chapters", folder / "chapters", ignore=shutil.ignore_patterns(".ipynb_checkpoints")
+    )
+    point_at_theme(folder)
+    return folder
+
+
+def point_at_theme(folder: Path) -> None:
+    configuration = folder / "myst.yml"
+    text = configuration.read_text(encoding="utf-8")
+    for named in ("template: THEME", "template: ./theme"):
+        text = text.replace(named, f"template: {THEME}")
+    configuration.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = copy_of_the_fixture(tmp_path_factory.mktemp("book") / "source")
+    # Something stale, which a build must not leave standing.
+    (folder / "_build" / "html" / "gone").mkdir(parents=True)
+    (folder / "_build" / "html" / "gone" / "index.html").write_text("<p>an old page</p>")
+    return build.build(folder, say=lambda line: None)
+
+
+def page(site: Path, name: str) -> str:
+    """The page's HTML; mystmd ties some numbers to their words with a space that does not break."""
+    return (site / name / "index.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+
+
+@pytest.fixture
+def small_book(tmp_path) -> Path:
+    """A book of two short pages, for one fault at a time."""
+    text = (FIXTURE / "myst.yml").read_text(encoding="utf-8")
+    start, end = text.index("  toc:"), text.index("  bibliography:")
+    toc = "  toc:\n    - file: index.md\n    - file: other.md\n"
+    (tmp_path / "myst.yml").write_text(text[:start] + toc + text[end:], encoding="utf-8")
+    point_at_theme(tmp_path)
+    shutil.copy(FIXTURE / "references.bib", tmp_path)
+    shutil.copy(FIXTURE / "figure.svg", tmp_path)
+    (tmp_path / "index.md").write_text("# A page\n\nWords.\n", encoding="utf-8")
+    (tmp_path / "other.md").write_text("# Another page\n\n## A section\n\nWords.\n", encoding="utf-8")
+    return tmp_path
+
+
+def refusal(book: Path, **options) -> str:
+    """What the build says when it refuses `book`."""
+    with pytest.raises(build.BuildError) as refused:
+        build.build(book, say=lambda line: None, **options)
+    assert not (book / "_build" / "html").exists(), "a refused book leaves no half of a site behind"
+    return str(refused.value)
+
+
+# ---------- The book of every element ----------
+
+
+@pytest.mark.book
+def test_every_page_is_there_and_nothing_stale(site):
+    pages = {path.parent.relative_to(site).as_posix() for path in site.rglob("index.html")}
+    assert pages == {".", "elements", "outputs", "last"}
+
+
+@pytest.mark.book
+def test_the_crawl_finds_nothing_wrong(site):
+    assert check.problems(site) == []
+
+
+@pytest.mark.book
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<a class="reference to-figure" href="#fig-blocks">Figure 1</a>',
+        '<a class="reference to-equation" href="#scaled-dot-product">(1)</a>',
+        '<a class="reference to-table" href="#tab-scores">Table 1</a>',
+        '<a class="reference to-exercise" href="#ex-scale">Exercise 1</a>',
+        '<figure id="fig-blocks"',
+        'href="#ref-press2017tying"',
+        '<li id="ref-press2017tying">',
+        '<li id="fn-one" value="1">',
+        'href="#fnref-one"',
+        '<details class="box solution">',
+        '<span class="hljs-keyword">class</span>',
+        '<abbr title="bilingual evaluation understudy">BLEU</abbr>',
+        'href="../last/"',
+        'alt="Three boxes in a row: blue, orange, green."',
+        '<th scope="col">Model</th>',
+        'aria-current="page"',
+    ],
+)
+def test_markdown_becomes_the_markup_it_means(site, markup):
+    assert markup in page(site, "elements")
+
+
+@pytest.mark.book
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "to standard output",
+        '<span class="ansi-yellow">standard error</span>',
+        "1 / 0 &lt; 3",
+        "a long line of text\n" * 2500,
+        "<td>baseline</td>",
+        'alt="A gradient."',
+        "data:image/svg+xml;base64,",
+        "mfrac",
+        "An explorable: drag to see.",
+        "input folded",
+        "input gone",
+        '<script type="application/json">{&quot;'.replace("&quot;", '"'),
+        'data-figure="../build/',
+        'aria-label="A line through 20 points"',
+    ],
+)
+def test_each_output_is_shown(site, markup):
+    assert markup in page(site, "outputs")
+
+
+@pytest.mark.book
+@pytest.mark.parametrize(
+    "gone", ["output gone", "cell gone", "secret = 2", "secret = 6", "<style", "#| label"]
+)
+def test_what_a_cell_hides_is_left_out(site, gone):
+    assert gone not in page(site, "outputs")
+
+
+@pytest.mark.book
+def test_a_reference_to_another_page_leads_there(site):
+    assert 'href="../elements/#fig-blocks"' in page(site, "last")
+    assert 'href="elements/#scaled-dot-product"' in page(site, "").replace('href="./', 'href="')
+
+
+@pytest.mark.book
+def test_no_page_names_an_address_of_its_own_host(site):
+    """Relative addresses alone: the same files serve under any base path."""
+    for path in site.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert 'href="/' not in text and 'src="/' not in text and "localhost" not in text, path
+
+
+@pytest.mark.book
+def test_the_notebook_can_be_downloaded(site):
+    (notebook,) = (site / "build").glob("outputs-*.ipynb")
+    assert f'href="../build/{notebook.name}"' in page(site, "outputs")
+    assert json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+
+
+# ---------- The book itself ----------
+
+
+@pytest.mark.book
+def test_the_book_builds(tmp_path):
+    site = build.build(copy_of_the_book(tmp_path / "source"), say=lambda line: None)
+    assert "<h1>" in page(site, "")
+
+
+# ---------- Content that must stop the build ----------
+
+PLUGIN = """
+const hologram = { name: 'hologram', run: () => [{ type: 'hologram', children: [] }] };
+export default { name: 'Fixture', directives: [hologram], roles: [] };
+"""
+
+FAULTS = {
+    "missing target": ("See [](#nowhere-at-all).", ["nowhere-at-all", "index.md"]),
+    "missing citation": ("As shown [@nobody2020].", ["nobody2020", "index.md"]),
+    "identifier twice": ("(twice)=\n## One\n\n(twice)=\n## Two", ["twice", "index.md"]),
+    "missing page": ("Read [on](./gone-page.md).", ["gone-page.md", "index.md"]),
+    "missing anchor": ("Read [on](./other.md#gone-section).", ["gone-section", "index.md"]),
+    "missing image": ("![A picture](gone-picture.png)", ["gone-picture.png", "index.md"]),
+    "image without a text": ("![](figure.svg)", ["figure.svg", "alternative text", "index.md"]),
+    "unknown role": ("A {hologram-role}`word`.", ["hologram-role", "index.md"]),
+    "unknown directive": ("```{hologram-box}\nWords.\n```", ["hologram-box", "index.md"]),
+    "missing footnote": ("A claim[^gone-note].", ["gone-note", "index.md"]),
+    "broken formula": ("Let $\\frac{a$ be.", ["index.md", "\\frac{a"]),
+}
+
+
+@pytest.mark.book
+@pytest.mark.parametrize("fault", FAULTS)
+def test_broken_content_stops_the_build_and_is_named(small_book, fault):
+    text, named = FAULTS[fault]
+    (small_book / "index.md").write_text(f"# A page\n\n{text}\n", encoding="utf-8")
+    said = refusal(small_book)
+    assert all(word.lower() in said.lower() for word in named), said
+
+
+@pytest.mark.book
+def test_an_unknown_node_type_stops_the_build_and_is_named(small_book):
+    (small_book / "plugin.mjs").write_text(PLUGIN, encoding="utf-8")
+    configuration = small_book / "myst.yml"
+    text = configuration.read_text(encoding="utf-8")
+    configuration.write_text(
+        text.replace("project:\n", "project:\n  plugins:\n    - plugin.mjs\n"), encoding="utf-8"
+    )
+    (small_book / "index.md").write_text("# A page\n\n```{hologram}\n```\n", encoding="utf-8")
+    said = refusal(small_book)
+    assert 'the theme does not know the node type "hologram"' in said and "index.md" in said
+
+
+@pytest.mark.book
+def test_no_server_outlives_a_build_that_failed(small_book, monkeypatch):
+    """mystmd leaves the theme's server running when a page cannot be rendered."""
+    groups = []
+    monkeypatch.setattr(
+        build, "end_group", lambda leader, end=build.end_group: (groups.append(leader), end(leader))
+    )
+    (small_book / "index.md").write_text("# A page\n\nRead [on](./gone-page.md).\n", encoding="utf-8")
+    refusal(small_book)
+    deadline = time.monotonic() + 5
+    while (left := members(groups[0])) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left
+
+
+def members(group: int) -> list[str]:
+    """The processes of a group that are still running."""
+    listed = subprocess.run(
+        ["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True
+    ).stdout
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+    return [row[2] for row in rows if row[0] == str(group) and not row[1].startswith("Z")]
+
+
+@pytest.mark.book
+@pytest.mark.parametrize(
+    ("bundle", "named"),
+    [
+        ({"text/html": "<script>alert(1)</script>"}, "script"),
+        ({"text/html": '<img src="https://example.org/pixel.png">'}, "https://example.org/pixel.png"),
+        ({"application/x-hologram": "light"}, "application/x-hologram"),
+        ({"text/latex": "$\\frac{a$"}, "LaTeX"),
+    ],
+    ids=["script", "remote", "unknown kind", "latex"],
+)
+def test_an_output_that_cannot_be_shown_stops_the_build(small_book, bundle, named):
+    (small_book / "other.md").unlink()
+    cell = {"cell_type": "code", "id": "one", "source": "x", "metadata": {}, "execution_count": 1}
+    cell["outputs"] = [outputs.data(bundle)]
+    notebook = outputs.notebook() | {"cells": [cell]}
+    (small_book / "other.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    configuration = small_book / "myst.yml"
+    text = configuration.read_text(encoding="utf-8")
+    configuration.write_text(text.replace("other.md", "other.ipynb"), encoding="utf-8")
+    said = refusal(small_book)
+    assert named in said and "other.ipynb" in said
+
+
+@pytest.mark.book
+def test_the_command_fails_with_the_message_and_no_traceback(small_book):
+    (small_book / "index.md").write_text("# A page\n\nSee [](#nowhere-at-all).\n", encoding="utf-8")
+    command = [sys.executable, str(THEME / "build.py"), str(small_book)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "nowhere-at-all" in done.stderr and "Traceback" not in done.stderr
+
+
+# ---------- Without mystmd ----------
+
+
+def test_a_folder_without_a_book_is_refused(tmp_path):
+    with pytest.raises(build.BuildError, match=r"holds no myst\.yml"):
+        build.build(tmp_path)
+
+
+@pytest.mark.parametrize("base_url", ["book", "https://example.org/book", "/a b"])
+def test_a_base_url_that_is_no_path_is_refused(tmp_path, base_url):
+    (tmp_path / "myst.yml").touch()
+    with pytest.raises(build.BuildError, match="base_url"):
+        build.build(tmp_path, base_url=base_url)
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ('<a href="other/">x</a>', "other/"),
+        ('<a href="#gone">x</a>', "#gone"),
+        ('<a href="page.html#gone">x</a>', "page.html#gone"),
+        ('<img src="gone.png">', "gone.png"),
+        ('<p id="twice"></p><p id="twice"></p>', "twice"),
+        ('<script src="https://example.org/x.js"></script>', "https://example.org/x.js"),
+        ('<link rel="stylesheet" href="//example.org/x.css">', "//example.org/x.css"),
+    ],
+)
+def test_the_crawl_names_what_is_wrong(tmp_path, body, named):
+    (tmp_path / "page.html").write_text('<p id="here"></p>', encoding="utf-8")
+    (tmp_path / "index.html").write_text(body, encoding="utf-8")
+    (problem,) = check.problems(tmp_path)
+    assert problem.startswith("index.html") and named in problem
+
+
+def test_the_crawl_accepts_what_is_right(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "index.html").write_text(
+        '<p id="there"></p><a href="../#here">x</a>', encoding="utf-8"
+    )
+    body = '<p id="here"></p><a href="#here">a</a><a href="other/#there">b</a><a href="https://example.org">c</a>'
+    (tmp_path / "index.html").write_text(body, encoding="utf-8")
+    assert check.problems(tmp_path) == []
+
+
+def test_the_themes_own_tests_pass():
+    tests = sorted(str(path) for path in (THEME / "test").glob("*.test.mjs"))
+    done = subprocess.run(["node", "--test", *tests], cwd=THEME, capture_output=True, text=True, timeout=120)
+    assert tests and done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_lock_file_names_no_registry():
+    text = (THEME / "package-lock.json").read_text(encoding="utf-8")
+    assert "resolved" not in text and "https://reg" + "istry" not in text
+
+
+def test_the_katex_style_is_of_the_version_that_mystmd_writes_for():
+    """mystmd carries its own KaTeX, whose HTML needs the style of the same version."""
+    import mystmd_py
+
+    script = Path(mystmd_py.__file__).parent / "myst.cjs"
+    wanted = json.loads((THEME / "package.json").read_text(encoding="utf-8"))["dependencies"]["katex"]
+    assert f"/katex@{wanted}/" in script.read_text(encoding="utf-8")
+
+
+def test_serve_says_what_to_do_when_there_is_no_book(tmp_path):
+    environment = os.environ | {"PORT": "8000"}
+    command = [sys.executable, str(THEME / "serve.py")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 1 and "make book" in done.stderr

@@ -1,0 +1,301 @@
+"""The rendered pages in chromium: no error, no request elsewhere, figures drawn, dark, a phone's width, a keyboard."""
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from test_book import THEME, copy_of_the_book, copy_of_the_fixture
+
+sys.path.insert(0, str(THEME))
+import build
+import serve
+
+pytestmark = pytest.mark.browser
+PHONE = {"width": 360, "height": 740}
+DESK = {"width": 1440, "height": 900}
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@contextmanager
+def served(site: Path, *, base: str = "") -> Iterator[str]:
+    server = serve.server(site, port=0, base=base)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}{base}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def page_names(site: Path) -> list[str]:
+    return sorted(path.parent.relative_to(site).as_posix() for path in site.rglob("index.html"))
+
+
+@pytest.fixture(scope="module")
+def fixture_site(tmp_path_factory) -> Path:
+    folder = copy_of_the_fixture(tmp_path_factory.mktemp("browser") / "source")
+    return build.build(folder, say=lambda line: None)
+
+
+@pytest.fixture(scope="module")
+def fixture_book(fixture_site) -> Iterator[str]:
+    with served(fixture_site) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser, address: str, **options) -> Iterator:
+    """A page at `address` with everything that goes wrong on it in `page.troubles`."""
+    options = {"viewport": DESK, "color_scheme": "light", "reduced_motion": "reduce"} | options
+    context = browser.new_context(**options)
+    page = context.new_page()
+    page.troubles = watch(page, address)
+    page.goto(address, wait_until="load")
+    try:
+        yield page
+    finally:
+        context.close()
+
+
+def watch(page, address: str) -> list[str]:
+    troubles: list[str] = []
+    host = address.split("/")[2] if "//" in address else ""
+    page.on(
+        "console", lambda line: troubles.append(f"console: {line.text}") if line.type == "error" else None
+    )
+    page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+    page.on("requestfailed", lambda request: troubles.append(f"failed: {request.url}"))
+
+    def answered(response):
+        if response.status >= 400:
+            troubles.append(f"{response.status}: {response.url}")
+
+    def asked(request):
+        if request.url.split(":")[0] in ("http", "https", "ws", "wss") and request.url.split("/")[2] != host:
+            troubles.append(f"elsewhere: {request.url}")
+
+    page.on("response", answered)
+    page.on("request", asked)
+    return troubles
+
+
+def scroll_through(page) -> None:
+    """As a reader would, so that everything that waits for coming into view does; then wait for the figures."""
+    for _ in range(200):
+        below = page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 2")
+        page.evaluate("scrollBy(0, innerHeight * 0.8)")
+        page.wait_for_timeout(30)
+        if below:
+            break
+    page.wait_for_function(
+        "[...document.querySelectorAll('.plotly-figure')].every(f => f.matches('.drawn, .failed'))",
+        timeout=20_000,
+    )
+
+
+def sideways(page) -> int:
+    """How many pixels the page is wider than the window."""
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+def inspect(browser, site: Path, folder: Path) -> None:
+    """Every page of a site, light on a desk and dark on a phone: nothing goes wrong, everything is drawn, and fits."""
+    with served(site) as address:
+        for name in page_names(site):
+            for colour, viewport in (("light", DESK), ("dark", PHONE)):
+                where = f"{name}, {colour}, {viewport['width']} px"
+                at = f"{address}/" if name == "." else f"{address}/{name}/"
+                with opened(browser, at, viewport=viewport, color_scheme=colour) as page:
+                    scroll_through(page)
+                    figures, drawn = (
+                        page.locator(f".plotly-figure{kind}").count() for kind in ("", ".drawn")
+                    )
+                    assert drawn == figures, where
+                    assert sideways(page) == 0, where
+                    assert page.troubles == [], where
+                    page.evaluate("scrollTo(0, 0)")
+                    shot = f"{'start' if name == '.' else name.replace('/', '-')}-{colour}-{viewport['width']}.png"
+                    page.screenshot(path=folder / shot, full_page=True)
+
+
+@pytest.fixture(scope="module")
+def screenshots(tmp_path_factory) -> Path:
+    """Where the screenshots go: BOOK_SCREENSHOTS, to look at them, or a temporary folder."""
+    folder = Path(os.environ.get("BOOK_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def test_every_page_of_the_fixture_book(browser, fixture_site, screenshots):
+    inspect(browser, fixture_site, screenshots)
+
+
+def test_every_page_of_the_book(browser, screenshots, tmp_path_factory):
+    source = copy_of_the_book(tmp_path_factory.mktemp("the-book") / "source")
+    inspect(browser, build.build(source, say=lambda line: None), screenshots)
+
+
+def test_the_pages_work_under_a_base_path(browser, fixture_site):
+    with served(fixture_site, base="/some/base") as address, opened(browser, f"{address}/outputs/") as page:
+        scroll_through(page)
+        assert page.locator(".plotly-figure.drawn").count() == 2
+        page.click(".pager .next")
+        page.wait_for_url("**/some/base/last/")
+        assert page.locator("h1").inner_text() == "The last page"
+        assert page.troubles == []
+
+
+def test_the_pages_can_be_read_from_disk(browser, fixture_site):
+    """A folder copied to a stick: links between pages lead to files there."""
+    with opened(browser, (fixture_site / "index.html").as_uri()) as page:
+        page.click("main a[href*='elements']")
+        page.wait_for_url("**/elements/index.html")
+        assert page.evaluate("getComputedStyle(document.querySelector('.book')).display") == "grid"
+
+
+def test_the_pages_can_be_read_without_scripts(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/elements/", java_script_enabled=False) as page:
+        assert page.locator("#sidebar").is_visible()
+        assert page.locator("#scaled-dot-product .katex").is_visible()
+        assert (
+            page.locator(".tab-body").first.is_visible() and not page.locator(".tab-body").nth(1).is_visible()
+        )
+        page.click("text=Full")
+        assert page.locator(".tab-body").nth(1).is_visible()
+
+
+def background(page) -> str:
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+def test_dark_follows_the_system_and_the_switch_wins_and_is_kept(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/outputs/", color_scheme="dark") as page:
+        scroll_through(page)
+        dark, ink = background(page), page.evaluate(FIGURE_INK)
+        page.locator("#sidebar .theme-switch").click()
+        light = background(page)
+        assert light != dark
+        page.wait_for_function(f"() => ({FIGURE_INK}) !== {ink!r}")  # the figures follow
+        page.reload()
+        assert background(page) == light
+        page.locator("#sidebar .theme-switch").click()
+        assert background(page) == dark
+        assert (
+            page.evaluate("localStorage.getItem('book-theme')") is None
+        )  # as the system: it is followed again
+        assert page.troubles == []
+
+
+FIGURE_INK = "getComputedStyle(document.querySelector('.plotly-figure .xtick text')).fill"
+
+
+def test_plotly_is_fetched_only_when_a_figure_comes_near(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/outputs/", viewport={"width": 1200, "height": 500}) as page:
+        page.wait_for_timeout(300)
+        assert page.evaluate("typeof window.Plotly") == "undefined"
+        page.locator(".plotly-figure").first.scroll_into_view_if_needed()
+        page.wait_for_function("typeof window.Plotly === 'object'")
+    with opened(browser, f"{fixture_book}/elements/") as page:
+        scroll_through(page)
+        assert page.evaluate("typeof window.Plotly") == "undefined"
+
+
+def test_the_contents_open_on_a_phone_and_close_again(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/elements/", viewport=PHONE) as page:
+        assert not page.locator("#sidebar").is_visible()
+        page.click("button.menu")
+        assert page.locator("#sidebar").is_visible()
+        page.keyboard.press("Escape")
+        assert not page.locator("#sidebar").is_visible()
+        page.click("button.menu")
+        page.click(".outline >> text=Code")
+        assert not page.locator("#sidebar").is_visible()
+        assert page.url.endswith("#code")
+
+
+def test_the_outline_follows_the_text(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/elements/") as page:
+        for section in ("code", "boxes"):
+            page.evaluate(f"document.getElementById('{section}').scrollIntoView()")
+            page.wait_for_selector(f".outline a.here[href='#{section}']")
+        assert page.locator(".outline a.here").count() == 1
+
+
+def test_code_can_be_copied(browser, fixture_book):
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(f"{fixture_book}/elements/")
+    listing = page.locator("#lst-mean .code")
+    listing.hover()
+    listing.locator(".copy").click()
+    listing.locator("text=Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "def mean(xs):\n    return sum(xs) / len(xs)"
+    context.close()
+
+
+def test_the_first_tab_key_reaches_the_text(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/elements/") as page:
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Skip to the text"
+        page.keyboard.press("Enter")
+        assert page.url.endswith("#content")
+
+
+def test_a_link_into_something_folded_opens_it(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/elements/") as page:
+        page.evaluate(
+            "document.querySelector('details.solution .box-body').id = 'inside'; location.hash = '#inside'"
+        )
+        page.wait_for_selector("details.solution[open]")
+
+
+@pytest.mark.parametrize(
+    ("planted", "named"),
+    [
+        ("<script src='gone.js'></script>", "gone.js"),
+        ("<script>throw new Error('planted')</script>", "planted"),
+        ("<img src='https://example.invalid/x.png'>", "example.invalid"),
+        ("<script>console.error('planted')</script>", "planted"),
+    ],
+    ids=["missing file", "exception", "external request", "console error"],
+)
+def test_what_goes_wrong_on_a_page_is_seen(browser, tmp_path, planted, named):
+    """The inspection itself: each kind of trouble that it looks for turns it red."""
+    (tmp_path / "index.html").write_text(f"<!DOCTYPE html><title>x</title>{planted}", encoding="utf-8")
+    with pytest.raises(AssertionError, match=named):
+        inspect(browser, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    ["<div class='plotly-figure failed'></div>", "<div style='width: 2000px'>wide</div>"],
+    ids=["figure not drawn", "too wide"],
+)
+def test_what_looks_wrong_on_a_page_is_seen(browser, tmp_path, planted):
+    (tmp_path / "index.html").write_text(
+        f"<!DOCTYPE html><title>x</title><link rel=icon href=data:,>{planted}", encoding="utf-8"
+    )
+    with pytest.raises(AssertionError):
+        inspect(browser, tmp_path, tmp_path)

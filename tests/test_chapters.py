@@ -1,0 +1,121 @@
+"""Each chapter is a pair that agrees with itself, starts like the others, and runs from top to bottom."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+import yaml
+
+import reservoir
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAPTERS = ROOT / "chapters"
+NAMES = sorted({path.stem for path in CHAPTERS.glob("[0-9A-Z]*-*.*") if path.suffix in (".md", ".ipynb")})
+
+
+def cells(path: Path) -> list[tuple[str, str]]:
+    """(type, source) of each cell of either half of a pair, as jupytext reads it."""
+    return [(cell.cell_type, cell.source) for cell in jupytext.read(path).cells]
+
+
+def notebook(name: str) -> nbformat.NotebookNode:
+    return nbformat.read(CHAPTERS / f"{name}.ipynb", as_version=4)
+
+
+def setup_cell(name: str) -> str:
+    return next(cell.source for cell in notebook(name).cells if cell.cell_type == "code")
+
+
+def test_there_are_chapters():
+    assert NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_halves_say_the_same(name: str):
+    written, executed = cells(CHAPTERS / f"{name}.md"), cells(CHAPTERS / f"{name}.ipynb")
+    for number, (one, other) in enumerate(zip(written, executed, strict=False)):
+        assert one == other, f"cell {number} differs: run make notebooks CHAPTERS=chapters/{name}.md"
+    assert len(written) == len(executed), f"run make notebooks CHAPTERS=chapters/{name}.md"
+
+
+def test_a_stale_half_is_noticed(tmp_path: Path):
+    half = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("1 + 1"), nbformat.v4.new_markdown_cell("Two.")]
+    )
+    jupytext.write(half, tmp_path / "pair.md", fmt="md:myst")
+    nbformat.write(half, tmp_path / "pair.ipynb")
+    assert cells(tmp_path / "pair.md") == cells(tmp_path / "pair.ipynb")
+    half.cells[0].source = "1 + 2"
+    nbformat.write(half, tmp_path / "pair.ipynb")
+    assert cells(tmp_path / "pair.md") != cells(tmp_path / "pair.ipynb")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_notebook_is_executed_from_top_to_bottom(name: str):
+    code = [cell for cell in notebook(name).cells if cell.cell_type == "code" and cell.source.strip()]
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    assert not [out for cell in code for out in cell.outputs if out.output_type == "error"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_notebook_is_small_enough_to_open(name: str):
+    size = (CHAPTERS / f"{name}.ipynb").stat().st_size
+    assert size <= 1_500_000, (
+        f"{name}.ipynb has {size:,} bytes: draw fewer points, or keep them out of the outputs"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_chapter_starts_with_the_same_setup(name: str):
+    setup = setup_cell(name)
+    assert setup == setup_cell(NAMES[0])
+    assert "import reservoir" in setup
+    assert not re.search(r"--upgrade|-U\b|--force|\b(torch|numpy)[=<>~]", setup), (
+        "it may replace a reader's own torch"
+    )
+    repository = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["reservoir"][
+        "repository"
+    ]
+    if repository:
+        assert f"{repository}@v{reservoir.__version__}" in setup
+
+
+def test_the_table_of_contents_has_each_chapter_once_and_no_markdown_half():
+    def walk(entries: list[dict]):
+        for entry in entries:
+            yield entry.get("file", "")
+            yield from walk(entry.get("children", []))
+
+    listed = list(walk(yaml.safe_load((ROOT / "myst.yml").read_text(encoding="utf-8"))["project"]["toc"]))
+    assert [file for file in listed if file.startswith("chapters/")] == [
+        f"chapters/{name}.ipynb" for name in NAMES
+    ]
+
+
+@pytest.mark.chapters
+@pytest.mark.parametrize("name", NAMES)
+def test_the_chapter_runs(name: str, tmp_path: Path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--nbval-lax",
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            CHAPTERS / f"{name}.ipynb",
+        ],
+        cwd=ROOT,
+        env=os.environ
+        | {"RESERVOIR_OFFLINE": "1", "RESERVOIR_RESULTS": str(tmp_path), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,117 @@
+"""Corpora: the right parts under the right names, splits that do not leak, and a reader's own text."""
+
+import gzip
+import hashlib
+import os
+import zipfile
+
+import pytest
+
+from reservoir import datasets
+from reservoir.datasets import DataError, Pairs, corpora, manifest, parallel, shipped
+
+
+@pytest.fixture
+def mirror():
+    if not os.environ.get("RESERVOIR_MIRROR"):
+        pytest.skip("RESERVOIR_MIRROR names no mirror that has the dataset")
+
+
+@pytest.mark.data
+def test_multi30k_has_its_published_sizes(mirror):
+    corpus = parallel("multi30k", src="de", tgt="en")
+    assert (len(corpus.train), len(corpus.valid)) == (29_000, 1014)
+    sizes = {name: len(pairs) for name, pairs in corpus.tests.items()}
+    assert sizes == {"test2016": 1000, "test2017": 1000, "coco2017": 461, "test2018": 1071}
+    back = parallel("multi30k", src="en", tgt="de")
+    assert back.train == Pairs(corpus.train.tgt, corpus.train.src)
+
+
+@pytest.mark.data
+def test_tatoeba_leaks_nothing_and_depends_on_the_seed(mirror):
+    corpus = parallel("tatoeba-de-en", src="de", tgt="en")
+    test, valid = corpus.tests["test"], corpus.valid
+    assert len(test) == len(valid) == 2000 and len(corpus.train) > 150_000
+    for side in ("src", "tgt"):
+        held_out = getattr(test, side) + getattr(valid, side)
+        assert len(set(held_out)) == 4000
+        assert not set(held_out) & set(getattr(corpus.train, side))
+    assert parallel("tatoeba-de-en", src="en", tgt="de").tests["test"].tgt == test.src
+    assert parallel("tatoeba-de-en", src="de", tgt="en", seed=1).tests["test"] != test
+
+
+@pytest.mark.data
+def test_news_test_sets_are_found_by_language(mirror):
+    there = datasets.test_set("newstest2014", src="de", tgt="en")
+    assert len(there) == 3003
+    assert datasets.test_set("newstest2014", src="en", tgt="de") == Pairs(there.tgt, there.src)
+    assert len(datasets.test_set("newstest2017", src="tr", tgt="en")) == 3007
+
+
+@pytest.mark.data
+def test_running_text_is_whole(mirror):
+    wiki, plays = datasets.text("wikitext-2"), datasets.text("tiny-shakespeare")
+    assert "<unk>" in wiki.train and "<unk>" in wiki.test
+    files = {file.name: file for file in manifest.dataset("tiny-shakespeare").files}
+    whole = (plays.train + plays.valid + plays.test).encode()
+    assert hashlib.sha256(whole).hexdigest() == files["input.txt"].sha256
+    assert plays.train.endswith("\n") and plays.valid.endswith("\n")
+
+
+def test_the_miniature_is_running_text_too():
+    mini, corpus = datasets.text("miniature"), parallel("miniature", src="de", tgt="en")
+    assert mini.train.split("\n")[:-1] == corpus.train.tgt
+    assert mini.test.split("\n")[:-1] == corpus.tests["test"].tgt
+
+
+def test_tatoeba_without_a_tab_is_named_with_its_line(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "deu-eng.zip", "w") as archive:
+        archive.writestr("deu.txt", "Hi.\tHallo!\nRun! Lauf!\n")
+    monkeypatch.setattr(corpora, "fetch", lambda name: tmp_path)
+    with pytest.raises(DataError, match=r"deu-eng\.zip, deu\.txt, line 2: there is no tab"):
+        parallel("tatoeba-de-en", src="de", tgt="en")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for part in ("train", "valid", "test", "test-old"):
+        (tmp_path / f"{part}.de").write_text(f"{part}\n\nzwei\n", encoding="utf-8")
+        (tmp_path / f"{part}.fr.gz").write_bytes(gzip.compress(f"{part}!\nrien\ndeux\n".encode()))
+    return tmp_path
+
+
+def test_a_text_of_ones_own(folder):
+    corpus = parallel(f"files:{folder}", src="de", tgt="fr")
+    assert corpus.train == Pairs(["train", "", "zwei"], ["train!", "rien", "deux"])
+    assert corpus.tests.keys() == {"test", "test-old"}
+    assert corpus.tests["test-old"].src[0] == "test-old"
+    assert parallel(f"files:{folder}", src="fr", tgt="de").tests.keys() == {"test", "test-old"}
+
+
+def test_a_text_of_ones_own_that_lacks_a_file_is_told_which(folder):
+    (folder / "valid.fr.gz").unlink()
+    with pytest.raises(DataError, match=r"has no valid\.fr: files:.* needs one"):
+        parallel(f"files:{folder}", src="de", tgt="fr")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: parallel("multi30", src="de", tgt="en"),
+            "no parallel corpus 'multi30': did you mean 'multi30k'",
+        ),
+        (lambda: parallel("multi30k", src="fr", tgt="en"), "has the languages 'de' and 'en', got src='fr'"),
+        (lambda: parallel("miniature", src="de", tgt="de"), "two languages, got 'de' twice"),
+        (lambda: datasets.text("wikitext"), "no text 'wikitext': did you mean 'wikitext-2'"),
+        (lambda: datasets.test_set("newstest2041", src="de", tgt="en"), "did you mean 'newstest20"),
+        (lambda: datasets.test_set("newstest2014", src="tr", tgt="de"), "between 'en' and 'de' or 'tr'"),
+    ],
+)
+def test_wrong_names_are_answered_with_the_nearest(call, message):
+    with pytest.raises(DataError, match=message):
+        call()
+
+
+def test_the_shipped_folder_has_the_manifest():
+    assert (shipped() / "manifest.toml").is_file()

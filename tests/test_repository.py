@@ -1,0 +1,358 @@
+"""The repository holds what it says: one-way imports, one version, pins for every package, a make that lists itself."""
+
+import ast
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import reservoir
+
+ROOT = Path(__file__).resolve().parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+
+# ---- imports ---------------------------------------------------------------------------------------------------------
+
+ROOMS = (
+    "layers",
+    "frozen",
+    "models",
+    "training",
+    "experiments",
+    "page",
+    "__main__",
+)  # each may import those before it
+USES_DATASETS = ("training", "experiments", "page", "__main__")
+
+
+def imported_rooms(source: str, package: str) -> Iterator[tuple[int, str]]:
+    """(line, room) of each import of ours in `source`, a module of the dotted `package`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            names = [f"{base}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.startswith("reservoir.") and name != "reservoir.__version__":
+                yield node.lineno, name.split(".")[1]
+
+
+def allowed(importer: str, imported: str) -> bool:
+    if importer == imported:
+        return True
+    if imported == "datasets":
+        return importer in USES_DATASETS
+    return importer in ROOMS and imported in ROOMS and ROOMS.index(imported) < ROOMS.index(importer)
+
+
+def room_of(module: Path) -> str:
+    return module.relative_to(ROOT / "reservoir").parts[0].removesuffix(".py")
+
+
+MODULES = sorted(path for path in (ROOT / "reservoir").rglob("*.py") if "_shipped" not in path.parts)
+
+
+def test_nothing_imports_upwards():
+    wrong = []
+    for module in MODULES:
+        if module == ROOT / "reservoir" / "__init__.py":
+            importer = "__init__"  # which imports nothing of ours, and so is in no room
+        else:
+            importer = room_of(module)
+            assert importer in (*ROOMS, "datasets"), f"{module.relative_to(ROOT)} is in none of the rooms"
+        package = ".".join(module.relative_to(ROOT).parent.parts)
+        for line, imported in imported_rooms(module.read_text(encoding="utf-8"), package):
+            if not allowed(importer, imported):
+                wrong.append(f"{module.relative_to(ROOT)}:{line}: {importer} imports {imported}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "source, package, rooms",
+    [
+        ("import reservoir.training.loop", "reservoir.layers", ["training"]),
+        ("from reservoir import models, frozen", "reservoir.layers", ["models", "frozen"]),
+        ("def f():\n    from ..datasets import fetch", "reservoir.models", ["datasets"]),
+        ("from .attention import Attention", "reservoir.layers", ["layers"]),
+        ("from .. import training", "reservoir.layers", ["training"]),
+        ("from reservoir import __version__\nimport torch, reservoirpy", "reservoir.layers", []),
+    ],
+)
+def test_imports_are_read_however_they_are_written(source: str, package: str, rooms: list[str]):
+    assert [room for _, room in imported_rooms(source, package)] == rooms
+
+
+def test_the_arrows_point_one_way():
+    assert allowed("models", "layers") and not allowed("layers", "models")
+    assert (
+        allowed("training", "datasets")
+        and not allowed("models", "datasets")
+        and not allowed("datasets", "layers")
+    )
+
+
+# ---- packages --------------------------------------------------------------------------------------------------------
+
+
+def requirements(*extras: str) -> dict[str, Requirement]:
+    """The project's requirements and those of `extras`, by canonical name."""
+    lines = PROJECT["dependencies"] + [
+        line for extra in extras for line in PROJECT["optional-dependencies"][extra]
+    ]
+    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+
+
+def constraints() -> dict[str, Requirement]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
+    assert len({canonicalize_name(p.name) for p in pins}) == len(pins), (
+        "constraints.txt names a package twice"
+    )
+    return {canonicalize_name(p.name): p for p in pins}
+
+
+def test_requirements_are_lower_bounds_only():
+    for requirement in requirements(*PROJECT["optional-dependencies"]).values():
+        assert [s.operator for s in requirement.specifier] == [">="], (
+            f"{requirement}: a lower bound and nothing else"
+        )
+
+
+def test_constraints_pin_every_requirement_and_keep_its_bound():
+    pins = constraints()
+    named = requirements(*PROJECT["optional-dependencies"])
+    named |= {canonicalize_name(r.name): r for r in map(Requirement, PYPROJECT["build-system"]["requires"])}
+    for name, requirement in named.items():
+        assert name in pins, f"constraints.txt does not pin {name}"
+        (pin,) = pins[name].specifier
+        assert pin.operator == "==" and "*" not in pin.version, (
+            f"constraints.txt: {pins[name]} is no exact pin"
+        )
+        assert requirement.specifier.contains(pin.version), (
+            f"constraints.txt pins {pins[name]}, pyproject.toml wants {requirement}"
+        )
+
+
+def test_constraints_pin_what_the_requirements_need_in_turn():
+    pins, missing, seen = constraints(), set(), set()
+    # torch's own accelerator packages differ from build to build, and each build of torch pins them itself.
+    todo = list(requirements("book", "test"))
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name not in pins:
+            missing.add(name)
+        try:
+            needs = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        for requirement in map(Requirement, needs):
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                if not re.match(r"nvidia-|cuda-|triton", requirement.name):
+                    todo.append(canonicalize_name(requirement.name))
+    assert not missing, f"constraints.txt does not pin {', '.join(sorted(missing))}"
+
+
+CONDA_NAMES = {"pytorch": "torch"}  # where conda-forge calls a package something else
+NOT_PYTHON = {"python", "pip", "nodejs", "make"}
+
+
+def test_environment_yml_names_the_packages_of_pyproject_with_the_same_bounds():
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    (from_pip,) = (entry["pip"] for entry in entries if isinstance(entry, dict))
+    conda = {r.name: r for r in map(Requirement, (entry for entry in entries if isinstance(entry, str)))}
+    assert NOT_PYTHON <= set(conda)
+    assert conda["python"].specifier == Requirement(f"python{PROJECT['requires-python']}").specifier
+    assert conda["nodejs"].specifier.contains("20.0") and not conda["nodejs"].specifier.contains("19.9")
+    assert from_pip.pop() == "--editable ."
+    given = [r for name, r in conda.items() if name not in NOT_PYTHON] + [
+        Requirement(line) for line in from_pip
+    ]
+    given = {canonicalize_name(CONDA_NAMES.get(r.name, r.name)): str(r.specifier) for r in given}
+    wanted = {name: str(r.specifier) for name, r in requirements("book", "test").items()}
+    assert given == wanted
+
+
+# ---- make ------------------------------------------------------------------------------------------------------------
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = re.search(r"^\.PHONY: (help .*)$", MAKEFILE, re.MULTILINE)[1].split()
+
+
+def make(*args: str, cwd: Path = ROOT, path: str | None = None) -> subprocess.CompletedProcess:
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "RESERVOIR_"))}
+    env |= {"PATH": path} if path is not None else {}
+    return subprocess.run([shutil.which("make"), *args], cwd=cwd, env=env, capture_output=True, text=True)
+
+
+def test_make_help_lists_every_target():
+    assert {"help", "setup", "book", "read", "lab", "test", "bench"} <= set(TARGETS)
+    listed = dict(re.findall(r"^make (\w+) +(\S.*)$", make("help").stdout, re.MULTILINE))
+    assert list(listed) == TARGETS
+    assert set(TARGETS) == set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+
+
+@pytest.fixture
+def bare_clone(tmp_path: Path) -> tuple[Path, Path]:
+    """A folder with what make reads but no environment, and an empty folder of programs: (clone, bin)."""
+    clone, programs = tmp_path / "clone", tmp_path / "bin"
+    (clone / "theme").mkdir(parents=True)
+    programs.mkdir()
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", "hatch_build.py"):
+        shutil.copy(ROOT / name, clone / name)
+    for name in ("package.json", "package-lock.json"):
+        (clone / "theme" / name).write_text("{}")
+    for name in ("sh", "cat", "echo", "awk", "id", "rm", "touch"):
+        (programs / name).symlink_to(shutil.which(name))
+    return clone, programs
+
+
+def program(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def test_a_missing_python_gets_a_sentence(bare_clone):
+    clone, programs = bare_clone
+    done = make("lint", cwd=clone, path=str(programs))
+    assert done.returncode and "needs Python 3.11, 3.12 or 3.13, and none is on the PATH" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_python_that_is_too_old_is_passed_over(bare_clone):
+    clone, programs = bare_clone
+    program(programs / "python3", "exit 1")  # what the version check says of an old one
+    program(
+        programs / "python3.12",
+        'case "$1" in -c) exit 0;; --version) echo Python 3.12;; -m) echo ran "$@"; exit 1;; esac',
+    )
+    done = make("lint", cwd=clone, path=str(programs))
+    assert "Making .venv with Python 3.12" in done.stdout and "ran -m venv" in done.stdout
+    assert done.returncode and "could not make a virtual environment" in done.stdout
+
+
+@pytest.mark.parametrize("version, found", [(None, "there is none"), ("18", "this is node 18")])
+def test_a_missing_or_old_node_gets_a_sentence(bare_clone, version: str | None, found: str):
+    clone, programs = bare_clone
+    if version:
+        program(programs / "node", f"echo {version}")
+    done = make("theme/node_modules/.installed", cwd=clone, path=str(programs))
+    assert done.returncode and "need node 20 or newer" in done.stdout and found in done.stdout
+
+
+def test_an_environment_from_another_folder_is_installed_anew(bare_clone):
+    clone, _ = bare_clone
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    (clone / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    stamp = clone / ".venv" / ".installed"
+    stamp.write_text(f"{clone}\n")
+    assert "pip" not in make("--dry-run", "lint", cwd=clone).stdout
+    stamp.write_text("/somewhere/else\n")
+    assert "pip" in make("--dry-run", "lint", cwd=clone).stdout
+    stamp.write_text(f"{clone}\n")
+    future = stamp.stat().st_mtime + 100
+    os.utime(clone / "constraints.txt", (future, future))
+    assert "pip" in make("--dry-run", "lint", cwd=clone).stdout
+
+
+def test_records_are_promoted_and_nothing_else_is(bare_clone):
+    clone, _ = bare_clone
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    (clone / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (clone / ".venv" / ".installed").write_text(f"{clone}\n")
+    run = clone / "results" / "family" / "row" / "laptop"
+    run.mkdir(parents=True)
+    (run / "seed-1.json").write_text('{"a": 1}')
+    (run / "state.json").write_text("{}")
+    done = make("records", cwd=clone)
+    assert done.returncode == 0, done.stderr
+    promoted = [p.relative_to(clone).as_posix() for p in (clone / "data").rglob("*") if p.is_file()]
+    assert promoted == ["data/results/family/row/laptop/seed-1.json"]
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+def files() -> list[Path]:
+    """Every file that git tracks or would track."""
+    if not (ROOT / ".git").exists() or not shutil.which("git"):
+        pytest.skip("this is no git checkout")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    return [path for name in listed.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_file_is_over_2_mb():
+    large = [
+        f"{p.relative_to(ROOT)}: {p.stat().st_size:,} bytes" for p in files() if p.stat().st_size > 2_000_000
+    ]
+    assert not large, "\n".join(large)
+
+
+def test_no_file_names_a_package_registry():
+    # Written in two halves, so that this file does not name one itself.
+    hosts = [
+        "pypi" + ".org",
+        "python" + "hosted.org",
+        "registry" + ".npmjs",
+        "download" + ".pytorch",
+        "ana" + "conda.org",
+    ]
+    hosts += ["--index" + "-url", "--extra-index" + "-url"]
+    pattern = re.compile("|".join(map(re.escape, hosts)).encode())
+    found = [
+        f"{p.relative_to(ROOT)}: {hit[0].decode()}"
+        for p in files()
+        if (hit := pattern.search(p.read_bytes()))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_one_version():
+    version = reservoir.__version__
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    latest = re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    assert (citation["version"], latest) == (version, version)
+
+
+def test_the_readme_and_contributing_name_targets_and_files_that_exist():
+    for document in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / document).read_text(encoding="utf-8")
+        for target in re.findall(
+            r"\bmake ([a-z]+)\b(?=[` \n])", "\n".join(re.findall(r"`[^`]+`|^    .*$", text, re.MULTILINE))
+        ):
+            assert target in TARGETS, f"{document} names make {target}"
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):
+            assert (ROOT / link).exists(), f"{document} links to {link}"
+
+
+def test_ruff_has_nothing_to_say():
+    for command in (["check", "--output-format", "concise"], ["format", "--check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *command, "--no-cache", "--quiet", "."],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,146 @@
+"""Render the book to `_build/html` with mystmd and this theme; stop on anything that would leave the page wrong.
+
+mystmd alone ends well on unknown roles and directives and only marks them in its log. So its log is read: a line with
+⛔ or ⚠ fails the build, and so does a dead link, a missing anchor or an id that stands twice in what was written.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import check
+
+# What mystmd says of itself on every run: where its own services are, that a newer one exists, how it serves pages.
+NOISE = re.compile(
+    r"building myst-cli session|Execution parallelism|^\s*[╭│╰]|Server started|👉|Starting .* theme"
+    r"|base site|To set a baseurl|BASE_URL environment"
+)
+PROBLEM = re.compile("⛔|⚠|^(Error fetching|Error: |Failed to fetch|ENOENT)")
+# A page that failed is asked for three times, and problems are summed up again at the end: once is enough.
+ECHO = re.compile(
+    r"^\s+- [⛔⚠]|Fetch of http://\S+ failed with HTTP status|^Failed to fetch http://\S+ after"
+)
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class BuildError(Exception):
+    """The book was not built; the message says why, in the words of whoever found it."""
+
+
+def find_myst() -> str:
+    """The path of mystmd's command, from this interpreter's environment first."""
+    beside = Path(sys.executable).parent / "myst"
+    found = str(beside) if beside.exists() else shutil.which("myst")
+    if not found:
+        raise BuildError("mystmd was not found beside this Python or on the PATH: 'make setup' installs it")
+    if not shutil.which("node"):
+        raise BuildError("node was not found on the PATH: install node 20 or newer")
+    return found
+
+
+def run_myst(project: Path, *, base_url: str = "", say=print) -> list[str]:
+    """Run mystmd in `project`, pass its log on to `say`, and return the lines that report a problem."""
+    # PYTHON tells the theme whose plotly.js to take. HOST is mystmd's to choose, not the shell's.
+    environment = {key: value for key, value in os.environ.items() if key != "HOST"}
+    environment |= {"PYTHON": sys.executable, "BASE_URL": base_url, "FORCE_COLOR": "0", "NO_COLOR": "1"}
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
+    command = [find_myst(), "build", "--html", "--strict"]
+    problems: list[str] = []
+    with subprocess.Popen(
+        command,
+        cwd=project,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        start_new_session=True,
+    ) as process:
+        try:
+            for line in process.stdout:
+                line = COLOURS.sub("", line).rstrip()
+                if not line.strip() or NOISE.search(line) or ECHO.search(line):
+                    continue
+                problem = PROBLEM.search(line)
+                if not problem:
+                    say(line)
+                elif line.strip() not in problems:
+                    problems.append(line.strip())
+            process.wait()
+        finally:
+            end_group(process.pid)
+    if process.returncode and not problems:
+        problems.append(f"mystmd ended with status {process.returncode}; its last lines are above")
+    return problems
+
+
+def end_group(leader: int) -> None:
+    """End whatever is left of a process group: mystmd that was interrupted, a theme server that it left behind."""
+    try:
+        pass  # BROKEN
+    except ProcessLookupError:
+        pass  # nothing is left, as it should be
+
+
+def build(project: Path, *, base_url: str = "", say=print) -> Path:
+    """Build the book whose `myst.yml` lies in `project`, and return the folder of the site.
+
+    Raises:
+        BuildError: with every problem found, a line each. Nothing half-right is left in `_build/html` then.
+    """
+    if not (project / "myst.yml").exists():
+        raise BuildError(f"{project} holds no myst.yml")
+    if base_url and not re.fullmatch(r"(/[\w.~-]+)+", base_url):
+        raise BuildError(f"base_url must look like /book, got {base_url!r}")
+    site = project / "_build" / "html"
+    for stale in (site, project / "_build" / "site"):
+        shutil.rmtree(stale, ignore_errors=True)
+    problems = run_myst(project, base_url=base_url, say=say)
+    if not problems and not (site / "index.html").exists():
+        problems.append("mystmd ended well but wrote no index.html")
+    if not problems:
+        problems = check.problems(site)
+    if problems:
+        shutil.rmtree(site, ignore_errors=True)
+        raise BuildError("\n".join(problems))
+    return site
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Render the book to _build/html.")
+    parser.add_argument(
+        "project",
+        nargs="?",
+        type=Path,
+        default=Path.cwd(),
+        help="the folder with myst.yml (default: this one)",
+    )
+    parser.add_argument(
+        "--base-url",
+        default=os.environ.get("BASE_URL", ""),
+        help="where the site will lie on its host, for example /book",
+    )
+    arguments = parser.parse_args()
+    started = time.monotonic()
+    try:
+        site = build(arguments.project.resolve(), base_url=arguments.base_url.rstrip("/"))
+    except BuildError as error:
+        print(f"\nThe book was not built:\n{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    pages = len(list(site.rglob("index.html")))
+    shown = site.relative_to(Path.cwd()) if site.is_relative_to(Path.cwd()) else site
+    print(f"\n{pages} pages in {shown}, after {time.monotonic() - started:.1f} s. `make read` serves them.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

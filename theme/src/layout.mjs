@@ -1,0 +1,112 @@
+// The document around a page's content: head, sidebar, title, references, footnotes, previous and next.
+import { escape, tag } from './html.mjs';
+import { neighbours, pagePath } from './site.mjs';
+
+// Before the first paint: a reader's own choice of light or dark, so that the page does not flash.
+const EARLY = `try{var t=localStorage.getItem('book-theme');if(t)document.documentElement.dataset.theme=t}catch(e){}document.documentElement.classList.add('js')`;
+
+const label = (entry) => [entry.number && tag('span', { class: 'number' }, escape(entry.number)), tag('span', {}, escape(entry.title))];
+
+function head(page, { title, description }) {
+  const { root, site, uses } = page;
+  const name = page.slug === site.entries[0].slug ? site.title : `${title} · ${site.title}`;
+  const style = (href) => tag('link', { rel: 'stylesheet', href: `${root}${href}` });
+  const font = (file) => tag('link', { rel: 'preload', href: `${root}vendor/fonts/${file}`, as: 'font', type: 'font/woff2', crossorigin: 'anonymous' });
+  const script = (file) => tag('script', { src: `${root}${file}`, defer: true });
+  return [
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
+    tag('title', {}, escape(name)),
+    description && tag('meta', { name: 'description', content: description }),
+    tag('link', { rel: 'icon', href: `${root}favicon.svg`, type: 'image/svg+xml' }),
+    tag('script', {}, EARLY),
+    font('source-serif-4-latin-wght-normal.woff2'),
+    font('source-sans-3-latin-wght-normal.woff2'),
+    style('vendor/fonts.css'),
+    uses.math && style('vendor/katex/katex.css'),
+    style('book.css'),
+    script('book.js'),
+    uses.figures && script('figures.js'),
+  ].filter(Boolean).join('\n');
+}
+
+/** This page's sections, nested as their headings are. */
+function outline(page) {
+  const item = ({ id, number, title }) => tag('a', { href: `#${id}` }, number && tag('span', { class: 'number' }, escape(number)), tag('span', {}, title));
+  const tree = [];
+  for (const entry of page.outline) {
+    if (entry.level === 2 || tree.length === 0) tree.push({ entry, below: [] });
+    else tree.at(-1).below.push(entry);
+  }
+  if (tree.length === 0) return '';
+  const items = tree.map(({ entry, below }) => tag('li', {}, item(entry), below.length > 0 && tag('ol', {}, below.map((child) => tag('li', {}, item(child))))));
+  return tag('nav', { class: 'outline', 'aria-label': 'On this page' }, tag('ol', {}, items));
+}
+
+function chapters(page) {
+  const { site, root, slug } = page;
+  const items = site.entries.map((entry) => {
+    if (!entry.slug) return tag('li', { class: 'part' }, escape(entry.title));
+    const current = entry.slug === slug;
+    const title = entry.landing ? { ...entry, title: 'Start' } : entry;
+    const link = tag('a', { href: root + pagePath(site, entry.slug), 'aria-current': current && 'page' }, label(title));
+    return tag('li', { class: current && 'current' }, link, current && outline(page));
+  });
+  return tag('nav', { class: 'chapters', 'aria-label': 'Chapters' }, tag('ol', {}, items));
+}
+
+function header(page, frontmatter) {
+  const { site, slug } = page;
+  const entry = site.entries.find((candidate) => candidate.slug === slug);
+  const kicker = entry?.number && (/\d/.test(entry.number) ? `Chapter ${entry.number}` : `Appendix ${entry.number}`);
+  const notebook = frontmatter.exports?.find((file) => file.format === 'ipynb' && file.url);
+  const tools = notebook && tag('p', { class: 'tools' }, tag('a', { href: page.asset(notebook.url), download: notebook.filename }, 'Download this page as a notebook'));
+  return tag('header', { class: 'title' },
+    kicker && tag('p', { class: 'kicker' }, escape(kicker)),
+    tag('h1', {}, escape(frontmatter.title ?? entry?.title)),
+    frontmatter.subtitle && tag('p', { class: 'subtitle' }, escape(frontmatter.subtitle)), tools);
+}
+
+function references(page) {
+  const { order = [], data = {} } = page.references.cite ?? {};
+  const keys = [...new Set(order)].filter((key) => page.cited.has(key));
+  if (keys.length === 0) return '';
+  // In alphabetical order of authors: the citations are by author and year, so that is how one looks them up.
+  const sorted = keys.sort((a, b) => data[a].html.localeCompare(data[b].html, 'en'));
+  const items = sorted.map((key) => tag('li', { id: `ref-${key}` }, data[key].html.replace(/ target="_blank"/g, '')));
+  return tag('section', { class: 'references', 'aria-labelledby': 'references' }, tag('h2', { id: 'references' }, 'References',
+    tag('a', { class: 'permalink', href: '#references', 'aria-label': 'Link to the references' }, '#')), tag('ul', {}, items));
+}
+
+function footnotes(page) {
+  const used = page.footnotes.filter((note) => page.footnoteUses.has(note.identifier)).sort((a, b) => a.enumerator - b.enumerator);
+  if (used.length === 0) return '';
+  const items = used.map(({ identifier, enumerator, html }) => {
+    const back = tag('a', { class: 'back', href: `#fnref-${identifier}`, 'aria-label': `Back to where note ${enumerator} is called` }, '↩');
+    const body = html.endsWith('</p>') ? `${html.slice(0, -4)} ${back}</p>` : `${html} ${back}`;
+    return tag('li', { id: `fn-${identifier}`, value: enumerator }, body);
+  });
+  return tag('section', { class: 'footnotes', 'aria-label': 'Footnotes' }, tag('ol', {}, items));
+}
+
+function pager(page) {
+  const { previous, next } = neighbours(page.site, page.slug);
+  const link = (entry, relation, word) => entry && tag('a', { class: relation, rel: relation, href: page.root + pagePath(page.site, entry.slug) },
+    tag('span', { class: 'direction' }, word), tag('span', { class: 'name' }, entry.number && `${escape(entry.number)}. `, escape(entry.landing ? 'Start' : entry.title)));
+  if (!previous && !next) return '';
+  return tag('nav', { class: 'pager', 'aria-label': 'Previous and next' }, link(previous, 'prev', 'Previous'), link(next, 'next', 'Next'));
+}
+
+/** The whole document for a page whose body has been rendered. */
+export function layout(page, body, frontmatter) {
+  const { site, root } = page;
+  if (page.references.cite?.order?.length) page.outline.push(...(page.cited.size ? [{ id: 'references', level: 2, title: 'References' }] : []));
+  const switcher = tag('button', { class: 'theme-switch', type: 'button', 'aria-label': 'Change between light and dark', title: 'Light or dark' }, '<span aria-hidden="true"></span>');
+  const home = tag('a', { class: 'home', href: root }, escape(site.title));
+  const sidebar = tag('aside', { id: 'sidebar', popover: 'auto', 'aria-label': 'The book' }, tag('div', { class: 'sidebar-head' }, home, switcher), chapters(page));
+  const bar = tag('div', { class: 'bar' }, tag('button', { type: 'button', class: 'menu', popovertarget: 'sidebar', 'aria-label': 'Chapters' }, '<span aria-hidden="true"></span>'), home, switcher);
+  const main = tag('main', { id: 'content' }, tag('article', {}, header(page, frontmatter), body, footnotes(page), references(page)), pager(page));
+  // No `</head>`: HTML allows it to be left out, and mystmd would put a redirect before it that breaks pages opened from disk.
+  return `<!DOCTYPE html>\n<html lang="en">\n<head>\n${head(page, frontmatter)}\n<body>\n<a class="skip" href="#content">Skip to the text</a>\n${bar}\n<div class="book">\n${sidebar}\n${main}\n</div>\n</body>\n</html>\n`;
+}

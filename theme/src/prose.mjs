@@ -1,0 +1,123 @@
+// Running text: paragraphs, headings, lists, links, references, citations, footnotes, mathematics.
+import { classes, escape, plain, tag } from './html.mjs';
+
+const wrap = (name, attributes) => (node, page) => tag(name, { class: node.class, ...attributes }, page.children(node));
+
+function heading(node, page) {
+  const id = page.claim(node);
+  const number = node.enumerator && tag('span', { class: 'number' }, escape(node.enumerator), ' ');
+  const permalink = id && tag('a', { class: 'permalink', href: `#${id}`, 'aria-label': `Link to the section ${plain(node)}` }, '#');
+  const level = Math.min(node.depth, 6);
+  if (id && (level === 2 || level === 3)) page.outline.push({ id, level, number: node.enumerator, title: page.inline(node) });
+  return tag(`h${level}`, { id }, number, page.children(node), permalink);
+}
+
+function link(node, page) {
+  return tag('a', { href: page.href(node), class: classes(node.class, /^https?:/.test(node.url) && 'external') }, page.children(node));
+}
+
+function crossReference(node, page) {
+  if (node.resolved === false || !(node.html_id || node.url)) page.fail(node, `the reference "${node.label ?? node.identifier}" leads nowhere`);
+  return tag('a', { class: classes('reference', node.kind && `to-${node.kind.replace(/\W/g, '-')}`), href: page.href(node) }, page.children(node));
+}
+
+function cite(node, page) {
+  const source = page.references.cite?.data?.[node.label];
+  if (node.error || !source) page.fail(node, `the citation "${node.label}" is in no bibliography`);
+  page.cited.add(node.label);
+  const title = source.html.replace(/<[^>]*>/g, '').replace(/&amp;/g, '&');
+  return tag('a', { class: 'citation', href: `#ref-${node.label}`, title }, page.children(node));
+}
+
+function citeGroup(node, page) {
+  const list = node.children.map((child) => page.render(child)).join('; ');
+  return tag('span', { class: 'citations' }, node.kind === 'narrative' ? list : `(${list})`);
+}
+
+function footnoteReference(node, page) {
+  const count = (page.footnoteUses.get(node.identifier) ?? 0) + 1;
+  page.footnoteUses.set(node.identifier, count);
+  const id = count === 1 ? `fnref-${node.identifier}` : `fnref-${node.identifier}-${count}`;
+  const number = escape(node.enumerator);
+  return tag('sup', { class: 'footnote' }, tag('a', { id, href: `#fn-${node.identifier}`, 'aria-label': `Footnote ${number}` }, number));
+}
+
+// Definitions stand wherever the author put them; the layout shows them at the foot of the page.
+function footnoteDefinition(node, page) {
+  page.footnotes.push({ identifier: node.identifier, enumerator: Number(node.enumerator), html: page.children(node) });
+  return '';
+}
+
+function inlineMath(node, page) {
+  if (!node.html) page.fail(node, `the formula "${node.value}" was not typeset`);
+  page.uses.math = true;
+  return tag('span', { class: 'math' }, node.html);
+}
+
+function math(node, page) {
+  if (!node.html) page.fail(node, `the formula "${node.value}" was not typeset`);
+  page.uses.math = true;
+  const id = page.claim(node);
+  const number = node.enumerator && tag('a', { class: 'equation-number', href: `#${id}`, 'aria-label': `Link to equation ${node.enumerator}` }, `(${escape(node.enumerator)})`);
+  return tag('div', { class: classes('equation', number && 'numbered'), id }, tag('div', { class: 'formula' }, node.html), number);
+}
+
+function list(node, page) {
+  const start = node.ordered && node.start > 1 ? node.start : undefined;
+  return tag(node.ordered ? 'ol' : 'ul', { start, class: classes(node.class, node.children.some((item) => 'checked' in item) && 'tasks') }, page.children(node));
+}
+
+function listItem(node, page) {
+  const box = 'checked' in node && tag('input', { type: 'checkbox', disabled: true, checked: node.checked, 'aria-label': node.checked ? 'done' : 'to do' });
+  // A list is tight or loose as a whole in HTML's eyes: a lone paragraph in an item needs no paragraph of its own.
+  const body = node.children.map((child, index) => (child.type === 'paragraph' && index === 0 ? page.children(child) : page.render(child)));
+  const loose = node.children.filter((child) => child.type === 'paragraph').length > 1;
+  return tag('li', {}, box, loose ? page.children(node) : body);
+}
+
+// mystmd takes a footnote without a definition for text, and says nothing of it.
+function text(node, page) {
+  const note = /\[\^[\w-]+\]/.exec(node.value);
+  if (note) page.fail(node, `the footnote ${note[0]} has no definition`);
+  return escape(node.value);
+}
+
+export const prose = {
+  text,
+  paragraph: wrap('p'),
+  heading,
+  strong: wrap('strong'),
+  emphasis: wrap('em'),
+  underline: wrap('u'),
+  delete: wrap('del'),
+  subscript: wrap('sub'),
+  superscript: wrap('sup'),
+  keyboard: wrap('kbd'),
+  smallcaps: wrap('span', { class: 'smallcaps' }),
+  inlineCode: (node) => tag('code', {}, escape(node.value)),
+  break: () => '<br>',
+  thematicBreak: () => '<hr>',
+  span: wrap('span'),
+  div: wrap('div'),
+  blockquote: wrap('blockquote'),
+  abbreviation: (node, page) => tag('abbr', { title: node.title }, page.children(node)),
+  si: (node) => `${escape(node.number)}&nbsp;${escape(node.alt ?? node.unit)}`,
+  inlineExpression: (node, page) => (node.children?.length ? page.children(node)
+    : page.fail(node, `the inline expression "${node.value}" has no recorded value`)),
+  link,
+  crossReference,
+  cite,
+  citeGroup,
+  footnoteReference,
+  footnoteDefinition,
+  inlineMath,
+  math,
+  list,
+  listItem,
+  definitionList: wrap('dl'),
+  definitionTerm: (node, page) => tag('dt', { id: page.claim(node) }, page.children(node)),
+  definitionDescription: wrap('dd'),
+  glossary: wrap('div', { class: 'glossary' }),
+  include: (node, page) => page.children(node),
+  comment: () => '',
+};

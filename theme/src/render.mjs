@@ -1,0 +1,92 @@
+// From a page's tree to its HTML: one function per node type, and an error for a type that has none.
+import { boxes } from './boxes.mjs';
+import { cells, visible } from './cells.mjs';
+import { ContentError } from './errors.mjs';
+import { figures } from './figures.mjs';
+import { outputs } from './outputs.mjs';
+import { prose } from './prose.mjs';
+import { pagePath, rootFrom } from './site.mjs';
+
+export const renderers = { root: (node, page) => page.children(node), ...prose, ...boxes, ...figures, ...cells, ...outputs };
+
+/** What the renderers share while one page is made: where it lies, and what the layout will need to know of it. */
+export class Page {
+  constructor(site, content, { note = () => {} } = {}) {
+    this.site = site;
+    this.slug = content.slug;
+    this.location = content.location ?? content.slug;
+    this.root = rootFrom(site, content.slug);
+    this.references = content.references ?? {};
+    this.note = note;
+    this.outline = []; // {id, level, number, title}
+    this.footnotes = []; // {identifier, enumerator, html}
+    this.footnoteUses = new Map();
+    this.cited = new Set();
+    this.uses = { math: false, figures: false };
+    this.tabs = 0;
+    this.ids = new Set();
+    this.alternative = undefined; // the text for a figure without one of its own: its cell's `alt`, its caption
+  }
+
+  render(node) {
+    const renderer = Object.hasOwn(renderers, node.type) ? renderers[node.type] : undefined;
+    if (!renderer) this.fail(node, `the theme does not know the node type "${node.type}"`);
+    return renderer(node, this);
+  }
+
+  children(node) {
+    return (node.children ?? []).map((child) => this.render(child)).join('');
+  }
+
+  /** A title's inline content without its links, so that it can stand inside another link. */
+  inline(node) {
+    return this.children(node).replace(/<a\b[^>]*>|<\/a>/g, '').replace(/ id="[^"]*"/g, '');
+  }
+
+  visible(node, label, render) {
+    return visible(node, label, render);
+  }
+
+  fail(node, message) {
+    throw new ContentError(this, node, message);
+  }
+
+  /** The node's id for the page, once: content that is embedded a second time gets none. */
+  claim(node) {
+    const id = node.html_id ?? node.identifier;
+    if (!id || this.ids.has(id)) return undefined;
+    this.ids.add(id);
+    return id;
+  }
+
+  /** The address of a file that came with the content; mystmd puts them all into `build/`. */
+  asset(url) {
+    return `${this.root}build${url}`;
+  }
+
+  /** The address that a link or reference points at, relative to this page. */
+  href(node) {
+    const { url = '', html_id: target } = node;
+    if (node.type === 'crossReference') {
+      const slug = this.#slugOf(node, url);
+      const anchor = target ?? node.identifier;
+      const hash = anchor ? `#${anchor}` : '';
+      return slug === undefined || slug === this.slug ? hash : this.root + pagePath(this.site, slug) + hash;
+    }
+    if (node.static) return this.asset(url);
+    if (node.internal) {
+      const [path, hash] = url.split('#');
+      return this.root + pagePath(this.site, this.#slugOf(node, path)) + (hash ? `#${hash}` : '');
+    }
+    if (/^(https?:|mailto:|#)/.test(url)) return url;
+    return this.fail(node, `the link "${node.urlSource ?? url}" leads to no page or file of the book`);
+  }
+
+  #slugOf(node, url) {
+    if (!url) return undefined;
+    const wanted = url.replace(/^\/+|\/+$/g, '');
+    if (wanted === '') return this.site.entries[0].slug;
+    const found = this.site.entries.find((entry) => entry.slug && (entry.slug === wanted || entry.slug.replaceAll('.', '/') === wanted));
+    return found ? found.slug : this.fail(node, `"${url}" is no page of the book`);
+  }
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { ContentError } from '../src/errors.mjs';
+import { renderPage } from '../src/page.mjs';
+import { chapterNumber, neighbours, pagePath, rootFrom } from '../src/site.mjs';
+import { content, node, output, site, text } from './pages.mjs';
+
+const fails = (children, message, rest) => assert.rejects(renderPage(site, content(children, rest)), (error) => {
+  assert.ok(error instanceof ContentError, String(error.stack));
+  assert.match(error.message, message);
+  assert.match(error.message, /^chapters\/03-one\.ipynb/);
+  return true;
+});
+
+test('a chapter has the number that its file carries', () => {
+  assert.deepEqual(['chapters/03-one.ipynb', 'A-full.md', 'index.md', 'chapters/plain-name.md'].map(chapterNumber), ['3', 'A', undefined, undefined]);
+  assert.deepEqual(site.entries.map(({ slug, number }) => [slug, number]), [['index', undefined], [undefined, undefined], ['one', '3'], ['two', 'A']]);
+});
+
+test('pages address each other relatively, whatever their depth', () => {
+  assert.deepEqual(['index', 'one'].map((slug) => [pagePath(site, slug), rootFrom(site, slug)]), [['', './'], ['one/', '../']]);
+  assert.equal(rootFrom(site, 'part.deep'), '../../');
+});
+
+test('previous and next follow the reading order and skip the titles of parts', () => {
+  assert.equal(neighbours(site, 'index').next.slug, 'one');
+  assert.equal(neighbours(site, 'one').previous.slug, 'index');
+  assert.equal(neighbours(site, 'two').next, undefined);
+});
+
+test('a node type without a renderer is an error that names it, its file and its line', async () => {
+  await fails([{ type: 'hologram', position: { start: { line: 7 } } }], /03-one\.ipynb:7: .*"hologram"/);
+  await fails([{ type: 'constructor' }], /"constructor"/); // not something that every object inherits
+});
+
+test('a reference that leads nowhere is an error', async () => {
+  await fails([node('crossReference', [], { identifier: 'x', label: 'x', resolved: false })], /"x" leads nowhere/);
+  await fails([node('cite', [], { label: 'nobody2020' })], /nobody2020/);
+  await fails([node('link', [text('x')], { url: 'gone.md' })], /gone\.md/);
+  await fails([text('A claim[^gone].')], /\[\^gone\]/);
+});
+
+test('an image without a text, or from elsewhere, is an error', async () => {
+  await fails([{ type: 'image', url: '/a.png' }], /alternative text/);
+  await fails([{ type: 'image', url: 'https://example.org/a.png', alt: 'a' }], /example\.org/);
+});
+
+test('text from the content cannot become markup', async () => {
+  const html = await renderPage(site, content([node('paragraph', [text('<script>alert(1)</script>')])], { frontmatter: { title: '<b>' } }));
+  assert.ok(!html.includes('<script>alert'));
+  assert.ok(html.includes('<h1>&lt;b&gt;</h1>'));
+});
+
+test('an id stands once, however often its content is embedded', async () => {
+  const figure = node('container', [node('paragraph', [text('x')])], { kind: 'figure', html_id: 'fig' });
+  const html = await renderPage(site, content([figure, figure]));
+  assert.equal(html.match(/id="fig"/g).length, 1);
+});
+
+test('footnotes and cited sources are listed, the others are not', async () => {
+  const data = Object.fromEntries(['a', 'b'].map((key) => [key, { html: `Source ${key}` }]));
+  const html = await renderPage(site, content([
+    node('paragraph', [node('cite', [text('A')], { label: 'a' }), { type: 'footnoteReference', identifier: 'n', enumerator: '1' }]),
+    node('footnoteDefinition', [node('paragraph', [text('The note.')])], { identifier: 'n', enumerator: '1' }),
+  ], { references: { cite: { order: ['a', 'b'], data } } }));
+  assert.match(html, /id="ref-a"/);
+  assert.doesNotMatch(html, /id="ref-b"/);
+  assert.match(html, /<li id="fn-n" value="1"><p>The note\. <a class="back" href="#fnref-n"/);
+});
+
+test('the outline lists the sections, with links that stand alone', async () => {
+  const title = [text('On '), node('link', [text('links')], { url: 'https://example.org' })];
+  const html = await renderPage(site, content([node('heading', title, { depth: 2, html_id: 'on-links', enumerator: '1' })]));
+  assert.match(html, /<a href="#on-links"><span class="number">1<\/span><span>On links<\/span><\/a>/);
+});
+
+test('the best form of an output is shown', async () => {
+  const plotly = JSON.stringify({ data: [], layout: { title: { text: 'A </script> title' } } });
+  const shown = (data) => renderPage(site, content([output(data)]));
+  const figure = await shown({ 'application/vnd.plotly.v1+json': { content: plotly }, 'text/html': { content: '<p>page</p>' } });
+  assert.match(figure, /class="plotly-figure"/);
+  assert.doesNotMatch(figure, /<p>page/);
+  assert.equal(figure.match(/A <\/script>/), null);
+  assert.match(await shown({ 'text/html': { content: '<b>frame</b>' }, 'text/plain': { content: 'frame' } }), /<b>frame<\/b>/);
+});
+
+test('only a page with figures loads their script', async () => {
+  const plotly = { 'application/vnd.plotly.v1+json': { content: '{"data":[]}' } };
+  assert.match(await renderPage(site, content([output(plotly)])), /figures\.js/);
+  assert.doesNotMatch(await renderPage(site, content([])), /figures\.js/);
+});
+
+test('outputs that mystmd keeps in files are fetched', async () => {
+  const stream = node('outputs', [{ type: 'output', jupyter_data: { output_type: 'stream', name: 'stdout', text: 'sh...', path: '/long.txt' } }]);
+  const html = await renderPage(site, content([stream]), { fetchText: async (path) => `all of ${path}` });
+  assert.match(html, /<pre>all of \/long\.txt<\/pre>/);
+});
+
+test('a widget is shown by its text, and that is said', async () => {
+  const notes = [];
+  const widget = { 'application/vnd.jupyter.widget-view+json': { content: '{"model_id":"abc"}' }, 'text/plain': { content: 'Drag to see.' } };
+  const html = await renderPage(site, content([output(widget)]), { note: (line) => notes.push(line) });
+  assert.match(html, /data-model="abc"><p>Drag to see\./);
+  assert.match(notes[0], /abc/);
+});
+
+test('an output in no form that can be shown is an error', async () => {
+  await fails([output({ 'application/x-hologram': { content: 'x' } })], /application\/x-hologram/);
+  await fails([output({ 'text/html': { content: '<SCRIPT src=x>' } })], /script/);
+});
