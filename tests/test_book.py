@@ -1,5 +1,6 @@
 """The theme and its build: a book of every element renders, and each kind of broken content stops the build by name."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -8,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -248,11 +250,12 @@ def test_no_server_outlives_a_build_that_failed(small_book, monkeypatch):
 
 def members(group: int) -> list[str]:
     """The processes of a group that are still running."""
-    listed = subprocess.run(
-        ["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True
-    ).stdout
-    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
-    return [row[2] for row in rows if row[0] == str(group) and not row[1].startswith("Z")]
+    left = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                left.append(process.name())
+    return left
 
 
 @pytest.mark.book

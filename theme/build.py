@@ -84,7 +84,7 @@ def run_myst(project: Path, *, base_url: str = "", say=print) -> list[str]:
 def end_group(leader: int) -> None:
     """End whatever is left of a process group: mystmd that was interrupted, a theme server that it left behind."""
     try:
-        pass  # BROKEN
+        os.killpg(leader, signal.SIGTERM)
     except ProcessLookupError:
         pass  # nothing is left, as it should be
 

@@ -7,11 +7,11 @@ from reservoir.datasets.fetching import Row, fetch, status
 from reservoir.datasets.miniature import tagged
 from reservoir.datasets.reading import Pairs, read_lines, read_pairs, read_text
 from reservoir.datasets.shipped import shipped
-from reservoir.datasets.store import cache_dir
+from reservoir.datasets.store import cache_dir, place
 from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 
 __all__ = [
     "Batch", "DataError", "Epoch", "Pairs", "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary",
-    "cache_dir", "fetch", "pad_sources", "parallel", "read_lines", "read_pairs", "read_text", "shipped", "status",
+    "cache_dir", "fetch", "pad_sources", "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped", "status",
     "tagged", "test_set", "text", "train_bpe",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ import pooch
 
 from reservoir.datasets.errors import DataError
 
+CACHE_ADVICE = "free some, or set RESERVOIR_CACHE to a folder on another disk"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -37,7 +38,11 @@ def fault(path: Path, *, sha256: str, size: int) -> str | None:
 
 
 def place(
-    target: Path, fill: Callable[[BinaryIO], None], check: Callable[[Path], None] = lambda path: None
+    target: Path,
+    fill: Callable[[BinaryIO], None],
+    check: Callable[[Path], None] = lambda path: None,
+    *,
+    advice: str = CACHE_ADVICE,
 ) -> None:
     """Write `target` atomically: under another name first, checked, then renamed.
 
@@ -46,6 +51,7 @@ def place(
     Args:
         fill: writes the content to the open file; what it raises goes on to the caller, but for OSError.
         check: raises if the written file, closed and at the path it is given, is not what it should be.
+        advice: what an error tells the reader to do.
 
     Raises:
         DataError: the disk is full or the folder cannot be written to.

@@ -119,8 +119,9 @@ def orthogonal(stream: Stream, rows: int, cols: int, *, gain: float, device: Dev
 
     How it differs from the uniform (Haar) distribution: it uses 3N random signs, or 6N where windows overlap, and
     three permutations instead of N² Gaussians, so it reaches only a sliver of all orthogonal matrices, and before
-    `gain` its entries are multiples of a power of 1/2. For N of 64 and more, entries look Gaussian with variance 1/N, prime N included. Small N is coarse: at
-    N = 4 all entries are multiples of 1/8, and at N = 2 or 3 the result is a signed permutation.
+    `gain` its entries are multiples of a power of 1/2. For N of 64 and more, entries look Gaussian with variance 1/N,
+    prime N included. Small N is coarse: at N = 4 all entries are multiples of 1/8, and at N = 2 or 3 the result is a
+    signed permutation.
 
     Args:
         stream: where signs and permutations come from.

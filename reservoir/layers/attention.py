@@ -32,12 +32,13 @@ def attend(
     # On a CPU the plain products win: at the sizes of this book PyTorch's fused kernel spends several times
     # as long in its backward pass, in bf16 most of all (benchmarks/attention.py).
     weights = attention_weights(q, k, mask=mask, causal=causal)
+    weights = weights.to(v.dtype)
     return (weights if drop is None else drop(weights)) @ v
 
 
 def attention_weights(q: Tensor, k: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-    """`softmax(q kᵀ / √d_head)`, (batch, heads, q_len, k_len): how much each query takes from each key."""
-    scores = (q * (1 / math.sqrt(q.shape[-1]))) @ k.transpose(-1, -2)
+    """`softmax(q kᵀ / √d_head)`, (batch, heads, q_len, k_len) in fp32: how much each query takes from each key."""
+    scores = ((q * (1 / math.sqrt(q.shape[-1]))) @ k.transpose(-1, -2)).float()
     hidden = _hidden(q.shape[-2], k.shape[-2], mask, causal, q.device)
     if hidden is not None:
         scores = scores.masked_fill(hidden, -math.inf)

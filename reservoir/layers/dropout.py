@@ -1,31 +1,41 @@
-"""Dropout from sixteen random bits an element, several times cheaper on a CPU than a Bernoulli draw each."""
+"""Dropout with sixteen random bits and a bitwise AND an element: many times cheaper on a CPU than PyTorch's own."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
+BITS = 15  # of resolution: the share dropped is p to the nearest 1/32768
 
-def keep_mask(x: Tensor, p: float) -> Tensor:
-    """A boolean tensor of x's shape, each element true with probability 1 - p to the nearest 1/65536."""
-    words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-    return (words.view(torch.int16)[: x.numel()] >= round(p * 65536) - 32768).view(x.shape)
+
+def keep_bits(n: int, p: float) -> Tensor:
+    """`n` int16 numbers, each with all bits set with probability 1 - p, and none with probability p."""
+    words = torch.empty((n + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    draws = words.view(torch.int16)[:n].bitwise_and_(2**BITS - 1)
+    # The sign of (threshold - 1) - draw, spread over all bits: set where draw >= threshold.
+    return draws.neg_().add_(round(p * 2**BITS) - 1).bitwise_right_shift_(15)
+
+
+def _select(x: Tensor, keep: Tensor) -> Tensor:
+    """x where `keep`, (n,) int16, has its bits set, and 0 elsewhere; `torch.where` takes ten times as long."""
+    size = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
+    return (x.contiguous().view(size) & keep.view(x.shape).to(size)).view(x.dtype)
 
 
 class _Drop(torch.autograd.Function):
-    """Zero what the mask drops and scale the rest; the mask alone is kept for the backward pass."""
+    """Zero what is dropped and scale the rest; the bits alone are kept for the backward pass."""
 
     @staticmethod
     def forward(ctx, x: Tensor, p: float) -> Tensor:
-        mask = keep_mask(x, p)
-        ctx.save_for_backward(mask)
+        keep = keep_bits(x.numel(), p)
+        ctx.save_for_backward(keep)
         ctx.scale = 1.0 / (1.0 - p)
-        return (x * mask).mul_(ctx.scale)
+        return _select(x, keep).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx, grad: Tensor):
-        (mask,) = ctx.saved_tensors
-        return (grad * mask).mul_(ctx.scale), None
+        (keep,) = ctx.saved_tensors
+        return _select(grad, keep).mul_(ctx.scale), None
 
 
 class Dropout(nn.Module):
@@ -44,7 +54,7 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:  # any shape -> same
         if not self.training or self.p == 0:
             return x
-        if x.is_cuda or torch.compiler.is_compiling():  # fused there already
+        if x.device.type != "cpu" or torch.compiler.is_compiling():  # fused there already
             return nn.functional.dropout(x, self.p)
         return _Drop.apply(x, self.p)
 

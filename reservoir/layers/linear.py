@@ -56,7 +56,7 @@ class _LowPrecisionLinear(torch.autograd.Function):
         g = pad_rows(grad, grad.dtype)
         dx = (g @ w)[:rows].view(ctx.shape).to(x_dtype) if wants[0] else None
         dw = (g.T @ padded).to(w_dtype) if wants[1] else None
-        db = g.sum(0, dtype=w_dtype) if wants[2] else None
+        db = (g.new_ones(1, len(g)) @ g)[0].to(w_dtype) if wants[2] else None  # faster than g.sum(0)
         return dx, dw, db, None
 
 

@@ -29,6 +29,7 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, *args, **kwargs) -> Tensor:  # (batch, length, d_model) -> same
+        # The stream keeps its own dtype: under autocast fp32, to which a sublayer adds in bf16.
         if self.norm_first:
-            return x + self.dropout(self.sublayer(self.norm(x), *args, **kwargs))
-        return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)))
+            return x + self.dropout(self.sublayer(self.norm(x), *args, **kwargs)).to(x.dtype)
+        return self.norm(x + self.dropout(self.sublayer(x, *args, **kwargs)).to(x.dtype))

@@ -1,0 +1,39 @@
+"""The loop, optimisers, decoding, BLEU and the area under the convergence curve."""
+
+from reservoir.training.aucc import Aucc, aucc
+from reservoir.training.bleu import Comparison, Score, bleu, paired_bootstrap
+from reservoir.training.checkpoint import CheckpointError
+from reservoir.training.decoding import Decoding, beam_search, translate
+from reservoir.training.events import Event, Finished, Listener, Point, Saved, Started, Stepped, Validated
+from reservoir.training.loop import Budget, History, TrainingError, train
+from reservoir.training.losses import smoothed_cross_entropy
+from reservoir.training.optimisers import Optimiser
+from reservoir.training.translation import TranslationTask
+
+__all__ = [
+    "Aucc",
+    "Budget",
+    "CheckpointError",
+    "Comparison",
+    "Decoding",
+    "Event",
+    "Finished",
+    "History",
+    "Listener",
+    "Optimiser",
+    "Point",
+    "Saved",
+    "Score",
+    "Started",
+    "Stepped",
+    "TrainingError",
+    "TranslationTask",
+    "Validated",
+    "aucc",
+    "beam_search",
+    "bleu",
+    "paired_bootstrap",
+    "smoothed_cross_entropy",
+    "train",
+    "translate",
+]

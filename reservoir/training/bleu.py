@@ -35,7 +35,14 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], *, tokenise: str 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems' BLEU, and the share of resampled test sets that contradict their order (Koehn 2004)."""
+    """Two systems' BLEU, and how often chance alone would part them as far.
+
+    Args:
+        baseline, system: corpus BLEU of either.
+        p_value: share of the resampled test sets whose difference lies further from the mean of all resampled
+            differences than the observed one lies from 0. Two equal outputs get the smallest there is,
+            1 / (samples + 1): sacreBLEU puts no difference of zero down to chance.
+    """
 
     baseline: float
     system: float

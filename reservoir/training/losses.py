@@ -25,7 +25,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         grad_h = torch.empty_like(h) if want_h else None
         grad_w = torch.zeros_like(w, dtype=torch.float32) if want_w else None
         loss, nll = torch.zeros(2, dtype=torch.float32, device=h.device)
-        size = min(len(h), max(ROWS, CHUNK // vocab // ROWS * ROWS))
+        size = max(1, min(len(h), max(ROWS, CHUNK // vocab // ROWS * ROWS)))  # 1 where all is padding
         low, z_all = h.new_empty(size, vocab), torch.empty(size, vocab, device=h.device)
         for start in range(0, len(h), size):
             part = slice(start, min(start + size, len(h)))

@@ -1,0 +1,6 @@
+"""A recipe for each row of a table, at three scales; running, resuming and recording."""
+
+from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record
+from reservoir.experiments.run import Run, Translation
+
+__all__ = ["Record", "RecordError", "Run", "Translation", "find_record", "frame", "read_record"]

@@ -1,0 +1,51 @@
+"""Chapter 3: the transformer that the rest of the book is held against."""
+
+from __future__ import annotations
+
+from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.run import Run, Scale, Translation
+from reservoir.models import EncoderDecoderConfig
+from reservoir.training import Budget, Decoding, Optimiser
+
+
+@recipe("transformer/miniature")
+def miniature(scale: Scale = "laptop") -> Run:
+    """The miniature German-English grammar: under a minute of one core."""
+    steps = {"smoke": 12, "laptop": 400, "full": 2000}[scale]
+    return Run(
+        recipe="transformer/miniature",
+        scale=scale,
+        task=Translation(corpus="miniature", vocabulary=1000, max_tokens=1024, valid_sentences=200),
+        model=EncoderDecoderConfig(
+            0, 0, d_model=64, n_heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, norm_first=True, dropout=0.0
+        ),
+        optimiser=Optimiser(lr=5e-3, schedule="linear", warmup=min(60, steps // 4)),
+        budget=Budget(steps=steps, validate_every=max(1, steps // 8), checkpoint_every=100),
+    )
+
+
+@recipe("transformer/multi30k")
+def multi30k(scale: Scale = "laptop") -> Run:
+    """German to English on Multi30k, image captions: fifteen minutes of one core."""
+    if scale == "smoke":  # the same path on embedded data
+        return miniature("smoke").but(recipe="transformer/multi30k")
+    laptop = Run(
+        recipe="transformer/multi30k",
+        scale=scale,
+        task=Translation(
+            corpus="multi30k", vocabulary=4000, max_tokens=2048, decoding=Decoding(beam=5, length_penalty=1.0)
+        ),
+        model=EncoderDecoderConfig(
+            0, 0, d_model=256, n_heads=4, d_ff=512, encoder_layers=3, decoder_layers=3, norm_first=True, dropout=0.2
+        ),
+        optimiser=Optimiser(lr=2e-3, schedule="linear", warmup=300, weight_decay=0.01),
+        budget=Budget(steps=2000, validate_every=200, checkpoint_every=200),
+    )
+    if scale == "laptop":
+        return laptop
+    return laptop.but(  # fairseq's transformer_iwslt_de_en, which the papers call small
+        task={"vocabulary": 10_000, "max_tokens": 4096},
+        model={"d_model": 512, "d_ff": 1024, "encoder_layers": 6, "decoder_layers": 6, "dropout": 0.3},
+        optimiser=Optimiser(lr=5e-4, warmup=4000, weight_decay=1e-4),
+        budget=Budget(steps=20_000, validate_every=500, checkpoint_every=1000),
+    )

@@ -1,0 +1,187 @@
+"""What a run measured, as one JSON file: written whole or not at all, validated when it is read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pandas as pd
+
+from reservoir.datasets import place, shipped
+
+FORMAT = 1
+CLOCK_FIELDS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds")
+"""What may differ between two runs with the same seed on one machine; `points` and `aucc` hold seconds too."""
+
+
+class RecordError(RuntimeError):
+    """A record cannot be used; the message names the file and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished run.
+
+    Args:
+        recipe, scale, seed: which run.
+        run: all its fields.
+        overrides: fields that the command line changed, by dotted name; empty for the recipe as it stands.
+        points: validation points, each with step, seconds, tokens, flops and metrics.
+        metric: the validation metric that counts; larger_is_better: its direction.
+        tests: for each test set its metrics, and the sacreBLEU signature where there is one.
+        samples: a few test sentences: source, reference, translation.
+        parameters: total, trainable and stored_bytes.
+        aucc: value, horizon, axis, orientation; time is steps × the median duration of a step.
+        seconds: wall-clock of training; cpu_seconds: processor time of the whole process, tests included.
+        step_seconds: median duration of a step; test_seconds: wall-clock of testing.
+        tokens, flops: totals of training.
+        peak_memory: bytes.
+        machine, code: where and with which version.
+        format: version of this layout.
+    """
+
+    recipe: str
+    scale: str
+    seed: int
+    run: dict
+    overrides: dict
+    points: list
+    metric: str
+    larger_is_better: bool
+    tests: dict
+    samples: list
+    parameters: dict
+    aucc: dict
+    seconds: float
+    cpu_seconds: float
+    step_seconds: float
+    test_seconds: float
+    tokens: int
+    flops: float
+    peak_memory: int
+    machine: dict
+    code: dict
+    format: int = FORMAT
+
+    def write(self, path: Path) -> None:
+        """Write the record to `path`, atomically."""
+        text = json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
+        place(path, lambda file: file.write(text.encode()), advice="free some, or set RESERVOIR_RESULTS elsewhere")
+
+    def deterministic(self) -> dict[str, Any]:
+        """The record without its clock fields: the same whenever the run is repeated on one machine."""
+        data = {name: value for name, value in asdict(self).items() if name not in (*CLOCK_FIELDS, "aucc")}
+        data["points"] = [{k: v for k, v in point.items() if k != "seconds"} for point in self.points]
+        return data
+
+
+def read_record(path: Path) -> Record:
+    """Read and validate one record.
+
+    Raises:
+        RecordError: the file is not JSON, lacks a field, or a field has the wrong type.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise RecordError(f"record {path} has no format {FORMAT}; delete it and run again")
+    hints = get_type_hints(Record)
+    for field in fields(Record):
+        if field.name not in data:
+            raise RecordError(f"record {path} lacks {field.name!r}; delete it and run again")
+        if not _fits(data[field.name], hints[field.name]):
+            raise RecordError(
+                f"record {path}: {field.name!r} is {type(data[field.name]).__name__}, not {hints[field.name].__name__}"
+            )
+    for number, point in enumerate(data["points"]):
+        if not isinstance(point, dict) or not {"step", "seconds", "tokens", "flops", "metrics"} <= point.keys():
+            raise RecordError(f"record {path}: validation point {number} is incomplete")
+    if unknown := data.keys() - {field.name for field in fields(Record)}:
+        raise RecordError(f"record {path} has fields that no version knows: {', '.join(sorted(unknown))}")
+    return Record(**data)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is UnionType:
+        return any(_fits(value, option) for option in get_args(kind))
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is NoneType:
+        return value is None
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+
+
+def results() -> Path:
+    """Where new records go: `$RESERVOIR_RESULTS`, or `results` in the current folder."""
+    return Path(os.environ.get("RESERVOIR_RESULTS") or "results").expanduser()
+
+
+def record_path(folder: Path, recipe: str, scale: str, seed: int, overrides: dict | None = None) -> Path:
+    """`<recipe>/<scale>/seed-<n>.json` under `folder`; a run with overrides gets a name of its own."""
+    name = f"seed-{seed}"
+    if overrides:
+        from hashlib import blake2b
+
+        name += "-with-" + blake2b(json.dumps(overrides, sort_keys=True).encode(), digest_size=4).hexdigest()
+    return folder / recipe / scale / f"{name}.json"
+
+
+def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record | None:
+    """The record of a run, from the results folder first, then from those that ship with the book."""
+    for folder in (results(), shipped() / "results"):
+        path = record_path(folder, recipe, scale, seed)
+        if path.exists():
+            return read_record(path)
+    return None
+
+
+def all_records() -> Iterator[Record]:
+    """Every record of a run without overrides; one in the results folder hides the shipped one."""
+    seen = set()
+    for folder in (results(), shipped() / "results"):
+        for path in sorted(folder.glob("**/seed-*.json")):
+            key = path.relative_to(folder)
+            if key not in seen and "-with-" not in path.name:
+                seen.add(key)
+                yield read_record(path)
+
+
+def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFrame:
+    """Records as a table: one line a run and test set.
+
+    Args:
+        recipe: a recipe or a family such as "transformer"; everything if None.
+        scale: one scale; all if None.
+    """
+    lines = []
+    for record in all_records():
+        if recipe is not None and record.recipe != recipe and not record.recipe.startswith(f"{recipe}/"):
+            continue
+        if scale is not None and record.scale != scale:
+            continue
+        for test, metrics in record.tests.items():
+            lines.append(
+                {
+                    "recipe": record.recipe,
+                    "scale": record.scale,
+                    "seed": record.seed,
+                    "test": test,
+                    **{name: value for name, value in metrics.items() if isinstance(value, int | float)},
+                    **record.parameters,
+                    "steps": record.points[-1]["step"],
+                    "seconds": record.seconds,
+                    "cpu_seconds": record.cpu_seconds,
+                    "aucc": record.aucc["value"],
+                    "peak_memory": record.peak_memory,
+                    "cpu": record.machine["cpu"],
+                    "gpu": record.machine["gpu"],
+                }
+            )
+    return pd.DataFrame(lines)

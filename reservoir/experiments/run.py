@@ -1,0 +1,256 @@
+"""A run: everything that decides what is trained, on what, for how long, in one frozen dataclass. Calling it runs it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from reservoir.datasets import ParallelCorpus, Vocabulary, parallel, train_bpe
+from reservoir.experiments.machine import code, cpu_seconds, machine, peak_memory
+from reservoir.experiments.records import Record, read_record, record_path, results
+from reservoir.frozen import Freeze, Scheme, freeze, initialise, report
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.training import Budget, Decoding, Listener, Optimiser, TranslationTask, aucc, bleu, train
+
+Scale = Literal["smoke", "laptop", "full"]
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
+SAMPLES = 8  # test sentences that a record shows
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What is translated, and how it is cut and scored.
+
+    Args:
+        corpus: a name that `reservoir.datasets.parallel` knows, or "files:FOLDER" for a text of one's own.
+        src, tgt: languages.
+        vocabulary: size of the BPE vocabulary, one for both languages.
+        max_tokens: size of a batch, in padded tokens on its longer side.
+        max_length: pairs with a longer side are left out of training.
+        smoothing: label smoothing.
+        valid_sentences: how many validation sentences are translated, greedily, at each validation point.
+        decoding: how the test sets are translated.
+    """
+
+    corpus: str
+    src: str = "de"
+    tgt: str = "en"
+    vocabulary: int = 4000
+    max_tokens: int = 2048
+    max_length: int = 128
+    smoothing: float = 0.1
+    valid_sentences: int = 1000
+    decoding: Decoding = field(default_factory=Decoding)
+
+    def load(self) -> tuple[ParallelCorpus, Vocabulary]:
+        """The corpus and the vocabulary made from its training text."""
+        corpus = parallel(self.corpus, src=self.src, tgt=self.tgt)
+        return corpus, train_bpe([*corpus.train.src, *corpus.train.tgt], self.vocabulary)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A whole run.
+
+    Args:
+        recipe, scale: its name.
+        seed: of the weights, of the order of the data and of dropout.
+        task: the data and how it is scored.
+        model: sizes; vocabularies of 0 are filled in from the data.
+        freeze: what does not move.
+        optimiser, budget: how it is trained, and for how long.
+        autocast: products in bf16.
+        compiled: use `torch.compile`.
+        device: "cpu", "cuda", or "auto" for the GPU if there is one.
+    """
+
+    recipe: str
+    scale: Scale
+    task: Translation
+    model: EncoderDecoderConfig
+    budget: Budget
+    seed: int = 0
+    freeze: Freeze = field(default_factory=Freeze)
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    autocast: bool = True
+    compiled: bool = False
+    device: str = "auto"
+
+    def but(self, **changes: Any) -> Run:
+        """The same run with some fields changed; a dictionary changes some fields of a field.
+
+        `run.but(seed=1, budget={"steps": 100})`
+        """
+        return replace(
+            self,
+            **{
+                name: replace(getattr(self, name), **value) if isinstance(value, dict) else value
+                for name, value in changes.items()
+            },
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as JSON values."""
+        return json.loads(json.dumps(asdict(self)))
+
+    def identity(self) -> str:
+        """A digest of everything that decides the outcome."""
+        return hashlib.blake2b(json.dumps(self.to_json(), sort_keys=True).encode(), digest_size=16).hexdigest()
+
+    def torch_device(self) -> torch.device:
+        """Where it runs."""
+        if self.device != "auto":
+            return torch.device(self.device)
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def build(self) -> tuple[EncoderDecoder, TranslationTask, ParallelCorpus]:
+        """The initialised model with its freezing plan applied, the task, and the corpus."""
+        corpus, vocabulary = self.task.load()
+        config = replace(
+            self.model,
+            src_vocab=self.model.src_vocab or len(vocabulary),
+            tgt_vocab=self.model.tgt_vocab or len(vocabulary),
+        )
+        task = TranslationTask(
+            corpus.train,
+            corpus.valid,
+            src_vocabulary=vocabulary,
+            tgt_vocabulary=vocabulary,
+            max_tokens=self.task.max_tokens,
+            seed=self.seed,
+            smoothing=self.task.smoothing,
+            max_length=self.task.max_length,
+            valid_sentences=self.task.valid_sentences,
+        )
+        model = EncoderDecoder(config).to(self.torch_device())
+        freeze(initialise(model, seed=self.seed, scheme=Scheme()), self.freeze)
+        return model, task, corpus
+
+    def overrides(self) -> dict[str, Any]:
+        """Fields that differ from the recipe as it stands, by dotted name; the seed is not one."""
+        from reservoir.experiments import recipes
+
+        standard = recipes.get(self.recipe, scale=self.scale).but(seed=self.seed)
+        return _differences(standard.to_json(), self.to_json())
+
+    def path(self, folder: Path | None = None) -> Path:
+        """Where its record goes."""
+        return record_path(folder or results(), self.recipe, self.scale, self.seed, self.overrides())
+
+    def __call__(self, *, fresh: bool = False, listeners: Sequence[Listener] = ()) -> Record:
+        """Train, test, record. A run that is recorded is not run again; one that was cut off goes on.
+
+        Args:
+            fresh: run even so, from the start.
+            listeners: told what happens.
+
+        Returns:
+            The record, also written to `self.path()`.
+        """
+        path, checkpoint = self.path(), self.path().with_suffix(".checkpoint")
+        if path.exists() and not fresh:
+            return read_record(path)
+        if fresh:
+            checkpoint.unlink(missing_ok=True)
+        model, task, corpus = self.build()
+        return self.train_and_test(model, task, corpus, listeners=listeners, checkpoint=checkpoint)
+
+    def train_and_test(
+        self,
+        model: EncoderDecoder,
+        task: TranslationTask,
+        corpus: ParallelCorpus,
+        *,
+        listeners: Sequence[Listener] = (),
+        checkpoint: Path | None = None,
+    ) -> Record:
+        """What calling the run does with a model that was built: train it in place, test it, write the record."""
+        cpu_before = cpu_seconds()
+        history = train(
+            model,
+            task,
+            optimiser=self.optimiser,
+            budget=self.budget,
+            seed=self.seed,
+            name=f"{self.recipe} ({self.scale}, seed {self.seed})",
+            identity=self.identity(),
+            checkpoint=checkpoint,
+            listeners=listeners,
+            autocast=self.autocast,
+            compiled=self.compiled,
+        )
+        started = time.perf_counter()
+        tests, samples = self._test(model, task, corpus)
+        made_of = report(model)
+        steps = [point.step for point in history.points]
+        area = aucc(
+            [step * history.step_seconds for step in steps],
+            [point.metrics[task.metric] for point in history.points],
+            horizon=self.budget.steps * history.step_seconds,
+            axis="steps × median seconds of a step",
+            larger_is_better=task.larger_is_better,
+            floor=0.0 if task.larger_is_better else None,
+        )
+        record = Record(
+            recipe=self.recipe,
+            scale=self.scale,
+            seed=self.seed,
+            run=self.to_json(),
+            overrides=self.overrides(),
+            points=[asdict(point) for point in history.points],
+            metric=task.metric,
+            larger_is_better=task.larger_is_better,
+            tests=tests,
+            samples=samples,
+            parameters={
+                "total": made_of.total,
+                "trainable": made_of.trainable,
+                "stored_bytes": made_of.stored_bytes,
+            },
+            aucc=asdict(area),
+            seconds=history.seconds,
+            cpu_seconds=cpu_seconds() - cpu_before,
+            step_seconds=history.step_seconds,
+            test_seconds=time.perf_counter() - started,
+            tokens=history.tokens,
+            flops=history.flops,
+            peak_memory=peak_memory(),
+            machine=machine(self.torch_device()),
+            code=code(),
+        )
+        record.write(self.path())
+        if checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
+        return record
+
+    def _test(self, model, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
+        """BLEU on each test set, and a few sentences of the first to look at."""
+        tests: dict[str, dict] = {}
+        samples: list[dict] = []
+        for name, pairs in corpus.tests.items():
+            sources = task.src_vocabulary.encode_batch(pairs.src)
+            hypotheses = task.translate(model, sources, self.task.decoding)
+            score = bleu(hypotheses, pairs.tgt)
+            tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
+            if not samples:
+                samples = [
+                    {"source": s, "reference": r, "translation": h}
+                    for s, r, h in list(zip(pairs.src, pairs.tgt, hypotheses, strict=True))[:SAMPLES]
+                ]
+        return tests, samples
+
+
+def _differences(old: Any, new: Any, prefix: str = "") -> dict[str, Any]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        found = {}
+        for key in new:
+            found |= _differences(old.get(key), new[key], f"{prefix}.{key}" if prefix else key)
+        return found
+    return {} if old == new else {prefix: new}

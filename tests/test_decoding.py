@@ -1,0 +1,195 @@
+"""Beam search: greedy with a beam of one, exhaustive with a wide one, and the same in a batch as alone."""
+
+import itertools
+
+import pytest
+import torch
+
+from reservoir.frozen import Scheme, initialise
+from reservoir.frozen.initialisation import Normal
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.training.decoding import BOS, EOS, Decoding, beam_search, translate
+
+SOURCES = [[4, 5, 6], [7], [3, 3, 8, 9, 4, 6, 5], [9, 8], [5, 5, 5, 4]]
+
+
+def made(vocab: int = 12, seed: int = 0, **choices) -> EncoderDecoder:
+    """An untrained model that has opinions: large weights make its distributions sharp and different at each step."""
+    config = EncoderDecoderConfig(12, vocab, 16, 2, 24, 2, 2, tie="none", **choices)
+    scheme = Scheme(rules=(("output", Normal(1.0)),), linear=Normal(0.25), embedding=Normal(0.25))
+    return initialise(EncoderDecoder(config), seed=seed, scheme=scheme).eval()
+
+
+def padded(sources: list[list[int]]) -> torch.Tensor:
+    rows = [[*source, EOS] for source in sources]
+    longest = max(map(len, rows))
+    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+
+
+@torch.no_grad()
+def log_probability(model: EncoderDecoder, source: list[int], ids: list[int]) -> float:
+    """Of a whole translation and its end, by one pass without a cache."""
+    out = torch.tensor([[*ids, EOS]])
+    log_p = model(padded([source]), torch.tensor([[BOS, *ids]])).log_softmax(-1)
+    return log_p.gather(2, out[..., None]).sum().item()
+
+
+@torch.no_grad()
+def argmax_loop(model: EncoderDecoder, source: list[int], max_length: int) -> list[int]:
+    """Greedy search as one would write it first."""
+    ids = []
+    while len(ids) < max_length - 1:
+        token = model(padded([source]), torch.tensor([[BOS, *ids]]))[0, -1].argmax().item()
+        if token == EOS:
+            break
+        ids.append(token)
+    return ids
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_a_beam_of_one_is_a_loop_of_argmax(norm_first):
+    lengths = set()
+    for seed in range(6):
+        model = made(vocab=6, seed=seed, norm_first=norm_first)
+        found = beam_search(model, padded(SOURCES), beam=1, max_length=9)
+        expected = [argmax_loop(model, source, 9) for source in SOURCES]
+        assert [[ids for _, ids in one] for one in found] == [[ids] for ids in expected]
+        lengths.update(map(len, expected))
+    assert len(lengths) > 2  # some ended early, some were cut
+
+
+@torch.no_grad()
+def plain_beam_search(model, source, beam, length_penalty, max_length) -> list[tuple[float, list[int]]]:
+    """Beam search as one would write it first: one sentence, no cache, on to the last step."""
+    live, done = [(0.0, [])], []
+    for step in range(1, max_length + 1):
+        reads = torch.tensor([[BOS, *ids] for _, ids in live])
+        log_p = model(padded([source]).expand(len(live), -1), reads)[:, -1].log_softmax(-1).tolist()
+        grown = [(s + p, [*ids, t]) for (s, ids), row in zip(live, log_p, strict=True) for t, p in enumerate(row)]
+        if step == max_length:
+            grown = [one for one in grown if one[1][-1] == EOS]
+        grown = sorted(grown, reverse=True)[: 2 * beam]
+        done += [(s / ((5 + step) / 6) ** length_penalty, ids[:-1]) for s, ids in grown[:beam] if ids[-1] == EOS]
+        live = [one for one in grown if one[1][-1] != EOS][:beam]
+    return sorted(done, reverse=True)[:beam]
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0, 2.0, -0.5])
+def test_a_search_that_stops_early_loses_nothing(length_penalty):
+    for seed in range(3):
+        model = made(vocab=6, seed=seed)
+        together = beam_search(model, padded(SOURCES), beam=3, length_penalty=length_penalty, max_length=9)
+        for source, found in zip(SOURCES, together, strict=True):
+            expected = plain_beam_search(model, source, 3, length_penalty, 9)
+            assert [ids for _, ids in found] == [ids for _, ids in expected]
+            assert [s for s, _ in found] == pytest.approx([s for s, _ in expected], abs=1e-4)
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0, -0.5])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_wide_beam_finds_what_exhaustive_search_finds(length_penalty, seed):
+    model = made(vocab=5, seed=seed)
+    words = [token for token in range(5) if token != EOS]
+    every = [list(ids) for length in range(4) for ids in itertools.product(words, repeat=length)]
+    for source in SOURCES[:2]:
+        score = {
+            tuple(ids): log_probability(model, source, ids) / ((6 + len(ids)) / 6) ** length_penalty for ids in every
+        }
+        (found,) = beam_search(
+            model, padded([source]), beam=len(every), length_penalty=length_penalty, max_length=4
+        )
+        assert len(found) == len(every)
+        assert {tuple(ids) for _, ids in found} == score.keys()
+        assert [s for s, _ in found] == sorted((s for s, _ in found), reverse=True)
+        for s, ids in found:
+            assert s == pytest.approx(score[tuple(ids)], abs=1e-4)
+
+
+@pytest.mark.parametrize("beam", [1, 3, 5])
+def test_scores_are_the_models_own(beam):
+    model = made(seed=1)
+    for source, found in zip(SOURCES, beam_search(model, padded(SOURCES), beam=beam, max_length=8), strict=True):
+        assert len(found) == beam if beam == 1 else 1 <= len(found) <= beam
+        for score, ids in found:
+            expected = log_probability(model, source, ids) / ((6 + len(ids)) / 6)
+            assert score == pytest.approx(expected, abs=1e-4)
+        assert len({tuple(ids) for _, ids in found}) == len(found)
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_batch_is_decoded_as_each_alone(beam):
+    model = made(seed=2)
+    together = beam_search(model, padded(SOURCES), beam=beam, max_length=10)
+    for source, found in zip(SOURCES, together, strict=True):
+        (alone,) = beam_search(model, padded([source]), beam=beam, max_length=10)
+        assert [ids for _, ids in found] == [ids for _, ids in alone]
+        assert [s for s, _ in found] == pytest.approx([s for s, _ in alone], abs=1e-4)
+
+
+def test_a_larger_length_penalty_never_prefers_a_shorter_translation():
+    model = made(vocab=5, seed=1)
+    for source in SOURCES:
+        best = [
+            beam_search(model, padded([source]), beam=85, length_penalty=alpha, max_length=4)[0][0][1]
+            for alpha in (0.0, 0.5, 1.0, 2.0, 5.0)
+        ]
+        assert sorted(map(len, best)) == list(map(len, best))
+
+
+def test_no_translation_is_longer_than_its_limit():
+    model = made(seed=3)
+    for found in beam_search(model, padded(SOURCES), beam=3, max_length=4):
+        assert all(len(ids) <= 3 for _, ids in found)  # the end of the sentence is the fourth
+    (empty,) = beam_search(model, padded([[4]]), beam=3, max_length=1)
+    assert [ids for _, ids in empty] == [[]]
+
+
+def test_watching_sees_the_prefixes_and_their_probabilities():
+    model, steps = made(seed=1), []
+    src = padded([[4, 5, 6]])
+    beam_search(model, src, beam=3, max_length=6, watch=lambda *seen: steps.append(seen))
+    assert steps
+    for number, (step, prefix, score) in enumerate(steps):
+        assert step == number and prefix.shape == (3, step + 2) and (prefix[:, 0] == BOS).all()
+        assert (prefix != EOS).all()
+        with torch.no_grad():
+            log_p = model(src.expand(3, -1), prefix[:, :-1]).log_softmax(-1)
+        torch.testing.assert_close(log_p.gather(2, prefix[:, 1:, None]).sum((1, 2)), score, rtol=0, atol=1e-4)
+
+
+# Translating many sentences
+
+
+def test_translations_come_in_the_order_of_their_sources_whatever_the_batches():
+    model = made(seed=2)
+    sources = [*SOURCES, [], *reversed(SOURCES)]
+    settings = dict(beam=3, max_ratio=1.0, max_extra=3)
+    finished: list[int] = []
+    whole = translate(model, sources, decoding=Decoding(**settings), autocast=False, progress=finished.append)
+    single = translate(model, sources, decoding=Decoding(**settings, max_tokens=1), autocast=False)
+    assert finished == [10]  # the empty one needs no search
+    assert whole[: len(SOURCES)] == whole[len(SOURCES) + 1 :][::-1]
+    for source, one, other in zip(sources, whole, single, strict=True):
+        if source:
+            assert len(other) <= len(source) + 1 + 3
+        # In a batch the longest source sets the limit, so only what ends before its own can be compared.
+        if len(one) < len(source) + 3:
+            assert one == other
+
+
+def test_nothing_is_translated_into_nothing():
+    assert translate(made(), []) == []
+    assert translate(made(), [[], []]) == [[], []]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_translating_leaves_the_model_in_its_mode(training):
+    model = made().train(training)
+    first = translate(model, SOURCES, decoding=Decoding(beam=2), autocast=False)
+    assert model.training == training
+    assert first == translate(model.eval(), SOURCES, decoding=Decoding(beam=2), autocast=False)
+
+
+def test_a_beam_of_nothing_is_an_error():
+    with pytest.raises(ValueError, match="beam must be at least 1, got 0"):
+        Decoding(beam=0)

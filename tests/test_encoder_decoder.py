@@ -1,0 +1,386 @@
+"""The encoder-decoder: the same logits as other people's, nothing leaks, caches change nothing, parts can be swapped."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from transformers import BartConfig, BartForConditionalGeneration, MarianConfig, MarianMTModel
+
+from reservoir.frozen import initialise, owned
+from reservoir.layers import Attention, FeedForward, LearnedPositions, Linear
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.models.encoder_decoder import feed_forward
+
+SMALL = EncoderDecoderConfig(
+    src_vocab=23, tgt_vocab=23, d_model=16, n_heads=4, d_ff=40, encoder_layers=2, decoder_layers=3, max_length=12
+)
+CHOICES = [
+    dict(norm_first=False, positions="sinusoidal", tie="all"),
+    dict(norm_first=True, positions="sinusoidal", tie="output", tgt_vocab=19),
+    dict(norm_first=True, positions="learned", tie="none"),
+]
+each_choice = pytest.mark.parametrize("choice", CHOICES, ids=["post-LN", "pre-LN", "learned"])
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    torch.manual_seed(0)
+
+
+def drawn(config: EncoderDecoderConfig, **parts) -> EncoderDecoder:
+    """A model in eval mode with every tensor random, biases and norms too."""
+    model = initialise(EncoderDecoder(config, **parts), seed=1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    return model.eval()
+
+
+def sentences(config: EncoderDecoderConfig) -> tuple[torch.Tensor, torch.Tensor]:
+    """A padded batch of sources, (3, 7), and of targets, (3, 5)."""
+    src, tgt = torch.randint(3, config.src_vocab, (3, 7)), torch.randint(3, config.tgt_vocab, (3, 5))
+    src[1, 5:] = src[2, 1:] = config.padding
+    return src, tgt
+
+
+# The same logits as others
+
+
+def copy_sublayers(ours: EncoderDecoder, theirs: nn.Module) -> None:
+    """Our weights into transformers' BART or Marian, but for embeddings."""
+
+    def attention(mine, other) -> None:
+        stacked = [mine.qkv] if isinstance(mine, Attention) else [mine.query, mine.kv]
+        weights = torch.cat([part.weight for part in stacked]).chunk(3)
+        biases = torch.cat([part.bias for part in stacked]).chunk(3)
+        for projection, weight, bias in zip("qkv", weights, biases, strict=True):
+            other.get_submodule(f"{projection}_proj").load_state_dict({"weight": weight, "bias": bias})
+        other.out_proj.load_state_dict(mine.out.state_dict())
+
+    for side in ("encoder", "decoder"):
+        for mine, other in zip(getattr(ours, side), getattr(theirs.model, side).layers, strict=True):
+            attention(mine.mixing.sublayer, other.self_attn)
+            other.self_attn_layer_norm.load_state_dict(mine.mixing.norm.state_dict())
+            if side == "decoder":
+                attention(mine.cross.sublayer, other.encoder_attn)
+                other.encoder_attn_layer_norm.load_state_dict(mine.cross.norm.state_dict())
+            other.fc1.load_state_dict(mine.feed_forward.sublayer.up.state_dict())
+            other.fc2.load_state_dict(mine.feed_forward.sublayer.down.state_dict())
+            other.final_layer_norm.load_state_dict(mine.feed_forward.norm.state_dict())
+
+
+def sizes_for(config: EncoderDecoderConfig) -> dict:
+    """Our sizes in the words of BART's and Marian's configurations."""
+    return dict(
+        vocab_size=config.src_vocab,
+        d_model=config.d_model,
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        encoder_attention_heads=config.n_heads,
+        decoder_attention_heads=config.n_heads,
+        encoder_ffn_dim=config.d_ff,
+        decoder_ffn_dim=config.d_ff,
+        activation_function=config.activation,
+        max_position_embeddings=config.max_length,
+        scale_embedding=True,
+        pad_token_id=config.padding,
+        bos_token_id=1,
+        eos_token_id=2,
+        forced_eos_token_id=2,
+        decoder_start_token_id=1,
+    )
+
+
+def assert_same_logits(ours: EncoderDecoder, theirs: nn.Module) -> None:
+    src, tgt = sentences(ours.config)
+    with torch.no_grad():
+        expected = theirs.eval()(
+            input_ids=src, attention_mask=(src != ours.config.padding).long(), decoder_input_ids=tgt
+        ).logits
+        torch.testing.assert_close(ours(src, tgt), expected, rtol=0, atol=1e-4)
+    assert expected.std() > 0.1  # something was compared
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("tie", ["all", "output"])
+def test_the_logits_are_marians(activation, tie):
+    tgt_vocab = SMALL.src_vocab if tie == "all" else 19
+    ours = drawn(replace(SMALL, activation=activation, tie=tie, tgt_vocab=tgt_vocab))
+    theirs = MarianMTModel(
+        MarianConfig(
+            **sizes_for(ours.config),
+            decoder_vocab_size=tgt_vocab,
+            share_encoder_decoder_embeddings=tie == "all",
+            tie_word_embeddings=tie == "all",
+        )
+    )
+    copy_sublayers(ours, theirs)
+    with torch.no_grad():
+        theirs.get_encoder().embed_tokens.weight.copy_(ours.src_embedding.weight)
+        theirs.get_decoder().embed_tokens.weight.copy_(ours.tgt_embedding.weight)
+        theirs.lm_head.weight.copy_(ours.output.weight)
+    assert_same_logits(ours, theirs)
+
+
+class NormedPositions(LearnedPositions):
+    """Learned positions with BART's norm of the embeddings behind them."""
+
+    def __init__(self, config: EncoderDecoderConfig, side: str):
+        super().__init__(config.max_length, config.d_model, stream=f"{side}.positions")
+        self.norm = nn.LayerNorm(config.d_model)
+
+    def forward(self, x, start=0):
+        return self.norm(super().forward(x, start))
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_the_logits_are_barts(activation):
+    ours = EncoderDecoder(replace(SMALL, activation=activation, positions="learned"))
+    for side in ("src", "tgt"):  # the one layer that BART has and we do not, in the place of the positions
+        setattr(ours, f"{side}_positions", NormedPositions(ours.config, side))
+    with torch.no_grad():
+        for parameter in ours.parameters():
+            nn.init.normal_(parameter, std=0.25)
+    theirs = BartForConditionalGeneration(BartConfig(**sizes_for(ours.config)))
+    copy_sublayers(ours, theirs)
+    with torch.no_grad():
+        theirs.get_input_embeddings().weight.copy_(ours.src_embedding.weight)
+        for mine, other in zip((ours.src_positions, ours.tgt_positions), (theirs.get_encoder(), theirs.get_decoder()), strict=True):
+            other.embed_positions.weight[2:] = mine.table.weight  # BART's table begins with two rows that nobody reads
+            other.layernorm_embedding.load_state_dict(mine.norm.state_dict())
+    assert_same_logits(ours.eval(), theirs)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_the_hidden_states_are_torchs(norm_first):
+    c = replace(SMALL, norm_first=norm_first)
+    ours = drawn(c)
+    theirs = nn.Transformer(
+        c.d_model, c.n_heads, c.encoder_layers, c.decoder_layers, c.d_ff, 0.0, batch_first=True, norm_first=norm_first
+    )
+    with torch.no_grad():
+        for side in ("encoder", "decoder"):
+            for mine, other in zip(getattr(ours, side), getattr(theirs, side).layers, strict=True):
+                pairs = [(mine.mixing.sublayer, other.self_attn, ("qkv",))]
+                norms = [mine.mixing.norm, mine.feed_forward.norm]
+                if side == "decoder":
+                    pairs.append((mine.cross.sublayer, other.multihead_attn, ("query", "kv")))
+                    norms.insert(1, mine.cross.norm)
+                for attention, torchs, names in pairs:
+                    parts = [getattr(attention, name) for name in names]
+                    torchs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
+                    torchs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
+                    torchs.out_proj.load_state_dict(attention.out.state_dict())
+                for number, norm in enumerate(norms, 1):
+                    getattr(other, f"norm{number}").load_state_dict(norm.state_dict())
+                other.linear1.load_state_dict(mine.feed_forward.sublayer.up.state_dict())
+                other.linear2.load_state_dict(mine.feed_forward.sublayer.down.state_dict())
+            if norm_first:
+                getattr(theirs, side).norm.load_state_dict(getattr(ours, f"{side}_norm").state_dict())
+            else:  # the paper has no norm after the last layer's own; nn.Transformer adds one all the same
+                getattr(theirs, side).norm = None
+        theirs.encoder.use_nested_tensor = False  # a short cut that warns of itself
+        src, tgt = sentences(c)
+        padded = src == c.padding
+        expected = theirs.eval()(
+            ours.embed(src, ours.src_embedding, ours.src_positions),
+            ours.embed(tgt, ours.tgt_embedding, ours.tgt_positions),
+            tgt_mask=torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).triu(1),
+            src_key_padding_mask=padded,
+            memory_key_padding_mask=padded,
+        )
+        torch.testing.assert_close(ours.hidden(src, tgt), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [
+        # fairseq's transformer_iwslt_de_en with its dictionaries, and the poster's transformer.
+        (EncoderDecoderConfig(8848, 6632, 512, 4, 1024, tie="output"), 39_469_056),
+        (EncoderDecoderConfig(36000, 36000, 1024, 16, 4096), 213_221_376),
+    ],
+)
+def test_the_sources_sizes_have_the_sources_parameters(config, parameters):
+    with torch.device("meta"):
+        model = EncoderDecoder(config)
+    assert sum(parameter.numel() for parameter in model.parameters()) == parameters
+
+
+# What a position may know
+
+
+@each_choice
+def test_a_target_token_does_not_depend_on_what_follows(choice):
+    model = drawn(replace(SMALL, **choice))
+    src, tgt = sentences(model.config)
+    changed = tgt.clone()
+    changed[:, 3:] = (tgt[:, 3:] + 1) % model.config.tgt_vocab
+    before, after = model(src, tgt), model(src, changed)
+    assert torch.equal(before[:, :3], after[:, :3]) and not torch.equal(before[:, 3:], after[:, 3:])
+
+
+@each_choice
+def test_more_padding_changes_nothing(choice):
+    model = drawn(replace(SMALL, **choice))
+    src, tgt = sentences(model.config)
+    padded = nn.functional.pad(src, (0, 4), value=model.config.padding)
+    torch.testing.assert_close(model(padded, tgt), model(src, tgt))
+    alone = model(src[2:, :1], tgt[2:])  # one token, and no mask at all
+    torch.testing.assert_close(model(src, tgt)[2:], alone)
+
+
+def test_there_is_a_mask_only_where_there_is_padding():
+    model = drawn(SMALL)
+    src, _ = sentences(SMALL)
+    assert torch.equal(model.src_mask(src), src != SMALL.padding)
+    assert model.src_mask(src[:1]) is None
+
+
+@each_choice
+@pytest.mark.parametrize("pieces", [[1] * 5, [2, 3]])
+def test_cached_decoding_is_the_uncached(choice, pieces):
+    model = drawn(replace(SMALL, **choice))
+    src, tgt = sentences(model.config)
+    mask = model.src_mask(src)
+    memory, cache = model.encode(src, mask), model.new_cache()
+    parts = [model.decode(piece, memory, mask, cache) for piece in tgt.split(pieces, 1)]
+    torch.testing.assert_close(torch.cat(parts, 1), model.hidden(src, tgt))
+
+
+def test_several_hypotheses_read_one_memory():
+    model = drawn(SMALL)
+    src, _ = sentences(SMALL)
+    tgt, mask = torch.randint(3, SMALL.tgt_vocab, (3 * 4, 5)), model.src_mask(src)
+    memory = model.encode(src, mask)
+    copies = model.decode(tgt, memory.repeat_interleave(4, 0), mask.repeat_interleave(4, 0))
+    torch.testing.assert_close(model.decode(tgt, memory, mask), copies)
+    cache = model.new_cache()
+    steps = [model.decode(token, memory, mask, cache) for token in tgt.split(1, 1)]
+    torch.testing.assert_close(torch.cat(steps, 1), copies)
+
+
+def test_dropout_is_at_work_in_training_alone():
+    model = drawn(SMALL)
+    src, tgt = sentences(SMALL)
+    assert torch.equal(model(src, tgt), model(src, tgt))
+    model.train()
+    assert not torch.equal(model(src, tgt), model(src, tgt))
+
+
+# Swapping and renaming
+
+
+class Mean(nn.Module):
+    """Mixing without weights: every position gets the mean of the tokens."""
+
+    def forward(self, x, mask=None):
+        share = torch.ones(x.shape[:2]) if mask is None else mask.float()
+        return ((share / share.sum(1, keepdim=True))[:, None] @ x).expand_as(x)
+
+
+class Nothing(nn.Module):
+    def forward(self, x):
+        return torch.zeros_like(x)
+
+
+def test_mixing_and_feed_forward_are_arguments():
+    asked = []
+
+    def mean(config, index, stream):
+        asked.append((index, stream))
+        return Mean()
+
+    model = drawn(
+        SMALL,
+        encoder_mixing=mean,
+        encoder_feed_forward=lambda config, index, stream: Nothing() if index else feed_forward(config, index, stream),
+    )
+    assert asked == [(0, "encoder.0"), (1, "encoder.1")]
+    streams = {item.stream for item in owned(model)}
+    assert "encoder.0.feed_forward.up" in streams and "encoder.1.feed_forward.up" not in streams
+    assert not any(stream.startswith("encoder") and ".attention." in stream for stream in streams)
+    src, tgt = sentences(SMALL)
+    memory = model.encode(src)
+    first = model.encoder[0](model.embed(src, model.src_embedding, model.src_positions))
+    mixed = model.encoder[1].mixing.norm(first + first.mean(1, keepdim=True))
+    torch.testing.assert_close(memory, model.encoder[1].feed_forward.norm(mixed))
+    assert model(src, tgt).shape == (3, 5, SMALL.tgt_vocab)
+
+
+def test_the_decoders_parts_are_arguments_too():
+    model = drawn(
+        SMALL,
+        decoder_mixing=lambda c, i, stream: Attention(c.d_model, 2, stream=f"{stream}.attention", causal=True),
+        decoder_feed_forward=lambda c, i, stream: FeedForward(c.d_model, 8 * (i + 1), stream=f"{stream}.feed_forward"),
+    )
+    assert [layer.mixing.sublayer.n_heads for layer in model.decoder] == [2, 2, 2]
+    assert [layer.feed_forward.sublayer.up.out_features for layer in model.decoder] == [8, 16, 24]
+    assert model.encoder[0].mixing.sublayer.n_heads == SMALL.n_heads
+
+
+class Renamed(nn.Module):
+    """Self-attention in other words: its attributes are called and ordered differently, its streams are not."""
+
+    def __init__(self, config, stream):
+        super().__init__()
+        self.finally_ = Linear(config.d_model, config.d_model, stream=f"{stream}.out")
+        self.everything = Linear(config.d_model, 3 * config.d_model, stream=f"{stream}.qkv", blocks=3)
+
+
+def test_renaming_a_module_or_an_attribute_changes_no_weight():
+    def weights(model):
+        return {item.stream: item.parameter for item in owned(initialise(model, seed=7))}
+
+    usual = weights(EncoderDecoder(SMALL))
+    renamed = weights(EncoderDecoder(SMALL, encoder_mixing=lambda c, i, s: Renamed(c, f"{s}.attention")))
+    assert usual.keys() == renamed.keys()
+    assert all(torch.equal(usual[stream], renamed[stream]) for stream in usual)
+
+    model = EncoderDecoder(SMALL)
+    shell = nn.ModuleDict({"b": model.decoder, "a": model.encoder, "z": model.src_embedding})
+    moved = weights(shell)
+    assert len(moved) == len(usual)
+    assert all(torch.equal(usual[stream], moved[stream]) for stream in usual)
+
+
+def test_every_weight_has_its_own_randomness():
+    drawn_ = [item.parameter for item in owned(initialise(EncoderDecoder(SMALL), seed=7)) if item.parameter.dim() == 2]
+    for i, one in enumerate(drawn_):
+        for other in drawn_[:i]:
+            if one.shape == other.shape:
+                assert not torch.equal(one, other)
+
+
+@pytest.mark.parametrize(("tie", "tables"), [("all", 1), ("output", 2), ("none", 3)])
+def test_tied_tables_are_one_tensor(tie, tables):
+    model = EncoderDecoder(replace(SMALL, tie=tie))
+    assert len({id(p) for p in (model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight)}) == tables
+    assert sum(item.parameter.shape == (23, 16) for item in owned(model)) == tables
+    assert (model.output.weight is model.tgt_embedding.weight) == (tie != "none")
+
+
+def test_embeddings_are_scaled_by_the_root_of_the_width():
+    model = drawn(SMALL)
+    src, _ = sentences(SMALL)
+    embedded = model.embed(src, model.src_embedding, lambda x, start: x)
+    torch.testing.assert_close(embedded, model.src_embedding.weight[src] * math.sqrt(16))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (dict(tie="some"), "tie must be 'all', 'output' or 'none', got 'some'"),
+        (dict(positions="fixed"), "positions must be 'sinusoidal' or 'learned', got 'fixed'"),
+        (dict(tgt_vocab=5), "tie='all' needs one vocabulary, got src_vocab=23 and tgt_vocab=5; use tie='output'"),
+    ],
+)
+def test_a_wrong_choice_is_named(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        replace(SMALL, **wrong)
+
+
+def test_the_configuration_is_plain_json():
+    assert EncoderDecoderConfig(**SMALL.to_json()) == SMALL

@@ -1,0 +1,350 @@
+"""Layers: the same sums as PyTorch's own, nothing leaks from the future or from padding, and caches change nothing."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from reservoir.frozen import initialise
+from reservoir.layers import (
+    Attention,
+    Cache,
+    CrossAttention,
+    Dropout,
+    Embedding,
+    FeedForward,
+    LearnedPositions,
+    Linear,
+    SinusoidalPositions,
+    attend,
+    sinusoids,
+)
+from reservoir.layers.attention import attention_weights
+from reservoir.layers.linear import ROWS, linear, pad_rows
+
+D, HEADS = 16, 4
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    torch.manual_seed(0)
+
+
+def drawn(module: nn.Module) -> nn.Module:
+    """The module with every tensor random, biases and norms too."""
+    initialise(module, seed=1)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    return module.eval()
+
+
+def mask_of(lengths: list[int], longest: int) -> torch.Tensor:  # (batch, longest), true at tokens
+    return torch.arange(longest) < torch.tensor(lengths)[:, None]
+
+
+# Attention
+
+
+@given(
+    batch=st.integers(1, 3),
+    heads=st.integers(1, 3),
+    q_len=st.integers(1, 9),
+    k_len=st.integers(1, 9),
+    d_head=st.integers(1, 8),
+    masked=st.booleans(),
+)
+@settings(max_examples=40)
+def test_attend_is_scaled_dot_product_attention(batch, heads, q_len, k_len, d_head, masked):
+    q = torch.randn(batch, heads, q_len, d_head, requires_grad=True)
+    k, v = (torch.randn(batch, heads, k_len, d_head, requires_grad=True) for _ in range(2))
+    mask = torch.rand(batch, k_len) < 0.6
+    mask[:, 0] = True
+    ours = attend(q, k, v, mask=mask if masked else None)
+    theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None] if masked else None)
+    torch.testing.assert_close(ours, theirs)
+    seen = torch.randn_like(ours)
+    for mine, other in zip(
+        torch.autograd.grad(ours, (q, k, v), seen), torch.autograd.grad(theirs, (q, k, v), seen), strict=True
+    ):
+        torch.testing.assert_close(mine, other)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attend_looks_back_only_when_it_is_causal(masked):
+    q, k, v = torch.randn(3, 2, HEADS, 7, 5)
+    mask = mask_of([7, 4], 7) if masked else None
+    allowed = torch.ones(7, 7, dtype=torch.bool).tril()
+    theirs = F.scaled_dot_product_attention(
+        q, k, v, attn_mask=allowed if mask is None else allowed & mask[:, None, None]
+    )
+    torch.testing.assert_close(attend(q, k, v, mask=mask, causal=True), theirs)
+    # The last queries alone see what they saw among the others: that is what a cache relies on.
+    last = attend(q[:, :, 4:], k, v, mask=mask, causal=True)
+    torch.testing.assert_close(last, theirs[:, :, 4:])
+
+
+def test_attention_weights_are_shares():
+    q, k = torch.randn(2, 2, HEADS, 6, 5)
+    mask = mask_of([6, 2], 6)
+    weights = attention_weights(q, k, mask=mask, causal=True)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, HEADS, 6))
+    hidden = ~(mask[:, None, None] & torch.ones(6, 6, dtype=torch.bool).tril()).expand_as(weights)
+    assert (weights[hidden] == 0).all()
+    assert (weights[~hidden] > 0).all()
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_self_attention_is_torchs(causal):
+    ours = drawn(Attention(D, HEADS, stream="a", causal=causal))
+    theirs = nn.MultiheadAttention(D, HEADS, batch_first=True)
+    theirs.load_state_dict(
+        {
+            "in_proj_weight": ours.qkv.weight,
+            "in_proj_bias": ours.qkv.bias,
+            "out_proj.weight": ours.out.weight,
+            "out_proj.bias": ours.out.bias,
+        }
+    )
+    x, mask = torch.randn(3, 7, D), mask_of([7, 5, 1], 7)
+    ahead = torch.ones(7, 7, dtype=torch.bool).triu(1) if causal else None
+    expected, weights = theirs(x, x, x, key_padding_mask=~mask, attn_mask=ahead, average_attn_weights=False)
+    torch.testing.assert_close(ours(x, mask), expected)
+    torch.testing.assert_close(ours.weights(x, mask), weights)
+
+
+def test_cross_attention_is_torchs():
+    ours = drawn(CrossAttention(D, HEADS, stream="c"))
+    theirs = nn.MultiheadAttention(D, HEADS, batch_first=True)
+    theirs.load_state_dict(
+        {
+            "in_proj_weight": torch.cat([ours.query.weight, ours.kv.weight]),
+            "in_proj_bias": torch.cat([ours.query.bias, ours.kv.bias]),
+            "out_proj.weight": ours.out.weight,
+            "out_proj.bias": ours.out.bias,
+        }
+    )
+    x, memory, mask = torch.randn(3, 4, D), torch.randn(3, 7, D), mask_of([7, 5, 1], 7)
+    expected, weights = theirs(x, memory, memory, key_padding_mask=~mask, average_attn_weights=False)
+    torch.testing.assert_close(ours(x, memory, mask), expected)
+    torch.testing.assert_close(ours.weights(x, memory, mask), weights)
+
+
+def test_a_causal_position_does_not_depend_on_what_follows():
+    attention = drawn(Attention(D, HEADS, stream="a", causal=True))
+    x = torch.randn(1, 6, D, requires_grad=True)
+    for i in range(6):
+        (grad,) = torch.autograd.grad(attention(x)[0, i].sum(), x)
+        assert (grad[0, i + 1 :] == 0).all()
+        assert (grad[0, : i + 1] != 0).any(-1).all()
+
+
+def test_padding_does_not_change_the_tokens():
+    attention, cross = drawn(Attention(D, HEADS, stream="a")), drawn(CrossAttention(D, HEADS, stream="c"))
+    x, y = torch.randn(2, 5, D), torch.randn(2, 3, D)
+    padded = torch.cat([x, 100 * torch.randn(2, 4, D)], 1)
+    mask = mask_of([5, 5], 9)
+    torch.testing.assert_close(attention(padded, mask)[:, :5], attention(x))
+    torch.testing.assert_close(cross(y, padded, mask), cross(y, x))
+
+
+@pytest.mark.parametrize("pieces", [[1] * 6, [6], [3, 1, 2]])
+def test_cached_self_attention_is_the_uncached(pieces):
+    attention = drawn(Attention(D, HEADS, stream="a", causal=True))
+    x, cache = torch.randn(2, 6, D), Cache()
+    parts = [attention(piece, cache=cache) for piece in x.split(pieces, 1)]
+    assert len(cache) == 6
+    torch.testing.assert_close(torch.cat(parts, 1), attention(x))
+
+
+def test_cross_attention_reads_its_memory_once():
+    cross = drawn(CrossAttention(D, HEADS, stream="c"))
+    x, memory, cache = torch.randn(2, 4, D), torch.randn(2, 5, D), Cache()
+    first = cross(x[:, :1], memory, cache=cache)
+    rest = cross(x[:, 1:], torch.full_like(memory, math.nan), cache=cache)  # must not be looked at
+    torch.testing.assert_close(torch.cat([first, rest], 1), cross(x, memory))
+
+
+def test_hypotheses_of_a_beam_share_one_memory():
+    cross = drawn(CrossAttention(D, HEADS, stream="c"))
+    x, memory, mask = torch.randn(2 * 3, 1, D), torch.randn(2, 5, D), mask_of([5, 2], 5)
+    copies = cross(x, memory.repeat_interleave(3, 0), mask.repeat_interleave(3, 0))
+    torch.testing.assert_close(cross(x, memory, mask), copies)
+
+
+def test_a_cache_follows_the_rows_of_a_beam():
+    cache, index = Cache(), torch.tensor([2, 0, 0])
+    k, v = torch.randn(2, 3, HEADS, 4, 5)
+    cache.order(index)  # empty: nothing to do
+    cache.append(k[:, :, :3], v[:, :, :3])
+    cache.append(k[:, :, 3:], v[:, :, 3:])
+    cache.order(index)
+    assert torch.equal(cache.k, k[index]) and torch.equal(cache.v, v[index])
+
+
+def test_heads_that_do_not_divide_the_width_are_named():
+    with pytest.raises(ValueError, match="d_model must be a multiple of n_heads, got 10 and 4"):
+        Attention(10, 4, stream="a")
+
+
+# Linear maps in bf16
+
+
+@pytest.mark.parametrize("rows", [1, ROWS - 1, ROWS, ROWS + 1, 3 * ROWS - 5])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_linear_is_autocasts(rows, bias, dtype):
+    x = torch.randn(1, rows, 24).to(dtype).requires_grad_()
+    weight, offset = torch.randn(40, 24, requires_grad=True), torch.randn(40, requires_grad=True)
+    leaves = (x, weight, offset) if bias else (x, weight)
+    seen = torch.randn(1, rows, 40).bfloat16()
+
+    def run(product):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = product(*leaves)
+        return y, *torch.autograd.grad(y, leaves, seen)
+
+    for ours, theirs in zip(run(linear), run(F.linear), strict=True):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        # Both round to bf16, 8 bits; the sums may be split in other ways.
+        torch.testing.assert_close(ours.float(), theirs.float(), rtol=2**-6, atol=2**-6 * theirs.abs().max().item())
+
+
+def test_linear_is_torchs_without_autocast():
+    layer, x = drawn(Linear(24, 40, stream="l")), torch.randn(2, ROWS, 24)
+    assert torch.equal(layer(x), F.linear(x, layer.weight, layer.bias))
+
+
+def test_a_frozen_weight_costs_no_product_in_bf16():
+    def products(**frozen) -> int:
+        x = torch.randn(ROWS, 24, requires_grad="x" not in frozen)
+        weight = torch.randn(40, 24, requires_grad="weight" not in frozen)
+        bias = torch.randn(40, requires_grad=True)
+        with FlopCounterMode(display=False) as counter, torch.autocast("cpu", dtype=torch.bfloat16):
+            linear(x, weight, bias).sum().backward()
+        return counter.get_total_flops() // (2 * ROWS * 24 * 40)
+
+    assert (products(), products(weight=True), products(x=True), products(x=True, weight=True)) == (3, 2, 2, 1)
+
+
+def test_padded_rows_are_zero():
+    x = torch.full((3, 5), math.nan)
+    padded = pad_rows(x, torch.bfloat16)
+    assert padded.shape == (ROWS, 5) and padded.dtype == torch.bfloat16
+    assert padded[:3].isnan().all() and (padded[3:] == 0).all()
+
+
+def test_stacked_blocks_must_divide_the_rows():
+    with pytest.raises(ValueError, match="d_out must be a multiple of blocks=3, got 10"):
+        Linear(4, 10, stream="l", blocks=3)
+
+
+def test_the_padding_row_of_an_embedding_gets_no_gradient():
+    table = drawn(Embedding(6, 4, stream="e", padding=2))
+    table(torch.tensor([[1, 2, 2, 5]])).sum().backward()
+    assert table.weight.grad.ne(0).any(1).tolist() == [False, True, False, False, False, True]
+
+
+# Dropout
+
+
+@pytest.mark.parametrize("p", [0.05, 0.1, 0.3, 0.9])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_dropout_drops_its_share_and_scales_the_rest(p, dtype):
+    n = 400_001  # not a multiple of the four elements that a word serves
+    y = Dropout(p).train()(torch.ones(n, dtype=dtype))
+    assert y.dtype == dtype
+    kept = y != 0
+    assert y[kept].unique().tolist() == torch.tensor([1 / (1 - p)]).to(dtype).tolist()
+    deviation = math.sqrt(n * p * (1 - p))
+    assert abs(kept.sum().item() - n * (1 - p)) < 5 * deviation
+    # Each element falls alone: neighbours, which share a word, agree as often as chance has it.
+    for distance in (1, 2, 3, 4):
+        both = (kept[distance:] & kept[:-distance]).float().mean().item()
+        assert abs(both - (1 - p) ** 2) < 5 / math.sqrt(n)
+
+
+def test_dropout_passes_gradients_where_it_passed_values():
+    x = torch.randn(8, 33).t().requires_grad_()  # not contiguous
+    y = Dropout(0.4).train()(x)
+    (grad,) = torch.autograd.grad(y, x, torch.full_like(y, 3.0))
+    kept = y != 0
+    torch.testing.assert_close(y, x * kept / 0.6)
+    torch.testing.assert_close(grad, 3 * kept / 0.6)
+
+
+def test_dropout_draws_anew_each_time_and_again_from_the_same_seed():
+    x, drop = torch.ones(1000), Dropout(0.5).train()
+    first, second = drop(x), drop(x)
+    torch.manual_seed(0)
+    assert not torch.equal(first, second) and torch.equal(first, drop(x))
+
+
+def test_dropout_does_nothing_in_evaluation_or_at_zero():
+    x = torch.randn(50)
+    assert Dropout(0.5).eval()(x) is x and Dropout(0.0).train()(x) is x
+
+
+def test_a_share_just_below_one_keeps_next_to_nothing():
+    assert (Dropout(1 - 1e-9).train()(torch.ones(10_000)) != 0).sum() < 10
+
+
+@pytest.mark.parametrize("p", [1.0, -0.1, 1.5])
+def test_a_share_outside_its_range_is_named(p):
+    with pytest.raises(ValueError, match=rf"dropout must be in \[0, 1\), got {p}"):
+        Dropout(p)
+
+
+# Feed-forward, positions
+
+
+@pytest.mark.parametrize(("activation", "function"), [("relu", nn.ReLU()), ("gelu", nn.GELU())])
+def test_feed_forward_is_two_maps_with_a_bend_between(activation, function):
+    layer, x = drawn(FeedForward(D, 40, stream="f", activation=activation)), torch.randn(2, 3, D)
+    hand = function(x @ layer.up.weight.T + layer.up.bias) @ layer.down.weight.T + layer.down.bias
+    torch.testing.assert_close(layer(x), hand)
+
+
+def test_an_unknown_activation_is_named():
+    with pytest.raises(ValueError, match=r"activation must be one of \['gelu', 'relu'\], got 'swish'"):
+        FeedForward(D, 4, stream="f", activation="swish")
+
+
+def test_sinusoids_are_the_papers_with_the_features_in_another_order():
+    table = sinusoids(30, 12)
+    for position in range(30):
+        for pair in range(6):
+            angle = position / 10000 ** (2 * pair / 12)
+            expected = torch.tensor([math.sin(angle), math.cos(angle)])
+            torch.testing.assert_close(table[position, [pair, 6 + pair]], expected, rtol=0, atol=1e-6)
+    with pytest.raises(ValueError, match="d_model must be even for sinusoidal positions, got 7"):
+        sinusoids(3, 7)
+
+
+def test_sinusoids_grow_with_the_sequence_and_training_goes_on():
+    positions = SinusoidalPositions(D)
+    long = len(positions.table) + 50
+    with torch.inference_mode():  # as when a long sentence is validated
+        grown = positions(torch.zeros(1, long, D))[0]
+    assert torch.equal(grown, sinusoids(long, D))
+    x = torch.zeros(1, long, D, requires_grad=True)
+    positions(x).sum().backward()
+    assert x.grad is not None
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_positions_start_where_they_are_told(kind):
+    positions = SinusoidalPositions(D) if kind == "sinusoidal" else drawn(LearnedPositions(9, D, stream="p"))
+    x = torch.randn(2, 9, D)
+    assert torch.equal(positions(x[:, 4:], 4), positions(x)[:, 4:])
+
+
+def test_a_sequence_beyond_the_learned_positions_is_an_error():
+    positions = drawn(LearnedPositions(9, D, stream="p"))
+    with pytest.raises(ValueError, match="the model has 9 positions, but the sequence needs 10"):
+        positions(torch.zeros(1, 1, D), 9)
