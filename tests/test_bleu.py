@@ -21,7 +21,10 @@ def sentences(seed: int, n: int = 60) -> list[str]:
 def worsened(lines: list[str], seed: int, share: float) -> list[str]:
     """The lines with a share of their words replaced."""
     draw = random.Random(seed)
-    return [" ".join(draw.choice(WORDS) if draw.random() < share else word for word in line.split()) for line in lines]
+    return [
+        " ".join(draw.choice(WORDS) if draw.random() < share else word for word in line.split())
+        for line in lines
+    ]
 
 
 REFERENCES = sentences(0)
@@ -37,10 +40,26 @@ def command_line(tmp_path):
         for name, lines in zip(("references", "first", "second"), (REFERENCES, *hypotheses), strict=False):
             paths.append(tmp_path / name)
             paths[-1].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        command = [sys.executable, "-m", "sacrebleu", *paths[:1], "-i", *paths[1:], "-m", "bleu", "-w", "10", *options]
+        command = [
+            sys.executable,
+            "-m",
+            "sacrebleu",
+            *paths[:1],
+            "-i",
+            *paths[1:],
+            "-m",
+            "bleu",
+            "-w",
+            "10",
+            *options,
+        ]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("SACREBLEU")}
         done = subprocess.run(
-            [*map(str, command), "--format", "json"], capture_output=True, text=True, check=True, env=environment
+            [*map(str, command), "--format", "json"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
         )
         return json.loads(done.stdout)
 

@@ -65,11 +65,15 @@ def plain_beam_search(model, source, beam, length_penalty, max_length) -> list[t
     for step in range(1, max_length + 1):
         reads = torch.tensor([[BOS, *ids] for _, ids in live])
         log_p = model(padded([source]).expand(len(live), -1), reads)[:, -1].log_softmax(-1).tolist()
-        grown = [(s + p, [*ids, t]) for (s, ids), row in zip(live, log_p, strict=True) for t, p in enumerate(row)]
+        grown = [
+            (s + p, [*ids, t]) for (s, ids), row in zip(live, log_p, strict=True) for t, p in enumerate(row)
+        ]
         if step == max_length:
             grown = [one for one in grown if one[1][-1] == EOS]
         grown = sorted(grown, reverse=True)[: 2 * beam]
-        done += [(s / ((5 + step) / 6) ** length_penalty, ids[:-1]) for s, ids in grown[:beam] if ids[-1] == EOS]
+        done += [
+            (s / ((5 + step) / 6) ** length_penalty, ids[:-1]) for s, ids in grown[:beam] if ids[-1] == EOS
+        ]
         live = [one for one in grown if one[1][-1] != EOS][:beam]
     return sorted(done, reverse=True)[:beam]
 
@@ -93,7 +97,8 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(length_penalty, seed):
     every = [list(ids) for length in range(4) for ids in itertools.product(words, repeat=length)]
     for source in SOURCES[:2]:
         score = {
-            tuple(ids): log_probability(model, source, ids) / ((6 + len(ids)) / 6) ** length_penalty for ids in every
+            tuple(ids): log_probability(model, source, ids) / ((6 + len(ids)) / 6) ** length_penalty
+            for ids in every
         }
         (found,) = beam_search(
             model, padded([source]), beam=len(every), length_penalty=length_penalty, max_length=4
@@ -108,7 +113,9 @@ def test_a_wide_beam_finds_what_exhaustive_search_finds(length_penalty, seed):
 @pytest.mark.parametrize("beam", [1, 3, 5])
 def test_scores_are_the_models_own(beam):
     model = made(seed=1)
-    for source, found in zip(SOURCES, beam_search(model, padded(SOURCES), beam=beam, max_length=8), strict=True):
+    for source, found in zip(
+        SOURCES, beam_search(model, padded(SOURCES), beam=beam, max_length=8), strict=True
+    ):
         assert len(found) == beam if beam == 1 else 1 <= len(found) <= beam
         for score, ids in found:
             expected = log_probability(model, source, ids) / ((6 + len(ids)) / 6)

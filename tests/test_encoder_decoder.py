@@ -1,4 +1,4 @@
-"""The encoder-decoder: the same logits as other people's, nothing leaks, caches change nothing, parts can be swapped."""
+"""The encoder-decoder: others' logits, nothing leaks, caches change nothing, parts can be swapped."""
 
 import math
 from dataclasses import replace
@@ -14,7 +14,14 @@ from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.models.encoder_decoder import feed_forward
 
 SMALL = EncoderDecoderConfig(
-    src_vocab=23, tgt_vocab=23, d_model=16, n_heads=4, d_ff=40, encoder_layers=2, decoder_layers=3, max_length=12
+    src_vocab=23,
+    tgt_vocab=23,
+    d_model=16,
+    n_heads=4,
+    d_ff=40,
+    encoder_layers=2,
+    decoder_layers=3,
+    max_length=12,
 )
 CHOICES = [
     dict(norm_first=False, positions="sinusoidal", tie="all"),
@@ -147,8 +154,14 @@ def test_the_logits_are_barts(activation):
     copy_sublayers(ours, theirs)
     with torch.no_grad():
         theirs.get_input_embeddings().weight.copy_(ours.src_embedding.weight)
-        for mine, other in zip((ours.src_positions, ours.tgt_positions), (theirs.get_encoder(), theirs.get_decoder()), strict=True):
-            other.embed_positions.weight[2:] = mine.table.weight  # BART's table begins with two rows that nobody reads
+        for mine, other in zip(
+            (ours.src_positions, ours.tgt_positions),
+            (theirs.get_encoder(), theirs.get_decoder()),
+            strict=True,
+        ):
+            other.embed_positions.weight[2:] = (
+                mine.table.weight
+            )  # BART's table begins with two rows that nobody reads
             other.layernorm_embedding.load_state_dict(mine.norm.state_dict())
     assert_same_logits(ours.eval(), theirs)
 
@@ -159,7 +172,14 @@ def test_the_hidden_states_are_torchs(norm_first):
     c = replace(SMALL, norm_first=norm_first)
     ours = drawn(c)
     theirs = nn.Transformer(
-        c.d_model, c.n_heads, c.encoder_layers, c.decoder_layers, c.d_ff, 0.0, batch_first=True, norm_first=norm_first
+        c.d_model,
+        c.n_heads,
+        c.encoder_layers,
+        c.decoder_layers,
+        c.d_ff,
+        0.0,
+        batch_first=True,
+        norm_first=norm_first,
     )
     with torch.no_grad():
         for side in ("encoder", "decoder"):
@@ -296,7 +316,9 @@ def test_mixing_and_feed_forward_are_arguments():
     model = drawn(
         SMALL,
         encoder_mixing=mean,
-        encoder_feed_forward=lambda config, index, stream: Nothing() if index else feed_forward(config, index, stream),
+        encoder_feed_forward=lambda config, index, stream: (
+            Nothing() if index else feed_forward(config, index, stream)
+        ),
     )
     assert asked == [(0, "encoder.0"), (1, "encoder.1")]
     streams = {item.stream for item in owned(model)}
@@ -313,8 +335,12 @@ def test_mixing_and_feed_forward_are_arguments():
 def test_the_decoders_parts_are_arguments_too():
     model = drawn(
         SMALL,
-        decoder_mixing=lambda c, i, stream: Attention(c.d_model, 2, stream=f"{stream}.attention", causal=True),
-        decoder_feed_forward=lambda c, i, stream: FeedForward(c.d_model, 8 * (i + 1), stream=f"{stream}.feed_forward"),
+        decoder_mixing=lambda c, i, stream: Attention(
+            c.d_model, 2, stream=f"{stream}.attention", causal=True
+        ),
+        decoder_feed_forward=lambda c, i, stream: FeedForward(
+            c.d_model, 8 * (i + 1), stream=f"{stream}.feed_forward"
+        ),
     )
     assert [layer.mixing.sublayer.n_heads for layer in model.decoder] == [2, 2, 2]
     assert [layer.feed_forward.sublayer.up.out_features for layer in model.decoder] == [8, 16, 24]
@@ -347,7 +373,11 @@ def test_renaming_a_module_or_an_attribute_changes_no_weight():
 
 
 def test_every_weight_has_its_own_randomness():
-    drawn_ = [item.parameter for item in owned(initialise(EncoderDecoder(SMALL), seed=7)) if item.parameter.dim() == 2]
+    drawn_ = [
+        item.parameter
+        for item in owned(initialise(EncoderDecoder(SMALL), seed=7))
+        if item.parameter.dim() == 2
+    ]
     for i, one in enumerate(drawn_):
         for other in drawn_[:i]:
             if one.shape == other.shape:
@@ -357,7 +387,10 @@ def test_every_weight_has_its_own_randomness():
 @pytest.mark.parametrize(("tie", "tables"), [("all", 1), ("output", 2), ("none", 3)])
 def test_tied_tables_are_one_tensor(tie, tables):
     model = EncoderDecoder(replace(SMALL, tie=tie))
-    assert len({id(p) for p in (model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight)}) == tables
+    assert (
+        len({id(p) for p in (model.src_embedding.weight, model.tgt_embedding.weight, model.output.weight)})
+        == tables
+    )
     assert sum(item.parameter.shape == (23, 16) for item in owned(model)) == tables
     assert (model.output.weight is model.tgt_embedding.weight) == (tie != "none")
 
@@ -374,7 +407,10 @@ def test_embeddings_are_scaled_by_the_root_of_the_width():
     [
         (dict(tie="some"), "tie must be 'all', 'output' or 'none', got 'some'"),
         (dict(positions="fixed"), "positions must be 'sinusoidal' or 'learned', got 'fixed'"),
-        (dict(tgt_vocab=5), "tie='all' needs one vocabulary, got src_vocab=23 and tgt_vocab=5; use tie='output'"),
+        (
+            dict(tgt_vocab=5),
+            "tie='all' needs one vocabulary, got src_vocab=23 and tgt_vocab=5; use tie='output'",
+        ),
     ],
 )
 def test_a_wrong_choice_is_named(wrong, message):

@@ -212,7 +212,9 @@ def test_linear_is_autocasts(rows, bias, dtype):
     for ours, theirs in zip(run(linear), run(F.linear), strict=True):
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
         # Both round to bf16, 8 bits; the sums may be split in other ways.
-        torch.testing.assert_close(ours.float(), theirs.float(), rtol=2**-6, atol=2**-6 * theirs.abs().max().item())
+        torch.testing.assert_close(
+            ours.float(), theirs.float(), rtol=2**-6, atol=2**-6 * theirs.abs().max().item()
+        )
 
 
 def test_linear_is_torchs_without_autocast():
@@ -229,7 +231,12 @@ def test_a_frozen_weight_costs_no_product_in_bf16():
             linear(x, weight, bias).sum().backward()
         return counter.get_total_flops() // (2 * ROWS * 24 * 40)
 
-    assert (products(), products(weight=True), products(x=True), products(x=True, weight=True)) == (3, 2, 2, 1)
+    assert (products(), products(weight=True), products(x=True), products(x=True, weight=True)) == (
+        3,
+        2,
+        2,
+        1,
+    )
 
 
 def test_padded_rows_are_zero():

@@ -45,7 +45,9 @@ def test_values_and_gradients_are_torchs(smoothing, chunks):
     torch.testing.assert_close(loss, expected)
     torch.testing.assert_close(nll, expected_nll)
     for ours, theirs in zip(
-        torch.autograd.grad(loss / 7, (hidden, weight)), torch.autograd.grad(expected / 7, (hidden, weight)), strict=True
+        torch.autograd.grad(loss / 7, (hidden, weight)),
+        torch.autograd.grad(expected / 7, (hidden, weight)),
+        strict=True,
     ):
         assert ours.dtype == theirs.dtype == torch.float32
         torch.testing.assert_close(ours, theirs)
@@ -62,11 +64,15 @@ def test_values_and_gradients_are_torchs_under_autocast(hidden_dtype, chunks):
     torch.testing.assert_close(loss, expected, rtol=1e-4, atol=0)
     torch.testing.assert_close(nll, expected_nll, rtol=1e-4, atol=0)
     for ours, theirs in zip(
-        torch.autograd.grad(loss, (hidden, weight)), torch.autograd.grad(expected, (hidden, weight)), strict=True
+        torch.autograd.grad(loss, (hidden, weight)),
+        torch.autograd.grad(expected, (hidden, weight)),
+        strict=True,
     ):
         assert ours.dtype == theirs.dtype
         # Products of bf16 numbers, 8 bits each, whose sums are split differently.
-        torch.testing.assert_close(ours.float(), theirs.float(), rtol=2**-6, atol=2**-7 * theirs.abs().max().item())
+        torch.testing.assert_close(
+            ours.float(), theirs.float(), rtol=2**-6, atol=2**-7 * theirs.abs().max().item()
+        )
 
 
 def test_large_logits_do_not_overflow():
@@ -89,7 +95,9 @@ def test_the_number_of_rows_does_not_matter(autocast, chunks):
 def test_a_batch_of_padding_alone_has_no_loss_and_no_gradient(autocast):
     hidden, weight, target = problem(4)
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-        loss, nll = smoothed_cross_entropy(hidden, weight, torch.full_like(target, PADDING), smoothing=0.1, padding=PADDING)
+        loss, nll = smoothed_cross_entropy(
+            hidden, weight, torch.full_like(target, PADDING), smoothing=0.1, padding=PADDING
+        )
     loss.backward()
     assert loss == nll == 0
     assert (hidden.grad == 0).all() and (weight.grad == 0).all()

@@ -31,7 +31,10 @@ def test_the_inverse_square_root_halves_as_the_steps_quadruple():
 
 
 def test_the_linear_schedule_falls_in_equal_steps_and_would_be_zero_after_the_last():
-    falling = [*rates(schedule="linear")[99:], Optimiser(lr=0.01, warmup=100, schedule="linear").rate(STEPS + 1, STEPS)]
+    falling = [
+        *rates(schedule="linear")[99:],
+        Optimiser(lr=0.01, warmup=100, schedule="linear").rate(STEPS + 1, STEPS),
+    ]
     differences = [b - a for a, b in pairwise(falling)]
     assert differences == pytest.approx([differences[0]] * len(differences)) and differences[0] < 0
     assert falling[-1] == 0.0 and falling[-2] > 0

@@ -6,11 +6,15 @@ here, where the tensor is made, so that renaming an attribute or a class later c
 
 from __future__ import annotations
 
+import os
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 ROWS = 256
+# oneDNN keeps the code it compiled for the last 1024 shapes, close to a gigabyte with sentences of all lengths.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
 
 
 def round_up(rows: int) -> int:

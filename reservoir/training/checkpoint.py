@@ -1,7 +1,8 @@
-"""A run's state in one safetensors file, written whole or not at all, and checked when it is read."""
+"""A run's state and its final weights, each one safetensors file: written whole or not at all, checked when read."""
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 from dataclasses import dataclass
@@ -9,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from reservoir.datasets import place
+from reservoir.frozen import mark_trained, owned
 
-FORMAT = "reservoir-run-1"
+CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint cannot be used; the message says which and why."""
+    """A checkpoint or a file of weights cannot be used; the message says which and why."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +45,14 @@ def write(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, state:
     Raises:
         DataError: the disk is full or the folder cannot be written to; the previous checkpoint is still there.
     """
-    tensors = _tensors(model, optimiser)
-    metadata = {
-        "format": FORMAT,
-        "identity": state.identity,
-        "progress": json.dumps(state.progress),
-        "digest": _digest(tensors, state.identity + json.dumps(state.progress)),
-    }
-    data = save(tensors, metadata)
-    place(path, lambda stream: stream.write(data), advice="the previous checkpoint is kept, and the run can go on from it")
+    tensors = {}
+    for name, parameter in _moving(model).items():
+        tensors[f"model/{name}"] = parameter
+        for key, value in optimiser.state.get(parameter, {}).items():
+            if isinstance(value, Tensor):
+                tensors[f"optimiser/{name}/{key}"] = value
+    advice = "the previous checkpoint is kept, and the run can go on from it"
+    _write(path, tensors, CHECKPOINT, state.identity, json.dumps(state.progress), advice)
 
 
 def read(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, *, identity: str) -> dict[str, Any]:
@@ -61,50 +62,91 @@ def read(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, *, iden
         CheckpointError: the file is damaged, is no checkpoint, or belongs to another run. Nothing was changed.
     """
     advice = "delete it, or pass --fresh, to train from the start"
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except (SafetensorError, OSError, ValueError) as error:
-        raise CheckpointError(f"checkpoint {path} is damaged ({error}): {advice}") from error
-    if metadata.get("format") != FORMAT:
-        raise CheckpointError(f"{path} is not a checkpoint of this version ({FORMAT}): {advice}")
-    if metadata["digest"] != _digest(tensors, metadata["identity"] + metadata["progress"]):
-        raise CheckpointError(f"checkpoint {path} is damaged (its digest does not match): {advice}")
-    if metadata["identity"] != identity:
-        raise CheckpointError(f"checkpoint {path} belongs to a run with other settings: {advice}")
-    _restore(tensors, model, optimiser)
-    return json.loads(metadata["progress"])
+    tensors, progress = _read(path, CHECKPOINT, identity, f"checkpoint {path}", advice)
+    moving = _moving(model)
+    _copy(tensors, {f"model/{name}": p for name, p in moving.items()}, f"checkpoint {path}", advice)
+    for full, value in tensors.items():
+        if full.startswith("optimiser/"):
+            name, key = full.removeprefix("optimiser/").rsplit("/", 1)
+            # Adam counts its steps on the CPU unless it is fused, and moments live where the parameter does.
+            optimiser.state[moving[name]][key] = value.to(moving[name].device)
+    return json.loads(progress)
+
+
+def write_weights(path: Path, model: nn.Module, *, identity: str) -> None:
+    """Write the tensors of `model` that move to `path` under their stream names, atomically.
+
+    Raises:
+        DataError: the disk is full or the folder cannot be written to; an older file is still there.
+    """
+    _write(path, _trained(model), WEIGHTS, identity, "", "the checkpoint is kept, and the run can go on from it")
+
+
+def read_weights(path: Path, model: nn.Module, *, identity: str) -> None:
+    """Put what `write_weights` wrote into `model`, whose frozen tensors the seed has drawn already.
+
+    Raises:
+        CheckpointError: the file is damaged, holds no weights, or belongs to another run. Nothing was changed.
+    """
+    advice = "delete it and run again with --fresh"
+    tensors, _ = _read(path, WEIGHTS, identity, f"file of weights {path}", advice)
+    _copy(tensors, _trained(model), f"file of weights {path}", advice)
+    mark_trained(model)
+
+
+def clear_partials(path: Path) -> None:
+    """Delete what killed processes left of writing `path` (see `reservoir.datasets.place`)."""
+    for partial in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        partial.unlink(missing_ok=True)
 
 
 def _moving(model: nn.Module) -> dict[str, nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
-def _tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    tensors = {}
-    for name, parameter in _moving(model).items():
-        tensors[f"model/{name}"] = parameter.detach().cpu().contiguous()
-        for key, value in optimiser.state.get(parameter, {}).items():
-            if isinstance(value, Tensor):
-                tensors[f"optimiser/{name}/{key}"] = value.detach().cpu().contiguous()
-    return tensors
+def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
+    return {item.stream: item.parameter for item in owned(model) if item.parameter.requires_grad}
+
+
+def _write(path: Path, tensors: dict[str, Tensor], kind: str, identity: str, progress: str, advice: str) -> None:
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    metadata = {"format": kind, "identity": identity, "progress": progress}
+    data = save(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
+    place(path, lambda stream: stream.write(data), advice=advice)
+
+
+def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple[dict[str, Tensor], str]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118: it is no dictionary
+    except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
+        raise CheckpointError(f"{what} is damaged ({error}): {advice}") from error
+    if metadata.get("format") != kind:
+        raise CheckpointError(f"{what} has not the format {kind}: {advice}")
+    found, progress = metadata.get("identity", ""), metadata.get("progress", "")
+    if metadata.get("digest") != _digest(tensors, found + progress):
+        raise CheckpointError(f"{what} is damaged (its digest does not match): {advice}")
+    if found != identity:
+        raise CheckpointError(f"{what} belongs to a run with other settings: {advice}")
+    return tensors, progress
 
 
 @torch.no_grad()
-def _restore(tensors: dict[str, Tensor], model: nn.Module, optimiser: torch.optim.Optimizer) -> None:
-    for name, parameter in _moving(model).items():
-        parameter.copy_(tensors.pop(f"model/{name}"))
-        prefix = f"optimiser/{name}/"
-        for full in [key for key in tensors if key.startswith(prefix)]:
-            value = tensors.pop(full)
-            # Adam counts its steps on the CPU unless it is fused, and moments live where the parameter does.
-            optimiser.state[parameter][full.removeprefix(prefix)] = value.to(parameter.device)
+def _copy(tensors: dict[str, Tensor], parameters: dict[str, nn.Parameter], what: str, advice: str) -> None:
+    """Put tensors into the parameters of the same names, all of them or none."""
+    for name, parameter in parameters.items():
+        shape = tuple(tensors[name].shape) if name in tensors else None
+        if shape != tuple(parameter.shape):
+            raise CheckpointError(f"{what} has {shape or 'nothing'} for {name}, not {tuple(parameter.shape)}: {advice}")
+    for name, parameter in parameters.items():
+        parameter.copy_(tensors[name])
 
 
 def _digest(tensors: dict[str, Tensor], text: str) -> str:
     digest = hashlib.blake2b(text.encode(), digest_size=16)
     for name in sorted(tensors):
-        digest.update(name.encode())
-        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy())
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
     return digest.hexdigest()

@@ -26,6 +26,13 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Noted:
+    """Something about the run that its reader should know."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Started:
     """Training begins, or goes on from `step`."""
 
@@ -70,5 +77,12 @@ class Finished:
     seconds: float
 
 
-Event = Started | Stepped | Validated | Saved | Finished
+@dataclass(frozen=True)
+class Stopped:
+    """Training ends before its budget: it was interrupted, or cannot go on. The reason is on its way as an exception."""
+
+    step: int
+
+
+Event = Noted | Started | Stepped | Validated | Saved | Finished | Stopped
 Listener = Callable[[Event], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -14,8 +15,9 @@ from torch import nn
 
 from reservoir.frozen import mark_trained, owned
 from reservoir.training import checkpoint as checkpoints
-from reservoir.training.events import Finished, Listener, Point, Saved, Started, Stepped, Validated
+from reservoir.training.events import Finished, Listener, Point, Saved, Started, Stepped, Stopped, Validated
 from reservoir.training.flops import count_flops
+from reservoir.training.memory import release
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.task import Task
 
@@ -45,6 +47,8 @@ class Budget:
         for name in ("steps", "accumulate", "validate_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.checkpoint_every < 0:
+            raise ValueError(f"checkpoint_every must be at least 0, got {self.checkpoint_every}")
 
 
 @dataclass
@@ -54,7 +58,8 @@ class History:
     Args:
         points: validation points, in order.
         step, seconds, tokens, flops: totals, as in `Point`.
-        step_seconds: median wall-clock of a step in the current process.
+        step_seconds: median wall-clock of a step in the last process that made one.
+        cpu_seconds: processor time of all processes that trained, validation included.
         losses: training loss of every step since the process started, in nats a prediction.
     """
 
@@ -64,6 +69,7 @@ class History:
     tokens: int = 0
     flops: float = 0.0
     step_seconds: float = 0.0
+    cpu_seconds: float = 0.0
     losses: list[float] = field(default_factory=list)
 
     def progress(self) -> dict[str, Any]:
@@ -73,6 +79,8 @@ class History:
             "seconds": self.seconds,
             "tokens": self.tokens,
             "flops": self.flops,
+            "step_seconds": self.step_seconds,
+            "cpu_seconds": self.cpu_seconds,
             "points": [asdict(point) for point in self.points],
         }
 
@@ -129,6 +137,8 @@ def train(
         history = History.restored(
             checkpoints.read(checkpoint, model, torch_optimiser, identity=identity)
         )
+    cpu_before = history.cpu_seconds - time.process_time()
+    durations: list[float] = []
     mark_trained(model)
     sizes = [(item.parameter.requires_grad, item.parameter.numel()) for item in owned(model)]
 
@@ -136,7 +146,13 @@ def train(
         for listener in listeners:
             listener(event)
 
+    def read_clocks() -> None:
+        # Without a step of its own (all that was left was the test), a process knows its predecessor's median.
+        history.step_seconds = statistics.median(durations) if durations else history.step_seconds
+        history.cpu_seconds = cpu_before + time.process_time()
+
     def save() -> None:
+        read_clocks()
         if checkpoint is not None and budget.checkpoint_every:
             checkpoints.write(
                 checkpoint, model, torch_optimiser, checkpoints.State(identity, history.progress())
@@ -145,6 +161,7 @@ def train(
 
     def validate() -> None:
         model.eval()
+        release()
         with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
             metrics = task.validate(model)
         model.train()
@@ -155,56 +172,70 @@ def train(
     tell(Started(name, history.step, budget.steps, sum(n for moves, n in sizes if moves), sum(n for _, n in sizes)))
     run = torch.compile(model, dynamic=True) if compiled else model
     model.train()
-    durations: list[float] = []
     batches = _batches(task, history.step, budget)
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        while history.step < budget.steps:
-            micro = next(batches)
-            started = time.perf_counter()
-            step = history.step + 1
-            torch.manual_seed(_step_seed(seed, step))
-            loss = _step(run, task, micro, torch_optimiser, optimiser, optimiser.rate(step, budget.steps), autocast)
-            if loss != loss or loss in (float("inf"), float("-inf")):
-                raise TrainingError(
-                    f"{name}: the loss is {loss} at step {step} (learning rate {optimiser.rate(step, budget.steps):.2g});"
-                    f" a lower lr, a longer warm-up or clipping may help. The last checkpoint is kept."
-                )
-            durations.append(time.perf_counter() - started)
-            if not history.flops:  # the shapes of later batches differ, their cost a token hardly does
-                per_token = count_flops(lambda: task.loss(model, micro[0]), device, autocast) / task.size(micro[0])[1]
-                model.zero_grad(set_to_none=True)
-            else:
-                per_token = history.flops / history.tokens
-            history.step = step
-            history.seconds += durations[-1]
-            history.tokens += sum(task.size(batch)[1] for batch in micro)
-            history.flops = per_token * history.tokens
-            history.losses.append(loss)
-            tell(Stepped(step, loss, optimiser.rate(step, budget.steps), history.tokens, history.seconds))
-            last = step == budget.steps
-            if last or step % budget.validate_every == 0:
-                validate()
-            if last or (budget.checkpoint_every and step % budget.checkpoint_every == 0):
-                save()
-    history.step_seconds = statistics.median(durations) if durations else 0.0
+    try:
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            while history.step < budget.steps:
+                micro = next(batches)
+                started = time.perf_counter()
+                step = history.step + 1
+                rate = optimiser.rate(step, budget.steps)
+                torch.manual_seed(_step_seed(seed, step))
+                try:
+                    loss = _step(run, task, micro, torch_optimiser, optimiser, rate, autocast)
+                except FloatingPointError as error:
+                    raise TrainingError(
+                        f"{name}: {error} at step {step} (learning rate {rate:.2g});"
+                        f" a lower lr, a longer warm-up or clipping may help. The last checkpoint is kept."
+                    ) from None
+                durations.append(time.perf_counter() - started)
+                if not history.flops:  # the shapes of later batches differ, their cost a token hardly does
+                    flops = count_flops(lambda batch=micro[0]: task.loss(model, batch), device, autocast)
+                    per_token = flops / task.size(micro[0])[1]
+                    model.zero_grad(set_to_none=True)
+                else:
+                    per_token = history.flops / history.tokens
+                history.step = step
+                history.seconds += durations[-1]
+                history.tokens += sum(task.size(batch)[1] for batch in micro)
+                history.flops = per_token * history.tokens
+                history.losses.append(loss)
+                tell(Stepped(step, loss, rate, history.tokens, history.seconds))
+                last = step == budget.steps
+                if last or step % budget.validate_every == 0:
+                    validate()
+                if last or (budget.checkpoint_every and step % budget.checkpoint_every == 0):
+                    save()
+    except BaseException:
+        tell(Stopped(history.step))
+        raise
+    read_clocks()
     model.eval()
     tell(Finished(history.step, history.seconds))
     return history
 
 
 def _step(model, task, micro, torch_optimiser, optimiser: Optimiser, rate: float, autocast: bool) -> float:
-    """One optimiser step over the batches of `micro`; returns the loss per prediction in nats."""
+    """One optimiser step over the batches of `micro`; returns the loss per prediction in nats.
+
+    Raises:
+        FloatingPointError: the loss or a gradient is not finite; no weight was changed.
+    """
     device = next(model.parameters()).device
     predictions = sum(task.size(batch)[0] for batch in micro)
-    total = 0.0
+    total = torch.zeros((), device=device)
     for batch in micro:
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
             loss = task.loss(model, batch) / predictions
         loss.backward()
-        total += loss.item()
+        total += loss.detach()
     moving = torch_optimiser.param_groups[0]["params"]
-    if optimiser.clip:
-        torch.nn.utils.clip_grad_norm_(moving, optimiser.clip)
+    norm = torch.nn.utils.clip_grad_norm_(moving, optimiser.clip or math.inf)
+    total, norm = torch.stack([total, norm]).tolist()  # both at once: a GPU is waited for only here
+    if not math.isfinite(total):
+        raise FloatingPointError(f"the loss is {total}")
+    if not math.isfinite(norm):
+        raise FloatingPointError(f"the norm of the gradients is {norm}")
     torch_optimiser.param_groups[0]["lr"] = rate
     torch_optimiser.step()
     torch_optimiser.zero_grad(set_to_none=True)

@@ -11,7 +11,7 @@ from reservoir.training import Budget, Decoding, Optimiser
 @recipe("transformer/miniature")
 def miniature(scale: Scale = "laptop") -> Run:
     """The miniature German-English grammar: under a minute of one core."""
-    steps = {"smoke": 12, "laptop": 400, "full": 2000}[scale]
+    steps = {"smoke": 12, "laptop": 450, "full": 2000}[scale]
     return Run(
         recipe="transformer/miniature",
         scale=scale,
@@ -19,8 +19,8 @@ def miniature(scale: Scale = "laptop") -> Run:
         model=EncoderDecoderConfig(
             0, 0, d_model=64, n_heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, norm_first=True, dropout=0.0
         ),
-        optimiser=Optimiser(lr=5e-3, schedule="linear", warmup=min(60, steps // 4)),
-        budget=Budget(steps=steps, validate_every=max(1, steps // 8), checkpoint_every=100),
+        optimiser=Optimiser(lr=8e-3, schedule="linear", warmup=min(60, steps // 4)),
+        budget=Budget(steps=steps, validate_every=max(1, steps // 9), checkpoint_every=100),
     )
 
 
@@ -33,13 +33,17 @@ def multi30k(scale: Scale = "laptop") -> Run:
         recipe="transformer/multi30k",
         scale=scale,
         task=Translation(
-            corpus="multi30k", vocabulary=4000, max_tokens=2048, decoding=Decoding(beam=5, length_penalty=1.0)
+            corpus="multi30k",
+            vocabulary=4000,
+            max_tokens=2048,
+            valid_sentences=500,
+            decoding=Decoding(beam=5, length_penalty=1.0),
         ),
         model=EncoderDecoderConfig(
-            0, 0, d_model=256, n_heads=4, d_ff=512, encoder_layers=3, decoder_layers=3, norm_first=True, dropout=0.2
+            0, 0, d_model=192, n_heads=4, d_ff=768, encoder_layers=3, decoder_layers=3, norm_first=True, dropout=0.1
         ),
-        optimiser=Optimiser(lr=2e-3, schedule="linear", warmup=300, weight_decay=0.01),
-        budget=Budget(steps=2000, validate_every=200, checkpoint_every=200),
+        optimiser=Optimiser(lr=2.5e-3, schedule="linear", warmup=300, weight_decay=0.01),
+        budget=Budget(steps=2300, validate_every=230, checkpoint_every=115),
     )
     if scale == "laptop":
         return laptop

@@ -1,0 +1,133 @@
+"""Time two functions in turns, and say how many times faster the first is."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+
+FEWEST, MOST = 3, 300  # pairs of turns
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long to measure, and where.
+
+    Args:
+        seconds: for one comparison; it takes longer where fewer than three pairs of turns would fit.
+        device: "cpu" or "cuda".
+        size: the one size to measure, such as "laptop"; all if None.
+    """
+
+    seconds: float
+    device: torch.device
+    size: str | None = None
+
+    def chosen(self, sizes: dict[str, T]) -> dict[str, T]:
+        """Those of a benchmark's sizes that are to be measured."""
+        return {name: size for name, size in sizes.items() if self.size in (None, name)}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two functions that do the same work, measured in turns.
+
+    Args:
+        case: what was measured.
+        peer: what with.
+        unit: what ours and theirs count, a second.
+        ours, theirs: units a second, by the median turn.
+        ratio: median over pairs of turns of their time by ours; above 1, ours is faster.
+        low, high: its quartiles.
+        cpu_ratio: the same median of processor time, which other processes touch less; None on a GPU.
+        pairs: number of pairs of turns.
+        required: the ratio that is asked for, or None.
+    """
+
+    case: str
+    peer: str
+    unit: str
+    ours: float
+    theirs: float
+    ratio: float
+    low: float
+    high: float
+    cpu_ratio: float | None
+    pairs: int
+    required: float | None = None
+
+
+Benchmark = Callable[[Settings], Iterator[Comparison]]
+
+
+def compare(
+    ours: Callable[[int], object],
+    theirs: Callable[[int], object],
+    *,
+    case: str,
+    peer: str,
+    unit: str,
+    work: Callable[[int], float],
+    settings: Settings,
+    warm_up: Sequence[int] = (0, 1),
+    required: float | None = None,
+) -> Comparison:
+    """Call `ours(turn)` and `theirs(turn)` in turns until `settings.seconds` are over.
+
+    Args:
+        ours, theirs: do the work of a turn.
+        case, peer, unit, required: as in `Comparison`.
+        work: how many units turn number i does.
+        settings: how long, and where.
+        warm_up: turns that either side takes first, unmeasured.
+    """
+    sides = (ours, theirs)
+    for side in sides:
+        for turn in warm_up:
+            side(turn)
+    wall: tuple[list[float], list[float]] = ([], [])
+    cpu: tuple[list[float], list[float]] = ([], [])
+    until = time.perf_counter() + settings.seconds
+    turn = 0
+    while turn < FEWEST or (time.perf_counter() < until and turn < MOST):
+        for which in (0, 1) if turn % 2 else (1, 0):  # neither is always the first
+            _synchronise(settings.device)
+            cpu_start, start = time.process_time(), time.perf_counter()
+            sides[which](turn)
+            _synchronise(settings.device)
+            wall[which].append(time.perf_counter() - start)
+            cpu[which].append(time.process_time() - cpu_start)
+        turn += 1
+    ratios = [b / a for a, b in zip(*wall, strict=True)]
+    low, ratio, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    rates = [statistics.median(work(i) / t for i, t in enumerate(times)) for times in wall]
+    on_cpu = settings.device.type == "cpu"
+    return Comparison(
+        case=case,
+        peer=peer,
+        unit=unit,
+        ours=rates[0],
+        theirs=rates[1],
+        ratio=ratio,
+        low=low,
+        high=high,
+        cpu_ratio=statistics.median(b / a for a, b in zip(*cpu, strict=True)) if on_cpu else None,
+        pairs=turn,
+        required=required,
+    )
+
+
+def _synchronise(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def can_compile(device: torch.device) -> bool:
+    """Whether `torch.compile` has the C++ compiler that it needs on a CPU."""
+    return device.type == "cuda" or shutil.which("g++") is not None

@@ -1,0 +1,287 @@
+"""Figures in one style: plotly, colours by a weight's origin, seeds as a band.
+
+A figure sets neither template colours nor width, since the page gives it both, in light and in dark.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import plotly.io as pio
+
+ORIGINS = {
+    "trained": "#0072b2",
+    "seed": "#d55e00",
+    "masked": "#009e73",
+    "pretrained": "#c34fae",
+    "fixed": "#80868c",
+}
+"""A colour for each origin of a weight, the same through the whole book, after Okabe and Ito's palette.
+
+Each stands out from light and from dark paper, and from the others to an eye that lacks one kind of cone; grey is for
+what has no weights, and for what a figure only needs as a backdrop.
+"""
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+HEIGHT = 360
+
+Line = tuple[Sequence[float], Sequence[float]]
+"""The x and the y of one run."""
+
+
+def use_in_notebooks() -> None:
+    """Leave figures in notebooks as plotly JSON, which JupyterLab and the book draw; Colab keeps its own way."""
+    pio.templates.default = "none"
+    if "google.colab" not in sys.modules:
+        pio.renderers.default = "plotly_mimetype"
+
+
+use_in_notebooks()
+
+
+def bundle(drawn: go.Figure) -> dict[str, Any]:
+    """The figure by MIME type, as it goes into a notebook."""
+    content = json.loads(drawn.to_json())
+    return {
+        kind: data
+        for name in pio.renderers.default.split("+")
+        for kind, data in pio.renderers[name].to_mimebundle(content).items()
+    }
+
+
+def colour(origin: str, alpha: float = 1.0) -> str:
+    """The colour of an origin, as CSS.
+
+    Args:
+        origin: a key of `ORIGINS`.
+        alpha: opacity, 0 to 1.
+
+    Raises:
+        ValueError: there is no such origin.
+    """
+    if origin not in ORIGINS:
+        raise ValueError(f"origin must be one of {', '.join(ORIGINS)}, got {origin!r}")
+    red, green, blue = (int(ORIGINS[origin][i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def figure(*, x: str, y: str, height: int = HEIGHT, **layout: Any) -> go.Figure:
+    """An empty figure with axis titles.
+
+    Args:
+        x, y: titles of the axes, with the unit: "time (s)".
+        height: pixels.
+        layout: more of plotly's layout.
+    """
+    return go.Figure(
+        layout={
+            "template": "none",
+            "height": height,
+            "xaxis": {"title": {"text": x}, "automargin": True},
+            "yaxis": {"title": {"text": y}, "automargin": True},
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+            "margin": {"l": 64, "r": 16, "t": 40, "b": 52},
+            "hovermode": "closest",
+            **layout,
+        }
+    )
+
+
+def curve(
+    runs: Mapping[str, Sequence[Line]],
+    *,
+    x: str,
+    y: str,
+    origins: Mapping[str, str] | None = None,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """One line a name: the mean over its seeds, in a band from the smallest to the largest of them.
+
+    Seeds whose x differ (seconds do) are read off at the x of the first by linear interpolation, over what all
+    of them cover. Several names of one origin share its colour and differ in their dash.
+
+    Args:
+        runs: for each name, its seeds, each an (x, y) pair of sequences.
+        x, y: titles of the axes, with units.
+        origins: for each name a key of `ORIGINS`; "trained" for those not named.
+        height: pixels.
+
+    Raises:
+        ValueError: a name has no run, a run's x and y differ in length, or no x is covered by all seeds.
+    """
+    drawn = figure(x=x, y=y, height=height)
+    used: dict[str, int] = {}
+    for name, seeds in runs.items():
+        origin = (origins or {}).get(name, "trained")
+        dash = DASHES[used.get(origin, 0) % len(DASHES)]
+        used[origin] = used.get(origin, 0) + 1
+        at, values = aligned(name, seeds)
+        label = name if len(seeds) == 1 else f"{name}, {len(seeds)} seeds"
+        if len(seeds) > 1:
+            edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+            drawn.add_scatter(x=at, y=values.max(0).tolist(), legendgroup=name, **edge)
+            drawn.add_scatter(
+                x=at, y=values.min(0).tolist(), fill="tonexty", fillcolor=colour(origin, 0.22), legendgroup=name, **edge
+            )
+        drawn.add_scatter(
+            x=at,
+            y=values.mean(0).tolist(),
+            name=label,
+            mode="lines+markers",
+            line={"color": colour(origin), "dash": dash, "width": 2},
+            marker={"size": 5},
+            legendgroup=name,
+        )
+    drawn.update_layout(showlegend=len(runs) > 1 or any(len(seeds) > 1 for seeds in runs.values()))
+    return drawn
+
+
+def aligned(name: str, seeds: Sequence[Line]) -> tuple[list[float], np.ndarray]:
+    """The x that all seeds of `name` cover, and their y there: (seeds, len(x))."""
+    if not seeds:
+        raise ValueError(f"{name!r} has no run to draw")
+    lines = [(np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)) for xs, ys in seeds]
+    for xs, ys in lines:
+        if xs.shape != ys.shape or xs.ndim != 1 or not len(xs):
+            raise ValueError(f"{name!r} has a run with {xs.size} x and {ys.size} y; give as many, and at least one")
+    at = lines[0][0]
+    at = at[(at >= max(xs.min() for xs, _ in lines)) & (at <= min(xs.max() for xs, _ in lines))]
+    if not len(at):
+        raise ValueError(f"the runs of {name!r} have no x in common")
+    return at.tolist(), np.stack([np.interp(at, xs, ys) for xs, ys in lines])
+
+
+def bars(
+    values: Mapping[str, Sequence[float]], *, x: str, y: str, origin: str | Mapping[str, str] = "trained", height: int = HEIGHT
+) -> go.Figure:
+    """One bar a name, as high as the mean over its seeds, with a whisker from the smallest to the largest.
+
+    Args:
+        values: for each name, one value a seed.
+        x, y: titles of the axes, with units.
+        origin: a key of `ORIGINS`, or one for each name.
+        height: pixels.
+    """
+    names = list(values)
+    of = {name: origin if isinstance(origin, str) else origin[name] for name in names}
+    seeds = [np.asarray(values[name], dtype=float) for name in names]
+    means = [float(each.mean()) for each in seeds]
+    drawn = figure(x=x, y=y, height=height, showlegend=False)
+    drawn.add_bar(
+        x=names,
+        y=means,
+        marker={"color": [colour(of[name]) for name in names]},
+        width=0.6,
+        error_y={
+            "type": "data",
+            "array": [float(each.max()) - mean for each, mean in zip(seeds, means, strict=True)],
+            "arrayminus": [mean - float(each.min()) for each, mean in zip(seeds, means, strict=True)],
+            "visible": any(len(each) > 1 for each in seeds),
+            "color": ORIGINS["fixed"],
+        },
+    )
+    return drawn
+
+
+def attention_map(
+    weights: Any, *, src: Sequence[str], tgt: Sequence[str], names: Sequence[str] | None = None, height: int = 480
+) -> go.Figure:
+    """Attention weights as a heatmap, a row for each query; with several heads, a slider goes through them.
+
+    Args:
+        weights: (tgt, src) or (heads, tgt, src), between 0 and 1; a tensor or an array.
+        src: the tokens that are attended to, across.
+        tgt: the tokens that attend, down.
+        names: what each head is called on the slider; "head 1" and so on if None.
+        height: pixels.
+
+    Raises:
+        ValueError: the shapes do not fit together.
+    """
+    maps = np.asarray(weights.detach().float().cpu() if hasattr(weights, "detach") else weights, dtype=float)
+    maps = maps[None] if maps.ndim == 2 else maps
+    if maps.ndim != 3 or maps.shape[1:] != (len(tgt), len(src)):
+        raise ValueError(
+            f"weights must be (heads, tgt, src) with {len(tgt)} tgt and {len(src)} src tokens, got {maps.shape}"
+        )
+    names = list(names) if names is not None else [f"head {i + 1}" for i in range(len(maps))]
+    if len(names) != len(maps):
+        raise ValueError(f"names must be one for each of the {len(maps)} heads, got {len(names)}")
+    maps = maps.round(3)  # what colour can show, and the notebook stays small
+    # Positions, not tokens, are the coordinates: a token may stand twice. Nothing is paper, so dark pages stay dark.
+    drawn = figure(x="attended to", y="attends", height=height)
+    drawn.add_heatmap(
+        z=maps[0].tolist(),
+        zmin=0,
+        zmax=1,
+        colorscale=[[0, colour("trained", 0.0)], [1, colour("trained")]],
+        colorbar={"title": {"text": "weight"}, "thickness": 12, "outlinewidth": 0, "tickvals": [0, 0.5, 1]},
+        customdata=[[[q, k] for k in src] for q in tgt],
+        hovertemplate="%{customdata[0]} → %{customdata[1]}: %{z:.2f}<extra></extra>",
+        xgap=1,
+        ygap=1,
+    )
+    drawn.update_xaxes(tickvals=list(range(len(src))), ticktext=list(src), tickangle=-45, showgrid=False, zeroline=False)
+    drawn.update_yaxes(
+        tickvals=list(range(len(tgt))), ticktext=list(tgt), autorange="reversed", showgrid=False, zeroline=False
+    )
+    if len(maps) > 1:
+        steps = [
+            {"label": name, "method": "restyle", "args": [{"z": [one.tolist()]}, [0]]}
+            for name, one in zip(names, maps, strict=True)
+        ]
+        slider = {"steps": steps, "currentvalue": {"prefix": ""}, "pad": {"t": 8}, "y": 1.02, "yanchor": "bottom"}
+        drawn.update_layout(sliders=[slider], margin={"t": 92})
+    return drawn
+
+
+Prefix = tuple[tuple[str, ...], float]
+"""Pieces written so far, and their log-probability."""
+
+
+def search_tree(steps: Sequence[Sequence[Prefix]], *, marked: Mapping[str, Sequence[str]], height: int = 420) -> go.Figure:
+    """The prefixes that a beam search kept: each a point, joined to the prefix that it continues.
+
+    Args:
+        steps: for each step, the prefixes that were kept, each (pieces, log-probability).
+        marked: translations to trace through the tree, by name: their pieces. The first is drawn solid.
+        height: pixels.
+    """
+    score = {pieces: log_p for step in steps for pieces, log_p in step}
+    drawn = figure(x="pieces written", y="log-probability of the prefix (nats)", height=height)
+    across, down = [], []
+    for pieces, log_p in score.items():
+        parent = score.get(pieces[:-1], 0.0 if len(pieces) == 1 else None)
+        if parent is not None:
+            across += [len(pieces) - 1, len(pieces), None]
+            down += [parent, log_p, None]
+    drawn.add_scatter(
+        x=across, y=down, mode="lines", line={"color": colour("fixed", 0.6), "width": 1}, hoverinfo="skip", showlegend=False
+    )
+    drawn.add_scatter(
+        x=[len(pieces) for pieces in score],
+        y=list(score.values()),
+        customdata=[["".join(pieces).replace("▁", " ").strip()] for pieces in score],
+        hovertemplate="%{customdata[0]}<br>%{y:.2f} nats<extra></extra>",
+        mode="markers",
+        marker={"color": colour("fixed"), "size": 6},
+        name="kept in the beam",
+    )
+    for number, (name, whole) in enumerate(marked.items()):
+        path = [tuple(whole[:length]) for length in range(1, len(whole) + 1)]
+        path = [pieces for pieces in path if pieces in score]
+        drawn.add_scatter(
+            x=[0, *(len(pieces) for pieces in path)],
+            y=[0.0, *(score[pieces] for pieces in path)],
+            mode="lines+markers",
+            hoverinfo="skip",
+            line={"color": colour("trained"), "width": 2.5, "dash": DASHES[number % len(DASHES)]},
+            marker={"size": 7, "symbol": ("circle", "diamond")[number % 2]},
+            name=name,
+        )
+    return drawn

@@ -1,0 +1,207 @@
+"""Figures: colours that everyone can tell apart on either paper, bands that hold all seeds, maps that fit their tokens."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import torch
+
+from reservoir.page import plots
+from reservoir.page.live import POINTS, LiveCurve
+from reservoir.training import Finished, Point, Started, Stepped, Validated
+
+CSS = (Path(__file__).resolve().parent.parent / "theme" / "public" / "book.css").read_text(encoding="utf-8")
+PAPERS = sorted(set(re.findall(r"--paper: (#[0-9a-f]{6})", CSS)))
+
+# Machado, Oliveira & Fernandes (2009): what an eye without one kind of cone makes of linear RGB.
+EYES = {
+    "all cones": np.eye(3),
+    "no red": np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
+    "no green": np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]),
+    "no blue": np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]),
+}  # fmt: skip
+
+
+def linear_rgb(colour: str) -> np.ndarray:
+    rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* of linear sRGB, white D65."""
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    t = to_xyz @ np.clip(rgb, 0, 1) / np.array([0.9505, 1.0, 1.089])
+    f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def luminance(colour: str) -> float:
+    return float(np.array([0.2126, 0.7152, 0.0722]) @ linear_rgb(colour))
+
+
+def shown(figure: go.Figure) -> dict:
+    return json.loads(figure.to_json())
+
+
+@pytest.mark.parametrize("origin", plots.ORIGINS)
+@pytest.mark.parametrize("paper", PAPERS)
+def test_each_colour_stands_out_from_light_and_dark_paper(origin, paper):
+    assert len(PAPERS) == 2
+    high, low = sorted((luminance(plots.ORIGINS[origin]), luminance(paper)), reverse=True)
+    assert (high + 0.05) / (low + 0.05) >= 3  # WCAG 2.2, 1.4.11: graphical objects
+
+
+@pytest.mark.parametrize("eye", EYES)
+def test_colours_can_be_told_apart_with_any_cone_missing(eye):
+    for one, other in itertools.combinations(plots.ORIGINS, 2):
+        distance = np.linalg.norm(
+            lab(EYES[eye] @ linear_rgb(plots.ORIGINS[one])) - lab(EYES[eye] @ linear_rgb(plots.ORIGINS[other]))
+        )
+        assert distance >= 12, (one, other, distance)  # a difference of 2 or 3 is just seen side by side
+
+
+def test_an_origin_that_does_not_exist_is_named():
+    with pytest.raises(ValueError, match="frozen"):
+        plots.colour("frozen")
+
+
+def every_figure() -> dict[str, go.Figure]:
+    return {
+        "curve": plots.curve({"a": [([0, 1], [1, 2]), ([0, 1], [2, 3])]}, x="steps", y="BLEU"),
+        "bars": plots.bars({"a": [1.0, 2.0], "b": [3.0]}, x="test set", y="BLEU"),
+        "attention": plots.attention_map(torch.rand(2, 3, 4), src="abcd", tgt="efg"),
+        "tree": plots.search_tree([[(("a",), -1.0)], [(("a", "b"), -2.0)]], marked={"beam": ("a", "b")}),
+        "live": LiveCurve(show=print).figure(),
+    }
+
+
+@pytest.mark.parametrize("name", every_figure())
+def test_a_figure_has_axis_titles_and_leaves_colours_and_width_to_the_page(name):
+    layout = shown(every_figure()[name])["layout"]
+    assert layout["xaxis"]["title"]["text"] and layout["yaxis"]["title"]["text"]
+    assert "width" not in layout and "layout" not in layout["template"]
+    assert not {"paper_bgcolor", "plot_bgcolor", "font"} & layout.keys()
+
+
+def test_what_lands_in_a_notebook_is_plotly_json():
+    assert set(plots.bundle(plots.figure(x="x", y="y"))) == {"application/vnd.plotly.v1+json"}
+
+
+def test_the_band_holds_every_seed_and_the_line_is_their_mean():
+    seeds = [([0, 10, 20], [1.0, 5.0, 3.0]), ([0, 10, 20], [2.0, 3.0, 7.0]), ([0, 10, 20], [3.0, 4.0, 5.0])]
+    high, low, mean = shown(plots.curve({"model": seeds}, x="steps", y="BLEU"))["data"]
+    values = np.array([y for _, y in seeds])
+    np.testing.assert_allclose(high["y"], values.max(0))
+    np.testing.assert_allclose(low["y"], values.min(0))
+    np.testing.assert_allclose(mean["y"], values.mean(0))
+    assert low["fill"] == "tonexty" and mean["name"] == "model, 3 seeds"
+
+
+def test_seeds_at_different_x_are_read_off_where_all_of_them_are():
+    at, values = plots.aligned("model", [([0, 10, 20], [0, 10, 20]), ([5, 25], [5, 25])])
+    assert at == [10, 20]
+    np.testing.assert_allclose(values, [[10, 20], [10, 20]])
+
+
+def test_names_of_one_origin_differ_in_their_dash():
+    drawn = shown(plots.curve({"a": [([0], [1])], "b": [([0], [2])], "c": [([0], [3])]}, x="x", y="y", origins={"c": "seed"}))
+    a, b, c = (line["line"] for line in drawn["data"])
+    assert a["color"] == b["color"] != c["color"] and a["dash"] != b["dash"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([], "no run"),
+        ([([1, 2], [1])], "2 x and 1 y"),
+        ([([1, 2], [1, 2]), ([3, 4], [1, 2])], "in common"),
+    ],
+)
+def test_runs_that_cannot_be_drawn_are_named(runs, said):
+    with pytest.raises(ValueError, match=said) as error:
+        plots.curve({"the model": runs}, x="x", y="y")
+    assert "the model" in str(error.value)
+
+
+def test_a_bar_is_the_mean_and_its_whisker_reaches_the_extremes():
+    (bar,) = shown(plots.bars({"a": [1.0, 2.0, 6.0]}, x="x", y="y"))["data"]
+    assert bar["y"] == [3.0]
+    assert bar["y"][0] + bar["error_y"]["array"][0] == 6.0 and bar["y"][0] - bar["error_y"]["arrayminus"][0] == 1.0
+
+
+def test_a_map_shows_every_head_and_repeated_tokens_keep_their_places():
+    weights = torch.rand(3, 2, 4)
+    drawn = shown(plots.attention_map(weights, src=["der", "Hund", "der", "."], tgt=["the", "dog"]))
+    assert drawn["layout"]["xaxis"]["ticktext"] == ["der", "Hund", "der", "."]
+    assert drawn["layout"]["xaxis"]["tickvals"] == [0, 1, 2, 3]
+    (slider,) = drawn["layout"]["sliders"]
+    maps = [step["args"][0]["z"][0] for step in slider["steps"]]
+    np.testing.assert_allclose(maps, weights.numpy(), atol=1e-3)
+    np.testing.assert_allclose(drawn["data"][0]["z"], maps[0])
+
+
+def test_one_head_needs_no_slider():
+    assert "sliders" not in shown(plots.attention_map(np.eye(2), src="ab", tgt="cd"))["layout"]
+
+
+def test_a_map_that_does_not_fit_its_tokens_is_refused():
+    with pytest.raises(ValueError, match="2 tgt and 3 src"):
+        plots.attention_map(torch.rand(3, 2), src="abc", tgt="de")
+
+
+def test_the_tree_joins_each_prefix_to_the_one_it_continues():
+    steps = [[(("a",), -1.0), (("b",), -2.0)], [(("b", "c"), -3.0), (("a", "c"), -4.0)]]
+    edges, nodes, traced = shown(plots.search_tree(steps, marked={"greedy": ("a", "c")}))["data"]
+    ends = list(zip(edges["y"][0::3], edges["y"][1::3], strict=True))
+    assert sorted(ends) == [(-2.0, -3.0), (-1.0, -4.0), (0.0, -2.0), (0.0, -1.0)]
+    assert len(nodes["x"]) == 4 and traced["y"] == [0.0, -1.0, -4.0]
+
+
+def run_of(steps: int):
+    yield Started("a run", 0, steps, 10, 10)
+    for step in range(1, steps + 1):
+        yield Stepped(step, 1 / step, 1e-3, step, float(step))
+        if step % 10 == 0:
+            yield Validated(Point(step, float(step), step, 0.0, {"bleu": float(step), "perplexity": 2.0}))
+    yield Finished(steps, float(steps))
+
+
+def test_the_live_curve_grows_and_ends_whole():
+    drawn = []
+    curve = LiveCurve(every=0.0, show=drawn.append)
+    for event in run_of(1000):
+        curve(event)
+    assert len(drawn) > 100
+    loss, bleu = shown(drawn[-1])["data"]
+    assert bleu["x"][-1] == bleu["y"][-1] == 1000 and len(bleu["x"]) == 100
+    assert loss["x"][-1] == 1000 and len(loss["x"]) <= POINTS
+
+
+def test_the_live_curve_draws_rarely_but_always_the_end():
+    drawn = []
+    curve = LiveCurve(every=3600.0, show=drawn.append)
+    for event in run_of(50):
+        curve(event)
+    assert len(drawn) <= 2
+    assert shown(drawn[-1])["data"][1]["x"][-1] == 50
+
+
+def test_in_a_notebook_the_curve_is_one_output_updated_in_place(monkeypatch):
+    from IPython.core import displaypub
+    from IPython.testing.globalipapp import start_ipython
+
+    calls = []
+    shell = start_ipython()
+    monkeypatch.setattr(
+        displaypub.DisplayPublisher, "publish", lambda self, data, **more: calls.append((data, more.get("update", False)))
+    )
+    assert shell is not None
+    curve = LiveCurve(every=0.0)
+    for event in run_of(20):
+        curve(event)
+    assert [update for _, update in calls][:2] == [False, True] and sum(not update for _, update in calls) == 1
+    assert all("application/vnd.plotly.v1+json" in data for data, _ in calls)
