@@ -11,16 +11,24 @@ from reservoir.training import Budget, Decoding, Optimiser
 @recipe("transformer/miniature")
 def miniature(scale: Scale = "laptop") -> Run:
     """The miniature German-English grammar: under a minute of one core."""
-    steps = {"smoke": 12, "laptop": 450, "full": 2000}[scale]
+    steps = {"smoke": 12, "laptop": 500, "full": 2000}[scale]
     return Run(
         recipe="transformer/miniature",
         scale=scale,
         task=Translation(corpus="miniature", vocabulary=1000, max_tokens=1024, valid_sentences=200),
         model=EncoderDecoderConfig(
-            0, 0, d_model=64, n_heads=4, d_ff=128, encoder_layers=2, decoder_layers=2, norm_first=True, dropout=0.0
+            0,
+            0,
+            d_model=64,
+            n_heads=4,
+            d_ff=128,
+            encoder_layers=2,
+            decoder_layers=2,
+            norm_first=True,
+            dropout=0.0,
         ),
         optimiser=Optimiser(lr=8e-3, schedule="linear", warmup=min(60, steps // 4)),
-        budget=Budget(steps=steps, validate_every=max(1, steps // 9), checkpoint_every=100),
+        budget=Budget(steps=steps, validate_every=max(1, steps // 10), checkpoint_every=100),
     )
 
 
@@ -40,10 +48,18 @@ def multi30k(scale: Scale = "laptop") -> Run:
             decoding=Decoding(beam=5, length_penalty=1.0),
         ),
         model=EncoderDecoderConfig(
-            0, 0, d_model=192, n_heads=4, d_ff=768, encoder_layers=3, decoder_layers=3, norm_first=True, dropout=0.1
+            0,
+            0,
+            d_model=192,
+            n_heads=4,
+            d_ff=768,
+            encoder_layers=3,
+            decoder_layers=3,
+            norm_first=True,
+            dropout=0.1,
         ),
-        optimiser=Optimiser(lr=2.5e-3, schedule="linear", warmup=300, weight_decay=0.01),
-        budget=Budget(steps=2300, validate_every=230, checkpoint_every=115),
+        optimiser=Optimiser(lr=2.5e-3, schedule="linear", warmup=250, weight_decay=0.01),
+        budget=Budget(steps=1700, validate_every=170, checkpoint_every=170),
     )
     if scale == "laptop":
         return laptop
