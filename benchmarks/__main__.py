@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,7 +36,7 @@ def arguments() -> argparse.Namespace:
         "names", nargs="*", metavar="name", help=f"some of {', '.join(BENCHMARKS)}; all by default"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="the laptop's size, a second each: to see that all runs"
+        "--quick", action="store_true", help="laptop size, eager, a second each: does it run?"
     )
     parser.add_argument("--size", choices=("laptop", "IWSLT"), help="one size; both by default")
     parser.add_argument(
@@ -50,25 +52,34 @@ def arguments() -> argparse.Namespace:
     return chosen
 
 
+def rate(number: float, unit: str) -> str:
+    """Such as "12.3 k tokens/s"."""
+    for size, prefix in ((1e9, "G "), (1e6, "M "), (1e3, "k ")):
+        if number >= size:
+            return f"{number / size:.3g} {prefix}{unit}/s"
+    return f"{number:.3g} {unit}/s"
+
+
 def table(measured: dict[str, list[Comparison]], caption: str) -> Table:
     """All comparisons, one a line."""
-    shown = Table(title="Ours beside its peers (ratio: how many times faster ours is)", caption=caption)
-    for column in ("benchmark", "case", "peer"):
+    shown = Table(
+        title="How many times faster ours is: median and quartiles of pairs of turns, median by processor time",
+        caption=caption,
+    )
+    for column in ("case", "peer"):
         shown.add_column(column, overflow="fold")
-    for column in ("ours", "theirs", "a second", "ratio", "quartiles", "by cpu time", "pairs", "asked for"):
-        shown.add_column(column, justify="right", no_wrap=column != "a second")
+    for column in ("ours", "theirs", "ratio", "quartiles", "by cpu", "pairs", "asked"):
+        shown.add_column(column, justify="right", no_wrap=True)
     for name, comparisons in measured.items():
         for c in comparisons:
-            asked = "" if c.required is None else f"{c.required:g}"
+            asked = ""
             if c.required is not None:
-                asked += " [green]✓[/]" if c.ratio >= c.required else " [red]✗[/]"
+                asked = f"{c.required:g} " + ("[green]✓[/]" if c.ratio >= c.required else "[red]✗[/]")
             shown.add_row(
-                name,
-                c.case,
+                f"[bold]{name}[/] {c.case}",
                 c.peer,
-                f"{c.ours:,.4g}" if c.ours < 100 else f"{c.ours:,.0f}",
-                f"{c.theirs:,.4g}" if c.theirs < 100 else f"{c.theirs:,.0f}",
-                c.unit,
+                rate(c.ours, c.unit),
+                rate(c.theirs, c.unit),
                 f"[bold]{c.ratio:.2f}[/]",
                 f"{c.low:.2f} … {c.high:.2f}",
                 "" if c.cpu_ratio is None else f"{c.cpu_ratio:.2f}",
@@ -82,10 +93,15 @@ def table(measured: dict[str, list[Comparison]], caption: str) -> Table:
 def main() -> None:
     chosen = arguments()
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", message="enable_nested_tensor")  # nn.Transformer's, of itself
     device = torch.device(chosen.device)
     seconds = chosen.seconds or (1.0 if chosen.quick else 20.0)
-    settings = Settings(seconds, device, "laptop" if chosen.quick else chosen.size)
+    can_compile = device.type == "cuda" or shutil.which("g++") is not None
+    size = "laptop" if chosen.quick else chosen.size
+    settings = Settings(seconds, device, size, compiled=can_compile and not chosen.quick)
     where, console = machine(device), Console()
+    if not console.is_terminal:
+        console.width = 160  # a file has room for the table
     folder = Path(os.environ.get("RESERVOIR_RESULTS") or "results") / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
     measured: dict[str, list[Comparison]] = {}

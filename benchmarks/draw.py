@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from benchmarks.measure import Comparison, Settings, can_compile, compare
+from benchmarks.measure import Comparison, Settings, compare
 from reservoir.frozen import Stream
 from reservoir.frozen.draws import normal, sign, uniform
 
@@ -34,7 +34,7 @@ def _of_shape(size: str, shape: tuple[int, int], settings: Settings) -> Iterator
         "normal": lambda turn: out.normal_(0.0, 0.1),
     }
     for name, draw in draws.items():
-        for kind in ("eager", "compiled") if can_compile(device) else ("eager",):
+        for kind in ("eager", "compiled") if settings.compiled else ("eager",):
             function = torch.compile(draw) if kind == "compiled" else draw
             for peer, theirs in (
                 ("torch's generator", torchs[name]),

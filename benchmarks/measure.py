@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +22,13 @@ class Settings:
         seconds: for one comparison; it takes longer where fewer than three pairs of turns would fit.
         device: "cpu" or "cuda".
         size: the one size to measure, such as "laptop"; all if None.
+        compiled: whether to measure with `torch.compile` as well.
     """
 
     seconds: float
     device: torch.device
     size: str | None = None
+    compiled: bool = True
 
     def chosen(self, sizes: dict[str, T]) -> dict[str, T]:
         """Those of a benchmark's sizes that are to be measured."""
@@ -126,8 +127,3 @@ def compare(
 def _synchronise(device: torch.device) -> None:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
-
-
-def can_compile(device: torch.device) -> bool:
-    """Whether `torch.compile` has the C++ compiler that it needs on a CPU."""
-    return device.type == "cuda" or shutil.which("g++") is not None

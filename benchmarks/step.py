@@ -4,7 +4,8 @@ Both train the same pre-LN transformer with tied embeddings on the same padded b
 cross-entropy, backward, clipping, fused AdamW. "The same dropout" lies where `nn.Transformer` has it: after each
 sublayer, on the attention weights and inside the feed-forward layers. "Less dropout" lies where our recipes have it,
 as fairseq's do: after each sublayer alone. A handful of batches comes again and again, so that neither side pays for
-new shapes; `benchmarks.linear` is about those.
+new shapes; `benchmarks.linear` is about those. Compiled means each layer by `torch.compile(dynamic=True)`, on either
+side: all layers of a kind share one compiled function, and whole models take many minutes to compile.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.measure import Comparison, Settings, can_compile, compare
+from benchmarks.measure import Comparison, Settings, compare
 from reservoir.datasets import Batch, TokenBatches
 from reservoir.frozen import initialise
 from reservoir.layers import sinusoids
@@ -125,30 +126,20 @@ class Peer(nn.Module):
         return F.linear(hidden, self.embedding.weight)
 
 
-def our_loss(model: EncoderDecoder, *, compiled: bool) -> Callable[[Batch], Tensor]:
-    hidden = torch.compile(model.hidden) if compiled else model.hidden
-
+def our_loss(model: EncoderDecoder) -> Callable[[Batch], Tensor]:
     def loss(batch: Batch) -> Tensor:
-        found = hidden(batch.src, batch.tgt_in)
-        return smoothed_cross_entropy(
-            found, model.output.effective_weight(), batch.tgt_out, smoothing=SMOOTHING
-        )[0]
+        hidden = model.hidden(batch.src, batch.tgt_in)
+        return smoothed_cross_entropy(hidden, model.output.weight, batch.tgt_out, smoothing=SMOOTHING)[0]
 
     return loss
 
 
-def peers_loss(model: Peer, *, compiled: bool) -> Callable[[Batch], Tensor]:
-    def whole(src: Tensor, tgt_in: Tensor, tgt_out: Tensor, padded: Tensor | None) -> Tensor:
-        logits = model(src, tgt_in, padded).flatten(0, 1)
-        return F.cross_entropy(
-            logits, tgt_out.flatten(), label_smoothing=SMOOTHING, ignore_index=0, reduction="sum"
-        )
-
-    run = torch.compile(whole) if compiled else whole
-
+def peers_loss(model: Peer) -> Callable[[Batch], Tensor]:
     def loss(batch: Batch) -> Tensor:
         padded = batch.src == 0
-        return run(batch.src, batch.tgt_in, batch.tgt_out, padded if padded.any() else None)
+        logits = model(batch.src, batch.tgt_in, padded if padded.any() else None).flatten(0, 1)
+        target = batch.tgt_out.flatten()
+        return F.cross_entropy(logits, target, label_smoothing=SMOOTHING, ignore_index=0, reduction="sum")
 
     return loss
 
@@ -180,6 +171,14 @@ def one(name: str, *, dtype: torch.dtype, same: bool, compiled: bool, settings: 
     fewer = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
     ours = initialise(EncoderDecoder(size.config if same else fewer), seed=0).to(settings.device).train()
     theirs = Peer(size.config).to(settings.device).train()
+    if compiled:
+        for layer in (
+            *ours.encoder,
+            *ours.decoder,
+            *theirs.transformer.encoder.layers,
+            *theirs.transformer.decoder.layers,
+        ):
+            layer.compile(dynamic=True)
     low = dtype == torch.bfloat16
     words = (
         "bf16" if low else "fp32",
@@ -188,8 +187,8 @@ def one(name: str, *, dtype: torch.dtype, same: bool, compiled: bool, settings: 
     )
     tokens = [batch.n_tokens + int((batch.src != 0).sum()) for batch in data]
     return compare(
-        stepper(ours, our_loss(ours, compiled=compiled), data, dtype),
-        stepper(theirs, peers_loss(theirs, compiled=compiled), data, dtype),
+        stepper(ours, our_loss(ours), data, dtype),
+        stepper(theirs, peers_loss(theirs), data, dtype),
         case=", ".join((name, *words)),
         peer="nn.Transformer",
         unit="tokens",
@@ -203,7 +202,7 @@ def one(name: str, *, dtype: torch.dtype, same: bool, compiled: bool, settings: 
 def run(settings: Settings) -> Iterator[Comparison]:
     """Each size eager and compiled, in both precisions, with both places of dropout."""
     for name in settings.chosen(SIZES):
-        for compiled in (False, True) if can_compile(settings.device) else (False,):
+        for compiled in (False, True) if settings.compiled else (False,):
             for dtype in (torch.bfloat16, torch.float32):
                 for same in (True, False):
                     yield one(name, dtype=dtype, same=same, compiled=compiled, settings=settings)

@@ -79,7 +79,6 @@ PENALTIES = {
     "divide by the length penalty first": choosing(lambda p, n, a: p),
     "it divides": choosing(lambda p, n, a: p * ((5 + n) / 6) ** a),
     "length^α": choosing(lambda p, n, a: p / n**a),
-    "under the power": choosing(lambda p, n, a: p / ((5 + n) ** a / 6)),
     "leave α out": choosing(lambda p, n, a: p / ((5 + n) / 6)),
     "lowest": choosing(lambda p, n, a: p / ((5 + n) / 6) ** a, pick=min),
     "scores highest": lambda hypotheses, alpha: 0,

@@ -78,13 +78,13 @@ def plain_beam_search(model, source, beam, length_penalty, max_length) -> list[t
     return sorted(done, reverse=True)[:beam]
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0, 2.0, -0.5])
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0, 2.0, 4.0, -0.5])
 def test_a_search_that_stops_early_loses_nothing(length_penalty):
-    for seed in range(3):
+    for seed in (1, 2, 5):
         model = made(vocab=6, seed=seed)
-        together = beam_search(model, padded(SOURCES), beam=3, length_penalty=length_penalty, max_length=9)
+        together = beam_search(model, padded(SOURCES), beam=2, length_penalty=length_penalty, max_length=9)
         for source, found in zip(SOURCES, together, strict=True):
-            expected = plain_beam_search(model, source, 3, length_penalty, 9)
+            expected = plain_beam_search(model, source, 2, length_penalty, 9)
             assert [ids for _, ids in found] == [ids for _, ids in expected]
             assert [s for s, _ in found] == pytest.approx([s for s, _ in expected], abs=1e-4)
 

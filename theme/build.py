@@ -16,9 +16,11 @@ from pathlib import Path
 
 import check
 
-# What mystmd says of itself on every run: where its own services are, that a newer one exists, how it serves pages.
+# What mystmd says of itself on every run: where its own services are, that a newer one exists, how it serves pages; and
+# that it does not know a key which jupytext writes into every notebook.
 NOISE = re.compile(
     r"building myst-cli session|Execution parallelism|^\s*[╭│╰]|Server started|👉|Starting .* theme"
+    r"|'jupytext' extra key ignored: default_lexer"
     r"|base site|To set a baseurl|BASE_URL environment"
 )
 PROBLEM = re.compile("⛔|⚠|^(Error fetching|Error: |Failed to fetch|ENOENT)")

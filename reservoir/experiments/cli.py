@@ -62,10 +62,14 @@ class Show:
         run = _override(recipes.get(self.recipe, scale=self.scale), overrides)
         console.print(run)
         words = run.task.vocabulary
-        config = replace(run.model, src_vocab=run.model.src_vocab or words, tgt_vocab=run.model.tgt_vocab or words)
+        config = replace(
+            run.model, src_vocab=run.model.src_vocab or words, tgt_vocab=run.model.tgt_vocab or words
+        )
         with torch.device("meta"):  # sizes need no memory
             model = EncoderDecoder(config)
-        console.print(str(report(freeze(initialise(model, seed=run.seed), run.freeze))), highlight=False, soft_wrap=True)
+        console.print(
+            str(report(freeze(initialise(model, seed=run.seed), run.freeze))), highlight=False, soft_wrap=True
+        )
         for seed in range(3):
             if record := find_record(self.recipe, scale=self.scale, seed=seed):
                 _print_record(record)
@@ -89,7 +93,11 @@ class RunCommand:
     def __call__(self, overrides: Sequence[str]) -> None:
         if not self.names:
             raise ValueError("name a recipe to run, such as transformer/miniature")
-        if "seed" in "".join(option.partition("=")[0].strip("-") for option in overrides if option.startswith("--")):
+        if not self.seeds:
+            raise ValueError("--seeds needs at least one, such as --seeds 0 1 2")
+        if "seed" in "".join(
+            option.partition("=")[0].strip("-") for option in overrides if option.startswith("--")
+        ):
             raise ValueError("seeds are given as --seeds 0 1 2")
         chosen = [name for given in self.names for name in recipes.family(given)]
         runs = [
@@ -99,7 +107,7 @@ class RunCommand:
         ]
         for run in runs:
             path = run.path()
-            if path.exists() and not self.fresh:
+            if run.finished() and not self.fresh:
                 console.print(f"{path} is there already; --fresh runs again", highlight=False)
             record = run(fresh=self.fresh, listeners=automatic(tensorboard=self.tensorboard))
             _print_record(record)
@@ -151,23 +159,27 @@ TAKES_FIELDS = (Show, RunCommand)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0, 1 for a failure that is explained in one sentence, 2 for a typing error."""
+    """Run a command; returns the exit status: 0, 1 for a failure explained in one sentence, 2 for a typing error."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     command, rest = tyro.cli(
         Command, prog="python -m reservoir", description=__doc__, args=arguments, return_unknown_args=True
     )
     if rest and not isinstance(command, TAKES_FIELDS):
         return _fail(f"unknown argument {rest[0]!r}; see python -m reservoir --help", status=2)
-    return _explained(lambda: command(rest))
+    stopped = "stopped"
+    if isinstance(command, RunCommand):
+        again = "the same command without --fresh" if command.fresh else "the same command"
+        stopped += f"; {again} goes on from the last checkpoint"
+    return _explained(lambda: command(rest), stopped=stopped)
 
 
-def _explained(work: Callable[[], None]) -> int:
+def _explained(work: Callable[[], None], *, stopped: str) -> int:
     try:
         work()
-    except (DataError, RecordError, CheckpointError, TrainingError, ValueError) as error:
+    except (DataError, RecordError, CheckpointError, TrainingError, OSError, ValueError) as error:
         return _fail(str(error))
     except KeyboardInterrupt:
-        return _fail("stopped; the same command goes on from the last checkpoint", status=130)
+        return _fail(stopped, status=130)
     return 0
 
 
@@ -184,7 +196,9 @@ def _override(run: Run, overrides: Sequence[str]) -> Run:
 
 
 def _print_record(record: Record) -> None:
-    table = Table("test set", record.metric, "signature", title=f"{record.recipe} ({record.scale}, seed {record.seed})")
+    table = Table(
+        "test set", "bleu", "signature", title=f"{record.recipe} ({record.scale}, seed {record.seed})"
+    )
     for name, metrics in record.tests.items():
         table.add_row(name, f"{metrics['bleu']:.2f}", metrics["signature"])
     console.print(table)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import pandas as pd
 
 from reservoir.datasets import place, shipped
 
 FORMAT = 1
+KEYS = {
+    "parameters": ("total", "trainable", "stored_bytes"),
+    "aucc": ("value", "horizon", "axis", "orientation"),
+    "machine": ("cpu", "gpu", "threads", "torch"),
+    "points": ("step", "seconds", "tokens", "flops", "metrics"),
+    "samples": ("source", "reference", "translation"),
+}
 CLOCK_FIELDS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds")
 """What may differ between two runs with the same seed on one machine; `points` and `aucc` hold seconds too."""
 
@@ -42,6 +48,7 @@ class Record:
         tokens, flops: totals of training.
         peak_memory: bytes.
         machine, code: where and with which version.
+        left_out: training pairs that were too long.
         format: version of this layout.
     """
 
@@ -66,12 +73,17 @@ class Record:
     peak_memory: int
     machine: dict
     code: dict
+    left_out: int = 0
     format: int = FORMAT
 
     def write(self, path: Path) -> None:
         """Write the record to `path`, atomically."""
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
-        place(path, lambda file: file.write(text.encode()), advice="free some, or set RESERVOIR_RESULTS elsewhere")
+        place(
+            path,
+            lambda file: file.write(text.encode()),
+            advice="free some, or set RESERVOIR_RESULTS elsewhere",
+        )
 
     def deterministic(self) -> dict[str, Any]:
         """The record without its clock fields: the same whenever the run is repeated on one machine."""
@@ -95,26 +107,31 @@ def read_record(path: Path) -> Record:
     hints = get_type_hints(Record)
     for field in fields(Record):
         if field.name not in data:
-            raise RecordError(f"record {path} lacks {field.name!r}; delete it and run again")
-        if not _fits(data[field.name], hints[field.name]):
+            if field.default is MISSING:
+                raise RecordError(f"record {path} lacks {field.name!r}; delete it and run again")
+        elif not _fits(data[field.name], hints[field.name]):
             raise RecordError(
-                f"record {path}: {field.name!r} is {type(data[field.name]).__name__}, not {hints[field.name].__name__}"
+                f"record {path}: {field.name!r} is {type(data[field.name]).__name__},"
+                f" not {hints[field.name].__name__}; delete it and run again"
             )
-    for number, point in enumerate(data["points"]):
-        if not isinstance(point, dict) or not {"step", "seconds", "tokens", "flops", "metrics"} <= point.keys():
-            raise RecordError(f"record {path}: validation point {number} is incomplete")
+    if not data["points"]:
+        raise RecordError(f"record {path} has no validation points; delete it and run again")
+    for name, keys in KEYS.items():
+        for part in data[name] if isinstance(data[name], list) else [data[name]]:
+            if not isinstance(part, dict) or not set(keys) <= part.keys():
+                raise RecordError(f"record {path}: {name!r} is incomplete; delete it and run again")
+    if not all(isinstance(metrics, dict) for metrics in data["tests"].values()):
+        raise RecordError(f"record {path}: 'tests' is incomplete; delete it and run again")
     if unknown := data.keys() - {field.name for field in fields(Record)}:
-        raise RecordError(f"record {path} has fields that no version knows: {', '.join(sorted(unknown))}")
+        raise RecordError(
+            f"record {path} has fields that no version knows: {', '.join(sorted(unknown))}; delete it and run again"
+        )
     return Record(**data)
 
 
-def _fits(value: Any, kind: Any) -> bool:
-    if get_origin(kind) is UnionType:
-        return any(_fits(value, option) for option in get_args(kind))
+def _fits(value: Any, kind: type) -> bool:
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is NoneType:
-        return value is None
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 
 

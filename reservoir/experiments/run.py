@@ -1,4 +1,4 @@
-"""A run: everything that decides what is trained, on what, for how long, in one frozen dataclass. Calling it runs it."""
+"""A run: all that decides what is trained, on what, for how long, in one frozen dataclass. Calling it runs it."""
 
 from __future__ import annotations
 
@@ -12,47 +12,28 @@ from typing import Any, Literal
 
 import torch
 
-from reservoir.datasets import ParallelCorpus, Vocabulary, parallel, train_bpe
+from reservoir.datasets import ParallelCorpus
 from reservoir.experiments.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.experiments.records import Record, read_record, record_path, results
+from reservoir.experiments.translation import Translation
 from reservoir.frozen import Freeze, Scheme, freeze, initialise, report
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.training import Budget, Decoding, Listener, Optimiser, TranslationTask, aucc, bleu, train
+from reservoir.training import (
+    Budget,
+    CheckpointError,
+    Listener,
+    Noted,
+    Optimiser,
+    TranslationTask,
+    aucc,
+    bleu,
+    train,
+)
+from reservoir.training.checkpoint import clear_partials, read_weights, write_weights
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
 SAMPLES = 8  # test sentences that a record shows
-
-
-@dataclass(frozen=True)
-class Translation:
-    """What is translated, and how it is cut and scored.
-
-    Args:
-        corpus: a name that `reservoir.datasets.parallel` knows, or "files:FOLDER" for a text of one's own.
-        src, tgt: languages.
-        vocabulary: size of the BPE vocabulary, one for both languages.
-        max_tokens: size of a batch, in padded tokens on its longer side.
-        max_length: pairs with a longer side are left out of training.
-        smoothing: label smoothing.
-        valid_sentences: how many validation sentences are translated, greedily, at each validation point.
-        decoding: how the test sets are translated.
-    """
-
-    corpus: str
-    src: str = "de"
-    tgt: str = "en"
-    vocabulary: int = 4000
-    max_tokens: int = 2048
-    max_length: int = 128
-    smoothing: float = 0.1
-    valid_sentences: int = 1000
-    decoding: Decoding = field(default_factory=Decoding)
-
-    def load(self) -> tuple[ParallelCorpus, Vocabulary]:
-        """The corpus and the vocabulary made from its training text."""
-        corpus = parallel(self.corpus, src=self.src, tgt=self.tgt)
-        return corpus, train_bpe([*corpus.train.src, *corpus.train.tgt], self.vocabulary)
 
 
 @dataclass(frozen=True)
@@ -102,7 +83,9 @@ class Run:
 
     def identity(self) -> str:
         """A digest of everything that decides the outcome."""
-        return hashlib.blake2b(json.dumps(self.to_json(), sort_keys=True).encode(), digest_size=16).hexdigest()
+        return hashlib.blake2b(
+            json.dumps(self.to_json(), sort_keys=True).encode(), digest_size=16
+        ).hexdigest()
 
     def torch_device(self) -> torch.device:
         """Where it runs."""
@@ -144,6 +127,10 @@ class Run:
         """Where its record goes."""
         return record_path(folder or results(), self.recipe, self.scale, self.seed, self.overrides())
 
+    def finished(self) -> bool:
+        """Whether it is recorded in the results folder, and no later start of it was cut off."""
+        return self.path().exists() and not self.path().with_suffix(".checkpoint").exists()
+
     def __call__(self, *, fresh: bool = False, listeners: Sequence[Listener] = ()) -> Record:
         """Train, test, record. A run that is recorded is not run again; one that was cut off goes on.
 
@@ -152,15 +139,33 @@ class Run:
             listeners: told what happens.
 
         Returns:
-            The record, also written to `self.path()`.
+            The record, also written to `self.path()`, beside the weights.
         """
         path, checkpoint = self.path(), self.path().with_suffix(".checkpoint")
-        if path.exists() and not fresh:
+        if self.finished() and not fresh:
             return read_record(path)
+        for target in (path, checkpoint, path.with_suffix(".safetensors")):
+            clear_partials(target)
         if fresh:
             checkpoint.unlink(missing_ok=True)
         model, task, corpus = self.build()
         return self.train_and_test(model, task, corpus, listeners=listeners, checkpoint=checkpoint)
+
+    def load(self) -> tuple[EncoderDecoder, TranslationTask, ParallelCorpus]:
+        """The trained model of a finished run, its task and its corpus.
+
+        Raises:
+            CheckpointError: its weights are not in the results folder (records ship without them), or are damaged.
+        """
+        weights = self.path().with_suffix(".safetensors")
+        if not weights.exists():
+            command = f"python -m reservoir run {self.recipe} --scale {self.scale} --seeds {self.seed}"
+            command += " --fresh" if self.finished() else ""
+            changed = f", with {', '.join(self.overrides())} changed likewise" if self.overrides() else ""
+            raise CheckpointError(f"there are no weights at {weights}; run it first: {command}{changed}")
+        model, task, corpus = self.build()
+        read_weights(weights, model, identity=self.identity())
+        return model.eval(), task, corpus
 
     def train_and_test(
         self,
@@ -172,7 +177,10 @@ class Run:
         checkpoint: Path | None = None,
     ) -> Record:
         """What calling the run does with a model that was built: train it in place, test it, write the record."""
-        cpu_before = cpu_seconds()
+        if left_out := task.train.dropped:
+            note = f"{left_out:,} training pairs are left out: a side has more than {self.task.max_length} tokens"
+            for listener in listeners:
+                listener(Noted(note))
         history = train(
             model,
             task,
@@ -186,7 +194,8 @@ class Run:
             autocast=self.autocast,
             compiled=self.compiled,
         )
-        started = time.perf_counter()
+        write_weights(self.path().with_suffix(".safetensors"), model, identity=self.identity())
+        started, cpu_before = time.perf_counter(), cpu_seconds()
         tests, samples = self._test(model, task, corpus)
         made_of = report(model)
         steps = [point.step for point in history.points]
@@ -216,7 +225,7 @@ class Run:
             },
             aucc=asdict(area),
             seconds=history.seconds,
-            cpu_seconds=cpu_seconds() - cpu_before,
+            cpu_seconds=history.cpu_seconds + cpu_seconds() - cpu_before,
             step_seconds=history.step_seconds,
             test_seconds=time.perf_counter() - started,
             tokens=history.tokens,
@@ -224,6 +233,7 @@ class Run:
             peak_memory=peak_memory(),
             machine=machine(self.torch_device()),
             code=code(),
+            left_out=left_out,
         )
         record.write(self.path())
         if checkpoint is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reservoir.experiments.records import frame
 from reservoir.experiments.recipes import family
+from reservoir.experiments.records import frame
 from reservoir.experiments.run import Scale
 
 
@@ -33,12 +33,16 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
             {
                 "recipe": recipe,
                 "seeds": str(len(one)),
-                **{f"BLEU {test}": _spread(group["bleu"]) for test, group in runs.groupby("test", sort=False)},
+                **{
+                    f"BLEU {test}": _spread(group["bleu"]) for test, group in runs.groupby("test", sort=False)
+                },
                 "trained": f"{one['trainable'].iloc[0]:,}",
                 "of": f"{one['total'].iloc[0]:,}",
                 "steps": f"{one['steps'].iloc[0]:,}",
                 "minutes": _spread(one["cpu_seconds"] / 60, digits=1),
-                "on": ", ".join(sorted({gpu or cpu for gpu, cpu in zip(one["gpu"], one["cpu"], strict=True)})),
+                "on": ", ".join(
+                    sorted({gpu or cpu for gpu, cpu in zip(one["gpu"], one["cpu"], strict=True)})
+                ),
             }
         )
     return pd.DataFrame(lines).fillna("")

@@ -69,7 +69,9 @@ def causal_mask(written: Callable[[int], Tensor]) -> str:
         if not isinstance(mask, Tensor):
             raise _Mistake(f"the mask should be a tensor, but it is a {type(mask).__name__}")
         if mask.shape != (length, length):
-            raise _Mistake(f"for length {length} the mask has the shape {tuple(mask.shape)}, not {(length, length)}")
+            raise _Mistake(
+                f"for length {length} the mask has the shape {tuple(mask.shape)}, not {(length, length)}"
+            )
         if mask.dtype != torch.bool:
             raise _Mistake(f"the mask should hold true and false, but its dtype is {mask.dtype}")
         i, j = torch.arange(length)[:, None], torch.arange(length)[None, :]
@@ -78,12 +80,18 @@ def causal_mask(written: Callable[[int], Tensor]) -> str:
         if torch.equal(mask, j <= i):
             raise _Mistake("your mask is true where a key may be seen; it should be true where it is hidden")
         if torch.equal(mask, j < i):
-            raise _Mistake("your mask is turned over: it hides the past and shows the future; rows are queries")
+            raise _Mistake(
+                "your mask is turned over: it hides the past and shows the future; rows are queries"
+            )
         if torch.equal(mask, j >= i):
-            raise _Mistake("your mask hides each position from itself, so the first one sees nothing: its softmax is NaN")
+            raise _Mistake(
+                "your mask hides each position from itself, so the first one sees nothing and gets NaN"
+            )
         seen = int((~mask & (j > i)).sum())
         if seen:
-            raise _Mistake(f"your mask lets queries see {seen} keys that lie ahead of them, of {int((j > i).sum())}")
+            raise _Mistake(
+                f"your mask lets queries see {seen} keys that lie ahead of them, of {int((j > i).sum())}"
+            )
         raise _Mistake(f"your mask hides {int((mask & (j <= i)).sum())} keys that do not lie ahead")
     return "each position sees itself and what came before, and nothing else"
 
@@ -106,7 +114,6 @@ def length_penalty(written: Callable[[Sequence[Hypothesis], float], int]) -> str
         "you take the most probable hypothesis as it is; divide by the length penalty first": lambda p, n, a: p,
         "you multiply by the length penalty; it divides": lambda p, n, a: p * lp(n, a),
         "you divide by length^α; the penalty is ((5 + length) / 6)^α": lambda p, n, a: p / n**a,
-        "you divide by (5 + length)^α / 6; the 6 is under the power too": lambda p, n, a: p / ((5 + n) ** a / 6),
         "you leave α out: the penalty is raised to it": lambda p, n, a: p / lp(n, 1.0),
         "you choose the lowest score; log-probabilities are negative, and the highest is the best":
             lambda p, n, a: -p / lp(n, a),
@@ -118,6 +125,7 @@ def length_penalty(written: Callable[[Sequence[Hypothesis], float], int]) -> str
         ([(-2.0, 2), (-3.0, 4), (-6.5, 5)], 1.0),
         ([(-6.0, 14), (-2.0, 3), (-2.7, 5)], 0.6),
         ([(-1.0, 1), (-1.3, 2)], 1.0),
+        ([(-3.0, 12), (-3.1, 4)], 1.0),
     ]
     found = []
     for hypotheses, alpha in cases:
@@ -133,15 +141,24 @@ def length_penalty(written: Callable[[Sequence[Hypothesis], float], int]) -> str
             raise _Mistake(name)
     case = next(i for i, (one, other) in enumerate(zip(found, right, strict=True)) if one != other)
     hypotheses, alpha = cases[case]
-    raise _Mistake(f"of {hypotheses} with α = {alpha} you take number {found[case]}; number {right[case]} scores highest")
+    raise _Mistake(
+        f"of {hypotheses} with α = {alpha} you take no. {found[case]}; no. {right[case]} scores highest"
+    )
 
 
 @_check
 def parameter_count(written: Callable[[int, int, int, int], int]) -> str:
-    """Exercise of chapter 3: `parameters(vocab, d_model, d_ff, layers)` of a pre-LN encoder-decoder with tied tables."""
-    for vocab, d, f, layers in ((100, 16, 24, 2), (1000, 64, 128, 2), (50, 8, 40, 1)):
+    """Exercise of chapter 3: `parameters(vocab, d_model, d_ff, layers)` of a pre-LN encoder-decoder."""
+    for vocab, d, f, layers in ((100, 16, 24, 3), (1000, 64, 128, 2), (50, 8, 40, 1)):
         config = EncoderDecoderConfig(
-            vocab, vocab, d_model=d, n_heads=4, d_ff=f, encoder_layers=layers, decoder_layers=layers, norm_first=True
+            vocab,
+            vocab,
+            d_model=d,
+            n_heads=4,
+            d_ff=f,
+            encoder_layers=layers,
+            decoder_layers=layers,
+            norm_first=True,
         )
         with torch.device("meta"):  # sizes need no memory
             right = report(EncoderDecoder(config)).total
@@ -158,7 +175,7 @@ def parameter_count(written: Callable[[int, int, int, int], int]) -> str:
             -layers * (12 * d + 2 * (d + f)): "the biases of the linear maps are missing",
             -2 * layers * feed_forward: "the feed-forward layers are missing",
             -layers * feed_forward: "the feed-forward layers of one side are missing",
-        }
+        }  # fmt: skip
         found = _call(written, vocab, d, f, layers)
         if not isinstance(found, int | float) or isinstance(found, bool) or not math.isfinite(found):
             raise _Mistake(f"return a number, not {found!r}")

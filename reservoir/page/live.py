@@ -75,7 +75,12 @@ class LiveCurve:
         drawn.update_layout(
             xaxis={"range": [0, self.steps or None], "anchor": "y2"},
             yaxis={"domain": [0.56, 1], "rangemode": "tozero"},
-            yaxis2={"domain": [0, 0.44], "title": {"text": self.title}, "rangemode": "tozero", "automargin": True},
+            yaxis2={
+                "domain": [0, 0.44],
+                "title": {"text": self.title},
+                "rangemode": "tozero",
+                "automargin": True,
+            },
         )
         return drawn
 

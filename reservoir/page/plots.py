@@ -18,8 +18,8 @@ ORIGINS = {
     "trained": "#0072b2",
     "seed": "#d55e00",
     "masked": "#009e73",
-    "pretrained": "#c34fae",
-    "fixed": "#80868c",
+    "pretrained": "#d264a8",
+    "fixed": "#70767c",
 }
 """A colour for each origin of a weight, the same through the whole book, after Okabe and Ito's palette.
 
@@ -126,7 +126,12 @@ def curve(
             edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
             drawn.add_scatter(x=at, y=values.max(0).tolist(), legendgroup=name, **edge)
             drawn.add_scatter(
-                x=at, y=values.min(0).tolist(), fill="tonexty", fillcolor=colour(origin, 0.22), legendgroup=name, **edge
+                x=at,
+                y=values.min(0).tolist(),
+                fill="tonexty",
+                fillcolor=colour(origin, 0.22),
+                legendgroup=name,
+                **edge,
             )
         drawn.add_scatter(
             x=at,
@@ -148,7 +153,9 @@ def aligned(name: str, seeds: Sequence[Line]) -> tuple[list[float], np.ndarray]:
     lines = [(np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)) for xs, ys in seeds]
     for xs, ys in lines:
         if xs.shape != ys.shape or xs.ndim != 1 or not len(xs):
-            raise ValueError(f"{name!r} has a run with {xs.size} x and {ys.size} y; give as many, and at least one")
+            raise ValueError(
+                f"{name!r} has a run with {xs.size} x and {ys.size} y; give as many, and at least one"
+            )
     at = lines[0][0]
     at = at[(at >= max(xs.min() for xs, _ in lines)) & (at <= min(xs.max() for xs, _ in lines))]
     if not len(at):
@@ -157,7 +164,12 @@ def aligned(name: str, seeds: Sequence[Line]) -> tuple[list[float], np.ndarray]:
 
 
 def bars(
-    values: Mapping[str, Sequence[float]], *, x: str, y: str, origin: str | Mapping[str, str] = "trained", height: int = HEIGHT
+    values: Mapping[str, Sequence[float]],
+    *,
+    x: str,
+    y: str,
+    origin: str | Mapping[str, str] = "trained",
+    height: int = HEIGHT,
 ) -> go.Figure:
     """One bar a name, as high as the mean over its seeds, with a whisker from the smallest to the largest.
 
@@ -189,7 +201,13 @@ def bars(
 
 
 def attention_map(
-    weights: Any, *, src: Sequence[str], tgt: Sequence[str], names: Sequence[str] | None = None, height: int = 480
+    weights: Any,
+    *,
+    src: Sequence[str],
+    tgt: Sequence[str],
+    names: Sequence[str] | None = None,
+    prefix: str = "head ",
+    height: int = 500,
 ) -> go.Figure:
     """Attention weights as a heatmap, a row for each query; with several heads, a slider goes through them.
 
@@ -197,7 +215,8 @@ def attention_map(
         weights: (tgt, src) or (heads, tgt, src), between 0 and 1; a tensor or an array.
         src: the tokens that are attended to, across.
         tgt: the tokens that attend, down.
-        names: what each head is called on the slider; "head 1" and so on if None.
+        names: short names for the heads on the slider; their numbers from 1 if None.
+        prefix: what comes before the name of the head that is shown.
         height: pixels.
 
     Raises:
@@ -209,12 +228,19 @@ def attention_map(
         raise ValueError(
             f"weights must be (heads, tgt, src) with {len(tgt)} tgt and {len(src)} src tokens, got {maps.shape}"
         )
-    names = list(names) if names is not None else [f"head {i + 1}" for i in range(len(maps))]
+    names = list(names) if names is not None else [str(i + 1) for i in range(len(maps))]
     if len(names) != len(maps):
         raise ValueError(f"names must be one for each of the {len(maps)} heads, got {len(names)}")
     maps = maps.round(3)  # what colour can show, and the notebook stays small
     # Positions, not tokens, are the coordinates: a token may stand twice. Nothing is paper, so dark pages stay dark.
-    drawn = figure(x="attended to", y="attends", height=height)
+    # Room for the tokens is made by their length: plotly's own way leaves too little of a narrow page for the map.
+    left, below = (24 + 7 * max(map(len, tokens)) for tokens in (tgt, src))
+    drawn = figure(
+        x="attended to",
+        y="attends",
+        height=height,
+        margin={"l": left, "r": 8, "t": 24, "b": 28 + below * 3 // 4},
+    )
     drawn.add_heatmap(
         z=maps[0].tolist(),
         zmin=0,
@@ -226,17 +252,16 @@ def attention_map(
         xgap=1,
         ygap=1,
     )
-    drawn.update_xaxes(tickvals=list(range(len(src))), ticktext=list(src), tickangle=-45, showgrid=False, zeroline=False)
-    drawn.update_yaxes(
-        tickvals=list(range(len(tgt))), ticktext=list(tgt), autorange="reversed", showgrid=False, zeroline=False
-    )
+    plain = {"showgrid": False, "zeroline": False, "automargin": False}
+    drawn.update_xaxes(tickvals=list(range(len(src))), ticktext=list(src), tickangle=-45, **plain)
+    drawn.update_yaxes(tickvals=list(range(len(tgt))), ticktext=list(tgt), autorange="reversed", **plain)
     if len(maps) > 1:
         steps = [
             {"label": name, "method": "restyle", "args": [{"z": [one.tolist()]}, [0]]}
             for name, one in zip(names, maps, strict=True)
         ]
-        slider = {"steps": steps, "currentvalue": {"prefix": ""}, "pad": {"t": 8}, "y": 1.02, "yanchor": "bottom"}
-        drawn.update_layout(sliders=[slider], margin={"t": 92})
+        slider = {"steps": steps, "currentvalue": {"prefix": prefix}, "y": 1.02, "yanchor": "bottom"}
+        drawn.update_layout(sliders=[slider], margin={"t": 108})
     return drawn
 
 
@@ -244,7 +269,9 @@ Prefix = tuple[tuple[str, ...], float]
 """Pieces written so far, and their log-probability."""
 
 
-def search_tree(steps: Sequence[Sequence[Prefix]], *, marked: Mapping[str, Sequence[str]], height: int = 420) -> go.Figure:
+def search_tree(
+    steps: Sequence[Sequence[Prefix]], *, marked: Mapping[str, Sequence[str]], height: int = 420
+) -> go.Figure:
     """The prefixes that a beam search kept: each a point, joined to the prefix that it continues.
 
     Args:
@@ -261,7 +288,12 @@ def search_tree(steps: Sequence[Sequence[Prefix]], *, marked: Mapping[str, Seque
             across += [len(pieces) - 1, len(pieces), None]
             down += [parent, log_p, None]
     drawn.add_scatter(
-        x=across, y=down, mode="lines", line={"color": colour("fixed", 0.6), "width": 1}, hoverinfo="skip", showlegend=False
+        x=across,
+        y=down,
+        mode="lines",
+        line={"color": colour("fixed", 0.6), "width": 1},
+        hoverinfo="skip",
+        showlegend=False,
     )
     drawn.add_scatter(
         x=[len(pieces) for pieces in score],

@@ -4,8 +4,20 @@ from reservoir.training.aucc import Aucc, aucc
 from reservoir.training.bleu import Comparison, Score, bleu, paired_bootstrap
 from reservoir.training.checkpoint import CheckpointError
 from reservoir.training.decoding import Decoding, beam_search, translate
-from reservoir.training.events import Event, Finished, Listener, Point, Saved, Started, Stepped, Validated
-from reservoir.training.loop import Budget, History, TrainingError, train
+from reservoir.training.events import (
+    Event,
+    Finished,
+    Listener,
+    Noted,
+    Point,
+    Saved,
+    Started,
+    Stepped,
+    Stopped,
+    Validated,
+)
+from reservoir.training.history import History
+from reservoir.training.loop import Budget, TrainingError, train
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.translation import TranslationTask
@@ -20,12 +32,14 @@ __all__ = [
     "Finished",
     "History",
     "Listener",
+    "Noted",
     "Optimiser",
     "Point",
     "Saved",
     "Score",
     "Started",
     "Stepped",
+    "Stopped",
     "TrainingError",
     "TranslationTask",
     "Validated",

@@ -18,7 +18,9 @@ class Score:
     signature: str
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str], *, tokenise: str = "13a", lowercase: bool = False) -> Score:
+def bleu(
+    hypotheses: Sequence[str], references: Sequence[str], *, tokenise: str = "13a", lowercase: bool = False
+) -> Score:
     """Corpus BLEU (Papineni et al. 2002) of detokenised text against one reference each.
 
     Args:

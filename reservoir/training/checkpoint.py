@@ -79,7 +79,9 @@ def write_weights(path: Path, model: nn.Module, *, identity: str) -> None:
     Raises:
         DataError: the disk is full or the folder cannot be written to; an older file is still there.
     """
-    _write(path, _trained(model), WEIGHTS, identity, "", "the checkpoint is kept, and the run can go on from it")
+    _write(
+        path, _trained(model), WEIGHTS, identity, "", "the checkpoint is kept, and the run can go on from it"
+    )
 
 
 def read_weights(path: Path, model: nn.Module, *, identity: str) -> None:
@@ -108,7 +110,9 @@ def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
     return {item.stream: item.parameter for item in owned(model) if item.parameter.requires_grad}
 
 
-def _write(path: Path, tensors: dict[str, Tensor], kind: str, identity: str, progress: str, advice: str) -> None:
+def _write(
+    path: Path, tensors: dict[str, Tensor], kind: str, identity: str, progress: str, advice: str
+) -> None:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"format": kind, "identity": identity, "progress": progress}
     data = save(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
@@ -119,7 +123,7 @@ def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118: it is no dictionary
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
     except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
         raise CheckpointError(f"{what} is damaged ({error}): {advice}") from error
     if metadata.get("format") != kind:
@@ -138,7 +142,9 @@ def _copy(tensors: dict[str, Tensor], parameters: dict[str, nn.Parameter], what:
     for name, parameter in parameters.items():
         shape = tuple(tensors[name].shape) if name in tensors else None
         if shape != tuple(parameter.shape):
-            raise CheckpointError(f"{what} has {shape or 'nothing'} for {name}, not {tuple(parameter.shape)}: {advice}")
+            raise CheckpointError(
+                f"{what} has {shape or 'nothing'} for {name}, not {tuple(parameter.shape)}: {advice}"
+            )
     for name, parameter in parameters.items():
         parameter.copy_(tensors[name])
 

@@ -79,7 +79,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Stopped:
-    """Training ends before its budget: it was interrupted, or cannot go on. The reason is on its way as an exception."""
+    """Training ends before its budget; an exception that says why is on its way."""
 
     step: int
 

@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from reservoir.frozen import mark_trained, owned
 from reservoir.training import checkpoint as checkpoints
 from reservoir.training.events import Finished, Listener, Point, Saved, Started, Stepped, Stopped, Validated
 from reservoir.training.flops import count_flops
+from reservoir.training.history import History
 from reservoir.training.memory import release
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.task import Task
@@ -49,45 +50,6 @@ class Budget:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.checkpoint_every < 0:
             raise ValueError(f"checkpoint_every must be at least 0, got {self.checkpoint_every}")
-
-
-@dataclass
-class History:
-    """What training measured.
-
-    Args:
-        points: validation points, in order.
-        step, seconds, tokens, flops: totals, as in `Point`.
-        step_seconds: median wall-clock of a step in the last process that made one.
-        cpu_seconds: processor time of all processes that trained, validation included.
-        losses: training loss of every step since the process started, in nats a prediction.
-    """
-
-    points: list[Point] = field(default_factory=list)
-    step: int = 0
-    seconds: float = 0.0
-    tokens: int = 0
-    flops: float = 0.0
-    step_seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    losses: list[float] = field(default_factory=list)
-
-    def progress(self) -> dict[str, Any]:
-        """What a checkpoint keeps."""
-        return {
-            "step": self.step,
-            "seconds": self.seconds,
-            "tokens": self.tokens,
-            "flops": self.flops,
-            "step_seconds": self.step_seconds,
-            "cpu_seconds": self.cpu_seconds,
-            "points": [asdict(point) for point in self.points],
-        }
-
-    @classmethod
-    def restored(cls, progress: dict[str, Any]) -> History:
-        """The history that `progress` was made from."""
-        return cls(**{**progress, "points": [Point(**point) for point in progress["points"]]})
 
 
 def train(
@@ -134,9 +96,7 @@ def train(
     torch_optimiser = optimiser.build(model)
     history = History()
     if checkpoint is not None and checkpoint.exists() and not fresh:
-        history = History.restored(
-            checkpoints.read(checkpoint, model, torch_optimiser, identity=identity)
-        )
+        history = History.restored(checkpoints.read(checkpoint, model, torch_optimiser, identity=identity))
     cpu_before = history.cpu_seconds - time.process_time()
     durations: list[float] = []
     mark_trained(model)
@@ -169,7 +129,11 @@ def train(
         history.points.append(point)
         tell(Validated(point))
 
-    tell(Started(name, history.step, budget.steps, sum(n for moves, n in sizes if moves), sum(n for _, n in sizes)))
+    tell(
+        Started(
+            name, history.step, budget.steps, sum(n for moves, n in sizes if moves), sum(n for _, n in sizes)
+        )
+    )
     run = torch.compile(model, dynamic=True) if compiled else model
     model.train()
     batches = _batches(task, history.step, budget)
@@ -231,7 +195,9 @@ def _step(model, task, micro, torch_optimiser, optimiser: Optimiser, rate: float
         total += loss.detach()
     moving = torch_optimiser.param_groups[0]["params"]
     norm = torch.nn.utils.clip_grad_norm_(moving, optimiser.clip or math.inf)
-    total, norm = torch.stack([total, norm]).tolist()  # both at once: a GPU is waited for only here
+    total, norm = torch.stack(
+        [total, norm.to(device)]
+    ).tolist()  # both at once: a GPU is waited for only here
     if not math.isfinite(total):
         raise FloatingPointError(f"the loss is {total}")
     if not math.isfinite(norm):

@@ -109,10 +109,25 @@ function output(node, page) {
   return page.fail(node, `an output of the type "${data.output_type}" is unknown to the theme`);
 }
 
+/** What a cell prints arrives in pieces, cut wherever the kernel sent some off; a reader should see it as one. */
+function joined(children) {
+  const whole = [];
+  for (const child of children) {
+    const last = whole.at(-1)?.jupyter_data;
+    const data = child.jupyter_data;
+    if (data?.output_type === 'stream' && last?.output_type === 'stream' && last.name === data.name) {
+      whole.push({ ...whole.pop(), jupyter_data: { ...last, text: last.text + data.text } });
+    } else {
+      whole.push(child);
+    }
+  }
+  return whole;
+}
+
 export const outputs = {
   output,
   outputs: (node, page) => page.visible(node, 'Output', () => {
-    const shown = node.children.map((child) => page.render(child)).filter(Boolean);
+    const shown = joined(node.children).map((child) => page.render(child)).filter(Boolean);
     return shown.length ? tag('div', { class: 'outputs', id: page.claim(node) }, shown) : '';
   }),
 };

@@ -90,6 +90,13 @@ test('only a page with figures loads their script', async () => {
   assert.doesNotMatch(await renderPage(site, content([])), /figures\.js/);
 });
 
+test('what a cell prints in pieces is shown as one, and what it prints to another stream is not', async () => {
+  const piece = (name, text) => ({ type: 'output', jupyter_data: { output_type: 'stream', name, text } });
+  const html = await renderPage(site, content([node('outputs', [piece('stdout', 'one\n'), piece('stdout', 'two\n'), piece('stderr', 'a warning\n')])]));
+  assert.equal(html.match(/class="output-text/g).length, 2);
+  assert.match(html, /one\ntwo\n/);
+});
+
 test('outputs that mystmd keeps in files are fetched', async () => {
   const stream = node('outputs', [{ type: 'output', jupyter_data: { output_type: 'stream', name: 'stdout', text: 'sh...', path: '/long.txt' } }]);
   const html = await renderPage(site, content([stream]), { fetchText: async (path) => `all of ${path}` });

@@ -1,4 +1,4 @@
-"""Every run of the book by name. A recipe is a function from a scale to a whole run; its docstring says which row it is."""
+"""Every run of the book by name: a recipe is a function from a scale to a run; its docstring says which row it is."""
 
 from __future__ import annotations
 

@@ -1,0 +1,59 @@
+"""Translation as part of a run: which text, how it is cut, how it is scored, and what of it cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from reservoir.datasets import DataError, ParallelCorpus, Vocabulary, parallel, train_bpe
+from reservoir.training import Decoding
+
+LONGEST = 1024
+"""Tokens that a validation or test sentence may have: attention's memory grows with their square."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What is translated, and how it is cut and scored.
+
+    Args:
+        corpus: a name that `reservoir.datasets.parallel` knows, or "files:FOLDER" for a text of one's own.
+        src, tgt: languages.
+        vocabulary: size of the BPE vocabulary, one for both languages.
+        max_tokens: size of a batch, in padded tokens on its longer side.
+        max_length: pairs with a longer side are left out of training.
+        smoothing: label smoothing.
+        valid_sentences: how many validation sentences are translated, greedily, at each validation point.
+        decoding: how the test sets are translated.
+    """
+
+    corpus: str
+    src: str = "de"
+    tgt: str = "en"
+    vocabulary: int = 4000
+    max_tokens: int = 2048
+    max_length: int = 128
+    smoothing: float = 0.1
+    valid_sentences: int = 1000
+    decoding: Decoding = field(default_factory=Decoding)
+
+    def load(self) -> tuple[ParallelCorpus, Vocabulary]:
+        """The corpus and the vocabulary made from its training text.
+
+        Raises:
+            DataError: a part has no sentences, or a sentence to validate or test on is too long for attention.
+        """
+        corpus = parallel(self.corpus, src=self.src, tgt=self.tgt)
+        parts = {"train": corpus.train, "valid": corpus.valid, **corpus.tests}
+        for name, pairs in parts.items():
+            if not len(pairs):
+                raise DataError(f"{corpus.name}, {name}: there are no sentences; give at least one")
+        vocabulary = train_bpe([*corpus.train.src, *corpus.train.tgt], self.vocabulary)
+        for name in parts.keys() - {"train"}:  # training leaves out what is too long, and says how much
+            for language, side in ((corpus.src, parts[name].src), (corpus.tgt, parts[name].tgt)):
+                for line, ids in enumerate(vocabulary.encode_batch(side), start=1):
+                    if len(ids) > LONGEST:
+                        raise DataError(
+                            f"{corpus.name}, {name}.{language}, line {line}: {len(ids):,} tokens,"
+                            f" more than {LONGEST:,}; split it into sentences"
+                        )
+        return corpus, vocabulary

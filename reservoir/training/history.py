@@ -1,0 +1,47 @@
+"""What training measured: its validation points and totals, and what of them a checkpoint keeps."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from reservoir.training.events import Point
+
+
+@dataclass
+class History:
+    """What training measured.
+
+    Args:
+        points: validation points, in order.
+        step, seconds, tokens, flops: totals, as in `Point`.
+        step_seconds: median wall-clock of a step in the last process that made one.
+        cpu_seconds: processor time of all processes that trained, validation included.
+        losses: training loss of every step since the process started, in nats a prediction.
+    """
+
+    points: list[Point] = field(default_factory=list)
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    flops: float = 0.0
+    step_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
+
+    def progress(self) -> dict[str, Any]:
+        """What a checkpoint keeps."""
+        return {
+            "step": self.step,
+            "seconds": self.seconds,
+            "tokens": self.tokens,
+            "flops": self.flops,
+            "step_seconds": self.step_seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "points": [asdict(point) for point in self.points],
+        }
+
+    @classmethod
+    def restored(cls, progress: dict[str, Any]) -> History:
+        """The history that `progress` was made from."""
+        return cls(**{**progress, "points": [Point(**point) for point in progress["points"]]})

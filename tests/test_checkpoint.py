@@ -1,0 +1,170 @@
+"""Checkpoints and weights: whole or not at all, only what moves, and never a damaged or a foreign one."""
+
+import random
+
+import pytest
+import torch
+from small import files, full_disk, sentence
+from torch import nn
+
+from reservoir.datasets import DataError
+from reservoir.frozen import initialise
+from reservoir.layers import LayerNorm, Linear
+from reservoir.training import Optimiser
+from reservoir.training.checkpoint import (
+    CheckpointError,
+    State,
+    clear_partials,
+    read,
+    read_weights,
+    write,
+    write_weights,
+)
+
+PROGRESS = {"step": 3, "seconds": 0.1, "points": [{"step": 3, "metrics": {"bleu": 1 / 3}}]}
+
+
+def make(seed=0, width=6, steps=0):
+    """A model whose first map is frozen, and its optimiser, after some steps."""
+    model = nn.Sequential(Linear(4, width, stream="a"), Linear(width, 2, stream="b"), LayerNorm(2, stream="norm"))
+    initialise(model, seed=seed)
+    model[0].requires_grad_(False)
+    optimiser = Optimiser(lr=0.1).build(model)
+    for step in range(steps):
+        take_step(model, optimiser, step)
+    return model, optimiser
+
+
+def take_step(model, optimiser, number):
+    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(number))
+    model(x).square().sum().backward()
+    optimiser.step()
+    optimiser.zero_grad()
+
+
+def bits(model, optimiser=None):
+    tensors = [p.detach().clone() for p in model.parameters()]
+    for parameter in model.parameters() if optimiser else ():
+        state = optimiser.state.get(parameter, {})
+        tensors += [state[key].clone() for key in sorted(state)]
+    return tensors
+
+
+def equal(one, other):
+    return len(one) == len(other) and all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.fixture
+def written(tmp_path):
+    model, optimiser = make(steps=3)
+    path = tmp_path / "run.checkpoint"
+    write(path, model, optimiser, State("me", PROGRESS))
+    return path, model, optimiser
+
+
+def test_what_was_written_comes_back_and_goes_on_to_the_same_bits(written):
+    path, model, optimiser = written
+    again, its_own = make()
+    assert read(path, again, its_own, identity="me") == PROGRESS
+    assert equal(bits(model, optimiser), bits(again, its_own))
+    for one in ((model, optimiser), (again, its_own)):
+        take_step(*one, 7)
+    assert equal(bits(model, optimiser), bits(again, its_own))
+
+
+def test_what_is_frozen_is_not_written_since_the_seed_gives_it_back(tmp_path):
+    small, large = (make(steps=1), make(width=500, steps=1))
+    for model, _ in (small, large):
+        model.requires_grad_(False)[2].requires_grad_(True)
+    for name, (model, optimiser) in {"small": small, "large": large}.items():
+        write(tmp_path / f"{name}.checkpoint", model, optimiser, State("me", {}))
+        write_weights(tmp_path / f"{name}.safetensors", model, identity="me")
+    for kind in ("checkpoint", "safetensors"):
+        assert (tmp_path / f"small.{kind}").stat().st_size == (tmp_path / f"large.{kind}").stat().st_size
+
+
+def test_weights_come_back_by_stream_names(tmp_path):
+    path = tmp_path / "seed-0.safetensors"
+    model, _ = make(steps=3)
+    write_weights(path, model, identity="me")
+    again = nn.Sequential()  # the same streams under other module names
+    for name, module in zip(("x", "y", "z"), make()[0], strict=True):
+        again.add_module(name, module)
+    read_weights(path, again, identity="me")
+    assert equal(bits(model), bits(again)) and not equal(bits(model), bits(make()[0]))
+
+
+def damaged(path, content):
+    path.write_bytes(content)
+    model, optimiser = make(seed=1, steps=1)
+    before = bits(model, optimiser)
+    with pytest.raises(CheckpointError) as error:
+        read(path, model, optimiser, identity="me")
+    assert str(path) in sentence(str(error.value)) and "--fresh" in str(error.value)
+    assert equal(before, bits(model, optimiser)) and path.read_bytes() == content
+
+
+def test_a_checkpoint_that_is_cut_short_is_refused(written):
+    path = written[0]
+    content = path.read_bytes()
+    for length in [0, 1, 7, 8, 9, 100, len(content) // 2, len(content) - 4, len(content) - 1]:
+        damaged(path, content[:length])
+    damaged(path, content + b"x")
+
+
+def test_any_byte_that_is_flipped_is_noticed(written):
+    path = written[0]
+    content = path.read_bytes()
+    chance = random.Random(0)
+    for position in {*range(8), *chance.sample(range(len(content)), 300), len(content) - 1}:
+        flipped = bytearray(content)
+        flipped[position] ^= chance.choice([1, 2, 4, 8, 16, 32, 64, 128])
+        damaged(path, bytes(flipped))
+
+
+@pytest.mark.parametrize("content", [b"<!DOCTYPE html><html></html>", b"{}", b"\0" * 200, b"\x80\x04pickle"])
+def test_what_is_no_checkpoint_is_refused(written, content):
+    damaged(written[0], content)
+
+
+def test_another_run_s_checkpoint_and_a_file_of_weights_are_refused(written, tmp_path):
+    path, model, optimiser = written
+    write(path, model, optimiser, State("another", PROGRESS))
+    with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
+        read(path, *make(), identity="me")
+    write_weights(path, model, identity="me")
+    with pytest.raises(CheckpointError, match="has not the format"):
+        read(path, *make(), identity="me")
+    with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
+        read_weights(path, model, identity="another")
+
+
+def test_a_checkpoint_of_a_model_with_other_sizes_changes_nothing(written):
+    path, _, _ = written
+    model, optimiser = make(width=7)
+    before = bits(model)
+    with pytest.raises(CheckpointError, match="1.weight"):
+        read(path, model, optimiser, identity="me")
+    assert equal(before, bits(model)) and not optimiser.state
+
+
+def test_a_full_disk_leaves_the_older_file(written):
+    path, model, optimiser = written
+    before = path.read_bytes()
+    take_step(model, optimiser, 3)
+    for save in (
+        lambda: write(path, model, optimiser, State("me", PROGRESS)),
+        lambda: write_weights(path, model, identity="me"),
+    ):
+        with full_disk(100), pytest.raises(DataError) as error:
+            save()
+        assert str(path) in sentence(str(error.value))
+        assert path.read_bytes() == before and files(path.parent) == [path.name]
+
+
+def test_partial_files_of_this_name_alone_are_cleared(tmp_path):
+    for name in (".seed-1.json.0a.part", ".seed-1.json.ff.part", ".seed-10.json.0a.part", "seed-1.json"):
+        (tmp_path / name).touch()
+    clear_partials(tmp_path / "seed-1.json")
+    assert files(tmp_path) == [".seed-10.json.0a.part", "seed-1.json"]
+    clear_partials(tmp_path / "nowhere" / "seed-1.json")

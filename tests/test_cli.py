@@ -1,0 +1,186 @@
+"""The command line: what it prints, what it refuses with which status, and what it leaves behind."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from small import RECIPE, arguments, files, sentence, small_run, write_text
+
+from reservoir.experiments import recipes
+from reservoir.experiments.cli import main
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def call(capsys, results):
+    """Run a command in this process: (status, standard output, standard error)."""
+
+    def run(*words):
+        try:
+            status = main([str(word) for word in words])
+        except SystemExit as end:
+            status = end.code
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return status, captured.out, captured.err
+
+    return run
+
+
+def flat(printed: str) -> str:
+    """Printed text without the frames that rich and tyro draw, and the lines they break."""
+    return " ".join("".join(" " if ord(c) in range(0x2500, 0x2580) else c for c in printed).split())
+
+
+@pytest.mark.parametrize("words", [[], ["list"], ["show"], ["run"], ["table"], ["data"]], ids=" ".join)
+def test_every_command_has_help(call, words):
+    status, out, _ = call(*words, "--help")
+    assert status == 0 and "usage: python -m reservoir" in flat(out)
+    for word in ("list", "show", "run", "table", "data") if not words else ():
+        assert word in out
+    if words == ["run"]:
+        assert "--seeds" in out and "--fresh" in out and "--optimiser.lr 1e-3" in flat(out)
+
+
+def test_list_names_every_recipe_and_what_is_recorded(call, text):
+    status, out, _ = call("list")
+    assert status == 0 and all(name in out for name in recipes.names()) and "smoke" not in out
+    call(*arguments(text))
+    assert "smoke" not in call("list")[1]  # a changed run is not the recipe's
+    small_run(text).path().rename(recipes.get(RECIPE, scale="smoke").path())
+    lines = call("list")[1].splitlines()
+    assert ["smoke" in line for line in lines] == [RECIPE in line for line in lines]
+
+
+def test_show_prints_fields_and_parameters_overrides_included(call):
+    status, out, _ = call("show", RECIPE, "--scale", "smoke", "--freeze.attention", "--budget.steps", 77)
+    assert status == 0
+    for part in ("steps=77", "corpus='miniature'", "encoder.0.feed_forward.up", "parameters,", "of them move"):
+        assert part in out
+    assert "(100.0%)" not in out
+    assert "(100.0%)" in call("show", RECIPE, "--scale", "smoke")[1]
+
+
+def test_table_says_what_nobody_has_run_and_data_lists_the_datasets(call):
+    status, out, _ = call("table", "transformer", "--scale", "smoke")
+    assert status == 0 and RECIPE in out and "not run" in out
+    status, out, _ = call("data")
+    assert status == 0 and "multi30k" in out and "licence" in out
+
+
+def test_a_run_is_trained_printed_recorded_and_skipped_the_second_time(call, text, results):
+    status, out, err = call(*arguments(text))
+    assert status == 0
+    name = small_run(text).path().name
+    assert files(results) == [name, name.replace("json", "safetensors")]
+    for part in ("(smoke, seed 0)", "nrefs:1", "parameters trained in 8 steps", "recorded in", name):
+        assert part in flat(out)
+    assert "8 steps" in err and "step 3: perplexity" in err
+    content = small_run(text).path().read_bytes()
+    status, out, err = call(*arguments(text))
+    assert status == 0 and "is there already; --fresh runs again" in flat(out) and "step" not in err
+    assert small_run(text).path().read_bytes() == content
+    status, _, err = call(*arguments(text, "--fresh"))
+    assert status == 0 and "step 3: perplexity" in err
+    assert small_run(text).path().read_bytes() != content
+
+
+def test_several_recipes_and_seeds_run_at_once(call, text, results):
+    first, *words = arguments(text, "--seeds", 0, 5)
+    status, out, _ = call(first, "transformer/multi30k", *words)
+    assert status == 0
+    found = [path for path in results.rglob("*.json")]
+    runs = {(json.loads(p.read_text())["recipe"], json.loads(p.read_text())["seed"]) for p in found}
+    assert runs == {(name, seed) for name in ("transformer/multi30k", RECIPE) for seed in (0, 5)} and len(found) == 4
+
+
+def test_a_family_runs_all_its_recipes(call, text, results):
+    words = arguments(text)
+    words[words.index(RECIPE)] = "transformer"
+    assert call(*words)[0] == 0
+    assert len(list(results.rglob("*.json"))) == len(recipes.family("transformer"))
+
+
+def test_an_override_is_recorded_under_a_name_of_its_own(call, text, results):
+    assert call(*arguments(text, optimiser_lr=0.125))[0] == 0
+    (path,) = results.rglob("*.json")
+    assert json.loads(path.read_text())["overrides"]["optimiser.lr"] == 0.125
+    assert path != recipes.get(RECIPE, scale="smoke").path() and "seed-0.json" not in files(results)
+
+
+@pytest.mark.parametrize("command", ["run", "show"])
+def test_a_recipe_that_does_not_exist_gets_the_nearest_suggested(call, results, command):
+    status, out, err = call(command, "transformer/miniatur", "--scale", "smoke")
+    assert status == 1 and not out
+    assert sentence(err) == "error: there is no recipe 'transformer/miniatur'; did you mean 'transformer/miniature'?"
+    assert "did you mean 'transformer'?" in sentence(call("table", "transfomer")[2])
+    assert files(results) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--budget.steps", "many"], "--budget.steps"),
+        (["--optimiser.lr", "fast"], "--optimiser.lr"),
+        (["--optimiser.name", "lion"], "--optimiser.name"),
+        (["--budget.stepps", "3"], "--budget.stepps"),
+        (["--scale", "huge"], "--scale"),
+        (["--seeds", "one"], "--seeds"),
+        (["--budget.steps"], "--budget.steps"),
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_argument_is_named_with_status_2(call, results, words, named):
+    status, _, err = call("run", RECIPE, "--scale", "smoke", *words)
+    assert status == 2 and named in err and files(results) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seed", "3"], "seeds are given as --seeds 0 1 2"),
+        (["--seed=3"], "seeds are given as --seeds 0 1 2"),
+        (["--seeds"], "--seeds needs at least one"),
+        (["--seeds", "-1"], "seed"),
+        (["--budget.steps", "0"], "steps must be at least 1, got 0"),
+        (["--optimiser.lr", "-1"], "lr must be positive, got -1"),
+        (["--model.n-heads", "7"], "7"),
+        (["--freeze.layers", "encoder.9"], "encoder.9"),
+        (["--task.corpus", "mini30k"], "mini30k"),
+        (["--task.corpus", "files:/nowhere"], "/nowhere"),
+    ],
+    ids=" ".join,
+)
+def test_a_value_that_makes_no_sense_gets_one_sentence(call, results, words, said):
+    status, _, err = call("run", RECIPE, "--scale", "smoke", *words)
+    assert status in (1, 2) and said in flat(err) and files(results) == []
+    if status == 1:
+        assert sentence(err).startswith("error: ")
+
+
+def test_run_wants_a_recipe_and_the_others_take_no_fields(call):
+    status, _, err = call("run")
+    assert status in (1, 2) and "recipe" in flat(err).lower() or "names" in flat(err).lower()
+    status, _, err = call("list", "--budget.steps", "3")
+    assert status == 2 and "--budget.steps" in sentence(err)
+    assert call("walk")[0] == 2
+
+
+def test_the_module_is_a_command_and_gives_its_status(tmp_path):
+    words = [sys.executable, "-m", "reservoir", "run", "transformer/miniatur"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
+    assert done.returncode == 1 and "did you mean" in sentence(done.stderr) and not done.stdout
+    assert files(tmp_path) == []

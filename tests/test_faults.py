@@ -1,0 +1,335 @@
+"""What goes wrong with a run: killed, interrupted, a full disk, damaged files, text that cannot be used.
+
+Each fault is injected, gets one sentence that names what it is about, and loses nothing.
+"""
+
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
+
+from reservoir.experiments import cli
+from reservoir.experiments.records import read_record
+from reservoir.training import Finished, Saved
+
+KILLS = 20
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def fails(capsys, results):
+    """Run a command that must fail with status 1; returns its sentence."""
+
+    def run(words):
+        capsys.readouterr()
+        assert cli.main([str(word) for word in words]) == 1
+        errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+        assert len(errors) == 1
+        return sentence(errors[0])
+
+    return run
+
+
+@pytest.fixture
+def listening(monkeypatch):
+    """Have the command line's runs tell a listener."""
+
+    def listen(listener):
+        monkeypatch.setattr(cli, "automatic", lambda **options: [listener])
+
+    return listen
+
+
+def same_bits(one: Path, other: Path) -> bool:
+    a, b = load_file(one), load_file(other)
+    return a.keys() == b.keys() and all(a[name].equal(b[name]) for name in a)
+
+
+def process(words, **options) -> subprocess.Popen:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "reservoir", *(str(word) for word in words)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, **options)
+
+
+def reference(text, tmp_path, monkeypatch, **changes) -> Path:
+    """The record of the same run when nothing goes wrong, in a folder of its own; its weights lie beside it."""
+    with monkeypatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(tmp_path / "reference"))
+        run = small_run(text, **changes)
+        run()
+        return run.path()
+
+
+def as_if_nothing_had_happened(path: Path, reference: Path) -> None:
+    assert read_record(path).deterministic() == read_record(reference).deterministic()
+    assert same_bits(path.with_suffix(".safetensors"), reference.with_suffix(".safetensors"))
+    assert files(path.parent) == files(reference.parent)
+
+
+# Killed and interrupted
+
+
+def in_background(words, folder, log):
+    """What a killed process runs; its output goes to a file, since it cannot be asked for it."""
+    os.environ["RESERVOIR_RESULTS"] = folder
+    sys.stdout = sys.stderr = open(log, "a", buffering=1)  # noqa: SIM115
+    sys.exit(cli.main(words))
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, results, tmp_path, monkeypatch):
+    changes = {"budget": {"steps": 40, "validate_every": 7}}
+    words = arguments(text, budget_steps=40, budget_validate__every=7)
+    run, log, chance = small_run(text, **changes), tmp_path / "log", random.Random(0)
+    # One clean process has imported everything; those that are killed are forked from it, and so start at once.
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["reservoir.experiments.cli"])
+
+    def start():
+        one = processes.Process(target=in_background, args=(words, str(results), str(log)))
+        one.start()
+        return one
+
+    untouched = reference(text, tmp_path, monkeypatch, **changes)
+    log.touch()
+    warm = processes.Process(target=os.getpid)  # the first start waits for the imports
+    warm.start()
+    warm.join()
+    one = start()
+    path, checkpoint = run.path(), run.path().with_suffix(".checkpoint")
+    partial, torn = f".{checkpoint.name}.*.part", 0
+    for number in range(KILLS):
+        began = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        if number % 5 == 0:  # before training goes on
+            time.sleep(chance.uniform(0.0, 0.2))
+        else:  # a few checkpoints later, and half of the time while one is being written
+            for _ in range(chance.randrange(2)):
+                while one.is_alive() and (not checkpoint.exists() or checkpoint.stat().st_mtime_ns == began):
+                    time.sleep(0.0002)
+                began = checkpoint.stat().st_mtime_ns if checkpoint.exists() else began
+            time.sleep(chance.uniform(0.0, 0.01))
+            while number % 2 and one.is_alive() and not any(path.parent.glob(partial)):
+                time.sleep(0.0002)
+        assert one.is_alive(), log.read_text()
+        os.kill(one.pid, signal.SIGKILL)
+        one.join()
+        assert one.exitcode == -signal.SIGKILL
+        torn += any(path.parent.glob(partial)) if path.parent.exists() else 0
+        assert not path.exists()
+        one = start()
+    one.join()
+    assert one.exitcode == 0, log.read_text()
+    steps = [line for line in log.read_text().splitlines() if "goes on at step" in line]
+    assert len(steps) > KILLS // 2 and torn > 0
+    as_if_nothing_had_happened(path, untouched)
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(text, results, tmp_path, monkeypatch):
+    changes = {"budget": {"steps": 200, "validate_every": 200, "checkpoint_every": 20}}
+    words = arguments(text, budget_steps=200, budget_validate__every=200, budget_checkpoint__every=20)
+    path = small_run(text, **changes).path()
+    one = process(words)
+    while one.poll() is None and not path.with_suffix(".checkpoint").exists():
+        time.sleep(0.005)
+    one.send_signal(signal.SIGINT)
+    out, err = one.communicate()
+    assert one.returncode == 130
+    assert err.splitlines()[-1] == "error: stopped; the same command goes on from the last checkpoint"
+    assert "Traceback" not in err and not path.exists()
+    one = process(words)
+    assert "goes on at step" in one.communicate()[1] and one.returncode == 0
+    as_if_nothing_had_happened(path, reference(text, tmp_path, monkeypatch, **changes))
+
+
+# A full disk
+
+
+@pytest.mark.parametrize("full", ["checkpoint", "safetensors", "json"])
+def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
+    text, results, tmp_path, monkeypatch, capsys, fails, listening, full
+):
+    run = small_run(text)
+    path, held = run.path(), []
+    if full == "json":  # small enough that only the record, which has many points, does not fit
+        run = run.but(freeze={"attention": True, "feed_forward": True, "embeddings": True}, budget={"validate_every": 1})
+        words = arguments(text, "--freeze.attention", "--freeze.feed-forward", "--freeze.embeddings", budget_validate__every=1)
+        path = run.path()
+        untouched = reference(text, tmp_path, monkeypatch, freeze=run.freeze, budget={"validate_every": 1})
+        size = untouched.with_suffix(".safetensors").stat().st_size
+        assert size < untouched.stat().st_size
+    else:
+        words, untouched, size = arguments(text), reference(text, tmp_path, monkeypatch), 100
+
+    def listener(event):
+        if isinstance(event, Saved) and event.step == 3 and full == "checkpoint" or isinstance(event, Finished):
+            held.append(path.with_suffix(".checkpoint").read_bytes())
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+    listening(listener)
+    with full_disk(10**9):
+        said = fails(words)
+    assert "no space left" in said and str(path.with_suffix(f".{full}")) in said
+    assert path.with_suffix(".checkpoint").read_bytes() == held[0] and not path.exists()
+    assert not [name for name in files(results) if name.endswith(".part")]
+    listening(lambda event: None)
+    assert cli.main([str(word) for word in words]) == 0
+    as_if_nothing_had_happened(path, untouched)
+
+
+# Damaged files
+
+
+def cut_off(run):
+    """Leave the run's checkpoint of step 3 behind."""
+
+    def interrupt(event):
+        if isinstance(event, Saved) and event.step == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(listeners=[interrupt])
+    return run.path().with_suffix(".checkpoint")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: content[:30] + bytes([content[30] ^ 1]) + content[31:],
+        lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
+        lambda content: b"<!DOCTYPE html>",
+        lambda content: b"",
+    ],
+    ids=["truncated", "a bit of the header", "a bit of the data", "a page", "empty"],
+)
+def test_a_damaged_checkpoint_is_named_and_kept_and_fresh_starts_anew(text, results, fails, damage, capsys):
+    checkpoint = cut_off(small_run(text))
+    content = damage(checkpoint.read_bytes())
+    checkpoint.write_bytes(content)
+    said = fails(arguments(text))
+    assert str(checkpoint) in said and "--fresh" in said
+    assert checkpoint.read_bytes() == content and files(results) == [checkpoint.name]
+    assert cli.main(arguments(text, "--fresh")) == 0
+
+
+def test_another_run_s_checkpoint_is_refused(text, results, fails):
+    other = cut_off(small_run(text, seed=1))
+    mine = small_run(text).path().with_suffix(".checkpoint")
+    other.rename(mine)
+    content = mine.read_bytes()
+    said = fails(arguments(text))
+    assert str(mine) in said and "other settings" in said and mine.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": 1}', b"<html>", b"\xff\xfe"])
+def test_a_damaged_record_is_named_and_kept(text, results, fails, content, capsys):
+    run = small_run(text)
+    run.path().parent.mkdir(parents=True)
+    run.path().write_bytes(content)
+    assert str(run.path()) in fails(arguments(text)) and run.path().read_bytes() == content
+    standard = run.path().with_name("seed-0.json")
+    standard.write_bytes(content)
+    for words in (["list"], ["table", "transformer", "--scale", "smoke"], ["show", run.recipe, "--scale", "smoke"]):
+        assert str(standard) in fails(words)
+    assert cli.main(arguments(text, "--fresh")) == 0 and read_record(run.path())
+
+
+# Losses that are not finite
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_its_checkpoint(text, results, fails):
+    wild = dict(optimiser_lr=1e30, optimiser_warmup=0, optimiser_clip=0)
+    said = fails(arguments(text, **wild))
+    assert "at step" in said and "a lower lr" in said and ("loss is" in said or "gradients is" in said)
+    (name,) = files(results)
+    assert name.endswith(".checkpoint")
+    assert fails(arguments(text, **wild)) == said
+
+
+# Text
+
+
+LONG = " ".join(["Hund"] * 10_000)
+
+
+def lines(part, language, *extra):
+    corpus = small_corpus()
+    pairs = {"train": corpus.train, "valid": corpus.valid, "test": corpus.tests["test"]}[part]
+    side = pairs.src if language == "de" else pairs.tgt
+    return [*side[: PARTS[part] - len(extra)], *extra]
+
+
+def small_corpus():
+    from reservoir.datasets import parallel
+
+    return parallel("miniature", src="de", tgt="en")
+
+
+def test_a_very_long_sentence_is_left_out_of_training_and_counted(tmp_path, results, capsys):
+    text = write_text(tmp_path / "text", train_de=lines("train", "de", LONG))
+    assert cli.main(arguments(text)) == 0
+    assert "1 training pairs are left out" in capsys.readouterr().err
+    assert read_record(small_run(text).path()).left_out == 1
+
+
+@pytest.mark.parametrize("part", ["valid", "test"])
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_a_very_long_sentence_to_validate_or_test_on_is_named(tmp_path, results, fails, part, language):
+    text = write_text(tmp_path / "text", **{f"{part}_{language}": lines(part, language, LONG)})
+    said = fails(arguments(text))
+    assert f"{text}, {part}.{language}, line {PARTS[part]}: " in said and "split it" in said and files(results) == []
+
+
+def test_an_empty_sentence_is_trained_on_and_its_translation_is_empty(tmp_path, results):
+    changed = {f"{part}_{language}": lines(part, language, "") for part in PARTS for language in ("de", "en")}
+    changed["train_de"] = lines("train", "de", "", "")  # one of which has a translation
+    run = small_run(write_text(tmp_path / "text", **changed))
+    record = run()
+    assert record.samples[-1] == {"source": "", "reference": "", "translation": ""}
+    assert record.tests["test"]["sentences"] == PARTS["test"]
+    model, task, _ = run.load()
+    assert task.translate(model, task.src_vocabulary.encode_batch(["", "   "])) == ["", ""]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_bytes_that_are_not_utf_8_and_line_counts_that_differ_are_named(tmp_path, results, fails, part):
+    text = write_text(tmp_path / "text")
+    path = text / f"{part}.de"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"\n", b"\nGr\xf6\xdfe ", 1))
+    said = fails(arguments(text))
+    assert f"{path}, line 2: byte 0xf6 is not UTF-8" in said
+    path.write_bytes(content + b"Ein Hund .\n")
+    said = fails(arguments(text))
+    assert f"{path} has {PARTS[part] + 1} lines but {text / part}.en has {PARTS[part]}" in said
+    path.write_bytes(b"")
+    (text / f"{part}.en").write_bytes(b"")
+    assert f"{text}, {part}: there are no sentences" in fails(arguments(text))
+    path.unlink()
+    if part != "test":  # there may be any number of those
+        assert f"{text} has no {part}.de" in fails(arguments(text))
+    assert files(results) == []
+
+
+def test_a_text_of_nothing_but_empty_lines_gets_a_sentence(tmp_path, results, fails):
+    blank = {f"train_{language}": [""] * 5 for language in ("de", "en")}
+    assert "text" in fails(arguments(write_text(tmp_path / "text", **blank)))

@@ -1,0 +1,109 @@
+"""Listeners: what they say, when, and to whom; and that none of them changes a run."""
+
+import io
+import sys
+
+import pytest
+from rich.console import Console
+
+from reservoir.training import Finished, Point, Saved, Started, Stepped, Validated
+from reservoir.training.listeners import PlainLines, ProgressBar, TensorBoard, automatic
+
+
+def events(steps: int = 250, start: int = 0):
+    yield Started("a run", start, steps, 1234, 5678)
+    for step in range(start + 1, steps + 1):
+        yield Stepped(step, 1 / step, 1e-3, 1000 * step, 0.5 * step)
+        if step % 125 == 0:
+            yield Validated(Point(step, 0.5 * step, 1000 * step, 0.0, {"perplexity": 3.5, "bleu": 12.25}))
+            yield Saved(step, "run.checkpoint")
+    yield Finished(steps, 0.5 * steps)
+
+
+class Flushed(io.StringIO):
+    """Counts what a reader at the other end of a pipe would have by now."""
+
+    seen = 0
+
+    def flush(self):
+        self.seen = self.getvalue().count("\n")
+
+
+def said(**options) -> list[str]:
+    file = Flushed()
+    listener = PlainLines(file=file, **options)
+    for event in events():
+        listener(event)
+        assert file.seen == file.getvalue().count("\n"), "a line waits in a buffer"
+    return file.getvalue().splitlines()
+
+
+def test_plain_lines_come_every_so_many_steps_and_at_each_validation_point():
+    lines = said(every=50)
+    assert sum(": loss" in line for line in lines) == 5
+    assert [line for line in lines if "bleu" in line] == [line for line in lines if "bleu 12.25" in line]
+    assert sum("bleu" in line for line in lines) == 2
+    assert "1,234 of 5,678" in lines[0] and "\x1b" not in "".join(lines)
+
+
+def test_plain_lines_say_that_a_run_goes_on():
+    file = io.StringIO()
+    PlainLines(file=file)(next(events(start=100)))
+    assert "goes on at step 100 of 250" in file.getvalue()
+
+
+def test_plain_lines_leave_standard_output_to_the_command(capsys):
+    for event in events():
+        PlainLines(every=100)(event)
+    captured = capsys.readouterr()
+    assert captured.out == "" and "bleu" in captured.err
+
+
+def test_the_bar_counts_every_step_and_prints_validation_points():
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    bar = ProgressBar(console=console)
+    for event in events():
+        bar(event)
+    (task,) = bar.progress.tasks
+    assert task.completed == task.total == 250 and task.finished
+    assert "bleu 12.25" in console.file.getvalue()
+    assert not bar.progress.live.is_started, "the cursor is left hidden"
+
+
+def test_the_bar_of_a_resumed_run_starts_where_it_was():
+    bar = ProgressBar(console=Console(file=io.StringIO(), force_terminal=True))
+    stream = events(start=100)
+    bar(next(stream))
+    assert bar.progress.tasks[0].completed == 100
+    for event in stream:
+        bar(event)
+
+
+def test_tensorboard_keeps_losses_and_metrics(tmp_path):
+    accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    board = TensorBoard(str(tmp_path))
+    for event in events():
+        board(event)
+    kept = accumulators.EventAccumulator(str(tmp_path), size_guidance={"scalars": 0}).Reload()
+    assert {"train/loss", "train/rate", "valid/bleu", "valid/perplexity"} <= set(kept.Tags()["scalars"])
+    assert len(kept.Scalars("train/loss")) == 250
+    assert [(point.step, point.value) for point in kept.Scalars("valid/bleu")] == [(125, 12.25), (250, 12.25)]
+
+
+def test_without_tensorboard_one_is_told_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(ValueError, match="pip install tensorboard"):
+        TensorBoard(str(tmp_path))
+
+
+@pytest.mark.parametrize(("terminal", "kind"), [(True, ProgressBar), (False, PlainLines)])
+def test_a_terminal_gets_a_bar_and_a_pipe_gets_lines(terminal, kind, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    (listener,) = automatic()
+    assert isinstance(listener, kind)
+
+
+def test_tensorboard_listens_beside_the_others(tmp_path):
+    pytest.importorskip("tensorboard")
+    shown, board = automatic(tensorboard=str(tmp_path))
+    assert not isinstance(shown, TensorBoard) and isinstance(board, TensorBoard)

@@ -1,0 +1,264 @@
+"""The loop: the same seed gives the same bits, however it is cut into batches, looked at or interrupted."""
+
+import json
+import math
+
+import pytest
+import torch
+from small import small_run, write_text
+
+from reservoir.datasets import Vocabulary
+from reservoir.experiments.run import Freeze
+from reservoir.training import (
+    Budget,
+    Finished,
+    History,
+    Optimiser,
+    Saved,
+    Started,
+    Stepped,
+    Stopped,
+    TrainingError,
+    Validated,
+    train,
+)
+from reservoir.training.flops import count_flops
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+def trained(run, *, task=None, **options):
+    model, own, _ = run.build()
+    options = {"seed": run.seed, "autocast": run.autocast, "optimiser": run.optimiser, "budget": run.budget} | options
+    return model, train(model, task or own, **options)
+
+
+def same_bits(one, other) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+class Wrapped:
+    """A task that does what another does, but for what a test changes; keeps the batches it was given."""
+
+    def __init__(self, task, **changes):
+        self.task, self.batches = task, []
+        self.__dict__.update(changes)
+
+    def __getattr__(self, name):
+        return getattr(self.task, name)
+
+    def loss(self, model, batch):
+        self.batches.append(batch)
+        return self.task.loss(model, batch)
+
+
+# The same bits
+
+
+def test_the_same_seed_gives_the_same_losses_and_weights_and_another_seed_does_not(text):
+    run = small_run(text)
+    (model, history), (again, repeated), (other, different) = (trained(r) for r in (run, run, run.but(seed=1)))
+    assert len(history.losses) == run.budget.steps
+    assert history.losses == repeated.losses and same_bits(model, again)
+    assert history.points[-1].metrics == repeated.points[-1].metrics
+    assert all(a != b for a, b in zip(history.losses, different.losses, strict=True))
+    assert not same_bits(model, other)
+
+
+def test_the_seed_decides_dropout_too(text):
+    run = small_run(text, model={"dropout": 0.3})
+    assert trained(run, seed=0)[1].losses == trained(run, seed=0)[1].losses != trained(run, seed=1)[1].losses
+
+
+@pytest.mark.parametrize("every", [1, 2, 100])
+def test_how_often_it_is_validated_and_saved_changes_no_weight(text, tmp_path, every):
+    run = small_run(text)
+    budget = Budget(steps=run.budget.steps, validate_every=every, checkpoint_every=every)
+    model, history = trained(run, budget=budget, checkpoint=tmp_path / "c")
+    other, reference = trained(run, budget=Budget(steps=run.budget.steps, validate_every=7, checkpoint_every=0))
+    assert same_bits(model, other) and history.losses == reference.losses
+
+
+def test_the_global_random_state_decides_nothing_and_is_left_alone(text):
+    run = small_run(text, budget={"steps": 3})
+    torch.manual_seed(1)
+    model, task, _ = run.build()
+    before = torch.get_rng_state()
+    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0)
+    first = train(model, task, **options)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(2)
+    assert trained(run)[1].losses == first.losses
+    with pytest.raises(TrainingError):
+        train(model, Wrapped(task, loss=lambda model, batch: task.loss(model, batch) * math.nan), **options)
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("cut", [1, 4, 7])
+def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, cut, accumulate):
+    run = small_run(text, budget={"accumulate": accumulate, "checkpoint_every": 2})
+    model, history = trained(run)
+
+    def interrupt(event):
+        if isinstance(event, Stepped) and event.step == cut:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(run, checkpoint=tmp_path / "c", listeners=[interrupt])
+    starts = []
+    resumed, rest = trained(run, checkpoint=tmp_path / "c", listeners=[starts.append])
+    done = (cut - 1) // 2 * 2  # a step's checkpoint is written after its listeners have heard of it
+    assert starts[0].step == done
+    assert same_bits(model, resumed) and rest.losses == history.losses[done:]
+    assert [(p.step, p.tokens, p.flops, p.metrics) for p in rest.points] == [
+        (p.step, p.tokens, p.flops, p.metrics) for p in history.points
+    ]
+
+
+def test_a_run_of_which_nothing_is_left_keeps_its_times(text, tmp_path):
+    run = small_run(text)
+    _, history = trained(run, checkpoint=tmp_path / "c")
+    _, again = trained(run, checkpoint=tmp_path / "c")
+    assert again.losses == [] and again.step_seconds == history.step_seconds > 0
+    assert again.cpu_seconds >= history.cpu_seconds * 0.9 > 0  # its own are a little more: the checkpoint's, and reading
+
+
+# Steps, batches, tokens
+
+
+def test_two_batches_accumulated_are_their_union(text):
+    run = small_run(text, model={"dropout": 0.0}, autocast=False)
+    _, task, corpus = run.build()
+
+    def pairs(start, stop):
+        source, target = task._encode(corpus.train[start:stop])
+        return type(task.train)(source, target, max_tokens=10_000, seed=0, max_len=1000).epoch(0)
+
+    small, large, union = pairs(0, 3), pairs(3, 20), pairs(0, 20)
+    assert len(small) == len(large) == len(union) == 1
+    parts = Wrapped(task, epoch=lambda number: [small[0], large[0]])
+    whole = Wrapped(task, epoch=lambda number: [union[0]])
+    plain = dict(optimiser=Optimiser(name="sgd", lr=1.0, schedule="constant", warmup=0, clip=0.0, weight_decay=0.0))
+    start = run.build()[0]
+    one, first = trained(run, task=parts, budget=Budget(steps=1, accumulate=2), **plain)
+    other, second = trained(run, task=whole, budget=Budget(steps=1), **plain)
+    assert first.losses == pytest.approx(second.losses, rel=1e-5) and first.tokens == second.tokens
+    for a, b, s in zip(one.parameters(), other.parameters(), start.parameters(), strict=True):
+        torch.testing.assert_close(a - s, b - s, rtol=1e-3, atol=1e-6)
+        assert (b - s).abs().max() > 1e-5
+
+
+def test_epochs_follow_one_another_and_tokens_are_what_is_not_padding(text):
+    run = small_run(text)
+    _, task, _ = run.build()
+    length = len(task.epoch(0))
+    wrapped = Wrapped(task)
+    _, history = trained(run, task=wrapped, budget=Budget(steps=2 * length + 3))
+    expected = [batch for number in range(3) for batch in task.epoch(number)][: 2 * length + 3]
+    seen = [wrapped.batches[0], *wrapped.batches[2:]]  # the first is taken twice: its operations are counted
+    assert len(seen) == len(expected)
+    assert all(torch.equal(a.src, b.src) and torch.equal(a.tgt_out, b.tgt_out) for a, b in zip(seen, expected, strict=True))
+    pad = Vocabulary.pad
+    assert history.tokens == sum(int((b.src != pad).sum() + (b.tgt_out != pad).sum()) for b in expected)
+
+
+def test_the_loss_is_one_prediction_s(text):
+    _, history = trained(small_run(text, budget={"accumulate": 2}))
+    assert 0.3 * math.log(200) < history.losses[0] < 3 * math.log(200)  # not yet better than chance, by the vocabulary
+
+
+def test_history_has_its_points_and_survives_json(text):
+    _, history = trained(small_run(text))
+    assert [point.step for point in history.points] == [3, 6, 8]
+    for name in ("seconds", "tokens", "flops"):
+        values = [getattr(point, name) for point in history.points]
+        assert values == sorted(values) and 0 < values[0] < values[-1] == getattr(history, name)
+    back = History.restored(json.loads(json.dumps(history.progress())))
+    assert back.points == history.points and back.progress() == history.progress()
+
+
+def test_events_tell_what_happens_in_order(text, tmp_path):
+    run, events = small_run(text, budget={"steps": 3, "checkpoint_every": 2}), []
+    model, task, _ = run.build()
+    modes = []
+    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, checkpoint=tmp_path / "c")
+    train(model, task, listeners=[events.append, lambda event: modes.append(model.training)], **options)
+    assert [type(e) for e in events] == [Started, Stepped, Stepped, Saved, Stepped, Validated, Saved, Finished]
+    assert [e.step for e in events if isinstance(e, Stepped)] == [1, 2, 3]
+    assert events[0].trainable == events[0].total == sum(p.numel() for p in model.parameters())
+    assert all(mode for mode, event in zip(modes, events, strict=True) if isinstance(event, Stepped | Validated))
+    assert not model.training
+
+
+@pytest.mark.parametrize("field", ["steps", "accumulate", "validate_every"])
+def test_a_budget_refuses_what_makes_no_sense(field):
+    with pytest.raises(ValueError, match=f"{field} must be at least 1, got 0"):
+        Budget(**{"steps": 5, field: 0})
+    with pytest.raises(ValueError, match="checkpoint_every must be at least 0, got -1"):
+        Budget(steps=5, checkpoint_every=-1)
+
+
+# What cannot go on
+
+
+def not_finite(kind, task):
+    """The loss of `task`, in its fourth call (the third step) broken as `kind` says."""
+    calls = []
+
+    def loss(model, batch):
+        calls.append(1)
+        value = task.loss(model, batch)
+        if len(calls) < 4:
+            return value
+        if kind == "gradient":  # the square root is 0, and its slope infinite
+            return value + (next(model.parameters()).sum() * 0.0).sqrt()
+        return value * kind
+
+    return loss
+
+
+@pytest.mark.parametrize("clip", [0.0, 1.0])
+@pytest.mark.parametrize("kind", [math.nan, math.inf, "gradient"])
+def test_what_is_not_finite_stops_training_before_it_reaches_a_weight(text, tmp_path, kind, clip):
+    run = small_run(text)
+    model, task, _ = run.build()
+    events = []
+    with pytest.raises(TrainingError, match="at step 3 .*a lower lr.*last checkpoint is kept") as error:
+        train(
+            model,
+            Wrapped(task, loss=not_finite(kind, task)),
+            optimiser=Optimiser(clip=clip, warmup=2),
+            budget=run.budget,
+            seed=0,
+            checkpoint=tmp_path / "c",
+            listeners=[events.append],
+        )
+    assert "\n" not in str(error.value)
+    assert ("gradients" in str(error.value)) == (kind == "gradient")
+    assert isinstance(events[-1], Stopped) and events[-1].step == 2
+    assert all(p.isfinite().all() for p in model.parameters())
+    model, history = trained(run, optimiser=Optimiser(clip=clip, warmup=2), checkpoint=tmp_path / "c")
+    assert len(history.losses) == run.budget.steps - 2
+
+
+# Operations
+
+
+@pytest.mark.parametrize(("frozen", "products"), [("", 5), ("first", 3), ("second", 4), ("first second", 2)])
+def test_operations_are_two_a_multiply_add_and_what_is_frozen_saves_its_own(frozen, products):
+    first, second = (torch.nn.Linear(6, 6, bias=False) for _ in range(2))
+    first.requires_grad_("first" not in frozen)
+    second.requires_grad_("second" not in frozen)
+    offset = torch.zeros(1, requires_grad=True)  # so that there is always something to differentiate
+    x = torch.randn(10, 6)
+    found = count_flops(lambda: (second(first(x)) + offset).sum(), torch.device("cpu"), False)
+    assert found == products * 2 * 10 * 6 * 6
+
+
+def test_a_frozen_run_takes_fewer_operations(text):
+    run = small_run(text, budget={"steps": 1})
+    frozen = run.but(freeze=Freeze(attention=True, feed_forward=True, embeddings=True))
+    assert 0 < trained(frozen)[1].flops < trained(run)[1].flops

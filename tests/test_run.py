@@ -1,0 +1,190 @@
+"""A run: its name, its identity, its variations, its record and its weights; and every recipe from end to end."""
+
+import dataclasses
+import json
+
+import pytest
+import torch
+from small import RECIPE, files, small_run, write_text
+
+from reservoir.experiments import recipes, records
+from reservoir.experiments.records import find_record, read_record
+from reservoir.experiments.run import SCALES, Freeze, Run
+from reservoir.training import CheckpointError, Noted, Started
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    return tmp_path / "results"
+
+
+def started(run, **options):
+    """The record, and whether anything was trained for it."""
+    events = []
+    record = run(listeners=[events.append], **options)
+    return record, any(isinstance(event, Started) for event in events)
+
+
+# Fields
+
+
+def leaves(value, prefix=()):
+    """Every field of a run that is no dataclass itself, by its path."""
+    for field in dataclasses.fields(value):
+        inner = getattr(value, field.name)
+        if dataclasses.is_dataclass(inner):
+            yield from leaves(inner, (*prefix, field.name))
+        else:
+            yield (*prefix, field.name)
+
+
+def changed(run: Run, path) -> Run:
+    """The run with one field changed, whatever its type and whether the value makes sense."""
+    owners = [run]
+    for name in path[:-1]:
+        owners.append(getattr(owners[-1], name))
+    value = getattr(owners[-1], path[-1])
+    new = {bool: lambda: not value, int: lambda: value + 1, float: lambda: value + 0.5, str: lambda: value + "x"}
+    new = new.get(type(value), lambda: (*value, "x"))()
+    for owner, name in zip(reversed(owners), reversed(path), strict=True):
+        twin = object.__new__(type(owner))  # no __post_init__, which would refuse some
+        twin.__dict__.update(owner.__dict__ | {name: new})
+        new = twin
+    return new
+
+
+@pytest.mark.parametrize("path", list(leaves(recipes.get(RECIPE))), ids=".".join)
+def test_any_field_changes_the_identity(path):
+    run = recipes.get(RECIPE)
+    assert run.identity() == recipes.get(RECIPE).identity()
+    assert changed(run, path).identity() != run.identity()
+
+
+def test_but_changes_fields_and_fields_of_fields_and_leaves_the_rest():
+    run = recipes.get(RECIPE)
+    other = run.but(seed=3, budget={"steps": 7}, freeze=Freeze(attention=True))
+    assert (other.seed, other.budget.steps, other.freeze.attention) == (3, 7, True)
+    assert other.budget.validate_every == run.budget.validate_every and other.model == run.model
+    assert run == recipes.get(RECIPE)
+    with pytest.raises(TypeError, match="stepps"):
+        run.but(budget={"stepps": 7})
+    with pytest.raises(ValueError, match="steps must be at least 1"):
+        run.but(budget={"steps": 0})
+
+
+def test_a_path_tells_recipe_scale_seed_and_overrides(results):
+    run = recipes.get(RECIPE, scale="smoke", seed=3)
+    assert run.path() == results / "transformer" / "miniature" / "smoke" / "seed-3.json"
+    first, second = (run.but(optimiser={"lr": lr}).path() for lr in (0.1, 0.2))
+    assert first.parent == second.parent == run.path().parent
+    assert len({run.path(), first, second}) == 3 and first.name.startswith("seed-3-with-")
+    assert run.but(optimiser={"lr": 0.1}).overrides() == {"optimiser.lr": 0.1} and run.overrides() == {}
+
+
+def test_a_run_s_fields_are_json():
+    for name in recipes.names():
+        for scale in SCALES:
+            run = recipes.get(name, scale=scale)
+            assert json.loads(json.dumps(run.to_json())) == run.to_json()
+            assert (run.recipe, run.scale) == (name, scale)
+
+
+def test_the_nearest_recipe_is_named():
+    with pytest.raises(ValueError, match="'transformer/miniatur'; did you mean 'transformer/miniature'"):
+        recipes.get("transformer/miniatur")
+    with pytest.raises(ValueError, match="no recipe 'transformr'; did you mean 'transformer'"):
+        recipes.family("transformr")
+    with pytest.raises(ValueError, match="scale must be one of smoke, laptop, full, got 'huge'"):
+        recipes.get(RECIPE, scale="huge")
+
+
+# Running
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", recipes.names())
+def test_every_recipe_runs_from_end_to_end_at_smoke_scale(results, name):
+    run = recipes.get(name, scale="smoke")
+    record = run()
+    assert read_record(run.path()) == record == find_record(name, scale="smoke")
+    assert (record.recipe, record.scale, record.overrides, record.run) == (name, "smoke", {}, run.to_json())
+    assert record.points[-1]["step"] == run.budget.steps and record.metric in record.points[-1]["metrics"]
+    assert record.tests and record.samples and record.cpu_seconds > 0
+    assert files(results) == ["seed-0.json", "seed-0.safetensors"]
+
+
+def test_what_is_recorded_is_not_run_again_but_afresh(text, results):
+    run = small_run(text)
+    record, trained = started(run)
+    assert trained and started(run) == (record, False)
+    again, trained = started(run, fresh=True)
+    assert trained and again.deterministic() == record.deterministic() and again != record
+    assert started(run.but(seed=1))[1] and started(run.but(optimiser={"lr": 0.1}))[1]
+
+
+def test_a_changed_run_records_that_it_was_and_hides_nothing(text, results):
+    run = small_run(text)
+    assert run().overrides == run.overrides()
+    assert run.overrides()["task.corpus"] == f"files:{text}" and run.overrides()["budget.steps"] == 8
+    assert find_record(RECIPE, scale="smoke") is None and list(records.all_records()) == []
+
+
+def test_a_run_that_was_cut_off_afresh_goes_on_and_keeps_the_older_record_until_then(text, results):
+    run = small_run(text)
+    record = run()
+
+    def interrupt(event):
+        if getattr(event, "step", 0) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(fresh=True, listeners=[interrupt])
+    assert read_record(run.path()) == record and not run.finished()
+    again, trained = started(run)
+    assert trained and again.deterministic() == record.deterministic() and run.finished()
+
+
+def test_a_trained_model_is_loaded_to_the_bit_and_translates_as_it_was_tested(text, results):
+    run = small_run(text).but(freeze=Freeze(feed_forward=True))
+    model, task, corpus = run.build()
+    record = run.train_and_test(model, task, corpus)
+    again, its_task, its_corpus = run.load()
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in again.parameters()]
+    assert not again.training
+    sources = its_task.src_vocabulary.encode_batch(its_corpus.tests["test"].src)
+    found = its_task.translate(again, sources, run.task.decoding)
+    assert found == [sample["translation"] for sample in record.samples]
+
+
+def test_without_weights_the_error_says_how_to_get_them(text, results):
+    run = recipes.get(RECIPE, scale="smoke", seed=2)
+    with pytest.raises(CheckpointError, match=f"run it first: python -m reservoir run {RECIPE} --scale smoke --seeds 2$"):
+        run.load()
+    small = small_run(text)
+    small()
+    weights = small.path().with_suffix(".safetensors")
+    content = weights.read_bytes()
+    weights.unlink()
+    with pytest.raises(CheckpointError, match=r"--fresh, with .*budget\.steps.* changed likewise"):
+        small.load()
+    weights.write_bytes(content[:-1])
+    with pytest.raises(CheckpointError, match=r"seed-0-with-\w+\.safetensors is damaged"):
+        small.load()
+    weights.write_bytes(content)
+    small.load()
+
+
+def test_pairs_that_are_too_long_are_left_out_counted_and_said(text, results):
+    events = []
+    record = small_run(text, task={"max_length": 20})(listeners=[events.append])
+    notes = [event.text for event in events if isinstance(event, Noted)]
+    assert record.left_out > 0 and len(notes) == 1
+    assert notes[0].startswith(f"{record.left_out} training pairs") and "20 tokens" in notes[0]
+    assert small_run(text)().left_out == 0
