@@ -36,7 +36,9 @@ def write_text(folder: Path, **lines: list[str]) -> Path:
     for part, number in PARTS.items():
         for language, side in (("de", parts[part].src), ("en", parts[part].tgt)):
             content = lines.get(f"{part}_{language}", side[:number])
-            (folder / f"{part}.{language}").write_text("".join(f"{line}\n" for line in content), encoding="utf-8")
+            (folder / f"{part}.{language}").write_text(
+                "".join(f"{line}\n" for line in content), encoding="utf-8"
+            )
     return folder
 
 
@@ -44,7 +46,9 @@ def arguments(text: Path, *more: str, **options) -> list[str]:
     """A small run's command line, without the program's name; `budget_steps=3` changes an option, None drops it."""
     changed = {name.replace("_", ".", 1).replace("__", "_"): value for name, value in options.items()}
     chosen = {"task.corpus": f"files:{text}", **OPTIONS, **changed}
-    fields = [str(word) for name, value in chosen.items() if value is not None for word in (f"--{name}", value)]
+    fields = [
+        str(word) for name, value in chosen.items() if value is not None for word in (f"--{name}", value)
+    ]
     return ["run", RECIPE, "--scale", "smoke", *more, *fields]
 
 

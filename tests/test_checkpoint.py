@@ -26,7 +26,9 @@ PROGRESS = {"step": 3, "seconds": 0.1, "points": [{"step": 3, "metrics": {"bleu"
 
 def make(seed=0, width=6, steps=0):
     """A model whose first map is frozen, and its optimiser, after some steps."""
-    model = nn.Sequential(Linear(4, width, stream="a"), Linear(width, 2, stream="b"), LayerNorm(2, stream="norm"))
+    model = nn.Sequential(
+        Linear(4, width, stream="a"), Linear(width, 2, stream="b"), LayerNorm(2, stream="norm")
+    )
     initialise(model, seed=seed)
     model[0].requires_grad_(False)
     optimiser = Optimiser(lr=0.1).build(model)
@@ -122,6 +124,12 @@ def test_any_byte_that_is_flipped_is_noticed(written):
         damaged(path, bytes(flipped))
 
 
+def test_another_type_of_the_same_width_is_noticed(written):
+    content = written[0].read_bytes()
+    assert b'"F32"' in content
+    damaged(written[0], content.replace(b'"F32"', b'"I32"', 1))
+
+
 @pytest.mark.parametrize("content", [b"<!DOCTYPE html><html></html>", b"{}", b"\0" * 200, b"\x80\x04pickle"])
 def test_what_is_no_checkpoint_is_refused(written, content):
     damaged(written[0], content)
@@ -143,7 +151,7 @@ def test_a_checkpoint_of_a_model_with_other_sizes_changes_nothing(written):
     path, _, _ = written
     model, optimiser = make(width=7)
     before = bits(model)
-    with pytest.raises(CheckpointError, match="1.weight"):
+    with pytest.raises(CheckpointError, match=r"1\.weight"):
         read(path, model, optimiser, identity="me")
     assert equal(before, bits(model)) and not optimiser.state
 

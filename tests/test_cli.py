@@ -68,7 +68,13 @@ def test_list_names_every_recipe_and_what_is_recorded(call, text):
 def test_show_prints_fields_and_parameters_overrides_included(call):
     status, out, _ = call("show", RECIPE, "--scale", "smoke", "--freeze.attention", "--budget.steps", 77)
     assert status == 0
-    for part in ("steps=77", "corpus='miniature'", "encoder.0.feed_forward.up", "parameters,", "of them move"):
+    for part in (
+        "steps=77",
+        "corpus='miniature'",
+        "encoder.0.feed_forward.up",
+        "parameters,",
+        "of them move",
+    ):
         assert part in out
     assert "(100.0%)" not in out
     assert "(100.0%)" in call("show", RECIPE, "--scale", "smoke")[1]
@@ -100,11 +106,14 @@ def test_a_run_is_trained_printed_recorded_and_skipped_the_second_time(call, tex
 
 def test_several_recipes_and_seeds_run_at_once(call, text, results):
     first, *words = arguments(text, "--seeds", 0, 5)
-    status, out, _ = call(first, "transformer/multi30k", *words)
+    status, _, _ = call(first, "transformer/multi30k", *words)
     assert status == 0
-    found = [path for path in results.rglob("*.json")]
+    found = list(results.rglob("*.json"))
     runs = {(json.loads(p.read_text())["recipe"], json.loads(p.read_text())["seed"]) for p in found}
-    assert runs == {(name, seed) for name in ("transformer/multi30k", RECIPE) for seed in (0, 5)} and len(found) == 4
+    assert (
+        runs == {(name, seed) for name in ("transformer/multi30k", RECIPE) for seed in (0, 5)}
+        and len(found) == 4
+    )
 
 
 def test_a_family_runs_all_its_recipes(call, text, results):
@@ -125,7 +134,10 @@ def test_an_override_is_recorded_under_a_name_of_its_own(call, text, results):
 def test_a_recipe_that_does_not_exist_gets_the_nearest_suggested(call, results, command):
     status, out, err = call(command, "transformer/miniatur", "--scale", "smoke")
     assert status == 1 and not out
-    assert sentence(err) == "error: there is no recipe 'transformer/miniatur'; did you mean 'transformer/miniature'?"
+    assert (
+        sentence(err)
+        == "error: there is no recipe 'transformer/miniatur'; did you mean 'transformer/miniature'?"
+    )
     assert "did you mean 'transformer'?" in sentence(call("table", "transfomer")[2])
     assert files(results) == []
 
@@ -173,7 +185,7 @@ def test_a_value_that_makes_no_sense_gets_one_sentence(call, results, words, sai
 
 def test_run_wants_a_recipe_and_the_others_take_no_fields(call):
     status, _, err = call("run")
-    assert status in (1, 2) and "recipe" in flat(err).lower() or "names" in flat(err).lower()
+    assert (status in (1, 2) and "recipe" in flat(err).lower()) or "names" in flat(err).lower()
     status, _, err = call("list", "--budget.steps", "3")
     assert status == 2 and "--budget.steps" in sentence(err)
     assert call("walk")[0] == 2

@@ -67,7 +67,9 @@ def same_bits(one: Path, other: Path) -> bool:
 def process(words, **options) -> subprocess.Popen:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "reservoir", *(str(word) for word in words)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, **options)
+    return subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, **options
+    )
 
 
 def reference(text, tmp_path, monkeypatch, **changes) -> Path:
@@ -91,7 +93,7 @@ def as_if_nothing_had_happened(path: Path, reference: Path) -> None:
 def in_background(words, folder, log):
     """What a killed process runs; its output goes to a file, since it cannot be asked for it."""
     os.environ["RESERVOIR_RESULTS"] = folder
-    sys.stdout = sys.stderr = open(log, "a", buffering=1)  # noqa: SIM115
+    sys.stdout = sys.stderr = open(log, "a", buffering=1)
     sys.exit(cli.main(words))
 
 
@@ -102,7 +104,9 @@ def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, result
     run, log, chance = small_run(text, **changes), tmp_path / "log", random.Random(0)
     # One clean process has imported everything; those that are killed are forked from it, and so start at once.
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["reservoir.experiments.cli"])
+    processes.set_forkserver_preload(
+        ["reservoir.experiments.cli", "torch._dynamo"]
+    )  # which an optimiser needs
 
     def start():
         one = processes.Process(target=in_background, args=(words, str(results), str(log)))
@@ -143,6 +147,7 @@ def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, result
     as_if_nothing_had_happened(path, untouched)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(text, results, tmp_path, monkeypatch):
     changes = {"budget": {"steps": 200, "validate_every": 200, "checkpoint_every": 20}}
     words = arguments(text, budget_steps=200, budget_validate__every=200, budget_checkpoint__every=20)
@@ -151,7 +156,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(text, results, tmp_pa
     while one.poll() is None and not path.with_suffix(".checkpoint").exists():
         time.sleep(0.005)
     one.send_signal(signal.SIGINT)
-    out, err = one.communicate()
+    _, err = one.communicate()
     assert one.returncode == 130
     assert err.splitlines()[-1] == "error: stopped; the same command goes on from the last checkpoint"
     assert "Traceback" not in err and not path.exists()
@@ -170,8 +175,16 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
     run = small_run(text)
     path, held = run.path(), []
     if full == "json":  # small enough that only the record, which has many points, does not fit
-        run = run.but(freeze={"attention": True, "feed_forward": True, "embeddings": True}, budget={"validate_every": 1})
-        words = arguments(text, "--freeze.attention", "--freeze.feed-forward", "--freeze.embeddings", budget_validate__every=1)
+        run = run.but(
+            freeze={"attention": True, "feed_forward": True, "embeddings": True}, budget={"validate_every": 1}
+        )
+        words = arguments(
+            text,
+            "--freeze.attention",
+            "--freeze.feed-forward",
+            "--freeze.embeddings",
+            budget_validate__every=1,
+        )
         path = run.path()
         untouched = reference(text, tmp_path, monkeypatch, freeze=run.freeze, budget={"validate_every": 1})
         size = untouched.with_suffix(".safetensors").stat().st_size
@@ -180,7 +193,9 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
         words, untouched, size = arguments(text), reference(text, tmp_path, monkeypatch), 100
 
     def listener(event):
-        if isinstance(event, Saved) and event.step == 3 and full == "checkpoint" or isinstance(event, Finished):
+        if (isinstance(event, Saved) and event.step == 3 and full == "checkpoint") or isinstance(
+            event, Finished
+        ):
             held.append(path.with_suffix(".checkpoint").read_bytes())
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
@@ -248,7 +263,11 @@ def test_a_damaged_record_is_named_and_kept(text, results, fails, content, capsy
     assert str(run.path()) in fails(arguments(text)) and run.path().read_bytes() == content
     standard = run.path().with_name("seed-0.json")
     standard.write_bytes(content)
-    for words in (["list"], ["table", "transformer", "--scale", "smoke"], ["show", run.recipe, "--scale", "smoke"]):
+    for words in (
+        ["list"],
+        ["table", "transformer", "--scale", "smoke"],
+        ["show", run.recipe, "--scale", "smoke"],
+    ):
         assert str(standard) in fails(words)
     assert cli.main(arguments(text, "--fresh")) == 0 and read_record(run.path())
 
@@ -296,7 +315,11 @@ def test_a_very_long_sentence_is_left_out_of_training_and_counted(tmp_path, resu
 def test_a_very_long_sentence_to_validate_or_test_on_is_named(tmp_path, results, fails, part, language):
     text = write_text(tmp_path / "text", **{f"{part}_{language}": lines(part, language, LONG)})
     said = fails(arguments(text))
-    assert f"{text}, {part}.{language}, line {PARTS[part]}: " in said and "split it" in said and files(results) == []
+    assert (
+        f"{text}, {part}.{language}, line {PARTS[part]}: " in said
+        and "split it" in said
+        and files(results) == []
+    )
 
 
 def test_an_empty_sentence_is_trained_on_and_its_translation_is_empty(tmp_path, results):

@@ -32,7 +32,12 @@ def text(tmp_path_factory):
 
 def trained(run, *, task=None, **options):
     model, own, _ = run.build()
-    options = {"seed": run.seed, "autocast": run.autocast, "optimiser": run.optimiser, "budget": run.budget} | options
+    options = {
+        "seed": run.seed,
+        "autocast": run.autocast,
+        "optimiser": run.optimiser,
+        "budget": run.budget,
+    } | options
     return model, train(model, task or own, **options)
 
 
@@ -60,7 +65,9 @@ class Wrapped:
 
 def test_the_same_seed_gives_the_same_losses_and_weights_and_another_seed_does_not(text):
     run = small_run(text)
-    (model, history), (again, repeated), (other, different) = (trained(r) for r in (run, run, run.but(seed=1)))
+    (model, history), (again, repeated), (other, different) = (
+        trained(r) for r in (run, run, run.but(seed=1))
+    )
     assert len(history.losses) == run.budget.steps
     assert history.losses == repeated.losses and same_bits(model, again)
     assert history.points[-1].metrics == repeated.points[-1].metrics
@@ -78,7 +85,9 @@ def test_how_often_it_is_validated_and_saved_changes_no_weight(text, tmp_path, e
     run = small_run(text)
     budget = Budget(steps=run.budget.steps, validate_every=every, checkpoint_every=every)
     model, history = trained(run, budget=budget, checkpoint=tmp_path / "c")
-    other, reference = trained(run, budget=Budget(steps=run.budget.steps, validate_every=7, checkpoint_every=0))
+    other, reference = trained(
+        run, budget=Budget(steps=run.budget.steps, validate_every=7, checkpoint_every=0)
+    )
     assert same_bits(model, other) and history.losses == reference.losses
 
 
@@ -123,7 +132,9 @@ def test_a_run_of_which_nothing_is_left_keeps_its_times(text, tmp_path):
     _, history = trained(run, checkpoint=tmp_path / "c")
     _, again = trained(run, checkpoint=tmp_path / "c")
     assert again.losses == [] and again.step_seconds == history.step_seconds > 0
-    assert again.cpu_seconds >= history.cpu_seconds * 0.9 > 0  # its own are a little more: the checkpoint's, and reading
+    assert (
+        again.cpu_seconds >= history.cpu_seconds * 0.9 > 0
+    )  # its own are a little more: the checkpoint's, and reading
 
 
 # Steps, batches, tokens
@@ -141,7 +152,9 @@ def test_two_batches_accumulated_are_their_union(text):
     assert len(small) == len(large) == len(union) == 1
     parts = Wrapped(task, epoch=lambda number: [small[0], large[0]])
     whole = Wrapped(task, epoch=lambda number: [union[0]])
-    plain = dict(optimiser=Optimiser(name="sgd", lr=1.0, schedule="constant", warmup=0, clip=0.0, weight_decay=0.0))
+    plain = dict(
+        optimiser=Optimiser(name="sgd", lr=1.0, schedule="constant", warmup=0, clip=0.0, weight_decay=0.0)
+    )
     start = run.build()[0]
     one, first = trained(run, task=parts, budget=Budget(steps=1, accumulate=2), **plain)
     other, second = trained(run, task=whole, budget=Budget(steps=1), **plain)
@@ -160,14 +173,19 @@ def test_epochs_follow_one_another_and_tokens_are_what_is_not_padding(text):
     expected = [batch for number in range(3) for batch in task.epoch(number)][: 2 * length + 3]
     seen = [wrapped.batches[0], *wrapped.batches[2:]]  # the first is taken twice: its operations are counted
     assert len(seen) == len(expected)
-    assert all(torch.equal(a.src, b.src) and torch.equal(a.tgt_out, b.tgt_out) for a, b in zip(seen, expected, strict=True))
+    assert all(
+        torch.equal(a.src, b.src) and torch.equal(a.tgt_out, b.tgt_out)
+        for a, b in zip(seen, expected, strict=True)
+    )
     pad = Vocabulary.pad
     assert history.tokens == sum(int((b.src != pad).sum() + (b.tgt_out != pad).sum()) for b in expected)
 
 
 def test_the_loss_is_one_prediction_s(text):
     _, history = trained(small_run(text, budget={"accumulate": 2}))
-    assert 0.3 * math.log(200) < history.losses[0] < 3 * math.log(200)  # not yet better than chance, by the vocabulary
+    assert (
+        0.3 * math.log(200) < history.losses[0] < 3 * math.log(200)
+    )  # not yet better than chance, by the vocabulary
 
 
 def test_history_has_its_points_and_survives_json(text):
@@ -186,10 +204,21 @@ def test_events_tell_what_happens_in_order(text, tmp_path):
     modes = []
     options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, checkpoint=tmp_path / "c")
     train(model, task, listeners=[events.append, lambda event: modes.append(model.training)], **options)
-    assert [type(e) for e in events] == [Started, Stepped, Stepped, Saved, Stepped, Validated, Saved, Finished]
+    assert [type(e) for e in events] == [
+        Started,
+        Stepped,
+        Stepped,
+        Saved,
+        Stepped,
+        Validated,
+        Saved,
+        Finished,
+    ]
     assert [e.step for e in events if isinstance(e, Stepped)] == [1, 2, 3]
     assert events[0].trainable == events[0].total == sum(p.numel() for p in model.parameters())
-    assert all(mode for mode, event in zip(modes, events, strict=True) if isinstance(event, Stepped | Validated))
+    assert all(
+        mode for mode, event in zip(modes, events, strict=True) if isinstance(event, Stepped | Validated)
+    )
     assert not model.training
 
 
@@ -226,7 +255,7 @@ def test_what_is_not_finite_stops_training_before_it_reaches_a_weight(text, tmp_
     run = small_run(text)
     model, task, _ = run.build()
     events = []
-    with pytest.raises(TrainingError, match="at step 3 .*a lower lr.*last checkpoint is kept") as error:
+    with pytest.raises(TrainingError, match=r"at step 3 .*a lower lr.*last checkpoint is kept") as error:
         train(
             model,
             Wrapped(task, loss=not_finite(kind, task)),

@@ -22,7 +22,8 @@ def make(seed=0, bleu=30.0, **changes) -> Record:
         run={"seed": seed},
         overrides={},
         points=[
-            {"step": s, "seconds": s / 7, "tokens": 10 * s, "flops": 1e3 * s, "metrics": {"bleu": 1.0}} for s in (5, 9)
+            {"step": s, "seconds": s / 7, "tokens": 10 * s, "flops": 1e3 * s, "metrics": {"bleu": 1.0}}
+            for s in (5, 9)
         ],
         metric="bleu",
         larger_is_better=True,
@@ -37,7 +38,14 @@ def make(seed=0, bleu=30.0, **changes) -> Record:
         tokens=90,
         flops=9e3,
         peak_memory=10**9,
-        machine={"cpu": "a processor", "gpu": None, "threads": 1, "torch": "2", "python": "3", "system": "Linux"},
+        machine={
+            "cpu": "a processor",
+            "gpu": None,
+            "threads": 1,
+            "torch": "2",
+            "python": "3",
+            "system": "Linux",
+        },
         code={"version": "0", "commit": None, "dirty": None},
     )
     return replace(record, **changes)
@@ -86,7 +94,9 @@ def test_what_is_not_json_or_cut_short_is_refused(tmp_path):
     refused(path, b'{"format": 99}', "format")
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Record) if field.name not in ("format", "left_out")])
+@pytest.mark.parametrize(
+    "field", [field.name for field in fields(Record) if field.name not in ("format", "left_out")]
+)
 def test_a_missing_field_and_a_wrong_type_are_named(tmp_path, field):
     path, data = tmp_path / "seed-0.json", asdict(make())
     refused(path, json.dumps({k: v for k, v in data.items() if k != field}).encode(), repr(field), "lacks")
@@ -111,7 +121,9 @@ def test_a_missing_field_and_a_wrong_type_are_named(tmp_path, field):
     ],
 )
 def test_what_is_incomplete_within_or_unknown_is_named(tmp_path, broken):
-    refused(tmp_path / "seed-0.json", json.dumps(asdict(make()) | broken).encode(), next(iter(broken)).rstrip("s"))
+    refused(
+        tmp_path / "seed-0.json", json.dumps(asdict(make()) | broken).encode(), next(iter(broken)).rstrip("s")
+    )
 
 
 def test_a_full_disk_leaves_the_older_record(tmp_path):
@@ -129,7 +141,14 @@ def test_only_the_clock_may_differ_between_two_runs():
     other = replace(record, **clocks, points=points, machine={}, code={}, aucc={})
     assert other.deterministic() == record.deterministic()
     moved = [{**point, "metrics": {"bleu": 2.0}} for point in record.points]
-    for change in ({"tests": {}}, {"points": moved}, {"tokens": 1}, {"flops": 1.0}, {"samples": []}, {"seed": 2}):
+    for change in (
+        {"tests": {}},
+        {"points": moved},
+        {"tokens": 1},
+        {"flops": 1.0},
+        {"samples": []},
+        {"seed": 2},
+    ):
         assert replace(record, **change).deterministic() != record.deterministic()
 
 

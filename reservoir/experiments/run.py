@@ -26,6 +26,7 @@ from reservoir.training import (
     Optimiser,
     TranslationTask,
     aucc,
+    bf16_pays,
     bleu,
     train,
 )
@@ -47,7 +48,7 @@ class Run:
         model: sizes; vocabularies of 0 are filled in from the data.
         freeze: what does not move.
         optimiser, budget: how it is trained, and for how long.
-        autocast: products in bf16.
+        autocast: products in bf16, where the machine is faster at them; fp32 elsewhere.
         compiled: use `torch.compile`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
     """
@@ -242,11 +243,15 @@ class Run:
 
     def _test(self, model, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
         """BLEU on each test set, and a few sentences of the first to look at."""
+        device = self.torch_device()
         tests: dict[str, dict] = {}
         samples: list[dict] = []
         for name, pairs in corpus.tests.items():
             sources = task.src_vocabulary.encode_batch(pairs.src)
-            hypotheses = task.translate(model, sources, self.task.decoding)
+            with torch.autocast(
+                device.type, dtype=torch.bfloat16, enabled=self.autocast and bf16_pays(device)
+            ):
+                hypotheses = task.translate(model, sources, self.task.decoding)
             score = bleu(hypotheses, pairs.tgt)
             tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
             if not samples:

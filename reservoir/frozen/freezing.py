@@ -61,7 +61,10 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
     for glob in (*(f"{layer}.*" for layer in plan.layers), *plan.patterns):
         if not any(fnmatchcase(stream, glob) for stream in streams):
             near = difflib.get_close_matches(glob, streams, n=1, cutoff=0.3)
-            raise ValueError(f"{glob!r} matches no parameter of the model" + (f"; did you mean {near[0]!r}?" if near else ""))
+            raise ValueError(
+                f"{glob!r} matches no parameter of the model"
+                + (f"; did you mean {near[0]!r}?" if near else "")
+            )
     globs = plan.globs()
     for item in items:
         if any(fnmatchcase(item.stream, glob) for glob in globs):

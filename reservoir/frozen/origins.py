@@ -37,7 +37,9 @@ class Drawn:
 
     def draw(self, shape: torch.Size, *, device: torch.device | str | None = None) -> Tensor:
         """The tensor, fp32, the same bits every time and everywhere."""
-        tensor = self.initialisation.draw(Stream(self.seed, self.stream), shape, blocks=self.blocks, device=device)
+        tensor = self.initialisation.draw(
+            Stream(self.seed, self.stream), shape, blocks=self.blocks, device=device
+        )
         if self.zero_row is not None and not tensor.is_meta:
             tensor[self.zero_row] = 0.0
         return tensor
@@ -92,7 +94,9 @@ def owned(model: nn.Module) -> Iterator[Owned]:
                 )
             stream = base if attribute == "weight" else f"{base}.{attribute}"
             if stream in names:
-                raise ValueError(f"two parameters are named {stream!r}; {path}.{attribute} needs a name of its own")
+                raise ValueError(
+                    f"two parameters are named {stream!r}; {path}.{attribute} needs a name of its own"
+                )
             names.add(stream)
             yield Owned(stream, module, attribute, parameter)
 

@@ -75,7 +75,11 @@ def report(model: nn.Module) -> Report:
     for item in owned(model):
         origin, moves = origin_of(item), item.parameter.requires_grad
         name = "trained" if moves or origin is None else NAMES[type(origin)]
-        kept = 0 if not moves and isinstance(origin, Drawn) else item.parameter.numel() * item.parameter.element_size()
+        kept = (
+            0
+            if not moves and isinstance(origin, Drawn)
+            else item.parameter.numel() * item.parameter.element_size()
+        )
         if name == "pretrained":  # a reference to the checkpoint is enough
             kept = 0
         rows.append(Row(item.stream, tuple(item.parameter.shape), name, moves, item.parameter.numel(), kept))

@@ -13,7 +13,13 @@ from reservoir.layers.linear import Linear
 
 
 def attend(
-    q: Tensor, k: Tensor, v: Tensor, *, mask: Tensor | None = None, causal: bool = False, drop: Dropout | None = None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    drop: Dropout | None = None,
 ) -> Tensor:
     """`softmax(q kᵀ / √d_head) v` (Vaswani et al. 2017, eq. 1).
 
@@ -119,7 +125,14 @@ class Attention(_Heads):
     """
 
     def __init__(
-        self, d_model: int, n_heads: int, *, stream: str, causal: bool = False, dropout: float = 0.0, bias: bool = True
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        stream: str,
+        causal: bool = False,
+        dropout: float = 0.0,
+        bias: bool = True,
     ):
         super().__init__(d_model, n_heads, dropout)
         self.causal = causal
@@ -151,7 +164,9 @@ class CrossAttention(_Heads):
         self.kv = Linear(d_model, 2 * d_model, stream=f"{stream}.kv", blocks=2, bias=bias)
         self.out = Linear(d_model, d_model, stream=f"{stream}.out", bias=bias)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None
+    ) -> Tensor:
         # (batch, tgt_len, d_model), (batch, src_len, d_model), (batch, src_len) -> (batch, tgt_len, d_model)
         # The hypotheses of a beam search read the same sentence: as many queries to one memory, not as copies of it.
         (q,) = self._split(self.query(x).view(len(memory), -1, x.shape[-1]), 1)

@@ -68,6 +68,8 @@ class DecoderLayer(nn.Module):
 
     def forward(
         self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: tuple[Cache, Cache] | None = None
-    ) -> Tensor:  # (batch, tgt_len, d_model), (batch, src_len, d_model), (batch, src_len) -> (batch, tgt_len, d_model)
+    ) -> (
+        Tensor
+    ):  # (batch, tgt_len, d_model), (batch, src_len, d_model), (batch, src_len) -> (batch, tgt_len, d_model)
         own, cross = cache if cache is not None else (None, None)
         return self.feed_forward(self.cross(self.mixing(x, None, own), memory, mask, cross))

@@ -113,13 +113,13 @@ class Linear(nn.Linear):
 
 
 class Embedding(nn.Embedding):
-    """A table of `n` vectors of `d_model` numbers, looked up by token id; the row of `padding` is zero.
+    """A table of `n` vectors of `d_model` numbers, looked up by token id.
 
     Args:
         n: number of rows.
         d_model: width of a row.
         stream: name of the random stream that the table is drawn from.
-        padding: the id whose row stays zero and gets no gradient, or None.
+        padding: the id whose row starts at zero and gets no gradient from look-ups, or None.
     """
 
     def __init__(self, n: int, d_model: int, *, stream: str, padding: int | None = None):

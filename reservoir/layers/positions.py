@@ -20,7 +20,9 @@ def sinusoids(length: int, d_model: int, *, device: torch.device | str | None = 
     if d_model % 2:
         raise ValueError(f"d_model must be even for sinusoidal positions, got {d_model}")
     pair = torch.arange(d_model // 2, device=device, dtype=torch.float64)
-    angle = torch.arange(length, device=device, dtype=torch.float64)[:, None] * 10000.0 ** (-2 * pair / d_model)
+    angle = torch.arange(length, device=device, dtype=torch.float64)[:, None] * 10000.0 ** (
+        -2 * pair / d_model
+    )
     return torch.cat([angle.sin(), angle.cos()], dim=1).float()
 
 
@@ -59,5 +61,7 @@ class LearnedPositions(nn.Module):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:  # (batch, length, d_model) -> same
         end = start + x.shape[1]
         if end > self.table.num_embeddings:
-            raise ValueError(f"the model has {self.table.num_embeddings} positions, but the sequence needs {end}")
+            raise ValueError(
+                f"the model has {self.table.num_embeddings} positions, but the sequence needs {end}"
+            )
         return x + self.table.effective_weight()[start:end]

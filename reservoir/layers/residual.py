@@ -21,7 +21,9 @@ class Residual(nn.Module):
         dropout: share of the sublayer's output set to zero in training.
     """
 
-    def __init__(self, sublayer: nn.Module, d_model: int, *, stream: str, norm_first: bool, dropout: float = 0.0):
+    def __init__(
+        self, sublayer: nn.Module, d_model: int, *, stream: str, norm_first: bool, dropout: float = 0.0
+    ):
         super().__init__()
         self.sublayer = sublayer
         self.norm = LayerNorm(d_model, stream=f"{stream}.norm")

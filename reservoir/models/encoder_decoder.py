@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
 
 from reservoir.layers import (
@@ -86,13 +85,19 @@ Mixing = Callable[[EncoderDecoderConfig, int, str], nn.Module]
 
 def self_attention(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
     """The encoder's usual mixing: every position sees every other."""
-    return Attention(config.d_model, config.n_heads, stream=f"{stream}.attention", dropout=config.attention_dropout)
+    return Attention(
+        config.d_model, config.n_heads, stream=f"{stream}.attention", dropout=config.attention_dropout
+    )
 
 
 def causal_attention(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
     """The decoder's usual mixing: a position sees itself and what was written before it."""
     return Attention(
-        config.d_model, config.n_heads, stream=f"{stream}.attention", causal=True, dropout=config.attention_dropout
+        config.d_model,
+        config.n_heads,
+        stream=f"{stream}.attention",
+        causal=True,
+        dropout=config.attention_dropout,
     )
 
 
@@ -131,7 +136,9 @@ class EncoderDecoder(nn.Module):
         super().__init__()
         self.config = c = config
         shared = "embedding" if c.tie == "all" else None
-        self.src_embedding = Embedding(c.src_vocab, c.d_model, stream=shared or "encoder.embedding", padding=c.padding)
+        self.src_embedding = Embedding(
+            c.src_vocab, c.d_model, stream=shared or "encoder.embedding", padding=c.padding
+        )
         self.tgt_embedding = (
             self.src_embedding
             if shared
@@ -152,7 +159,9 @@ class EncoderDecoder(nn.Module):
         self.decoder = nn.ModuleList(
             DecoderLayer(
                 decoder_mixing(c, i, f"decoder.{i}"),
-                CrossAttention(c.d_model, c.n_heads, stream=f"decoder.{i}.cross", dropout=c.attention_dropout),
+                CrossAttention(
+                    c.d_model, c.n_heads, stream=f"decoder.{i}.cross", dropout=c.attention_dropout
+                ),
                 decoder_feed_forward(c, i, f"decoder.{i}"),
                 stream=f"decoder.{i}",
                 **residual,

@@ -20,6 +20,7 @@ from reservoir.training.history import History
 from reservoir.training.loop import Budget, TrainingError, train
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.optimisers import Optimiser
+from reservoir.training.precision import bf16_pays
 from reservoir.training.translation import TranslationTask
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Validated",
     "aucc",
     "beam_search",
+    "bf16_pays",
     "bleu",
     "paired_bootstrap",
     "smoothed_cross_entropy",

@@ -50,7 +50,9 @@ def aucc(
         floor: the metric at time 0; the first point's value if None.
     """
     if len(time) != len(metric) or not len(time):
-        raise ValueError(f"time and metric must be as long and not empty, got {len(time)} and {len(metric)} points")
+        raise ValueError(
+            f"time and metric must be as long and not empty, got {len(time)} and {len(metric)} points"
+        )
     if horizon <= 0:
         raise ValueError(f"horizon must be positive, got {horizon}")
     t, m = np.asarray(time, dtype=float), np.asarray(metric, dtype=float)

@@ -70,7 +70,9 @@ def beam_search(
 
     sentence = torch.arange(batch, device=device)  # which sentence each live group of `beam` rows belongs to
     prefix = torch.full((batch * beam, 1), BOS, device=device)  # (rows, step), rows = live sentences × beam
-    score = torch.full((batch, beam), -torch.inf, device=device)  # (live sentences, beam), summed log-probabilities
+    score = torch.full(
+        (batch, beam), -torch.inf, device=device
+    )  # (live sentences, beam), summed log-probabilities
     score[:, 0] = 0.0  # the first step would otherwise choose the same token `beam` times
     done: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
 
@@ -132,7 +134,7 @@ def translate(
     sources: Sequence[Sequence[int]],
     *,
     decoding: Decoding | None = None,
-    autocast: bool = True,
+    autocast: bool | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[list[int]]:
     """Token ids of the best translation of each source, in the order given; an empty source gives an empty one.
@@ -143,7 +145,7 @@ def translate(
         model: an encoder-decoder; put into eval mode while it decodes.
         sources: token ids without end-of-sentence.
         decoding: how to search; the default is a beam of 5.
-        autocast: decode in bf16 where that is faster.
+        autocast: decode in bf16, or not; None leaves that to the autocast context of the caller.
         progress: called with the number of sentences just finished.
     """
     decoding = decoding or Decoding()
@@ -160,7 +162,8 @@ def translate(
             src = torch.zeros(len(rows), longest, dtype=torch.int64)
             for r, i in enumerate(rows):
                 src[r, : len(sources[i]) + 1] = torch.tensor([*sources[i], EOS])
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
+            on = torch.is_autocast_enabled(device.type) if autocast is None else autocast
+            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=on):
                 results = beam_search(
                     model,
                     src.to(device),

@@ -14,12 +14,14 @@ import torch
 from torch import nn
 
 from reservoir.frozen import mark_trained, owned
+from reservoir.layers import DecoderLayer, EncoderLayer
 from reservoir.training import checkpoint as checkpoints
 from reservoir.training.events import Finished, Listener, Point, Saved, Started, Stepped, Stopped, Validated
 from reservoir.training.flops import count_flops
 from reservoir.training.history import History
 from reservoir.training.memory import release
 from reservoir.training.optimisers import Optimiser
+from reservoir.training.precision import bf16_pays
 from reservoir.training.task import Task
 
 
@@ -82,8 +84,8 @@ def train(
         checkpoint: file to resume from if it exists, and to write to.
         fresh: ignore a checkpoint that exists.
         listeners: called with each event.
-        autocast: bf16 products.
-        compiled: `torch.compile` the model first.
+        autocast: products in bf16, where the machine is faster at them.
+        compiled: `torch.compile` the layers first: worth it on a GPU, slower than eager on the CPUs that we tried.
 
     Returns:
         The history; `model` is trained in place and left in eval mode.
@@ -93,6 +95,7 @@ def train(
         CheckpointError: the checkpoint cannot be used.
     """
     device = next(model.parameters()).device
+    autocast = autocast and bf16_pays(device)
     torch_optimiser = optimiser.build(model)
     history = History()
     if checkpoint is not None and checkpoint.exists() and not fresh:
@@ -134,7 +137,10 @@ def train(
             name, history.step, budget.steps, sum(n for moves, n in sizes if moves), sum(n for _, n in sizes)
         )
     )
-    run = torch.compile(model, dynamic=True) if compiled else model
+    if compiled:  # layer by layer: layers of one kind share their code, and decoding goes on working
+        for layer in model.modules():
+            if isinstance(layer, EncoderLayer | DecoderLayer):
+                layer.compile(dynamic=True)
     model.train()
     batches = _batches(task, history.step, budget)
     try:
@@ -146,7 +152,7 @@ def train(
                 rate = optimiser.rate(step, budget.steps)
                 torch.manual_seed(_step_seed(seed, step))
                 try:
-                    loss = _step(run, task, micro, torch_optimiser, optimiser, rate, autocast)
+                    loss = _step(model, task, micro, torch_optimiser, optimiser, rate, autocast)
                 except FloatingPointError as error:
                     raise TrainingError(
                         f"{name}: {error} at step {step} (learning rate {rate:.2g});"

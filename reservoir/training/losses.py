@@ -85,7 +85,11 @@ def smoothed_cross_entropy(
     Returns:
         The smoothed loss (differentiable) and the plain negative log-likelihood (not), each summed, in nats.
     """
-    dtype = torch.get_autocast_dtype(hidden.device.type) if torch.is_autocast_enabled(hidden.device.type) else None
+    dtype = (
+        torch.get_autocast_dtype(hidden.device.type)
+        if torch.is_autocast_enabled(hidden.device.type)
+        else None
+    )
     flat = target.reshape(-1)
     real = (flat != padding).nonzero()[:, 0]
     rows = hidden.flatten(0, -2).index_select(0, real)

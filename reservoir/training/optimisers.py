@@ -37,7 +37,9 @@ class Optimiser:
         if self.name not in ("adamw", "adam", "sgd"):
             raise ValueError(f"optimiser must be 'adamw', 'adam' or 'sgd', got {self.name!r}")
         if self.schedule not in ("inverse_sqrt", "linear", "constant"):
-            raise ValueError(f"schedule must be 'inverse_sqrt', 'linear' or 'constant', got {self.schedule!r}")
+            raise ValueError(
+                f"schedule must be 'inverse_sqrt', 'linear' or 'constant', got {self.schedule!r}"
+            )
         if self.lr <= 0:
             raise ValueError(f"lr must be positive, got {self.lr}")
 

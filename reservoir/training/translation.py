@@ -67,7 +67,9 @@ class TranslationTask:
     def _losses(self, model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
         batch = batch.to(next(model.parameters()).device)
         hidden = model.hidden(batch.src, batch.tgt_in)
-        return smoothed_cross_entropy(hidden, model.output.effective_weight(), batch.tgt_out, smoothing=smoothing)
+        return smoothed_cross_entropy(
+            hidden, model.output.effective_weight(), batch.tgt_out, smoothing=smoothing
+        )
 
     def loss(self, model: EncoderDecoder, batch: Batch) -> Tensor:
         """Smoothed cross-entropy, summed over target tokens, in nats."""
