@@ -56,17 +56,19 @@ class Report:
         """One line a tensor, as a DataFrame."""
         return pd.DataFrame(asdict(row) for row in self.rows)
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """The sums in one line."""
         share = self.trainable / self.total if self.total else 0.0
         return (
-            f"{self.frame().to_string(index=False)}\n"
-            f"{self.total:,} parameters, {self.trainable:,} of them move ({share:.1%}); {self.stored_bytes:,} bytes to store"
+            f"{self.total:,} parameters, {self.trainable:,} of them move ({share:.1%});"
+            f" {self.stored_bytes:,} bytes to store"
         )
 
+    def __str__(self) -> str:
+        return f"{self.frame().to_string(index=False)}\n{self.summary()}"
+
     def _repr_html_(self) -> str:
-        share = self.trainable / self.total if self.total else 0.0
-        caption = f"{self.total:,} parameters, {self.trainable:,} move ({share:.1%}), {self.stored_bytes:,} bytes to store"
-        return self.frame().to_html(index=False) + f"<p>{caption}</p>"
+        return f"{self.frame().to_html(index=False)}<p>{self.summary()}</p>"
 
 
 def report(model: nn.Module) -> Report:
