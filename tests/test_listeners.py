@@ -6,7 +6,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from reservoir.training import Finished, Point, Saved, Started, Stepped, Validated
+from reservoir.training import Finished, Noted, Point, Saved, Started, Stepped, Stopped, Validated
 from reservoir.training.listeners import PlainLines, ProgressBar, TensorBoard, automatic
 
 
@@ -68,6 +68,20 @@ def test_the_bar_counts_every_step_and_prints_validation_points():
     assert task.completed == task.total == 250 and task.finished
     assert "bleu 12.25" in console.file.getvalue()
     assert not bar.progress.live.is_started, "the cursor is left hidden"
+
+
+def test_the_bar_of_an_interrupted_run_gives_the_cursor_back():
+    bar = ProgressBar(console=Console(file=io.StringIO(), force_terminal=True))
+    for event in events(steps=3):
+        bar(Stopped(3) if isinstance(event, Finished) else event)
+    assert not bar.progress.live.is_started, "the cursor is left hidden"
+
+
+def test_what_a_run_notes_is_shown(capsys):
+    console = Console(file=io.StringIO(), force_terminal=True)
+    for listener in (PlainLines(), ProgressBar(console=console)):
+        listener(Noted("3 pairs are left out"))
+    assert "3 pairs are left out" in capsys.readouterr().err and "3 pairs" in console.file.getvalue()
 
 
 def test_the_bar_of_a_resumed_run_starts_where_it_was():

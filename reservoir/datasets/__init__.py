@@ -12,7 +12,7 @@ from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 
 __all__ = [
     "Batch", "DataError", "Epoch", "Pairs", "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary",
-    "cache_dir", "fetch", "pad_sources", "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped", 
+    "cache_dir", "fetch", "pad_sources", "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped",
     "status",
     "tagged", "test_set", "text", "train_bpe",
 ]  # fmt: skip
