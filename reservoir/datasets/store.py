@@ -12,7 +12,7 @@ import pooch
 
 from reservoir.datasets.errors import DataError
 
-CACHE_ADVICE = "free some, or set RESERVOIR_CACHE to a folder on another disk"
+CACHE_ADVICE = "free some space, or set RESERVOIR_CACHE to another folder that you may write to"
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -68,13 +68,8 @@ def place(
         os.replace(partial, target)
     except OSError as error:
         if error.errno in FULL:
-            raise DataError(
-                f"no space left for {target}: free some, or choose another disk (RESERVOIR_CACHE for fetched files)"
-            ) from error
-        raise DataError(
-            f"{target} cannot be written ({error.strerror or error}): "
-            "choose a folder that you may write to (RESERVOIR_CACHE for fetched files)"
-        ) from error
+            raise DataError(f"no space left for {target}: {advice}") from error
+        raise DataError(f"{target} cannot be written ({error.strerror or error}): {advice}") from error
     finally:
         if partial is not None:
             partial.unlink(missing_ok=True)

@@ -94,6 +94,11 @@ class Run:
             return torch.device(self.device)
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
+    def precision(self) -> torch.autocast:
+        """The context in which this run computes: translate in it with a loaded model to get what was recorded."""
+        device = self.torch_device()
+        return torch.autocast(device.type, dtype=torch.bfloat16, enabled=self.autocast and bf16_pays(device))
+
     def build(self) -> tuple[EncoderDecoder, TranslationTask, ParallelCorpus]:
         """The initialised model with its freezing plan applied, the task, and the corpus."""
         corpus, vocabulary = self.task.load()
@@ -243,14 +248,11 @@ class Run:
 
     def _test(self, model, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
         """BLEU on each test set, and a few sentences of the first to look at."""
-        device = self.torch_device()
         tests: dict[str, dict] = {}
         samples: list[dict] = []
         for name, pairs in corpus.tests.items():
             sources = task.src_vocabulary.encode_batch(pairs.src)
-            with torch.autocast(
-                device.type, dtype=torch.bfloat16, enabled=self.autocast and bf16_pays(device)
-            ):
+            with self.precision():
                 hypotheses = task.translate(model, sources, self.task.decoding)
             score = bleu(hypotheses, pairs.tgt)
             tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
