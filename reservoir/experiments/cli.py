@@ -125,9 +125,11 @@ class TableCommand:
 
     def __call__(self, overrides: Sequence[str]) -> None:
         frame = make_table(self.name, scale=self.scale)
-        table = Table(*frame.columns)
-        for row in frame.itertuples(index=False):
-            table.add_row(*(str(cell) for cell in row))
+        table = Table("")
+        for _, row in frame.iterrows():  # one column a recipe: there are more measures than a terminal is wide
+            table.add_column(row["recipe"], overflow="fold")
+        for measure in frame.columns.drop("recipe"):
+            table.add_row(measure, *(str(cell) for cell in frame[measure]))
         console.print(table)
 
 
@@ -196,12 +198,12 @@ def _override(run: Run, overrides: Sequence[str]) -> Run:
 
 
 def _print_record(record: Record) -> None:
-    table = Table(
-        "test set", "bleu", "signature", title=f"{record.recipe} ({record.scale}, seed {record.seed})"
-    )
+    console.print(f"{record.recipe} ({record.scale}, seed {record.seed})", highlight=False)
+    table = Table("test set", "BLEU")
     for name, metrics in record.tests.items():
-        table.add_row(name, f"{metrics['bleu']:.2f}", metrics["signature"])
+        table.add_row(name, f"{metrics['bleu']:.2f}")
     console.print(table)
+    console.print(next(iter(record.tests.values()))["signature"], highlight=False, soft_wrap=True)
     parameters = record.parameters
     console.print(
         f"{parameters['trainable']:,} of {parameters['total']:,} parameters trained"
