@@ -126,7 +126,10 @@ class TableCommand:
     def __call__(self, overrides: Sequence[str]) -> None:
         frame = make_table(self.name, scale=self.scale)
         table = Table("")
-        for _, row in frame.iterrows():  # one column a recipe: there are more measures than a terminal is wide
+        for (
+            _,
+            row,
+        ) in frame.iterrows():  # one column a recipe: there are more measures than a terminal is wide
             table.add_column(row["recipe"], overflow="fold")
         for measure in frame.columns.drop("recipe"):
             table.add_row(measure, *(str(cell) for cell in frame[measure]))
