@@ -6,8 +6,8 @@ from dataclasses import asdict, fields, replace
 import pytest
 from small import files, full_disk, sentence
 
-from reservoir.datasets import DataError
-from reservoir.experiments import records
+from reservoir.datasets import DataError, shipped
+from reservoir.experiments import recipes, records
 from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record, record_path
 from reservoir.experiments.tables import table
 
@@ -194,3 +194,19 @@ def test_a_table_has_means_with_their_spread_and_says_what_nobody_has_run(folder
     assert found.loc["transformer/multi30k", "seeds"] == "not run"
     put(own, make(seed=1, bleu=99.0, overrides={"optimiser.lr": 1.0}))
     assert table(NAME)["BLEU test"][0] == "32.00 ± 2.00"
+
+
+SHIPPED = sorted((shipped() / "results").glob("**/seed-*.json"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(shipped() / "results")))
+def test_a_shipped_record_is_of_the_recipe_as_it_stands(path):
+    record = read_record(path)
+    run = recipes.get(record.recipe, scale=record.scale, seed=record.seed)
+    assert record.run == run.to_json() and not record.overrides
+    assert path == record_path(shipped() / "results", record.recipe, record.scale, record.seed)
+    assert record.code["dirty"] is False
+
+
+def test_records_ship():
+    assert len(SHIPPED) >= 3
