@@ -1,98 +1,50 @@
-"""Checks of the exercises: each runs what a reader wrote and, where it is wrong, names the mistake."""
+"""Checks of chapter 3's exercises."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from html import escape
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from reservoir.frozen import report
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.page.checks.verdict import Mistake, call, exercise
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What a check found: whether it passed, and a sentence for the reader."""
-
-    passed: bool
-    message: str
-
-    def __repr__(self) -> str:
-        return f"{'✓' if self.passed else '✗'} {self.message}"
-
-    def _repr_html_(self) -> str:
-        return f"<p><strong>{'✓' if self.passed else '✗'}</strong> {escape(self.message)}</p>"
-
-
-class _Mistake(Exception):
-    """A mistake with its name."""
-
-
-def _check(check: Callable[..., str]) -> Callable[..., Verdict]:
-    """Make a verdict of a function that returns praise, or raises `_Mistake` with what is wrong."""
-
-    @functools.wraps(check)
-    def run(written: Callable) -> Verdict:
-        if not callable(written):
-            return Verdict(False, f"give the check your function itself, not {written!r}")
-        try:
-            return Verdict(True, check(written))
-        except _Mistake as mistake:
-            return Verdict(False, str(mistake))
-
-    return run
-
-
-def _call(written: Callable, *arguments: Any) -> Any:
-    shown = ", ".join(repr(argument) for argument in arguments)
-    name = getattr(written, "__name__", "your function")
-    try:
-        value = written(*arguments)
-    except Exception as error:
-        raise _Mistake(f"{name}({shown}) stopped with {type(error).__name__}: {error}") from error
-    if value is None or value is ...:
-        raise _Mistake(f"{name}({shown}) returns nothing yet: it is yours to write")
-    return value
-
-
-@_check
+@exercise("ex-causal-mask", "hidden")
 def causal_mask(written: Callable[[int], Tensor]) -> str:
     """Exercise of chapter 3: `hidden(length)`, true where query i must not see key j, (length, length)."""
     for length in (5, 1, 8):
-        mask = _call(written, length)
+        mask = call(written, length)
         if not isinstance(mask, Tensor):
-            raise _Mistake(f"the mask should be a tensor, but it is a {type(mask).__name__}")
+            raise Mistake(f"the mask should be a tensor, but it is a {type(mask).__name__}")
         if mask.shape != (length, length):
-            raise _Mistake(
+            raise Mistake(
                 f"for length {length} the mask has the shape {tuple(mask.shape)}, not {(length, length)}"
             )
         if mask.dtype != torch.bool:
-            raise _Mistake(f"the mask should hold true and false, but its dtype is {mask.dtype}")
+            raise Mistake(f"the mask should hold true and false, but its dtype is {mask.dtype}")
         i, j = torch.arange(length)[:, None], torch.arange(length)[None, :]
         if torch.equal(mask, j > i):
             continue
         if torch.equal(mask, j <= i):
-            raise _Mistake("your mask is true where a key may be seen; it should be true where it is hidden")
+            raise Mistake("your mask is true where a key may be seen; it should be true where it is hidden")
         if torch.equal(mask, j < i):
-            raise _Mistake(
+            raise Mistake(
                 "your mask is turned over: it hides the past and shows the future; rows are queries"
             )
         if torch.equal(mask, j >= i):
-            raise _Mistake(
+            raise Mistake(
                 "your mask hides each position from itself, so the first one sees nothing and gets NaN"
             )
         seen = int((~mask & (j > i)).sum())
         if seen:
-            raise _Mistake(
+            raise Mistake(
                 f"your mask lets queries see {seen} keys that lie ahead of them, of {int((j > i).sum())}"
             )
-        raise _Mistake(f"your mask hides {int((mask & (j <= i)).sum())} keys that do not lie ahead")
+        raise Mistake(f"your mask hides {int((mask & (j <= i)).sum())} keys that do not lie ahead")
     return "each position sees itself and what came before, and nothing else"
 
 
@@ -100,7 +52,7 @@ Hypothesis = tuple[float, int]
 """Log-probability in nats, and length in tokens."""
 
 
-@_check
+@exercise("ex-length-penalty", "best")
 def length_penalty(written: Callable[[Sequence[Hypothesis], float], int]) -> str:
     """Exercise of chapter 3: `best(hypotheses, alpha)`, the index of the one with the highest log p / lp."""
 
@@ -129,24 +81,24 @@ def length_penalty(written: Callable[[Sequence[Hypothesis], float], int]) -> str
     ]
     found = []
     for hypotheses, alpha in cases:
-        index = _call(written, hypotheses, alpha)
+        index = call(written, hypotheses, alpha)
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(hypotheses):
-            raise _Mistake(f"return the index of one of the {len(hypotheses)} hypotheses, not {index!r}")
+            raise Mistake(f"return the index of one of the {len(hypotheses)} hypotheses, not {index!r}")
         found.append(index)
     right = [choose(lambda p, n, a: p / lp(n, a), *case) for case in cases]
     if found == right:
         return "short translations are favoured no longer, and α says by how much"
     for name, score in mistakes.items():
         if found == [choose(score, *case) for case in cases]:
-            raise _Mistake(name)
+            raise Mistake(name)
     case = next(i for i, (one, other) in enumerate(zip(found, right, strict=True)) if one != other)
     hypotheses, alpha = cases[case]
-    raise _Mistake(
+    raise Mistake(
         f"of {hypotheses} with α = {alpha} you take no. {found[case]}; no. {right[case]} scores highest"
     )
 
 
-@_check
+@exercise("ex-parameters", "parameters")
 def parameter_count(written: Callable[[int, int, int, int], int]) -> str:
     """Exercise of chapter 3: `parameters(vocab, d_model, d_ff, layers)` of a pre-LN encoder-decoder."""
     for vocab, d, f, layers in ((100, 16, 24, 3), (1000, 64, 128, 2), (50, 8, 40, 1)):
@@ -176,12 +128,12 @@ def parameter_count(written: Callable[[int, int, int, int], int]) -> str:
             -2 * layers * feed_forward: "the feed-forward layers are missing",
             -layers * feed_forward: "the feed-forward layers of one side are missing",
         }  # fmt: skip
-        found = _call(written, vocab, d, f, layers)
+        found = call(written, vocab, d, f, layers)
         if not isinstance(found, int | float) or isinstance(found, bool) or not math.isfinite(found):
-            raise _Mistake(f"return a number, not {found!r}")
+            raise Mistake(f"return a number, not {found!r}")
         off = int(found - right)
         if off:
             sizes = f"vocab={vocab}, d_model={d}, d_ff={f}, layers={layers}"
             hint = f": {slips[off]}" if off in slips else "; compare with the rows of report(model)"
-            raise _Mistake(f"for {sizes} you count {int(found):,} of {right:,} ({off:+,}){hint}")
+            raise Mistake(f"for {sizes} you count {int(found):,} of {right:,} ({off:+,}){hint}")
     return "every tensor is counted, and each once"
