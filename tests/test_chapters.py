@@ -98,6 +98,16 @@ def test_the_table_of_contents_has_each_chapter_once_and_no_markdown_half():
     ]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_numbers_carry_the_chapter(name: str):
+    """Figure 3.1, equation (3.1), exercise 3.1: a reference from another chapter means one thing."""
+    number = name.split("-")[0]
+    wanted = f"{int(number) if number.isdigit() else number}.%s"
+    assert notebook(name).metadata.get("numbering", {}).get("enumerator") == wanted, (
+        f"the header of {name}.md needs 'numbering:' and below it '  enumerator: {wanted}'"
+    )
+
+
 @pytest.mark.chapters
 @pytest.mark.parametrize("name", NAMES)
 def test_the_chapter_runs(name: str, tmp_path: Path):
