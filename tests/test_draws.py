@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reservoir.frozen import generator
-from reservoir.frozen.draws import normal, orthogonal, permutation, sign, uniform
+from reservoir.frozen.draws import normal, orthogonal, permutation, sign, sparse, uniform
 from reservoir.frozen.generator import Stream
 
 STREAM = Stream(11, "draws")
 ELEMENTWISE = {
     "uniform": lambda shape, **where: uniform(STREAM, shape, bound=0.3, **where),
     "sign": lambda shape, **where: sign(STREAM, shape, scale=0.3, **where),
+    "sparse": lambda shape, **where: sparse(STREAM, shape, scale=0.3, share=0.4, **where),
     "normal": lambda shape, **where: normal(STREAM, shape, std=0.3, **where),
 }
 each_elementwise = pytest.mark.parametrize("draw", ELEMENTWISE.values(), ids=ELEMENTWISE)
@@ -65,6 +66,21 @@ def test_sign_is_one_bit_of_the_stream_an_element(scale, n):
     bits = [words[i // 32] >> i % 32 & 1 for i in range(n)]
     magnitude = np.float32(scale)
     assert drawn.tolist() == [magnitude if bit else -magnitude for bit in bits]
+
+
+@given(share=st.floats(1e-3, 1.0), n=st.integers(1, 300))
+@settings(deadline=None)
+def test_sparse_is_one_word_an_element_and_as_often_plus_as_minus(share, n):
+    drawn = sparse(STREAM, (n,), scale=0.7, share=share)
+    words = STREAM.words(0, n).tolist()
+    below = 2 * round(share * 2**31)
+    assert below % 2 == 0 and below / 2**32 == pytest.approx(share, rel=1e-5)
+    magnitude = np.float32(0.7)
+    assert drawn.tolist() == [
+        0.0 if word >= below else -magnitude if word % 2 else magnitude for word in words
+    ]
+    with pytest.raises(ValueError, match=r"share must be in \(0, 1\], got 1.5"):
+        sparse(STREAM, (n,), scale=0.7, share=1.5)
 
 
 @given(std=st.floats(1e-6, 1e6), n=st.integers(1, 100))

@@ -16,6 +16,7 @@ from reservoir.frozen.initialisation import (
     Normal,
     Orthogonal,
     SignedConstant,
+    SparseSign,
     Uniform,
     XavierUniform,
     digest,
@@ -28,6 +29,7 @@ RANDOM = [
     KaimingUniform(),
     KaimingUniform(a=0.0),
     SignedConstant(),
+    SparseSign(),
     Normal(std=0.02),
     Uniform(bound=0.1),
     Orthogonal(gain=1.5),
@@ -44,6 +46,7 @@ PAIRS = [
     (lambda w: torch.nn.init.uniform_(w, -0.1, 0.1), Uniform(bound=0.1)),
     (lambda w: torch.nn.init.orthogonal_(w, gain=1.5), Orthogonal(gain=1.5)),
     (lambda w: torch.nn.init.constant_(w, 0.7), Constant(value=0.7)),
+    (lambda w: torch.nn.init.normal_(w), SparseSign()),
 ]
 
 
@@ -128,13 +131,13 @@ NUMBER = st.floats(1e-3, 1e3)
 
 @given(
     kind=st.sampled_from(
-        [XavierUniform, KaimingUniform, SignedConstant, Normal, Uniform, Orthogonal, Constant]
+        [XavierUniform, KaimingUniform, SignedConstant, SparseSign, Normal, Uniform, Orthogonal, Constant]
     ),
     option=NUMBER,
     keep=st.floats(0.01, 1.0),
 )
 def test_json_brings_back_an_equal_initialisation(kind, option, keep):
-    initialisation = kind(option).scaled(keep)
+    initialisation = kind(min(option, 1.0) if kind is SparseSign else option).scaled(keep)
     text = json.dumps(initialisation.to_json())
     again = Initialisation.from_json(json.loads(text))
     assert again == initialisation and type(again) is kind
@@ -170,6 +173,8 @@ def test_wrong_arguments_are_named():
         Normal(std=1.0).scaled(1.5)
     with pytest.raises(ValueError, match=r"keep must be in \(0, 1\], got 0"):
         XavierUniform(keep=0)
+    with pytest.raises(ValueError, match=r"share must be in \(0, 1\], got 0"):
+        SparseSign(share=0)
     with pytest.raises(ValueError, match="std must be a finite number, got 'wide'"):
         Normal(std="wide")
     with pytest.raises(ValueError, match="gain must be a finite number, got nan"):

@@ -14,16 +14,28 @@ from reservoir.frozen.origins import (
     owned,
     set_origin,
 )
+from reservoir.frozen.random_features import (
+    FourierFeatures,
+    RandomFeatures,
+    RandomProjection,
+    ReLUFeatures,
+    ThresholdFeatures,
+)
 from reservoir.frozen.report import Report, report
 
 __all__ = [
     "Drawn",
+    "FourierFeatures",
     "Freeze",
     "Origin",
     "Pretrained",
+    "RandomFeatures",
+    "RandomProjection",
+    "ReLUFeatures",
     "Report",
     "Scheme",
     "Stream",
+    "ThresholdFeatures",
     "Trained",
     "freeze",
     "initialise",

@@ -69,6 +69,33 @@ def sign(
     return _elements(stream, shape, start, 128, convert, device)
 
 
+def sparse(
+    stream: Stream, shape: Sequence[int], *, scale: float, share: float, start: int = 0, device: Device = None
+) -> Tensor:
+    """Zero, +scale or -scale: an element is not zero where its word is less than share · 2^32, and plus if it is even.
+
+    Args:
+        stream: where the words come from. One word an element.
+        shape: of the result.
+        scale: the magnitude of what is not zero, as rounded to float32.
+        share: how much is not zero, in (0, 1], as rounded to a multiple of 2^-31, so that both signs are as likely.
+        start: flat index of the first element.
+        device: where to draw.
+
+    Returns:
+        a float32 tensor of the given shape.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share must be in (0, 1], got {share!r}")
+    scale, below = _float32(scale), 2 * round(share * 2**31)
+
+    def convert(block):  # four of (n,) -> (n, 4)
+        words = torch.stack(block, -1)
+        return ((words < below) * (1 - 2 * (words & 1))).to(torch.float32) * scale
+
+    return _elements(stream, shape, start, 4, convert, device)
+
+
 def normal(
     stream: Stream, shape: Sequence[int], *, std: float, start: int = 0, device: Device = None
 ) -> Tensor:

@@ -162,6 +162,26 @@ class SignedConstant(Initialisation):
 
 
 @dataclass(frozen=True)
+class SparseSign(Initialisation):
+    """Mostly zeros, else plus or minus √(1 / share): variance one, whatever the fans (Achlioptas 2003).
+
+    Args:
+        share: how many of the entries are not zero, in (0, 1]; a third is the paper's.
+    """
+
+    share: float = 1 / 3
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share must be in (0, 1], got {self.share!r}")
+
+    def _draw(self, stream, shape, blocks, device):
+        scale = math.sqrt(1 / self.share) * self._enlargement
+        return draws.sparse(stream, shape, scale=scale, share=self.share, device=device)
+
+
+@dataclass(frozen=True)
 class Normal(Initialisation):
     """Nearly normal around 0, as `reservoir.frozen.draws.normal` says, with a standard deviation that knows no fan."""
 
