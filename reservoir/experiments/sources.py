@@ -1,0 +1,268 @@
+"""What the sources print: their tables and a few of their sentences, each with where it stands and how it was read.
+
+A chapter that sets a paper's figure beside ours takes it from here, so that it is written down once, with its source.
+The files lie in `data/sources`, one a source. A figure that nobody has checked has no place there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+import tomllib
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reservoir.datasets import shipped
+
+KINDS = {
+    "doc": "read in the document itself",
+    "2nd": "quoted from somebody else's quotation of it",
+    "code": "read in the code that its authors released",
+    "derived": "recomputed by us from sizes that it states",
+}
+"""How a figure was come by. What is only remembered has no kind, and is not shown."""
+
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
+MARKS = {"✓": True, "✗": False}
+
+
+class SourceError(ValueError):
+    """A file of sources is wrong, or nothing has the name that was asked for."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One entry of a source's table.
+
+    Args:
+        where: source and table, such as "poster/big".
+        row, column: as the source calls them.
+        printed: the text as it stands there, such as ".82".
+        kind: a key of `KINDS`.
+    """
+
+    where: str
+    row: str
+    column: str
+    printed: str
+    kind: str
+
+    @property
+    def value(self) -> float:
+        """The number that the text begins with."""
+        return number(self.printed)
+
+    @property
+    def decimals(self) -> int:
+        """Digits after the point, as printed: what a rounding may have taken."""
+        return len(NUMBER.match(self.printed)[0].partition(".")[2])
+
+    def __str__(self) -> str:
+        return f"{self.printed} [{self.kind}]"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a source, every entry as it is printed there.
+
+    Args:
+        where: source and table, such as "poster/big".
+        kind: how its entries were come by, a key of `KINDS`.
+        title, note: its heading, and what one has to know to read it.
+        columns: their names; the first names the rows.
+        rows: their entries.
+    """
+
+    where: str
+    kind: str
+    title: str
+    note: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def figure(self, row: str, column: str) -> Figure:
+        """One entry.
+
+        Raises:
+            SourceError: there is no such row or column.
+        """
+        names = [entries[0] for entries in self.rows]
+        if row not in names:
+            raise SourceError(_unknown("row", row, names, self.where))
+        if column not in self.columns[1:]:
+            raise SourceError(_unknown("column", column, self.columns[1:], self.where))
+        printed = self.rows[names.index(row)][self.columns.index(column)]
+        return Figure(self.where, row, column, printed, self.kind)
+
+    def frame(self) -> pd.DataFrame:
+        """The table with its rows by name: columns of numbers as numbers, ✓ and ✗ as true and false."""
+        frame = pd.DataFrame(self.rows, columns=list(self.columns)).set_index(self.columns[0])
+        for column in frame:
+            values = list(frame[column])
+            if all(value in MARKS for value in values):
+                frame[column] = [MARKS[value] for value in values]
+            elif all(NUMBER.match(value) for value in values):
+                frame[column] = [number(value) for value in values]
+        return frame
+
+    def printed(self) -> pd.DataFrame:
+        """The table as it is printed, every entry a text."""
+        return pd.DataFrame(self.rows, columns=list(self.columns)).set_index(self.columns[0])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a source: in its own words if the kind is "doc", else in ours.
+
+    Args:
+        name: source and claim, such as "poster/width".
+        kind: a key of `KINDS`.
+        place: where in the source it stands.
+        text: the words.
+        source: the source's title.
+    """
+
+    name: str
+    kind: str
+    place: str
+    text: str
+    source: str
+
+    def __str__(self) -> str:
+        text = f"“{self.text}”" if self.kind == "doc" else self.text
+        return f"{text} ({self.source}, {self.place}) [{self.kind}]"
+
+    def _repr_html_(self) -> str:
+        text = f"“{escape(self.text)}”" if self.kind == "doc" else escape(self.text)
+        about = f"{escape(self.source)}, {escape(self.place)} [{self.kind}]"
+        return f"<blockquote><p>{text}<br><small>{about}</small></p></blockquote>"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document that the book is held against.
+
+    Args:
+        name: what our files call it, such as "poster".
+        title, authors, year: of the document; the year is None where our copy does not say.
+        citation: its key in the book's bibliography; empty where it has no entry there.
+        tables, claims: what we quote, by name.
+    """
+
+    name: str
+    title: str
+    authors: str
+    year: int | None
+    citation: str
+    tables: dict[str, Table]
+    claims: dict[str, Claim]
+
+
+def names() -> list[str]:
+    """The sources that are quoted."""
+    return sorted(path.stem for path in _folder().glob("*.toml"))
+
+
+def source(name: str) -> Source:
+    """One source with all that is quoted from it.
+
+    Raises:
+        SourceError: there is none of that name, or its file is wrong.
+    """
+    path = _folder() / f"{name}.toml"
+    if not path.is_file():
+        raise SourceError(_unknown("source", name, names(), "data/sources"))
+    return read(path)
+
+
+def table(where: str) -> Table:
+    """A table by source and name, such as "poster/big"."""
+    name, _, rest = where.partition("/")
+    tables = source(name).tables
+    if rest not in tables:
+        raise SourceError(_unknown("table", rest, tables, name))
+    return tables[rest]
+
+
+def claim(where: str) -> Claim:
+    """A claim by source and name, such as "poster/width"."""
+    name, _, rest = where.partition("/")
+    claims = source(name).claims
+    if rest not in claims:
+        raise SourceError(_unknown("claim", rest, claims, name))
+    return claims[rest]
+
+
+def number(printed: str) -> float:
+    """The number that a printed entry begins with: "34.66 (±0.11)" is 34.66, "148MB" is 148.
+
+    Raises:
+        SourceError: it begins with none.
+    """
+    found = NUMBER.match(printed)
+    if not found:
+        raise SourceError(f"{printed!r} begins with no number")
+    return float(found[0])
+
+
+@functools.cache
+def read(path: Path) -> Source:
+    """Read and validate one file of `data/sources`.
+
+    Raises:
+        SourceError: a field is missing, a row too short, a name taken twice, or a kind unknown.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        about = data["source"]
+        title = about["title"]
+        tables: dict[str, Table] = {}
+        for entry in data.get("table", ()):
+            name, columns = entry["id"], tuple(entry["columns"])
+            rows = tuple(tuple(row) for row in entry["rows"])
+            _check_kind(entry, path)
+            if name in tables or len({row[0] for row in rows}) < len(rows):
+                raise SourceError(f"{path.name}: the table {name!r} or one of its rows stands there twice")
+            for row in rows:
+                if len(row) != len(columns) or not all(isinstance(value, str) for value in row):
+                    raise SourceError(f"{path.name}: {name!r}, row {row[0]!r} is not {len(columns)} texts")
+            tables[name] = Table(
+                f"{path.stem}/{name}", entry["kind"], entry["title"], entry["note"], columns, rows
+            )
+        claims: dict[str, Claim] = {}
+        for entry in data.get("claim", ()):
+            name, text = entry["id"], entry["text"]
+            _check_kind(entry, path)
+            if name in claims:
+                raise SourceError(f"{path.name}: the claim {name!r} stands there twice")
+            text = text if isinstance(text, str) else "”, “".join(text)
+            claims[name] = Claim(f"{path.stem}/{name}", entry["kind"], entry["where"], text, title)
+    except KeyError as error:
+        raise SourceError(f"{path.name} lacks {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SourceError(f"{path.name} is no TOML: {error}") from error
+    return Source(
+        path.stem, title, about["authors"], about.get("year"), about.get("citation", ""), tables, claims
+    )
+
+
+def _folder() -> Path:
+    return shipped() / "sources"
+
+
+def _check_kind(entry: dict[str, Any], path: Path) -> None:
+    if entry["kind"] not in KINDS:
+        raise SourceError(
+            f"{path.name}: the kind of {entry['id']!r} must be one of {', '.join(KINDS)}, got {entry['kind']!r}"
+        )
+
+
+def _unknown(what: str, name: str, known, where: str) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+    return f"{where} has no {what} {name!r}; {hint}"
