@@ -190,10 +190,10 @@ def test_without_weights_the_error_says_how_to_get_them(text, results):
     small.load()
 
 
-def test_pairs_that_are_too_long_are_left_out_counted_and_said(text, results):
+def test_texts_that_are_too_long_are_left_out_counted_and_said(text, results):
     events = []
     record = small_run(text, task={"max_length": 20})(listeners=[events.append])
     notes = [event.text for event in events if isinstance(event, Noted)]
     assert record.left_out > 0 and len(notes) == 1
-    assert notes[0].startswith(f"{record.left_out} training pairs") and "20 tokens" in notes[0]
+    assert notes[0].startswith(f"{record.left_out} training texts") and "20 tokens" in notes[0]
     assert small_run(text)().left_out == 0

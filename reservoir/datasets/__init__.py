@@ -4,6 +4,7 @@ from reservoir.datasets.batches import Batch, Epoch, TokenBatches, pad_sources
 from reservoir.datasets.corpora import ParallelCorpus, Text, parallel, test_set, text
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import Row, fetch, status
+from reservoir.datasets.labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
 from reservoir.datasets.miniature import tagged
 from reservoir.datasets.reading import Pairs, read_lines, read_pairs, read_text
 from reservoir.datasets.shipped import shipped
@@ -11,8 +12,7 @@ from reservoir.datasets.store import cache_dir, place
 from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 
 __all__ = [
-    "Batch", "DataError", "Epoch", "Pairs", "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary",
-    "cache_dir", "fetch", "pad_sources", "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped",
-    "status",
-    "tagged", "test_set", "text", "train_bpe",
+    "CLASSES", "Batch", "DataError", "Epoch", "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus", "Row", "Text",
+    "TokenBatches", "Vocabulary", "cache_dir", "fetch", "labelled", "pad_sources", "parallel", "place", "read_lines",
+    "read_pairs", "read_text", "shipped", "status", "tagged", "test_set", "text", "train_bpe",
 ]  # fmt: skip

@@ -1,6 +1,16 @@
 """A recipe for each row of a table, at three scales; running, resuming and recording."""
 
+from reservoir.experiments.classification import Classification
 from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record
 from reservoir.experiments.run import Run, Translation
 
-__all__ = ["Record", "RecordError", "Run", "Translation", "find_record", "frame", "read_record"]
+__all__ = [
+    "Classification",
+    "Record",
+    "RecordError",
+    "Run",
+    "Translation",
+    "find_record",
+    "frame",
+    "read_record",
+]

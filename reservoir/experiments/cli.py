@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import torch
@@ -26,9 +26,9 @@ from reservoir.datasets import DataError, fetch, status
 from reservoir.experiments import recipes
 from reservoir.experiments.records import Record, RecordError, find_record
 from reservoir.experiments.run import SCALES, Run, Scale
+from reservoir.experiments.tables import METRICS
 from reservoir.experiments.tables import table as make_table
 from reservoir.frozen import freeze, initialise, report
-from reservoir.models import EncoderDecoder
 from reservoir.training import CheckpointError, TrainingError
 from reservoir.training.listeners import automatic
 
@@ -61,12 +61,8 @@ class Show:
     def __call__(self, overrides: Sequence[str]) -> None:
         run = _override(recipes.get(self.recipe, scale=self.scale), overrides)
         console.print(run)
-        words = run.task.vocabulary
-        config = replace(
-            run.model, src_vocab=run.model.src_vocab or words, tgt_vocab=run.model.tgt_vocab or words
-        )
         with torch.device("meta"):  # sizes need no memory
-            model = EncoderDecoder(config)
+            model = run.task.fit(run.model, run.task.vocabulary).build()
         console.print(
             str(report(freeze(initialise(model, seed=run.seed), run.freeze))), highlight=False, soft_wrap=True
         )
@@ -197,16 +193,19 @@ def _override(run: Run, overrides: Sequence[str]) -> Run:
     """The run with the fields that the command line changes; tyro checks their types and exits with status 2."""
     if not overrides:
         return run
-    return tyro.cli(Run, default=run, args=list(overrides), prog=f"python -m reservoir run {run.recipe}")
+    # The recipe says which kind of task and of model it is: no subcommand chooses another.
+    kind = tyro.conf.AvoidSubcommands[Run]
+    return tyro.cli(kind, default=run, args=list(overrides), prog=f"python -m reservoir run {run.recipe}")
 
 
 def _print_record(record: Record) -> None:
     console.print(f"{record.recipe} ({record.scale}, seed {record.seed})", highlight=False)
-    table = Table("test set", "BLEU")
+    table = Table("test set", METRICS.get(record.scored_by, record.scored_by))
     for name, metrics in record.tests.items():
-        table.add_row(name, f"{metrics['bleu']:.2f}")
+        table.add_row(name, f"{metrics[record.scored_by]:.2f}")
     console.print(table)
-    console.print(next(iter(record.tests.values()))["signature"], highlight=False, soft_wrap=True)
+    if signature := next(iter(record.tests.values())).get("signature"):
+        console.print(signature, highlight=False, soft_wrap=True)
     parameters = record.parameters
     console.print(
         f"{parameters['trainable']:,} of {parameters['total']:,} parameters trained"

@@ -19,7 +19,7 @@ KEYS = {
     "aucc": ("value", "horizon", "axis", "orientation"),
     "machine": ("cpu", "gpu", "threads", "torch"),
     "points": ("step", "seconds", "tokens", "flops", "metrics"),
-    "samples": ("source", "reference", "translation"),
+    "samples": ("source", "reference"),
 }
 CLOCK_FIELDS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds")
 """What may differ between two runs with the same seed on one machine; `points` and `aucc` hold seconds too."""
@@ -40,7 +40,7 @@ class Record:
         points: validation points, each with step, seconds, tokens, flops and metrics.
         metric: the validation metric that counts; larger_is_better: its direction.
         tests: for each test set its metrics, and the sacreBLEU signature where there is one.
-        samples: a few test sentences: source, reference, translation.
+        samples: a few test texts: source, reference, and what the model says.
         parameters: total, trainable and stored_bytes.
         aucc: value, horizon, axis, orientation; time is steps × the median duration of a step.
         seconds: wall-clock of training; cpu_seconds: processor time of the whole process, tests included.
@@ -48,7 +48,7 @@ class Record:
         tokens, flops: totals of training.
         peak_memory: bytes.
         machine, code: where and with which version.
-        left_out: training pairs that were too long.
+        left_out: training texts that were too long.
         format: version of this layout.
     """
 
@@ -84,6 +84,12 @@ class Record:
             lambda file: file.write(text.encode()),
             advice="free some, or set RESERVOIR_RESULTS elsewhere",
         )
+
+    @property
+    def scored_by(self) -> str:
+        """The metric of the test sets, such as "bleu"; validation may have watched another."""
+        metrics = next(iter(self.tests.values()))
+        return next(name for name, value in metrics.items() if isinstance(value, float))
 
     def deterministic(self) -> dict[str, Any]:
         """The record without its clock fields: the same whenever the run is repeated on one machine."""
@@ -190,6 +196,7 @@ def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFram
                     "scale": record.scale,
                     "seed": record.seed,
                     "test": test,
+                    "metric": record.scored_by,
                     **{name: value for name, value in metrics.items() if isinstance(value, int | float)},
                     **record.parameters,
                     "steps": record.points[-1]["step"],

@@ -11,30 +11,34 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from torch import nn
 
-from reservoir.datasets import ParallelCorpus
+from reservoir.datasets import LabelledCorpus, ParallelCorpus
+from reservoir.experiments.classification import Classification
 from reservoir.experiments.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.experiments.records import Record, read_record, record_path, results
 from reservoir.experiments.translation import Translation
 from reservoir.frozen import Freeze, Scheme, freeze, initialise, report
-from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.models import ClassifierConfig, EncoderDecoderConfig
 from reservoir.training import (
     Budget,
     CheckpointError,
     Listener,
     Noted,
     Optimiser,
-    TranslationTask,
+    Task,
     aucc,
     bf16_pays,
-    bleu,
     train,
 )
 from reservoir.training.checkpoint import clear_partials, read_weights, write_weights
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
-SAMPLES = 8  # test sentences that a record shows
+Assignment = Translation | Classification
+"""What a run is set to do: its data, the sizes that follow from them, what is trained on, and how it is tested."""
+Model = EncoderDecoderConfig | ClassifierConfig
+Corpus = ParallelCorpus | LabelledCorpus
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,8 @@ class Run:
 
     recipe: str
     scale: Scale
-    task: Translation
-    model: EncoderDecoderConfig
+    task: Assignment
+    model: Model
     budget: Budget
     seed: int = 0
     freeze: Freeze = field(default_factory=Freeze)
@@ -99,28 +103,12 @@ class Run:
         device = self.torch_device()
         return torch.autocast(device.type, dtype=torch.bfloat16, enabled=self.autocast and bf16_pays(device))
 
-    def build(self) -> tuple[EncoderDecoder, TranslationTask, ParallelCorpus]:
+    def build(self) -> tuple[nn.Module, Task, Corpus]:
         """The initialised model with its freezing plan applied, the task, and the corpus."""
         corpus, vocabulary = self.task.load()
-        config = replace(
-            self.model,
-            src_vocab=self.model.src_vocab or len(vocabulary),
-            tgt_vocab=self.model.tgt_vocab or len(vocabulary),
-        )
-        task = TranslationTask(
-            corpus.train,
-            corpus.valid,
-            src_vocabulary=vocabulary,
-            tgt_vocabulary=vocabulary,
-            max_tokens=self.task.max_tokens,
-            seed=self.seed,
-            smoothing=self.task.smoothing,
-            max_length=self.task.max_length,
-            valid_sentences=self.task.valid_sentences,
-        )
-        model = EncoderDecoder(config).to(self.torch_device())
+        model = self.task.fit(self.model, len(vocabulary)).build().to(self.torch_device())
         freeze(initialise(model, seed=self.seed, scheme=Scheme()), self.freeze)
-        return model, task, corpus
+        return model, self.task.task(corpus, vocabulary, seed=self.seed), corpus
 
     def overrides(self) -> dict[str, Any]:
         """Fields that differ from the recipe as it stands, by dotted name; the seed is not one."""
@@ -157,7 +145,7 @@ class Run:
         model, task, corpus = self.build()
         return self.train_and_test(model, task, corpus, listeners=listeners, checkpoint=checkpoint)
 
-    def load(self) -> tuple[EncoderDecoder, TranslationTask, ParallelCorpus]:
+    def load(self) -> tuple[nn.Module, Task, Corpus]:
         """The trained model of a finished run, its task and its corpus.
 
         Raises:
@@ -175,16 +163,18 @@ class Run:
 
     def train_and_test(
         self,
-        model: EncoderDecoder,
-        task: TranslationTask,
-        corpus: ParallelCorpus,
+        model: nn.Module,
+        task: Task,
+        corpus: Corpus,
         *,
         listeners: Sequence[Listener] = (),
         checkpoint: Path | None = None,
     ) -> Record:
         """What calling the run does with a model that was built: train it in place, test it, write the record."""
         if left_out := task.train.dropped:
-            note = f"{left_out:,} training pairs are left out: a side has more than {self.task.max_length} tokens"
+            note = (
+                f"{left_out:,} training texts are left out: they have more than {self.task.max_length} tokens"
+            )
             for listener in listeners:
                 listener(Noted(note))
         history = train(
@@ -202,7 +192,8 @@ class Run:
         )
         write_weights(self.path().with_suffix(".safetensors"), model, identity=self.identity())
         started, cpu_before = time.perf_counter(), cpu_seconds()
-        tests, samples = self._test(model, task, corpus)
+        with self.precision():
+            tests, samples = self.task.test(model, task, corpus)
         made_of = report(model)
         steps = [point.step for point in history.points]
         area = aucc(
@@ -245,23 +236,6 @@ class Run:
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
         return record
-
-    def _test(self, model, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
-        """BLEU on each test set, and a few sentences of the first to look at."""
-        tests: dict[str, dict] = {}
-        samples: list[dict] = []
-        for name, pairs in corpus.tests.items():
-            sources = task.src_vocabulary.encode_batch(pairs.src)
-            with self.precision():
-                hypotheses = task.translate(model, sources, self.task.decoding)
-            score = bleu(hypotheses, pairs.tgt)
-            tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
-            if not samples:
-                samples = [
-                    {"source": s, "reference": r, "translation": h}
-                    for s, r, h in list(zip(pairs.src, pairs.tgt, hypotheses, strict=True))[:SAMPLES]
-                ]
-        return tests, samples
 
 
 def _differences(old: Any, new: Any, prefix: str = "") -> dict[str, Any]:

@@ -8,6 +8,9 @@ from reservoir.experiments.recipes import family
 from reservoir.experiments.records import frame
 from reservoir.experiments.run import Scale
 
+METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity"}
+"""How tables call the metrics."""
+
 
 def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
     """The recorded runs of a family of recipes, one line a recipe.
@@ -17,8 +20,8 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
         scale: "smoke", "laptop" or "full".
 
     Returns:
-        A DataFrame of text: BLEU of each test set as mean ± standard deviation over seeds (of the sample, where there
-        are two or more), number of seeds, parameters, steps, minutes and processor. A recipe that nobody has run
+        A DataFrame of text: the score on each test set as mean ± standard deviation over seeds (of the sample, where
+        there are two or more), number of seeds, parameters, steps, minutes and processor. A recipe that nobody has run
         says so.
     """
     records = frame(scale=scale)
@@ -34,7 +37,8 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
                 "recipe": recipe,
                 "seeds": str(len(one)),
                 **{
-                    f"BLEU {test}": _spread(group["bleu"]) for test, group in runs.groupby("test", sort=False)
+                    f"{METRICS.get(metric, metric)} {test}": _spread(group[metric])
+                    for (metric, test), group in runs.groupby(["metric", "test"], sort=False)
                 },
                 "trained": f"{one['trainable'].iloc[0]:,}",
                 "of": f"{one['total'].iloc[0]:,}",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from reservoir.datasets import DataError, ParallelCorpus, Vocabulary, parallel, train_bpe
-from reservoir.training import Decoding
+from torch import nn
 
+from reservoir.datasets import DataError, ParallelCorpus, Vocabulary, parallel, train_bpe
+from reservoir.models import EncoderDecoderConfig
+from reservoir.training import Decoding, TranslationTask, bleu
+
+SAMPLES = 8  # test sentences that a record shows
 LONGEST = 1024
 """Tokens that a validation or test sentence may have: attention's memory grows with their square."""
 
@@ -57,3 +61,36 @@ class Translation:
                             f" more than {LONGEST:,}; split it into sentences"
                         )
         return corpus, vocabulary
+
+    def fit(self, config: EncoderDecoderConfig, vocabulary: int) -> EncoderDecoderConfig:
+        """The model's sizes with those filled in that the data decides."""
+        return config.sized(vocabulary)
+
+    def task(self, corpus: ParallelCorpus, vocabulary: Vocabulary, *, seed: int) -> TranslationTask:
+        """What the training loop trains on."""
+        return TranslationTask(
+            corpus.train,
+            corpus.valid,
+            src_vocabulary=vocabulary,
+            tgt_vocabulary=vocabulary,
+            max_tokens=self.max_tokens,
+            seed=seed,
+            smoothing=self.smoothing,
+            max_length=self.max_length,
+            valid_sentences=self.valid_sentences,
+        )
+
+    def test(self, model: nn.Module, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
+        """BLEU on each test set, and a few sentences of the first to look at."""
+        tests: dict[str, dict] = {}
+        samples: list[dict] = []
+        for name, pairs in corpus.tests.items():
+            hypotheses = task.translate(model, task.src_vocabulary.encode_batch(pairs.src), self.decoding)
+            score = bleu(hypotheses, pairs.tgt)
+            tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
+            if not samples:
+                samples = [
+                    {"source": s, "reference": r, "translation": h}
+                    for s, r, h in list(zip(pairs.src, pairs.tgt, hypotheses, strict=True))[:SAMPLES]
+                ]
+        return tests, samples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from torch import Tensor, nn
@@ -77,6 +77,14 @@ class EncoderDecoderConfig:
 
     def to_json(self) -> dict:
         return asdict(self)
+
+    def sized(self, vocab: int) -> EncoderDecoderConfig:
+        """The same with vocabularies of 0 filled in."""
+        return replace(self, src_vocab=self.src_vocab or vocab, tgt_vocab=self.tgt_vocab or vocab)
+
+    def build(self) -> EncoderDecoder:
+        """The model, its memory not initialised."""
+        return EncoderDecoder(self)
 
 
 Mixing = Callable[[EncoderDecoderConfig, int, str], nn.Module]

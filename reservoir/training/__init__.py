@@ -3,6 +3,7 @@
 from reservoir.training.aucc import Aucc, aucc
 from reservoir.training.bleu import Comparison, Score, bleu, paired_bootstrap
 from reservoir.training.checkpoint import CheckpointError
+from reservoir.training.classification import ClassificationTask, accuracy
 from reservoir.training.decoding import Decoding, beam_search, translate
 from reservoir.training.events import (
     Event,
@@ -21,12 +22,14 @@ from reservoir.training.loop import Budget, TrainingError, train
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
+from reservoir.training.task import Task
 from reservoir.training.translation import TranslationTask
 
 __all__ = [
     "Aucc",
     "Budget",
     "CheckpointError",
+    "ClassificationTask",
     "Comparison",
     "Decoding",
     "Event",
@@ -41,9 +44,11 @@ __all__ = [
     "Started",
     "Stepped",
     "Stopped",
+    "Task",
     "TrainingError",
     "TranslationTask",
     "Validated",
+    "accuracy",
     "aucc",
     "beam_search",
     "bf16_pays",

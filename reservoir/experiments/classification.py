@@ -1,0 +1,77 @@
+"""Classification as part of a run: which texts, how they are cut, how they are scored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import nn
+
+from reservoir.datasets import CLASSES, DataError, LabelledCorpus, Vocabulary, labelled, train_bpe
+from reservoir.models import ClassifierConfig
+from reservoir.training import ClassificationTask, accuracy
+
+SAMPLES = 8  # test texts that a record shows
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What is classified, and how it is cut.
+
+    Args:
+        corpus: a name that `reservoir.datasets.labelled` knows.
+        vocabulary: size of the BPE vocabulary.
+        max_tokens: size of a batch, in padded tokens.
+        max_length: texts of more tokens are left out of training.
+    """
+
+    corpus: str
+    vocabulary: int = 4000
+    max_tokens: int = 4096
+    max_length: int = 128
+
+    def load(self) -> tuple[LabelledCorpus, Vocabulary]:
+        """The corpus and the vocabulary made from its training text.
+
+        Raises:
+            DataError: the corpus is unknown or cannot be had, or a part of it is empty.
+        """
+        corpus = labelled(self.corpus)
+        for name, part in {"train": corpus.train, "valid": corpus.valid, **corpus.tests}.items():
+            if not len(part):
+                raise DataError(f"{corpus.name}, {name}: there are no texts; give at least one")
+        return corpus, train_bpe([side for text in corpus.train.texts for side in text], self.vocabulary)
+
+    def fit(self, config: ClassifierConfig, vocabulary: int) -> ClassifierConfig:
+        """The model's sizes with those filled in that the data decides."""
+        return config.sized(vocabulary, len(CLASSES.get(self.corpus, ())))
+
+    def task(self, corpus: LabelledCorpus, vocabulary: Vocabulary, *, seed: int) -> ClassificationTask:
+        """What the training loop trains on."""
+        return ClassificationTask(
+            corpus.train,
+            corpus.valid,
+            vocabulary=vocabulary,
+            max_tokens=self.max_tokens,
+            max_length=self.max_length,
+            seed=seed,
+        )
+
+    def test(self, model: nn.Module, task: ClassificationTask, corpus: LabelledCorpus) -> tuple[dict, list]:
+        """Accuracy on each test set, and a few texts of the first to look at."""
+        tests: dict[str, dict] = {}
+        samples: list[dict] = []
+        for name, texts in corpus.tests.items():
+            found = task.predict(model, texts)
+            tests[name] = {task.metric: accuracy(found, texts.labels), "sentences": len(texts)}
+            if not samples:
+                samples = [
+                    {
+                        "source": " / ".join(text),
+                        "reference": corpus.classes[right],
+                        "prediction": corpus.classes[guess],
+                    }
+                    for text, right, guess in list(zip(texts.texts, texts.labels, found, strict=True))[
+                        :SAMPLES
+                    ]
+                ]
+        return tests, samples

@@ -1,0 +1,87 @@
+"""Classification as a task: batches of texts, cross-entropy, accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from reservoir.datasets import Batch, Labelled, TokenBatches, Vocabulary, pad_sources
+from reservoir.models import Classifier
+
+METRIC = "accuracy"
+
+
+class ClassificationTask:
+    """Learn the classes of `train`, validate on `valid`.
+
+    Args:
+        train, valid: labelled texts.
+        vocabulary: cuts them into tokens.
+        max_tokens: size of a batch, in padded tokens.
+        seed: of the order of the data.
+        max_length: texts of more tokens are left out of training.
+    """
+
+    metric, larger_is_better = METRIC, True
+
+    def __init__(
+        self,
+        train: Labelled,
+        valid: Labelled,
+        *,
+        vocabulary: Vocabulary,
+        max_tokens: int,
+        seed: int,
+        max_length: int = 128,
+    ):
+        self.vocabulary, self.valid = vocabulary, valid
+        # A class is a target of one token: the batches of translation serve as they are.
+        classes = [[label] for label in train.labels]
+        self.train = TokenBatches(
+            self.encode(train), classes, max_tokens=max_tokens, seed=seed, max_len=max_length
+        )
+
+    def encode(self, texts: Labelled) -> list[list[int]]:
+        """Token ids of each text; an end-of-sentence stands between two sentences that are judged together."""
+        sides = [self.vocabulary.encode_batch(side) for side in zip(*texts.texts, strict=True)]
+        return [
+            [id for side in rows for id in (*side, Vocabulary.eos)][:-1] for rows in zip(*sides, strict=True)
+        ]
+
+    def epoch(self, number: int) -> Sequence[Batch]:
+        """The batches of an epoch."""
+        return self.train.epoch(number)
+
+    def size(self, batch: Batch) -> tuple[int, int]:
+        """Texts, and their tokens."""
+        return len(batch.src), int((batch.src != Vocabulary.pad).sum())
+
+    def loss(self, model: Classifier, batch: Batch) -> torch.Tensor:
+        """Cross-entropy, summed over texts, in nats."""
+        batch = batch.to(next(model.parameters()).device)
+        return F.cross_entropy(model(batch.src).float(), batch.tgt_out[:, 0], reduction="sum")
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Accuracy on the validation set, in percent."""
+        return {METRIC: accuracy(self.predict(model, self.valid), self.valid.labels)}
+
+    @torch.inference_mode()
+    def predict(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> list[int]:
+        """The most probable class of each text, in the order given; `batch` texts at a time, alike in length."""
+        rows = self.encode(texts)
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+        device, found = next(model.parameters()).device, [0] * len(rows)
+        for start in range(0, len(order), batch):
+            chosen = order[start : start + batch]
+            logits = model(pad_sources([rows[row] for row in chosen]).to(device))
+            for row, label in zip(chosen, logits.argmax(-1).tolist(), strict=True):
+                found[row] = label
+        return found
+
+
+def accuracy(found: Sequence[int], right: Sequence[int]) -> float:
+    """The share of labels that agree, in percent."""
+    return 100 * sum(one == other for one, other in zip(found, right, strict=True)) / len(right)

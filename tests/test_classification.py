@@ -1,0 +1,128 @@
+"""Classifiers: padding changes nothing, a bag knows no order, what is frozen stays, and a readout learns."""
+
+import pytest
+import torch
+
+from reservoir.datasets import Labelled, labelled, pad_sources, train_bpe
+from reservoir.experiments import recipes
+from reservoir.frozen import Freeze, freeze, initialise, owned
+from reservoir.models import Classifier, ClassifierConfig
+from reservoir.models.classifier import ENCODERS
+from reservoir.training import Budget, ClassificationTask, Optimiser, accuracy, train
+
+SIZES = dict(vocab=50, classes=3, d_model=8, d_encoder=10)
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+
+
+def make(**changes) -> Classifier:
+    return initialise(Classifier(ClassifierConfig(**{**SIZES, **changes})), seed=0).eval()
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_padding_changes_no_logit(encoder, pooling):
+    model = make(encoder=encoder, pooling=pooling)
+    short, long = [5, 6, 7], [8, 9, 10, 11, 12, 13, 14]
+    together, alone = model(pad_sources([short, long])), model(pad_sources([short]))
+    assert together.shape == (2, 3)
+    torch.testing.assert_close(together[:1], alone, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_a_bag_knows_no_order(pooling):
+    model = make(encoder="bag", pooling=pooling)
+    torch.testing.assert_close(model(pad_sources([[5, 6, 7]])), model(pad_sources([[7, 5, 6]])))
+    assert not torch.allclose(model(pad_sources([[5, 6, 7]])), model(pad_sources([[5, 6, 8]])))
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_every_tensor_has_a_stream_and_only_the_readout_need_move(encoder):
+    model = make(encoder=encoder)
+    streams = [item.stream for item in owned(model)]
+    assert {name.partition(".")[0] for name in streams} <= {"embedding", "encoder", "readout"}
+    patterns = (
+        "embedding",
+        *(("encoder.*",) if any(name.startswith("encoder.") for name in streams) else ()),
+    )
+    freeze(model, Freeze(patterns=patterns))
+    moving = [item.stream for item in owned(model) if item.parameter.requires_grad]
+    assert moving == ["readout", "readout.bias"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [({"encoder": "oracle"}, "encoder must be one of .*'oracle'"), ({"pooling": "sum"}, "pooling .*'sum'")],
+)
+def test_a_choice_that_does_not_exist_is_named(changes, named):
+    with pytest.raises(ValueError, match=named):
+        ClassifierConfig(**changes)
+
+
+def toy(texts: list[str], labels: list[int]) -> Labelled:
+    return Labelled([(text,) for text in texts], labels)
+
+
+@pytest.fixture(scope="module")
+def vocabulary():
+    return train_bpe([text for (text,) in labelled("miniature-order").train.texts], 300)
+
+
+def test_two_sentences_are_joined_by_an_end_of_sentence(vocabulary):
+    pairs = Labelled([("der hund", "die katze")], [0])
+    task = ClassificationTask(pairs, pairs, vocabulary=vocabulary, max_tokens=64, seed=0)
+    (row,) = task.encode(pairs)
+    assert row == [*vocabulary.encode("der hund"), vocabulary.eos, *vocabulary.encode("die katze")]
+
+
+def test_a_batch_carries_the_classes_and_counts_texts_and_tokens(vocabulary):
+    data = toy(["der hund", "die katze schläft", "weil"], [2, 0, 1])
+    task = ClassificationTask(data, data, vocabulary=vocabulary, max_tokens=1000, seed=0)
+    seen, texts, tokens = {}, 0, 0
+    for batch in task.epoch(0):
+        for row, label in zip(batch.src, batch.tgt_out[:, 0], strict=True):
+            seen[tuple(row[row != vocabulary.pad].tolist()[:-1])] = int(label)
+        texts, tokens = texts + task.size(batch)[0], tokens + task.size(batch)[1]
+    assert seen == {tuple(row): label for row, label in zip(task.encode(data), data.labels, strict=True)}
+    assert (texts, tokens) == (3, sum(len(row) + 1 for row in task.encode(data)))
+
+
+def test_predictions_come_in_the_order_of_the_texts(vocabulary):
+    corpus = labelled("miniature-order")
+    task = ClassificationTask(corpus.train, corpus.valid, vocabulary=vocabulary, max_tokens=1000, seed=0)
+    model = initialise(Classifier(ClassifierConfig(len(vocabulary), 2, d_model=16)), seed=0).eval()
+    by_one = [int(model(pad_sources([row])).argmax()) for row in task.encode(corpus.valid)]
+    assert task.predict(model, corpus.valid, batch=7) == by_one
+    assert task.validate(model)["accuracy"] == accuracy(by_one, corpus.valid.labels)
+
+
+def test_accuracy_is_the_share_that_agrees_in_percent():
+    assert accuracy([0, 1, 1, 0], [0, 1, 0, 0]) == 75.0
+
+
+def test_a_bag_learns_what_a_word_says_and_not_what_order_says(vocabulary):
+    corpus = labelled("miniature-order")
+
+    def negated(part: Labelled) -> Labelled:
+        return Labelled(part.texts, [int("nicht" in text.split()) for (text,) in part.texts])
+
+    def learnt(trained: Labelled, valid: Labelled) -> float:
+        task = ClassificationTask(trained, valid, vocabulary=vocabulary, max_tokens=2000, seed=0)
+        model = initialise(Classifier(ClassifierConfig(len(vocabulary), 2, d_model=32)), seed=0)
+        budget = Budget(steps=200, validate_every=200)
+        optimiser = Optimiser(lr=2e-2, schedule="linear", warmup=20, weight_decay=0.0)
+        history = train(model, task, optimiser=optimiser, budget=budget, seed=0)
+        return history.points[-1].metrics["accuracy"]
+
+    assert learnt(negated(corpus.train), negated(corpus.valid)) > 95
+    assert learnt(corpus.train, corpus.valid) < 70
+
+
+def test_a_record_of_a_classifier_tells_its_accuracy(results):
+    record = recipes.get("sentences/bag", scale="smoke")()
+    assert record.scored_by == "accuracy" and 0 <= record.tests["test"]["accuracy"] <= 100
+    assert record.tests["test"]["sentences"] == 500
+    assert {"source", "reference", "prediction"} == set(record.samples[0])
