@@ -7,12 +7,14 @@ from reservoir.datasets.fetching import Row, fetch, status
 from reservoir.datasets.labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
 from reservoir.datasets.miniature import tagged
 from reservoir.datasets.reading import Pairs, read_lines, read_pairs, read_text
+from reservoir.datasets.series import lorenz, mackey_glass
 from reservoir.datasets.shipped import shipped
 from reservoir.datasets.store import cache_dir, place
 from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 
 __all__ = [
     "CLASSES", "Batch", "DataError", "Epoch", "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus", "Row", "Text",
-    "TokenBatches", "Vocabulary", "cache_dir", "fetch", "labelled", "pad_sources", "parallel", "place", "read_lines",
-    "read_pairs", "read_text", "shipped", "status", "tagged", "test_set", "text", "train_bpe",
+    "TokenBatches", "Vocabulary", "cache_dir", "fetch", "labelled", "lorenz", "mackey_glass", "pad_sources",
+    "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped", "status", "tagged", "test_set", "text",
+    "train_bpe",
 ]  # fmt: skip

@@ -1,7 +1,9 @@
 """The subject of the book: where weights come from, and which of them move."""
 
+from reservoir.frozen.echo_state import DeepEchoState, EchoState, SpectralRadius, spectral_radius
 from reservoir.frozen.freezing import Freeze, freeze
 from reservoir.frozen.generator import Stream, philox
+from reservoir.frozen.liquid import Liquid, Synapses
 from reservoir.frozen.origins import (
     Drawn,
     Origin,
@@ -21,28 +23,39 @@ from reservoir.frozen.random_features import (
     ReLUFeatures,
     ThresholdFeatures,
 )
+from reservoir.frozen.readout import Readout, free_run, memory_curve, ridge
 from reservoir.frozen.report import Report, report
 
 __all__ = [
+    "DeepEchoState",
     "Drawn",
+    "EchoState",
     "FourierFeatures",
     "Freeze",
+    "Liquid",
     "Origin",
     "Pretrained",
     "RandomFeatures",
     "RandomProjection",
     "ReLUFeatures",
+    "Readout",
     "Report",
     "Scheme",
+    "SpectralRadius",
     "Stream",
+    "Synapses",
     "ThresholdFeatures",
     "Trained",
+    "free_run",
     "freeze",
     "initialise",
     "mark_trained",
+    "memory_curve",
     "origin_of",
     "owned",
     "philox",
     "report",
+    "ridge",
     "set_origin",
+    "spectral_radius",
 ]

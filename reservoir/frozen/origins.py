@@ -141,7 +141,10 @@ class Scheme:
     embedding: Initialisation | None = None
 
     def choose(self, item: Owned) -> Initialisation:
-        """The initialisation of one parameter."""
+        """The initialisation of one parameter; a module may name its own, in a dictionary `initialisations`."""
+        own = getattr(item.module, "initialisations", {}).get(item.attribute)
+        if own is not None:
+            return own
         if item.attribute != "weight":
             return Constant(0.0)
         if isinstance(item.module, nn.LayerNorm):
