@@ -272,6 +272,78 @@ def test_a_link_into_something_folded_opens_it(browser, fixture_book):
 
 
 @pytest.mark.parametrize(
+    ("page_name", "link", "shows"),
+    [
+        ("elements", "a.to-figure", "Three boxes"),
+        ("elements", "a.to-equation", "Attention"),
+        ("elements", "a.to-heading", "Inline math"),
+        ("elements", "a.to-table", "Scores of nobody"),
+        ("elements", "a.to-exercise", "Why is there a"),
+        ("elements", "a.citation", "Vaswani, A."),
+        ("elements", ".footnote a", "The first note"),
+        ("last", "a.to-figure", "Three boxes"),
+        ("last", "a.to-heading", "The first section"),
+        ("last", "a.to-page", "Everything that a cell can print"),
+        ("last", "a[href$='term-reservoir']", "drawn and never moved"),
+    ],
+)
+def test_a_reference_shows_what_it_leads_to(browser, fixture_book, page_name, link, shows):
+    with opened(browser, f"{fixture_book}/{page_name}/") as page:
+        reference, card = page.locator(f"article {link}").first, page.locator("#preview")
+        reference.scroll_into_view_if_needed()
+        reference.hover()
+        card.wait_for()
+        assert shows in card.inner_text()
+        assert reference.get_attribute("aria-describedby") == "preview"
+        assert card.locator("[id]").count() == 0
+        card.hover()  # the pointer may go into it, to follow a link there
+        page.wait_for_timeout(400)
+        assert card.is_visible()
+        page.keyboard.press("Escape")
+        assert not card.is_visible() and reference.get_attribute("aria-describedby") is None
+        assert page.troubles == []
+
+
+def test_a_preview_opens_on_focus_and_closes_without_it(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/last/") as page:
+        card = page.locator("#preview")
+        page.locator("article a.reference").first.focus()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Shift+Tab")
+        card.wait_for()
+        assert "Three boxes" in card.inner_text()
+        page.keyboard.press("Tab")
+        assert "The first section" in card.inner_text()
+
+
+def test_a_figure_is_drawn_for_its_preview(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/outputs/", viewport={"width": 1200, "height": 300}) as page:
+        page.locator("article a[href='#fig-plotly']").first.evaluate("link => link.focus()")
+        page.locator("article a[href='#fig-plotly']").first.hover()
+        page.locator("#preview .svg-container").wait_for()
+    with opened(browser, f"{fixture_book}/last/") as page:
+        page.locator("article a[href*='#fig-plotly']").hover()
+        page.locator("#preview .plotly-figure.drawn").wait_for()
+        assert page.troubles == []
+
+
+def test_previews_of_other_pages_work_from_disk(browser, fixture_site):
+    with opened(browser, (fixture_site / "last" / "index.html").as_uri()) as page:
+        page.locator("article a.to-heading").hover()
+        page.locator("#preview").wait_for()
+        assert "Inline math" in page.locator("#preview").inner_text()
+
+
+def test_the_first_tap_shows_a_note_and_the_second_goes_there(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/elements/", viewport=PHONE, has_touch=True) as page:
+        page.locator(".footnote a").first.tap()
+        page.locator("#preview").wait_for()
+        assert "#" not in page.url
+        page.locator(".footnote a").first.tap()
+        assert page.url.endswith("#fn-one")
+
+
+@pytest.mark.parametrize(
     ("planted", "named"),
     [
         ("<script src='gone.js'></script>", "gone.js"),

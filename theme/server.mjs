@@ -40,6 +40,15 @@ async function fetchContent(url) {
 const fetchJson = async (url) => (await fetchContent(url)).json();
 const fetchText = async (url) => (await fetchContent(url)).text();
 
+// Several pages refer to one. While an author writes (`myst start`) it may change; in a build it does not.
+const pages = new Map();
+function fetchPage(slug) {
+  const known = MODE === 'static' && pages.get(slug);
+  const page = known || fetchJson(`/content/${slug}.json`);
+  pages.set(slug, page);
+  return page;
+}
+
 async function answer(url) {
   const { pathname } = new URL(url, CONTENT);
   const extension = path.extname(pathname);
@@ -60,7 +69,7 @@ async function answer(url) {
   if (MODE !== 'static' && pathname !== `/${pagePath(site, entry.slug)}`) return { location: `/${pagePath(site, entry.slug)}` };
   const content = await fetchJson(`/content/${entry.slug}.json`);
   const note = (line) => once(`note: ${line}`);
-  return { type: TYPES['.html'], body: await renderPage(site, content, { fetchText, note }) };
+  return { type: TYPES['.html'], body: await renderPage(site, content, { fetchText, fetchPage, note }) };
 }
 
 async function handle(request, response) {

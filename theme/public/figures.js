@@ -55,6 +55,8 @@
   }
 
   async function draw(element) {
+    if (figures.has(element) || element.classList.contains('failed')) return;
+    figures.set(element, undefined);
     try {
       const [Plotly, figure] = await Promise.all([load(), read(element)]);
       figures.set(element, figure);
@@ -64,6 +66,7 @@
       await Plotly.newPlot(stage, figure.data, layoutOf(figure, element), { ...figure.config, responsive: true, displaylogo: false });
       if (figure.frames?.length) await Plotly.addFrames(stage, figure.frames);
       element.classList.add('drawn');
+      element.dispatchEvent(new CustomEvent('book:drawn'));
     } catch (error) {
       element.classList.add('failed');
       console.error(`a figure could not be drawn: ${error.message}`);
@@ -86,11 +89,14 @@
   }, { rootMargin: '400px' });
   document.querySelectorAll('.plotly-figure').forEach((element) => watcher.observe(element));
 
+  // A preview of a figure wants it drawn before the reader has come to it.
+  document.addEventListener('book:draw', ({ detail }) => { watcher.unobserve(detail); draw(detail); });
+
   document.addEventListener('book:theme', () => {
     for (const [element, figure] of figures) {
       const stage = element.querySelector('.js-plotly-plot');
       // Only the colours change: what the reader zoomed, hid or slid stays.
-      if (stage) window.Plotly.relayout(stage, { template: template(figure.layout?.template) });
+      if (stage) window.Plotly.relayout(stage, { template: template(figure?.layout?.template) });
     }
   });
 })();

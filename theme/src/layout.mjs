@@ -27,6 +27,7 @@ function head(page, { title, description }) {
     uses.math && style('vendor/katex/katex.css'),
     style('book.css'),
     script('book.js'),
+    script('previews.js'),
     uses.figures && script('figures.js'),
   ].filter(Boolean).join('\n');
 }
@@ -99,7 +100,7 @@ function pager(page) {
 }
 
 /** The whole document for a page whose body has been rendered. */
-export function layout(page, body, frontmatter) {
+export function layout(page, body, frontmatter, { templates = '' } = {}) {
   const { site, root } = page;
   if (page.references.cite?.order?.length) page.outline.push(...(page.cited.size ? [{ id: 'references', level: 2, title: 'References' }] : []));
   const switcher = tag('button', { class: 'theme-switch', type: 'button', 'aria-label': 'Change between light and dark', title: 'Light or dark' }, '<span aria-hidden="true"></span>');
@@ -108,5 +109,5 @@ export function layout(page, body, frontmatter) {
   const bar = tag('div', { class: 'bar' }, tag('button', { type: 'button', class: 'menu', popovertarget: 'sidebar', 'aria-label': 'Chapters' }, '<span aria-hidden="true"></span>'), home, switcher);
   const main = tag('main', { id: 'content' }, tag('article', {}, header(page, frontmatter), body, footnotes(page), references(page)), pager(page));
   // No `</head>`: HTML allows it to be left out, and mystmd would put a redirect before it that breaks pages opened from disk.
-  return `<!DOCTYPE html>\n<html lang="en">\n<head>\n${head(page, frontmatter)}\n<body>\n<a class="skip" href="#content">Skip to the text</a>\n${bar}\n<div class="book">\n${sidebar}\n${main}\n</div>\n</body>\n</html>\n`;
+  return `<!DOCTYPE html>\n<html lang="en">\n<head>\n${head(page, frontmatter)}\n<body>\n<a class="skip" href="#content">Skip to the text</a>\n${bar}\n<div class="book">\n${sidebar}\n${main}\n</div>\n${templates}\n</body>\n</html>\n`;
 }

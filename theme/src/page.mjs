@@ -1,19 +1,27 @@
 // One page: its JSON from mystmd in, its document out.
 import { layout } from './layout.mjs';
 import { loadOutputs } from './outputs.mjs';
+import { previews } from './previews.mjs';
 import { Page } from './render.mjs';
 
 /**
  * @param {object} site what `readSite` made of `/config.json`
  * @param {object} content a page's JSON (`/content/<slug>.json`)
- * @param {{fetchText?: (path: string) => Promise<string>, note?: (line: string) => void}} options how to get the outputs
- *   that mystmd keeps in files, and where to say what is worth knowing
+ * @param {{fetchText?: (path: string) => Promise<string>, fetchPage?: (slug: string) => Promise<object>,
+ *   note?: (line: string) => void}} options how to get the outputs that mystmd keeps in files and the other pages' JSON
+ *   (without it, no previews of them), and where to say what is worth knowing
  * @returns {Promise<string>} the document
  * @throws {ContentError} for anything that cannot be shown faithfully
  */
-export async function renderPage(site, content, { fetchText, note } = {}) {
+export async function renderPage(site, content, { fetchText, fetchPage, note } = {}) {
   await loadOutputs(content.mdast, fetchText);
   const page = new Page(site, content, { note });
   const body = page.render(content.mdast);
-  return layout(page, body, content.frontmatter ?? {});
+  const other = async (slug) => {
+    const found = await fetchPage(slug);
+    await loadOutputs(found.mdast, fetchText);
+    return found;
+  };
+  const templates = fetchPage ? await previews(page, other) : '';
+  return layout(page, body, content.frontmatter ?? {}, { templates });
 }

@@ -6,14 +6,14 @@ const wrap = (name, attributes) => (node, page) => tag(name, { class: node.class
 function heading(node, page) {
   const id = page.claim(node);
   const number = node.enumerator && tag('span', { class: 'number' }, escape(node.enumerator), ' ');
-  const permalink = id && tag('a', { class: 'permalink', href: `#${id}`, 'aria-label': `Link to the section ${plain(node)}` }, '#');
+  const permalink = id && tag('a', { class: 'permalink', href: page.local(id), 'aria-label': `Link to the section ${plain(node)}` }, '#');
   const level = Math.min(node.depth, 6);
   if (id && (level === 2 || level === 3)) page.outline.push({ id, level, number: node.enumerator, title: page.inline(node) });
   return tag(`h${level}`, { id }, number, page.children(node), permalink);
 }
 
 function link(node, page) {
-  return tag('a', { href: page.href(node), class: classes(node.class, /^https?:/.test(node.url) && 'external') }, page.children(node));
+  return tag('a', { href: page.href(node), class: classes(node.class, /^https?:/.test(node.url) && 'external', node.internal && 'reference to-page') }, page.children(node));
 }
 
 function crossReference(node, page) {
@@ -26,7 +26,7 @@ function cite(node, page) {
   if (node.error || !source) page.fail(node, `the citation "${node.label}" is in no bibliography`);
   page.cited.add(node.label);
   const title = source.html.replace(/<[^>]*>/g, '').replace(/&amp;/g, '&');
-  return tag('a', { class: 'citation', href: `#ref-${node.label}`, title }, page.children(node));
+  return tag('a', { class: 'citation', href: page.local(`ref-${node.label}`), title }, page.children(node));
 }
 
 function citeGroup(node, page) {
@@ -39,7 +39,7 @@ function footnoteReference(node, page) {
   page.footnoteUses.set(node.identifier, count);
   const id = count === 1 ? `fnref-${node.identifier}` : `fnref-${node.identifier}-${count}`;
   const number = escape(node.enumerator);
-  return tag('sup', { class: 'footnote' }, tag('a', { id, href: `#fn-${node.identifier}`, 'aria-label': `Footnote ${number}` }, number));
+  return tag('sup', { class: 'footnote' }, tag('a', { id, href: page.local(`fn-${node.identifier}`), 'aria-label': `Footnote ${number}` }, number));
 }
 
 // Definitions stand wherever the author put them; the layout shows them at the foot of the page.
@@ -58,7 +58,7 @@ function math(node, page) {
   if (!node.html) page.fail(node, `the formula "${node.value}" was not typeset`);
   page.uses.math = true;
   const id = page.claim(node);
-  const number = node.enumerator && tag('a', { class: 'equation-number', href: `#${id}`, 'aria-label': `Link to equation ${node.enumerator}` }, `(${escape(node.enumerator)})`);
+  const number = node.enumerator && tag('a', { class: 'equation-number', href: page.local(id), 'aria-label': `Link to equation ${node.enumerator}` }, `(${escape(node.enumerator)})`);
   return tag('div', { class: classes('equation', number && 'numbered'), id }, tag('div', { class: 'formula' }, node.html), number);
 }
 

@@ -11,17 +11,20 @@ export const renderers = { root: (node, page) => page.children(node), ...prose, 
 
 /** What the renderers share while one page is made: where it lies, and what the layout will need to know of it. */
 export class Page {
-  constructor(site, content, { note = () => {} } = {}) {
+  /** `from` is the page to show a piece of this one on: addresses are then written as from there. */
+  constructor(site, content, { note = () => {}, from } = {}) {
     this.site = site;
     this.slug = content.slug;
     this.location = content.location ?? content.slug;
-    this.root = rootFrom(site, content.slug);
+    this.shownOn = from?.slug ?? content.slug;
+    this.root = rootFrom(site, this.shownOn);
     this.references = content.references ?? {};
     this.note = note;
     this.outline = []; // {id, level, number, title}
     this.footnotes = []; // {identifier, enumerator, html}
     this.footnoteUses = new Map();
     this.cited = new Set();
+    this.elsewhere = new Map(); // address -> {slug, id} of what it means on another page
     this.uses = { math: false, figures: false };
     this.tabs = 0;
     this.ids = new Set();
@@ -59,6 +62,11 @@ export class Page {
     return id;
   }
 
+  /** The address of something on this page, wherever it is shown. */
+  local(id) {
+    return this.#address(this.slug, id);
+  }
+
   /** The address of a file that came with the content; mystmd puts them all into `build/`. */
   asset(url) {
     return `${this.root}build${url}`;
@@ -68,18 +76,23 @@ export class Page {
   href(node) {
     const { url = '', html_id: target } = node;
     if (node.type === 'crossReference') {
-      const slug = this.#slugOf(node, url);
-      const anchor = target ?? node.identifier;
-      const hash = anchor ? `#${anchor}` : '';
-      return slug === undefined || slug === this.slug ? hash : this.root + pagePath(this.site, slug) + hash;
+      return this.#address(this.#slugOf(node, url) ?? this.slug, target ?? node.identifier);
     }
     if (node.static) return this.asset(url);
     if (node.internal) {
       const [path, hash] = url.split('#');
-      return this.root + pagePath(this.site, this.#slugOf(node, path)) + (hash ? `#${hash}` : '');
+      return this.#address(this.#slugOf(node, path), hash);
     }
     if (/^(https?:|mailto:|#)/.test(url)) return url;
     return this.fail(node, `the link "${node.urlSource ?? url}" leads to no page or file of the book`);
+  }
+
+  #address(slug, id) {
+    const hash = id ? `#${id}` : '';
+    if (slug === this.shownOn && hash) return hash;
+    const address = this.root + pagePath(this.site, slug) + hash;
+    this.elsewhere.set(address, { slug, id });
+    return address;
   }
 
   #slugOf(node, url) {

@@ -115,3 +115,15 @@ test('an output in no form that can be shown is an error', async () => {
   await fails([output({ 'application/x-hologram': { content: 'x' } })], /application\/x-hologram/);
   await fails([output({ 'text/html': { content: '<SCRIPT src=x>' } })], /script/);
 });
+
+test('what a page refers to on another is written into it once, with addresses that hold there', async () => {
+  const reference = node('crossReference', [text('Figure 1')], { identifier: 'fig', html_id: 'fig', url: '/two' });
+  const figure = node('container', [node('paragraph', [node('cite', [text('A')], { label: 'a' })])], { kind: 'figure', html_id: 'fig', identifier: 'fig' });
+  const two = content([figure], { slug: 'two', references: { cite: { order: ['a'], data: { a: { html: 'Source' } } } } });
+  const html = await renderPage(site, content([reference, reference]), { fetchPage: async () => two });
+  const [, address, inside, ...more] = /<template data-for="([^"]*)">(.*?)<\/template>(.*<template)?/s.exec(html);
+  assert.equal(address, '../two/#fig');
+  assert.match(inside, /href="\.\.\/two\/#ref-a"/);
+  assert.doesNotMatch(inside, / id=/);
+  assert.deepEqual(more, [undefined]);
+});
