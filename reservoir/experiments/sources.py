@@ -101,7 +101,7 @@ class Table:
 
     def frame(self) -> pd.DataFrame:
         """The table with its rows by name: columns of numbers as numbers, ✓ and ✗ as true and false."""
-        frame = pd.DataFrame(self.rows, columns=list(self.columns)).set_index(self.columns[0])
+        frame = self.printed()
         for column in frame:
             values = list(frame[column])
             if all(value in MARKS for value in values):
@@ -112,7 +112,8 @@ class Table:
 
     def printed(self) -> pd.DataFrame:
         """The table as it is printed, every entry a text."""
-        return pd.DataFrame(self.rows, columns=list(self.columns)).set_index(self.columns[0])
+        frame = pd.DataFrame(self.rows, columns=list(self.columns)).set_index(self.columns[0])
+        return frame.rename_axis(None)
 
 
 @dataclass(frozen=True)
