@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+import apart
 import check
 
 # What mystmd says of itself on every run: where its own services are, that a newer one exists, how it serves pages; and
@@ -108,6 +109,7 @@ def build(project: Path, *, base_url: str = "", say=print) -> Path:
     if not problems and not (site / "index.html").exists():
         problems.append("mystmd ended well but wrote no index.html")
     if not problems:
+        apart.move_large_states(site)
         problems = check.problems(site)
     if problems:
         shutil.rmtree(site, ignore_errors=True)

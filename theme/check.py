@@ -13,6 +13,7 @@ LOADED = {
     ("source", "src"),
     ("iframe", "src"),
     ("div", "data-figure"),
+    ("script", "data-src"),
 }
 
 

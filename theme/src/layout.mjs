@@ -1,4 +1,5 @@
 // The document around a page's content: head, sidebar, title, references, footnotes, previous and next.
+import { storedExplorables } from './explorables.mjs';
 import { escape, tag } from './html.mjs';
 import { neighbours, pagePath } from './site.mjs';
 
@@ -29,6 +30,7 @@ function head(page, { title, description }) {
     script('book.js'),
     script('previews.js'),
     uses.figures && script('figures.js'),
+    uses.explorables && script('explorables.js'),
   ].filter(Boolean).join('\n');
 }
 
@@ -109,5 +111,5 @@ export function layout(page, body, frontmatter, { templates = '' } = {}) {
   const bar = tag('div', { class: 'bar' }, tag('button', { type: 'button', class: 'menu', popovertarget: 'sidebar', 'aria-label': 'Chapters' }, '<span aria-hidden="true"></span>'), home, switcher);
   const main = tag('main', { id: 'content' }, tag('article', {}, header(page, frontmatter), body, footnotes(page), references(page)), pager(page));
   // No `</head>`: HTML allows it to be left out, and mystmd would put a redirect before it that breaks pages opened from disk.
-  return `<!DOCTYPE html>\n<html lang="en">\n<head>\n${head(page, frontmatter)}\n<body>\n<a class="skip" href="#content">Skip to the text</a>\n${bar}\n<div class="book">\n${sidebar}\n${main}\n</div>\n${templates}\n</body>\n</html>\n`;
+  return `<!DOCTYPE html>\n<html lang="en">\n<head>\n${head(page, frontmatter)}\n<body>\n<a class="skip" href="#content">Skip to the text</a>\n${bar}\n<div class="book">\n${sidebar}\n${main}\n</div>\n${templates}\n${page.uses.explorables ? `${storedExplorables(page)}\n` : ''}</body>\n</html>\n`;
 }

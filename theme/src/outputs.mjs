@@ -1,6 +1,7 @@
 // What a cell printed: streams, errors, tables, images, LaTeX, plotly figures, widgets.
 import katex from 'katex';
 import { ansi } from './ansi.mjs';
+import { widget } from './explorables.mjs';
 import { classes, escape, tag } from './html.mjs';
 
 export const PLOTLY = 'application/vnd.plotly.v1+json';
@@ -73,13 +74,6 @@ function plotly(entry, node, page) {
     inline, tag('p', { class: 'plotly-waiting' }, escape(label)));
 }
 
-function widget(entry, node, page, plainText) {
-  const { model_id: model } = JSON.parse(entry.content);
-  page.note(`${page.location}: the widget ${model} is shown by its text`);
-  return tag('div', { class: 'widget', 'data-model': model },
-    tag('p', {}, escape(plainText || 'An interactive widget.')), tag('p', { class: 'widget-note' }, 'This part moves when the notebook is run.'));
-}
-
 function bundle(node, page) {
   const data = node.jupyter_data.data ?? {};
   const kind = PREFERRED.find((name) => data[name] !== undefined);
@@ -90,7 +84,7 @@ function bundle(node, page) {
   const entries = Object.fromEntries(Object.entries(data).map(([name, value]) => [name, typeof value === 'object' ? value : { content: value }]));
   const entry = entries[kind];
   const plainText = entries['text/plain']?.content;
-  if (kind === WIDGET) return widget(entry, node, page, plainText);
+  if (kind === WIDGET) return widget(JSON.parse(entry.content), node, page, { text: plainText, picture: entries['image/svg+xml']?.content });
   if (kind === PLOTLY) return plotly(entry, node, page);
   if (kind === 'text/html') return html(entry.content, node, page);
   if (kind.startsWith('image/')) return image(kind, entry, node, page, plainText);

@@ -2,6 +2,7 @@
 import { boxes } from './boxes.mjs';
 import { cells, visible } from './cells.mjs';
 import { ContentError } from './errors.mjs';
+import { widgetStates } from './explorables.mjs';
 import { figures } from './figures.mjs';
 import { outputs } from './outputs.mjs';
 import { prose } from './prose.mjs';
@@ -25,7 +26,9 @@ export class Page {
     this.footnoteUses = new Map();
     this.cited = new Set();
     this.elsewhere = new Map(); // address -> {slug, id} of what it means on another page
-    this.uses = { math: false, figures: false };
+    this.uses = { math: false, figures: false, explorables: false };
+    this.widgets = widgetStates(content);
+    this.explorables = new Map(); // id -> its stored model
     this.tabs = 0;
     this.ids = new Set();
     this.alternative = undefined; // the text for a figure without one of its own: its cell's `alt`, its caption

@@ -1,0 +1,9 @@
+"""Explorables: pieces of the page that compute what they show, without a kernel.
+
+Each is a small Python class and an ES module. The notebook stores the module's text and the settings (as a widget's
+state), and the page mounts them from there, so that one source runs in JupyterLab, in Colab and on the static page.
+"""
+
+from reservoir.page.explorables.base import Explorable
+
+__all__ = ["Explorable"]

@@ -1,0 +1,425 @@
+"""Explorables: one module out of several, the state that a notebook stores, and the page that mounts it in chromium."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+sys.path.insert(0, str(Path(__file__).parent / "explorables"))
+from test_book import THEME, copy_of_the_book, point_at_theme
+from test_browser import ARGUMENTS, DESK, PHONE, opened, scroll_through, served, sideways
+from wavelet import Wave
+
+sys.path.insert(0, str(THEME))
+import apart
+import build
+import check
+
+from reservoir.page.explorables import Explorable
+from reservoir.page.explorables.bundle import bundle
+
+ROOT = Path(__file__).parent.parent
+
+# ---- one module out of several ---------------------------------------------------------------------------------------
+
+MODULES = {
+    "deep.mjs": "export const half = 0.5;\nexport function twice(x) { return 2 * x; }\nconst own = 1;\n",
+    "middle.mjs": "import { half as h, twice } from './deep.mjs';\nexport { twice } from './deep.mjs';\n"
+    "const own = twice(h);\nexport class Box { value() { return own; } }\nexport { own as one };\n",
+    "main.mjs": "import * as deep from './deep.mjs';\nimport {\n  Box,\n  one, twice,\n} from './middle.mjs';\n"
+    "const own = 'main';\nexport default {\n  all: [deep.half, new Box().value(), one, twice(21), own],\n};\n",
+}
+
+
+def write(folder: Path, modules: dict[str, str]) -> Path:
+    for name, text in modules.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder / "main.mjs"
+
+
+def in_node(script: str, *arguments: str) -> str:
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_bundle_does_what_its_modules_do(tmp_path):
+    main = write(tmp_path, MODULES)
+    whole = tmp_path / "whole.mjs"
+    whole.write_text(bundle(main), encoding="utf-8")
+    show = "const m = await import(process.argv[1]); console.log(JSON.stringify(m.default))"
+    assert in_node(show, main.as_uri()) == in_node(show, whole.as_uri()) == '{"all":[0.5,1,1,42,"main"]}\n'
+    assert "import" not in whole.read_text() and whole.read_text().count("deep.mjs") == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "named"),
+    [
+        ({"deep.mjs": None}, FileNotFoundError, "deep.mjs does not exist, but .* imports it"),
+        ({"main.mjs": "import x from 'd3';\nexport default {};"}, ValueError, "main.mjs imports 'd3'"),
+        ({"main.mjs": "export const a = 1;"}, ValueError, "main.mjs has no default export"),
+        ({"deep.mjs": "import { one } from './middle.mjs';"}, ValueError, r"circle: \w+.mjs → \w+.mjs → \w+.mjs"),
+        ({"deep.mjs": "\nexport let half = 1;"}, ValueError, "deep.mjs:2: cannot be bundled: export let"),
+        ({"deep.mjs": "const a = import('./x.mjs');"}, ValueError, "deep.mjs:1: cannot be bundled: import"),
+    ],
+    ids=["missing", "from elsewhere", "no default", "circle", "live binding", "dynamic"],
+)  # fmt: skip
+def test_what_cannot_be_bundled_is_named(tmp_path, changed, error, named):
+    main = write(tmp_path, {k: v for k, v in (MODULES | changed).items() if v is not None})
+    with pytest.raises(error, match=named):
+        bundle(main)
+
+
+# ---- the Python class ------------------------------------------------------------------------------------------------
+
+
+def test_an_explorable_says_what_it_is_in_plain_text():
+    wave = Wave(label="A wave", text="Two waves.")
+    data, _ = wave._repr_mimebundle_()
+    assert data["text/plain"] == "A wave. Two waves."
+    assert data["image/svg+xml"].startswith("<svg")
+    assert wave.key == "wavelet" and "export default" in wave._esm and ".ex-controls" in wave._css
+
+
+def test_what_is_missing_or_unknown_is_named():
+    with pytest.raises(TypeError, match="Nothing must name its ES module"):
+        type("Nothing", (Explorable,), {})
+    with pytest.raises(ValueError, match="Wave needs a text"):
+        Wave(label="A wave")
+    with pytest.raises(TypeError, match=r"Wave has no setting wavs; it has .*waves"):
+        Wave(label="A wave", text="x", wavs=3)
+    with pytest.raises(FileNotFoundError, match=r"gone\.mjs does not exist"):
+        type("Gone", (Explorable,), {"module": "gone.mjs"})
+
+
+def test_the_javascript_tests_pass():
+    tests = sorted(str(path) for path in (ROOT / "tests" / "js").glob("*.test.mjs"))
+    done = subprocess.run(["node", "--test", *tests], capture_output=True, text=True, timeout=300)
+    assert tests and done.returncode == 0, done.stdout + done.stderr
+
+
+# ---- a small book of explorables -------------------------------------------------------------------------------------
+
+SETUP = f"""import sys; sys.path.insert(0, {str(Path(__file__).parent / "explorables")!r})
+from wavelet import Wave"""
+CELLS = [
+    SETUP,
+    "Wave(label='The first wave', text='Two waves of sine.')",
+    "one = Wave(label='The second wave', text='Three waves.', waves=3)\none",
+    "one",
+    "Wave(label='A heavy wave', text='Many numbers.', key='heavy', weights=bytes(60_000))",
+    "#| label: fig-linked\n#| caption: What the wave draws.\n#| alt: A wave.\n"
+    "from reservoir.page import plots\nplots.curve({'wave': [([0, 1], [0, 1])]}, x='x', y='y')",
+    "import ipywidgets\nipywidgets.IntSlider()",
+]
+
+
+def executed(cells: list[str]) -> nbformat.NotebookNode:
+    """A notebook of these cells, run as `make notebooks` runs one."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("# Waves\n\nSee [](#fig-linked)."))
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def waves(tmp_path_factory) -> nbformat.NotebookNode:
+    return executed(CELLS)
+
+
+def book_of(notebook: nbformat.NotebookNode, folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "index.md").write_text("# A book\n\nOf waves.\n")
+    nbformat.write(notebook, folder / "waves.ipynb")
+    toc = "  toc:\n    - file: index.md\n    - file: waves.ipynb\n"
+    (folder / "myst.yml").write_text(
+        f"version: 1\nproject:\n  title: Waves\n{toc}site:\n  template: THEME\n  title: Waves\n"
+    )
+    point_at_theme(folder)
+    return build.build(folder, say=lambda line: None)
+
+
+@pytest.fixture(scope="module")
+def waves_site(waves, tmp_path_factory) -> Path:
+    return book_of(waves, tmp_path_factory.mktemp("explorables") / "source")
+
+
+@pytest.mark.book
+def test_a_notebook_stores_what_the_page_needs(waves):
+    states = waves.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
+    found = [each for each in states.values() if each["state"].get("key") == "wavelet"]
+    assert len(found) == 2 and all(each["buffers"][0]["path"] == ["weights"] for each in found)
+
+
+@pytest.mark.book
+def test_a_large_state_lies_beside_the_page(waves_site):
+    text = (waves_site / "waves" / "index.html").read_text(encoding="utf-8")
+    (address,) = re.findall(r'data-src="([^"]+)"', text)
+    file = (waves_site / "waves" / address).resolve()
+    assert (
+        file.read_text(encoding="utf-8").startswith("bookExplorable(") and "A heavy wave" in file.read_text()
+    )
+    assert len(text) < 250_000 and text.count("name: 'wave'") == 1  # a module's text stands once
+    assert apart.move_large_states(waves_site) == [] and check.problems(waves_site) == []
+    file.rename(file.with_suffix(".gone"))
+    assert any("explorable-" in problem for problem in check.problems(waves_site))
+    file.with_suffix(".gone").rename(file)
+
+
+# ---- in chromium -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def waves_page(waves_site):
+    with served(waves_site) as address:
+        yield f"{address}/waves/"
+
+
+MOUNTED = "[...document.querySelectorAll('.explorable')].every(e => e.matches('.mounted, .failed'))"
+
+
+def mount_all(page) -> None:
+    """Scroll to each explorable in turn, since each waits until it comes near the view."""
+    for place in page.locator(".explorable").all():
+        place.scroll_into_view_if_needed()
+    page.wait_for_function(MOUNTED)
+
+
+def failures(page) -> list[str]:
+    return [
+        place.get_attribute("data-key")
+        for place in page.locator(".explorable").all()
+        if "mounted" not in (place.get_attribute("class") or "").split()
+    ]
+
+
+def words(page, number: int = 0) -> str:
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.locator(".ex-words").nth(number).inner_text()
+
+
+@pytest.mark.browser
+def test_explorables_mount_and_other_widgets_keep_their_text(browser, waves_page):
+    with opened(browser, waves_page) as page:
+        mount_all(page)
+        assert failures(page) == [] and page.troubles == []
+        assert page.locator(".explorable").count() == 4 and page.locator(".widget").count() == 1
+        assert words(page) == "A wave: 2 sine waves of width 1, noise off; 5 weights, the last 4."
+        assert words(page, 3).endswith("15\u202f000 weights, the last 0.") or "15000 weights" in words(
+            page, 3
+        )
+
+
+@pytest.mark.browser
+def test_an_explorable_answers_to_the_keyboard_and_keeps_its_state_in_the_address(browser, waves_page):
+    with opened(browser, waves_page) as page:
+        mount_all(page)
+        first = page.locator(".explorable").first
+        first.locator("input[type=range]").first.focus()
+        page.keyboard.press("ArrowRight")
+        assert "3 sine waves" in words(page)
+        for _ in range(3):
+            page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")  # width is first, then the shape
+        page.keyboard.press("Tab")
+        first.locator("input[type=text]").fill("Ein Küchenfenster & mehr")
+        first.locator("input[type=checkbox]").press("Space")
+        first.locator("input[type=number]").fill("7")
+        said = words(page)
+        assert said.startswith("Ein Küchenfenster &") and "seed 7" in said
+        page.wait_for_function("location.search.includes('wavelet.seed=7')")
+        assert "wavelet.waves=3" in page.url and "wavelet-2" not in page.url and "width" not in page.url
+        link = page.url
+        page.locator(".ex-foot button").first.click()
+        assert words(page) == "A wave: 2 sine waves of width 1, noise off; 5 weights, the last 4."
+        page.wait_for_function("location.search === ''")
+        assert page.troubles == []
+    with opened(browser, link) as page:
+        mount_all(page)
+        assert words(page) == said
+        assert "3 sine waves" in words(page, 1)  # the other one is as the notebook has it
+        assert page.troubles == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "wrong", ["wavelet.waves=x", "wavelet.waves=99", "wavelet.shape=moon", "wavelet.seed=", "%"]
+)
+def test_an_address_that_makes_no_sense_does_no_harm(browser, waves_page, wrong):
+    with opened(browser, f"{waves_page}?{wrong}") as page:
+        mount_all(page)
+        assert re.search(r"A wave: [29] sine waves of width 1, noise off", words(page))
+        assert page.troubles == []
+
+
+@pytest.mark.browser
+def test_two_views_of_one_model_move_together(browser, waves_page):
+    with opened(browser, waves_page) as page:
+        mount_all(page)
+        page.locator(".explorable").nth(1).locator("input[type=range]").first.press("ArrowRight")
+        assert "4 sine waves" in words(page, 1) and "4 sine waves" in words(page, 2)
+        assert "2 sine waves" in words(page, 0)
+        page.wait_for_function("location.search.includes('wavelet-2.waves=4')")
+
+
+@pytest.mark.browser
+def test_an_explorable_moves_a_figure(browser, waves_page):
+    with opened(browser, waves_page) as page:
+        mount_all(page)
+        scroll_through(page)
+        count = "document.querySelector('.js-plotly-plot').data[0].y.length"
+        page.wait_for_function(f"{count} === 101")
+        assert page.troubles == []
+
+
+@pytest.mark.browser
+def test_a_link_is_copied(browser, waves_page):
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"], viewport=DESK)
+    page = context.new_page()
+    page.goto(waves_page)
+    mount_all(page)
+    page.locator("input[type=range]").first.press("ArrowLeft")
+    page.get_by_text("Copy a link to this").first.click()
+    page.get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == (
+        f"{waves_page}?wavelet.waves=1#explorable-wavelet"
+    )
+    context.close()
+
+
+@pytest.mark.browser
+def test_an_explorable_works_by_touch_in_the_dark_and_fits_a_phone(browser, waves_page):
+    options = {"viewport": PHONE, "color_scheme": "dark", "has_touch": True, "is_mobile": True}
+    with opened(browser, waves_page, **options) as page:
+        mount_all(page)
+        assert sideways(page) == 0 and failures(page) == []
+        page.locator(".explorable").first.get_by_text("Square", exact=True).tap()
+        assert "2 square waves" in words(page)
+        label = page.locator(".ex-name").first
+        ink = label.evaluate("e => getComputedStyle(e).color.match(/\\d+/g).slice(0, 3).map(Number)")
+        assert min(ink) > 120, "the words are light where the page is dark"
+        assert page.troubles == []
+
+
+@pytest.mark.browser
+def test_explorables_work_from_disk(browser, waves_site):
+    with opened(browser, (waves_site / "waves" / "index.html").as_uri()) as page:
+        mount_all(page)
+        assert failures(page) == []
+        page.locator("input[type=range]").first.press("ArrowRight")
+        assert "3 sine waves" in words(page)
+        # Chromium lets a page from disk preload no font, and says so.
+        assert not [each for each in page.troubles if "an explorable" in each or each.startswith("error")]
+
+
+@pytest.mark.browser
+def test_without_scripts_there_are_a_picture_and_words(browser, waves_page):
+    with opened(browser, waves_page, java_script_enabled=False) as page:
+        still = page.locator(".explorable-still").first
+        assert "The first wave. Two waves of sine." in still.inner_text()
+        assert "scripts" in still.inner_text() and still.locator("img").is_visible()
+
+
+BROKEN = {
+    "syntax": ("export default {{{", "could not be mounted"),
+    "exception": ("export default { render() { throw new Error('planted'); } };", "planted"),
+    "no render": ("export default {};", "exports no render function"),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("fault", BROKEN)
+def test_an_explorable_that_fails_says_so(browser, waves_site, tmp_path, fault):
+    module, named = BROKEN[fault]
+    page_text = (waves_site / "waves" / "index.html").read_text(encoding="utf-8")
+    texts = re.search(r'id="explorable-texts">(.*?)</script>', page_text, re.DOTALL)
+    broken = [module if "export default" in text else text for text in json.loads(texts[1])]
+    folder = tmp_path / "site"
+    folder.mkdir()
+    for each in waves_site.iterdir():
+        (folder / each.name).symlink_to(each)
+    (folder / "waves").unlink()
+    (folder / "waves").mkdir()
+    (folder / "waves" / "index.html").write_text(page_text.replace(texts[1], json.dumps(broken)))
+    with served(folder) as address, opened(browser, f"{address}/waves/") as page:
+        mount_all(page)
+        assert page.locator(".explorable.failed").count() == 4
+        assert page.get_by_text("could not be started").first.is_visible()
+        assert any(named in trouble for trouble in page.troubles)
+
+
+# ---- every explorable of the book ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The book, built; or where BOOK_SITE says it lies."""
+    if built := os.environ.get("BOOK_SITE"):
+        return Path(built)
+    return build.build(
+        copy_of_the_book(tmp_path_factory.mktemp("the-book") / "source"), say=lambda line: None
+    )
+
+
+def pages_with_explorables(site: Path) -> list[str]:
+    pages = (path for path in site.rglob("index.html") if 'class="explorable"' in path.read_text("utf-8"))
+    return sorted(path.parent.relative_to(site).as_posix() for path in pages)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("look", ["light, desk", "dark, phone"])
+def test_every_explorable_of_the_book(browser, site, look):
+    """It mounts, answers to a key, keeps what was set in the address and takes it from there again."""
+    dark = look.startswith("dark")
+    options = {"viewport": PHONE if dark else DESK, "color_scheme": "dark" if dark else "light"}
+    with served(site) as address:
+        for name in pages_with_explorables(site):
+            with opened(browser, f"{address}/{name}/", **options) as page:
+                mount_all(page)
+                assert failures(page) == [], name
+                changed = [change(page, number) for number in range(page.locator(".explorable").count())]
+                assert sideways(page) == 0 and page.troubles == [], name
+                page.wait_for_timeout(400)
+                link = page.url
+            with opened(browser, link, **options) as page:
+                mount_all(page)
+                for number, said in enumerate(changed):
+                    assert words(page, number) == said, f"{name}: {link}"
+                assert page.troubles == [], name
+
+
+def change(page, number: int) -> str:
+    """Move the first control of an explorable, and return what it says then, which must be something else."""
+    place = page.locator(".explorable").nth(number)
+    before = words(page, number)
+    control = place.locator(".ex-controls :is(input, select)").first
+    kind = control.get_attribute("type")
+    if kind == "text":
+        control.fill(control.input_value().split(" ", 1)[-1])
+    else:
+        control.press("ArrowRight")
+        if kind == "range" and words(page, number) == before:
+            control.press("ArrowLeft")
+    page.wait_for_timeout(200)
+    after = words(page, number)
+    assert after and after != before, f"the explorable {place.get_attribute('data-key')} does not answer"
+    return after
