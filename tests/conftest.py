@@ -21,6 +21,7 @@ STAGES = ("unit", "slow", "data", "chapters", "book", "browser", "wheel")
 stage_of: dict[str, str] = {}  # test's node id -> its stage
 counts: dict[str, Counter] = defaultdict(Counter)  # stage -> outcome -> number of tests
 seconds: Counter = Counter()  # stage -> seconds spent in it
+processor: dict[str, int] = {}  # chapter -> seconds of processor time that running it took
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -47,6 +48,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     seconds[stage] += report.duration
     if report.when == "call" or report.outcome != "passed":
         counts[stage][report.outcome] += 1
+    for name, value in report.user_properties if report.when == "call" else ():
+        if name == "processor seconds":
+            processor[report.nodeid.rpartition("[")[2].rstrip("]")] = value
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -59,6 +63,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             f"{counts[stage][name]} {name}" for name in ("passed", "failed", "skipped") if counts[stage][name]
         )
         terminalreporter.write_line(f"{stage:<9}{seconds[stage]:7.1f} s  {outcomes}")
+    if processor:
+        each = ", ".join(f"{chapter} {value}" for chapter, value in processor.items())
+        terminalreporter.write_line(
+            f"processor seconds of the chapters: {each}; {sum(processor.values())} in all"
+        )
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,30 +1,23 @@
-"""The wheel and a notebook are enough: an empty folder, an empty home, no network, no mirror, nothing cached."""
+"""The wheel and a notebook are enough: an empty folder, an empty home, no network, no mirror, nothing cached.
+
+This is the one pass that runs the chapters."""
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import sysconfig
-import textwrap
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pytest
 
 pytestmark = pytest.mark.wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
-
-# Runs a notebook as a reader would, and says from where its kernel imported the library.
-EXECUTE = """
-    import sys
-    import nbclient, nbformat
-    notebook = nbformat.read(sys.argv[1], as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell("import reservoir\\nprint(reservoir.__file__)"))
-    nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
-    print(notebook.cells[-1].outputs[0].text.strip())
-"""
 
 
 @pytest.fixture(scope="module")
@@ -104,12 +97,56 @@ def test_the_command_line_answers(reader):
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_chapter_runs_on_the_wheel_alone(notebook: Path, reader):
+def test_the_library_of_the_chapters_is_the_wheels(reader):
+    python, folder, environment = reader
+    found = [python, "-c", "import reservoir; print(reservoir.__file__)"]
+    done = subprocess.run(found, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).is_relative_to(python.parent.parent)
+
+
+def run_notebook(notebook: Path, reader) -> tuple[subprocess.CompletedProcess, float]:
+    """Run every cell, compare the outputs that are tagged so, and say how many seconds of processor time it took."""
     python, folder, environment = reader
     shutil.copy(notebook, folder)
-    command = [python, "-c", textwrap.dedent(EXECUTE), notebook.name]
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "--nbval-lax",
+        "--nbval-current-env",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        notebook.name,
+    ]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    library = Path(done.stdout.splitlines()[-1])
-    assert library.is_relative_to(python.parent.parent), f"the chapter ran on {library}, not on the wheel"
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@pytest.mark.chapters
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_chapter_runs_on_the_wheel_alone(notebook: Path, reader, record_property):
+    done, seconds = run_notebook(notebook, reader)
+    record_property("processor seconds", round(seconds))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_cell_that_fails_and_an_output_that_changed_are_noticed(reader, tmp_path):
+    """The pass itself: each of the two ways in which a chapter can go wrong turns it red."""
+    cells = {
+        "sound": ("1 + 1", [], "2"),
+        "fails": ("assert 1 + 1 == 3", [], ""),
+        "changed": ("1 + 1", ["nbval-check-output"], "3"),
+        "network": ("import requests; requests.get('http://example.org', timeout=5)", [], ""),
+    }
+    for name, (source, tags, text) in cells.items():
+        outputs = [nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=1)] * bool(
+            text
+        )
+        cell = nbformat.v4.new_code_cell(source, outputs=outputs, metadata={"tags": tags}, execution_count=1)
+        notebook = tmp_path / f"{name}.ipynb"
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), notebook)
+        done, _ = run_notebook(notebook, reader)
+        assert (done.returncode == 0) == (name == "sound"), name + done.stdout
