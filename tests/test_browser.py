@@ -343,6 +343,46 @@ def test_the_first_tap_shows_a_note_and_the_second_goes_there(browser, fixture_b
         assert page.url.endswith("#fn-one")
 
 
+def test_search_finds_a_word_and_leads_to_its_section(browser, fixture_site):
+    """By keyboard alone, and below a base path."""
+    with served(fixture_site, base="/some/base") as address, opened(browser, f"{address}/last/") as page:
+        page.keyboard.press("/")
+        page.keyboard.type("softmax")
+        page.locator(".search [role=option]").first.wait_for()
+        page.keyboard.press("Escape")  # empties the field
+        page.keyboard.press("Escape")
+        assert not page.locator(".search").is_visible()
+        page.keyboard.press("Control+k")
+        page.keyboard.type("unbreakable")
+        page.locator(".search-section >> text=Figures and tables").wait_for()
+        chosen = page.locator(".search [aria-selected=true]")
+        assert page.locator(".search input").get_attribute("aria-activedescendant") == chosen.get_attribute(
+            "id"
+        )
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/some/base/elements/#figures-and-tables")
+        assert page.troubles == []
+
+
+def test_search_says_when_it_finds_nothing(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/") as page:
+        page.locator("#sidebar .search-open").click()
+        page.keyboard.type("zyzzyva")
+        page.locator(".search-status >> text=Nothing found").wait_for()
+        assert page.troubles == []
+
+
+def test_search_from_disk_says_that_it_needs_a_server(browser, fixture_site):
+    with opened(browser, (fixture_site / "index.html").as_uri()) as page:
+        page.keyboard.press("/")
+        page.locator(".search-status >> text=needs a server").wait_for()
+        page.keyboard.type("word")
+        page.wait_for_timeout(300)
+        assert "needs a server" in page.locator(".search-status").inner_text()
+
+
 @pytest.mark.parametrize(
     ("planted", "named"),
     [

@@ -17,6 +17,7 @@ from pathlib import Path
 import apart
 import check
 
+THEME = Path(__file__).resolve().parent
 # What mystmd says of itself on every run: where its own services are, that a newer one exists, how it serves pages; and
 # that it does not know a key which jupytext writes into every notebook.
 NOISE = re.compile(
@@ -84,6 +85,12 @@ def run_myst(project: Path, *, base_url: str = "", say=print) -> list[str]:
     return problems
 
 
+def finish(site: Path) -> list[str]:
+    """Write what needs all pages (the search index), and return what went wrong with it."""
+    done = subprocess.run(["node", THEME / "finish.mjs", site], capture_output=True, text=True)
+    return [] if done.returncode == 0 else (done.stderr.strip() or "theme/finish.mjs failed").splitlines()
+
+
 def end_group(leader: int) -> None:
     """End whatever is left of a process group: mystmd that was interrupted, a theme server that it left behind."""
     try:
@@ -110,7 +117,7 @@ def build(project: Path, *, base_url: str = "", say=print) -> Path:
         problems.append("mystmd ended well but wrote no index.html")
     if not problems:
         apart.move_large_states(site)
-        problems = check.problems(site)
+        problems = check.problems(site) or finish(site)
     if problems:
         shutil.rmtree(site, ignore_errors=True)
         raise BuildError("\n".join(problems))

@@ -34,6 +34,6 @@ export function codeBlock(node) {
   const body = byLine
     ? splitLines(html).map((line, index) => tag('span', { class: classes('line', emphasised.has(index + 1) && 'emphasised'), 'data-line': node.showLineNumbers && String(first + index) }, `${line}\n`)).join('')
     : html;
-  return tag('div', { class: classes('code', node.showLineNumbers && 'with-numbers', node.class), 'data-language': node.lang },
+  return tag('div', { class: classes('code', node.showLineNumbers && 'with-numbers', node.class), 'data-language': node.lang, 'data-pagefind-weight': '0.2' },
     node.filename && tag('p', { class: 'filename' }, escape(node.filename)), tag('pre', {}, tag('code', {}, body)));
 }

@@ -29,6 +29,7 @@ function head(page, { title, description }) {
     style('book.css'),
     script('book.js'),
     script('previews.js'),
+    script('search.js'),
     uses.figures && script('figures.js'),
     uses.explorables && script('explorables.js'),
   ].filter(Boolean).join('\n');
@@ -66,7 +67,7 @@ function header(page, frontmatter) {
   const notebook = frontmatter.exports?.find((file) => file.format === 'ipynb' && file.url);
   const tools = notebook && tag('p', { class: 'tools' }, tag('a', { href: page.asset(notebook.url), download: notebook.filename }, 'Download this page as a notebook'));
   return tag('header', { class: 'title' },
-    kicker && tag('p', { class: 'kicker' }, escape(kicker)),
+    kicker && tag('p', { class: 'kicker', 'data-pagefind-meta': 'kicker' }, escape(kicker)),
     tag('h1', {}, escape(frontmatter.title ?? entry?.title)),
     frontmatter.subtitle && tag('p', { class: 'subtitle' }, escape(frontmatter.subtitle)), tools);
 }
@@ -106,9 +107,11 @@ export function layout(page, body, frontmatter, { templates = '' } = {}) {
   const { site, root } = page;
   if (page.references.cite?.order?.length) page.outline.push(...(page.cited.size ? [{ id: 'references', level: 2, title: 'References' }] : []));
   const switcher = tag('button', { class: 'theme-switch', type: 'button', 'aria-label': 'Change between light and dark', title: 'Light or dark' }, '<span aria-hidden="true"></span>');
+  const lens = '<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><circle cx="7" cy="7" r="4.6" fill="none" stroke="currentcolor" stroke-width="1.5"/><path d="m10.4 10.4 3.6 3.6" stroke="currentcolor" stroke-width="1.5" stroke-linecap="round"/></svg>';
+  const search = tag('button', { class: 'search-open', type: 'button', 'aria-keyshortcuts': '/ Control+K' }, lens, tag('span', {}, 'Search'), '<kbd aria-hidden="true">/</kbd>');
   const home = tag('a', { class: 'home', href: root }, escape(site.title));
-  const sidebar = tag('aside', { id: 'sidebar', popover: 'auto', 'aria-label': 'The book' }, tag('div', { class: 'sidebar-head' }, home, switcher), chapters(page));
-  const bar = tag('div', { class: 'bar' }, tag('button', { type: 'button', class: 'menu', popovertarget: 'sidebar', 'aria-label': 'Chapters' }, '<span aria-hidden="true"></span>'), home, switcher);
+  const sidebar = tag('aside', { id: 'sidebar', popover: 'auto', 'aria-label': 'The book' }, tag('div', { class: 'sidebar-head' }, home, switcher), search, chapters(page));
+  const bar = tag('div', { class: 'bar' }, tag('button', { type: 'button', class: 'menu', popovertarget: 'sidebar', 'aria-label': 'Chapters' }, '<span aria-hidden="true"></span>'), home, tag('button', { class: 'search-open', type: 'button', 'aria-label': 'Search' }, lens), switcher);
   const main = tag('main', { id: 'content' }, tag('article', {}, header(page, frontmatter), body, footnotes(page), references(page)), pager(page));
   // No `</head>`: HTML allows it to be left out, and mystmd would put a redirect before it that breaks pages opened from disk.
   return `<!DOCTYPE html>\n<html lang="en">\n<head>\n${head(page, frontmatter)}\n<body>\n<a class="skip" href="#content">Skip to the text</a>\n${bar}\n<div class="book">\n${sidebar}\n${main}\n</div>\n${templates}\n${page.uses.explorables ? `${storedExplorables(page)}\n` : ''}</body>\n</html>\n`;
