@@ -346,6 +346,14 @@ def test_the_lock_file_names_no_registry():
     assert "resolved" not in text and "https://reg" + "istry" not in text
 
 
+def test_the_lock_file_has_every_package_that_npm_ci_asks_for():
+    """Those for other systems too, which an install on this one leaves out: npm ci refuses a lock without them."""
+    packages = json.loads((THEME / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    kinds = ("dependencies", "devDependencies", "optionalDependencies")
+    wanted = {name for package in packages.values() for kind in kinds for name in package.get(kind, {})}
+    assert {name for name in wanted if f"node_modules/{name}" not in packages} == set()
+
+
 def test_the_katex_style_is_of_the_version_that_mystmd_writes_for():
     """mystmd carries its own KaTeX, whose HTML needs the style of the same version."""
     import mystmd_py
