@@ -35,9 +35,8 @@ def copy_of_the_book(folder: Path) -> Path:
     folder.mkdir(parents=True)
     for name in ("myst.yml", "index.md"):
         shutil.copy(ROOT / name, folder)
-    shutil.copytree(
-        ROOT / "chapters", folder / "chapters", ignore=shutil.ignore_patterns(".ipynb_checkpoints")
-    )
+    for name in ("chapters", "reference"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
     point_at_theme(folder)
     return folder
 

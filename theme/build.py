@@ -99,6 +99,15 @@ def end_group(leader: int) -> None:
         pass  # nothing is left, as it should be
 
 
+def generate(project: Path) -> None:
+    """Run the project's `reference/generate.py`, if it has one: it writes the pages that follow from other files."""
+    script = project / "reference" / "generate.py"
+    if script.exists():
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        if done.returncode:
+            raise BuildError(f"{script.relative_to(project)} failed:\n{done.stdout}{done.stderr}".rstrip())
+
+
 def build(project: Path, *, base_url: str = "", say=print) -> Path:
     """Build the book whose `myst.yml` lies in `project`, and return the folder of the site.
 
@@ -112,6 +121,7 @@ def build(project: Path, *, base_url: str = "", say=print) -> Path:
     site = project / "_build" / "html"
     for stale in (site, project / "_build" / "site"):
         shutil.rmtree(stale, ignore_errors=True)
+    generate(project)
     problems = run_myst(project, base_url=base_url, say=say)
     if not problems and not (site / "index.html").exists():
         problems.append("mystmd ended well but wrote no index.html")

@@ -1,0 +1,383 @@
+"""Write the pages that follow from other files: the library's, from its docstrings; bibliography, exercises, contents.
+
+`theme/build.py` runs this before it builds the book. What it writes is not committed: a docstring and its page could
+otherwise differ, and every change of a docstring would be two.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import sys
+import textwrap
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+try:
+    import griffe
+except ModuleNotFoundError:
+    sys.exit("griffelib is not installed here: run 'make setup', or 'python -m pip install griffelib'")
+
+HERE = Path(__file__).resolve().parent
+PACKAGES = ("layers", "frozen", "models", "datasets", "training", "experiments", "page")
+WIDTH = 84  # of a signature, before it is broken into lines
+FRONT = "---\ntitle: {title}\nnumbering:\n  headings: false\n---\n\n"
+
+
+# ---- the library -----------------------------------------------------------------------------------------------------
+
+
+class Library:
+    """The library as its source reads, without importing it."""
+
+    def __init__(self) -> None:
+        found = importlib.util.find_spec("reservoir")
+        if not found or not found.submodule_search_locations:
+            sys.exit("the library is not installed here: 'make setup' does it")
+        self.root = Path(next(iter(found.submodule_search_locations))).resolve().parent
+        self.package = griffe.load(
+            "reservoir",
+            search_paths=[self.root],
+            docstring_parser="google",
+            docstring_options={"warnings": False},  # "src, tgt: ..." describes two arguments in one line
+            allow_inspection=False,
+        )
+        self.published = self._published()
+        self.exports = {}  # canonical path -> the package that it is best imported from
+        self.labels = {}  # canonical path -> label of its section
+        for module in self.modules():
+            for item in members(module):
+                self.labels[item.path] = label(item)
+        for module in self.modules():
+            for name in module.exports or ():
+                target = module.members.get(str(name))
+                if target is not None and target.is_alias:
+                    try:
+                        self.exports.setdefault(target.final_target.path, module.path)
+                    except griffe.AliasResolutionError:
+                        continue
+        self.short = {}  # last part of a path -> all the paths that end so
+        for path in self.labels:
+            self.short.setdefault(path.rpartition(".")[2], []).append(path)
+
+    def _published(self) -> str:
+        """Where the sources can be read online at this version; empty while they cannot."""
+        project = self.root / "pyproject.toml"
+        if not project.is_file():
+            return ""
+        settings = tomllib.loads(project.read_text(encoding="utf-8")).get("tool", {}).get("reservoir", {})
+        version = str(self.package["__version__"].value).strip("'\"")
+        return f"{settings['repository']}/blob/v{version}" if settings.get("repository") else ""
+
+    def modules(self, package: str | None = None) -> Iterator[griffe.Module]:
+        """Every public module, packages before what they hold."""
+
+        def walk(module):
+            yield module
+            for name in sorted(module.modules):
+                inner = module.modules[name]
+                if not inner.is_alias and not name.startswith("_"):
+                    yield from walk(inner)
+
+        yield from walk(self.package if package is None else self.package[package])
+
+    def find(self, words: str) -> str | None:
+        """The label that a piece of code in a docstring means, or None."""
+        found = re.match(r"[\w.]+", words)
+        if not found:
+            return None
+        name, call = found[0].rstrip("."), words[found.end() :].startswith("(")
+        if name in self.labels:
+            return self.labels[name]
+        for path, module in self.exports.items():
+            if name == f"{module}.{path.rpartition('.')[2]}":
+                return self.labels.get(path)
+        # A plain word may be an argument's name: only a call or a class is taken for ours.
+        if call or name[:1].isupper():
+            paths = self.short.get(name, ())
+            return self.labels[paths[0]] if len(paths) == 1 else None
+        return None
+
+    def prose(self, text: str) -> str:
+        """A docstring's text as Markdown: code linked to what it names, everything else as it stands."""
+        parts = re.split(r"(`+[^`]+`+)", text)
+        return "".join(self._code(part) if i % 2 else escaped(part) for i, part in enumerate(parts))
+
+    def _code(self, span: str) -> str:
+        target = self.find(span.strip("`"))
+        return f"[{span}](#{target})" if target else span
+
+    def where(self, item: griffe.Object) -> str:
+        path = Path(item.filepath).resolve().relative_to(self.root).as_posix()
+        return f"{path}, line {item.lineno}"
+
+    def link(self, item: griffe.Object) -> str:
+        path = Path(item.filepath).resolve().relative_to(self.root).as_posix()
+        lines = f"L{item.lineno}-L{item.endlineno}"
+        return f"\n[On the repository's page]({self.published}/{path}#{lines})\n" if self.published else ""
+
+
+def members(module: griffe.Module) -> Iterator[griffe.Object]:
+    """What a module defines for others, in the order of its source: classes, functions, described constants."""
+    own = [item for item in module.members.values() if not item.is_alias and not item.is_module]
+    for item in sorted(own, key=lambda item: item.lineno or 0):
+        if not item.name.startswith("_") and item.docstring:
+            yield item
+
+
+def methods(item: griffe.Class) -> Iterator[griffe.Object]:
+    """A class's own public methods and properties; `forward` too, which says its shapes in a comment."""
+    for inner in sorted(item.members.values(), key=lambda inner: inner.lineno or 0):
+        if inner.is_alias or inner.name.startswith("_") or inner.is_class:
+            continue
+        if inner.docstring or (inner.is_function and inner.name in ("forward", "__call__")):
+            yield inner
+
+
+def label(item: griffe.Object) -> str:
+    """Of its section. Labels do not know capitals, and `Freeze` is not `freeze`."""
+    words = re.sub(r"[^a-z0-9]+", "-", item.path.removeprefix("reservoir.").lower())
+    return f"api-{words}-class" if item.is_class else f"api-{words}"
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    return re.sub(r"([\\*_\[\]<>$@~{}])", r"\\\1", text)
+
+
+def signature(item: griffe.Object, *, name: str | None = None) -> str:
+    """How a function or a class is called, in one line or one line an argument, and its shapes if it says them."""
+    name = name or item.name
+    if item.is_attribute:
+        kind = f": {item.annotation}" if item.annotation else ""
+        return f"{name}{kind}"
+    parts, seen_star = [], False
+    for one in item.parameters:
+        if one.name in ("self", "cls"):
+            continue
+        if one.kind is griffe.ParameterKind.keyword_only and not seen_star:
+            parts.append("*")
+            seen_star = True
+        stars = {griffe.ParameterKind.var_positional: "*", griffe.ParameterKind.var_keyword: "**"}
+        prefix = stars.get(one.kind, "")
+        seen_star = seen_star or prefix == "*"
+        text = f"{prefix}{one.name}" + (f": {one.annotation}" if one.annotation else "")
+        if one.default is not None and not prefix:
+            text += f" = {one.default}" if one.annotation else f"={one.default}"
+        parts.append(text)
+    returns = f" -> {item.returns}" if item.is_function and item.returns else ""
+    line = f"{name}({', '.join(parts)}){returns}"
+    if len(line) > WIDTH:
+        line = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}"
+    shapes = shape_comment(item) if item.is_function else ""
+    return f"{line}\n# {shapes}" if shapes else line
+
+
+def shape_comment(item: griffe.Function) -> str:
+    """The comment beside or right below a `def`: "(batch, length) -> same"."""
+    for number, line in enumerate((item.source or "").splitlines()):
+        comment = re.search(r"#\s*(\(.*->.*)$", line)
+        if comment:
+            return comment[1]
+        if number and not line.strip().startswith(("@", "def ", ")", "self", "*")) and ":" not in line:
+            return ""
+    return ""
+
+
+def described(library: Library, item: griffe.Object) -> str:
+    """A docstring's sections as Markdown."""
+    out = []
+    for section in item.docstring.parsed if item.docstring else ():
+        match section.kind.value:
+            case "text":
+                out.append(library.prose(section.value))
+            case "parameters" | "attributes" | "other parameters":
+                terms = [(f"`{one.name}`", one.description) for one in section.value]
+                out.append(definitions(library, "Arguments", terms))
+            case "returns" | "yields":
+                words = " ".join(one.description for one in section.value)
+                out.append(f"**{section.kind.value.capitalize()}** {library.prose(words)}")
+            case "raises":
+                terms = [(f"`{one.annotation}`", one.description) for one in section.value]
+                out.append(definitions(library, "Raises", terms))
+            case "examples":
+                out += [fenced(text) if "\n" in text else library.prose(text) for _, text in section.value]
+            case "admonition":
+                out.append(f"**{section.title}** {library.prose(section.value.description)}")
+            case other:
+                sys.exit(f"{item.path}: the section {other!r} of its docstring has no way onto the page yet")
+    return "\n\n".join(out)
+
+
+def definitions(library: Library, title: str, terms: list[tuple[str, str]]) -> str:
+    lines = [f"**{title}**"]
+    for term, text in terms:
+        text = textwrap.indent(library.prose(text.strip()), "  ").strip()
+        lines.append(f"{term}\n: {text or '(see the signature)'}")
+    return "\n\n".join(lines)
+
+
+def fenced(code: str) -> str:
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    return f"{fence}python\n{code}\n{fence}"
+
+
+def code_of(item: griffe.Object) -> str:
+    """Its source without the docstring, which stands above it on the page."""
+    lines = (item.source or "").splitlines()
+    if item.docstring and item.docstring.lineno and not item.is_attribute:
+        first, last = (number - item.lineno for number in (item.docstring.lineno, item.docstring.endlineno))
+        lines[first : last + 1] = []
+    return textwrap.dedent("\n".join(lines)).rstrip()
+
+
+def section(library: Library, item: griffe.Object) -> str:
+    """One class, function or constant."""
+    package = library.exports.get(item.path, item.parent.path)
+    out = [
+        f"({library.labels[item.path]})=\n### {escaped(item.name)}",
+        fenced(f"from {package} import {item.name}\n\n{signature(item)}"),
+        described(library, item),
+    ]
+    if item.is_class:
+        bases = [str(base) for base in item.bases if not re.match("_|object$|NamedTuple$", str(base))]
+        if bases:
+            out.insert(2, "A kind of " + ", ".join(library._code(f"`{base}`") for base in bases) + ".")
+        for inner in methods(item):
+            what = "property" if inner.is_attribute else "method"
+            code = signature(inner, name=f"{item.name}.{inner.name}" if what == "property" else inner.name)
+            words = described(library, inner)
+            out.append(f"#### {escaped(f'{item.name}.{inner.name}')}\n\n{fenced(code)}\n\n{words}")
+    source = code_of(item)
+    out.append(f":::{{dropdown}} Source: {library.where(item)}\n{fenced(source)}\n{library.link(item)}:::")
+    return "\n\n".join(out)
+
+
+def page(library: Library, package: str) -> str:
+    """All of one package."""
+    out = [FRONT.format(title=f"reservoir.{package}") + described(library, library.package[package])]
+    for module in library.modules(package):
+        items = list(members(module))
+        if not items:
+            continue
+        if module.path != f"reservoir.{package}":
+            out.append(f"## {escaped(module.path.removeprefix(f'reservoir.{package}.'))}")
+            out.append(described(library, module))
+        out += [section(library, item) for item in items]
+    return "\n\n".join(out) + "\n"
+
+
+def overview(library: Library) -> str:
+    """The first page of the reference: what there is, and what may import what."""
+    rows = []
+    for package in PACKAGES:
+        text = library.package[package].docstring
+        first = text.value.strip().split("\n\n")[0].replace("\n", " ") if text else ""
+        names = sum(len(list(members(module))) for module in library.modules(package))
+        rows.append([f"[`reservoir.{package}`]({package}.md)", library.prose(first), str(names)])
+    return (
+        FRONT.format(title="The library")
+        + """\
+These pages are made from the docstrings of the library that the book was built with, each time it is built. Every entry
+says how it is called, what it takes, with shapes, what it raises, which source it follows, and shows its code. A
+package may use those above it in the table, and none below; `datasets` stands apart and uses none.
+
+"""
+        + list_table("tab-packages", "The packages.", ["Package", "What it is for", "Entries"], rows)
+        + """
+On the command line, `python -m reservoir list` names the recipes, `show` prints all that one says, `run` trains and
+records, and `table` prints what was recorded.
+"""
+    )
+
+
+def list_table(name: str, caption: str, head: list[str], rows: list[list[str]]) -> str:
+    """A table in MyST, an entry a line."""
+    lines = [f"```{{list-table}} {caption}", ":header-rows: 1", f":name: {name}", ""]
+    for row in (head, *rows):
+        lines += [f"{'  -' if i else '* -'} {entry}" for i, entry in enumerate(row)]
+    return "\n".join([*lines, "```", ""])
+
+
+# ---- the chapters ----------------------------------------------------------------------------------------------------
+
+CITE = re.compile(r"\{cite(?::\w+)?\}`([^`]+)`")
+EXERCISE = re.compile(r"^:{3,}\{exercise\} (?P<title>.+)\n:label: (?P<label>\S+)\n", re.MULTILINE)
+CHECK = re.compile(r"^checks\.\w+\((?P<name>\w+)", re.MULTILINE)
+
+
+def chapters(project: Path) -> dict[str, str]:
+    """The source of each chapter, by the address of its notebook from a page of the reference."""
+    found = sorted((project / "chapters").glob("[0-9A-Z]*-*.md"))
+    return {f"../chapters/{path.stem}.ipynb": path.read_text(encoding="utf-8") for path in found}
+
+
+def bibliography(project: Path) -> str:
+    """Every source and the chapters that cite it; the theme lists what a page cites at its foot."""
+    text = (project / "chapters" / "references.bib").read_text(encoding="utf-8")
+    cited: dict[str, list[str]] = {key: [] for key in re.findall(r"^@\w+\{([^,\s]+),", text, re.MULTILINE)}
+    for address, chapter in chapters(project).items():
+        for key in {key.strip() for group in CITE.findall(chapter) for key in re.split("[;,]", group)}:
+            cited.get(key, []).append(address)
+    rows = [
+        [f"{{cite:t}}`{key}`", ", ".join(f"[]({address})" for address in where) or "not yet"]
+        for key, where in sorted(cited.items())
+    ]
+    return (
+        FRONT.format(title="References")
+        + "Everything that the book cites, and where. The full entries stand below the table.\n\n"
+        + list_table(
+            "tab-cited", "The sources, and the chapters that cite them.", ["Source", "Cited in"], rows
+        )
+    )
+
+
+def exercises(project: Path) -> str:
+    """A table of all exercises, to be included by the teachers' page."""
+    rows = []
+    for address, chapter in chapters(project).items():
+        found = list(EXERCISE.finditer(chapter))
+        for one, after in zip(found, [*found[1:], None], strict=False):
+            check = CHECK.search(chapter, one.end(), after.start() if after else len(chapter))
+            written = f"`{check['name']}`" if check else "(on paper)"
+            title = f"[{one['title']}](#{one['label']})"
+            rows.append([f"[]({address})", title, written])
+    caption = "The exercises. Each has a check that names the mistake, and a folded solution."
+    return list_table("tab-exercises", caption, ["Chapter", "Exercise", "What one writes"], rows)
+
+
+def contents(project: Path) -> str:
+    """A table of all chapters, those that exist linked, to be included by the first page."""
+    planned = tomllib.loads((project / "reference" / "chapters.toml").read_text(encoding="utf-8"))["chapter"]
+    there = {
+        Path(address).stem.partition("-")[0]: address.removeprefix("../") for address in chapters(project)
+    }
+    rows = []
+    for one in planned:
+        address = there.get(one["number"])
+        title = f"[{one['title']}]({address})" if address else one["title"]
+        rows.append([one["number"], f"{title}: {one['about']}", "**here**" if address else "planned"])
+    caption = "The chapters: what stands, and what is planned."
+    return list_table("tab-chapters", caption, ["No.", "Chapter", "State"], rows)
+
+
+def generate(project: Path) -> None:
+    """Write what `.gitignore` names in `reference/` of `project`."""
+    library = Library()
+    api = project / "reference" / "api"
+    shutil.rmtree(api, ignore_errors=True)
+    api.mkdir(parents=True)
+    (api / "library.md").write_text(overview(library), encoding="utf-8")
+    for package in PACKAGES:
+        (api / f"{package}.md").write_text(page(library, package), encoding="utf-8")
+    (project / "reference" / "bibliography.md").write_text(bibliography(project), encoding="utf-8")
+    (project / "reference" / "exercises.txt").write_text(exercises(project), encoding="utf-8")
+    (project / "reference" / "contents.txt").write_text(contents(project), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    generate(HERE.parent)
