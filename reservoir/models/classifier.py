@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
+from reservoir.models.encoders import LSTM, Bag, EchoStates, Projection
 
 Pooling = Literal["mean", "max"]
 
@@ -51,19 +53,13 @@ class ClassifierConfig:
         return Classifier(self)
 
 
-class Bag(nn.Module):
-    """No encoder: the embeddings as they are, whose pooling knows no order."""
-
-    def __init__(self, config: ClassifierConfig):
-        super().__init__()
-        self.d_out = config.d_model
-
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> same
-        return x
-
-
 Encoder = Callable[[ClassifierConfig], nn.Module]
-ENCODERS: dict[str, Encoder] = {"bag": Bag}
+ENCODERS: dict[str, Encoder] = {
+    "bag": Bag,
+    "projection": Projection,
+    "lstm": LSTM,
+    "echo-states": EchoStates,
+}
 """Makes an encoder, a module called as `encoder(x, mask)` on (batch, length, d_model) and (batch, length), true at
 tokens; it answers (batch, length, d_out), and says `d_out`."""
 
@@ -88,7 +84,8 @@ class Classifier(nn.Module):
     def features(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, d_out)
         """What the readout sees of each text."""
         mask = ids != self.config.padding
-        x = self.encoder(self.embedding(ids), mask)
+        # Embeddings start with variance 1 / d_model; an encoder gets them with variance 1 (Vaswani et al. 2017, §3.4).
+        x = self.encoder(self.embedding(ids) * math.sqrt(self.config.d_model), mask)
         if self.config.pooling == "max":
             return x.masked_fill(~mask[..., None], -torch.inf).amax(1)
         return (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)

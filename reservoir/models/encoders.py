@@ -1,0 +1,103 @@
+"""Encoders for a classifier: what a layer says of each token, before the pooling. Most need no training to be of use.
+
+After Wieting & Kiela 2019, "No training required", who put them on top of pretrained word vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.frozen import EchoState, SpectralRadius
+from reservoir.frozen.initialisation import Uniform
+from reservoir.layers import Linear
+
+
+class Sizes(Protocol):
+    """What an encoder asks of a configuration."""
+
+    d_model: int
+    d_encoder: int
+
+
+class Bag(nn.Module):
+    """No encoder: the embeddings as they are, whose pooling knows no order."""
+
+    def __init__(self, config: Sizes):
+        super().__init__()
+        self.d_out = config.d_model
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+        return x
+
+
+class Projection(nn.Module):
+    """BOREP, a bag of random embedding projections: one linear map for every token, uniform on ±1 / √d_model.
+
+    With the mean for a pooling it is a linear map of the bag, and adds nothing to it; with the maximum it does.
+    """
+
+    def __init__(self, config: Sizes):
+        super().__init__()
+        self.d_out = config.d_encoder
+        self.map = Linear(config.d_model, config.d_encoder, stream="encoder.map", bias=False)
+        self.map.initialisations = {"weight": Uniform(config.d_model**-0.5)}
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
+        return self.map(x)
+
+
+class LSTM(nn.LSTM):
+    """A long short-term memory in both directions, half of `d_encoder` each, all weights uniform on ±1 / √half."""
+
+    def __init__(self, config: Sizes):
+        self.stream, self.blocks, self.d_out = "encoder", 1, config.d_encoder
+        half = _half(config)
+        super().__init__(config.d_model, half, batch_first=True, bidirectional=True)
+        self.initialisations = dict.fromkeys(dict(self.named_parameters()), Uniform(half**-0.5))
+
+    def reset_parameters(self) -> None:
+        """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
+        lengths = mask.sum(1).cpu()
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        states, _ = super().forward(packed)
+        return nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
+
+
+class EchoStates(nn.Module):
+    """An echo state network in each direction, half of `d_encoder` units each.
+
+    Spectral radius 0.9, tanh, no leak, half of the recurrent weights zero. The inputs' weights are uniform on
+    ±1.7 / √d_model, so that the drive of a unit has a variance near one.
+    """
+
+    def __init__(self, config: Sizes):
+        super().__init__()
+        self.d_out = config.d_encoder
+        options = {
+            "recurrent": SpectralRadius(0.9, density=0.5),
+            "input_scaling": 1.7 * config.d_model**-0.5,
+            "dtype": torch.float32,
+        }
+        self.there, self.back = (
+            EchoState(config.d_model, _half(config), stream=f"encoder.{way}", **options)
+            for way in ("there", "back")
+        )
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
+        lengths = mask.sum(1, keepdim=True)
+        # Each text is turned round in its own length, so that filling stays behind it.
+        order = torch.arange(x.shape[1], device=x.device)[None]
+        turned = torch.where(order < lengths, lengths - 1 - order, order)[..., None]  # (batch, length, 1)
+        back = self.back(x.gather(1, turned.expand_as(x)))
+        return torch.cat([self.there(x), back.gather(1, turned.expand_as(back))], -1)
+
+
+def _half(config: Sizes) -> int:
+    if config.d_encoder % 2:
+        raise ValueError(f"d_encoder must be even, half for each direction, got {config.d_encoder}")
+    return config.d_encoder // 2
