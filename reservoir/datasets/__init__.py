@@ -11,10 +11,11 @@ from reservoir.datasets.series import lorenz, mackey_glass
 from reservoir.datasets.shipped import shipped
 from reservoir.datasets.store import cache_dir, place
 from reservoir.datasets.vocabulary import Vocabulary, train_bpe
+from reservoir.datasets.windows import Windows
 
 __all__ = [
     "CLASSES", "Batch", "DataError", "Epoch", "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus", "Row", "Text",
-    "TokenBatches", "Vocabulary", "cache_dir", "fetch", "labelled", "lorenz", "mackey_glass", "pad_sources",
+    "TokenBatches", "Vocabulary", "Windows", "cache_dir", "fetch", "labelled", "lorenz", "mackey_glass", "pad_sources",
     "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped", "status", "tagged", "test_set", "text",
     "train_bpe",
 ]  # fmt: skip

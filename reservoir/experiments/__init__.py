@@ -1,11 +1,13 @@
 """A recipe for each row of a table, at three scales; running, resuming and recording."""
 
 from reservoir.experiments.classification import Classification
+from reservoir.experiments.language_modelling import LanguageModelling
 from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record
 from reservoir.experiments.run import Run, Translation
 
 __all__ = [
     "Classification",
+    "LanguageModelling",
     "Record",
     "RecordError",
     "Run",

@@ -33,6 +33,7 @@ from reservoir.training import CheckpointError, TrainingError
 from reservoir.training.listeners import automatic
 
 console = Console()
+FEW = 4  # recipes that stand side by side in a table; more stand below each other
 Positional = tyro.conf.Positional
 
 
@@ -121,14 +122,16 @@ class TableCommand:
 
     def __call__(self, overrides: Sequence[str]) -> None:
         frame = make_table(self.name, scale=self.scale)
-        table = Table("")
-        for (
-            _,
-            row,
-        ) in frame.iterrows():  # one column a recipe: there are more measures than a terminal is wide
-            table.add_column(row["recipe"], overflow="fold")
-        for measure in frame.columns.drop("recipe"):
-            table.add_row(measure, *(str(cell) for cell in frame[measure]))
+        if len(frame) > FEW:
+            table = Table(*frame.columns)
+            for _, row in frame.iterrows():
+                table.add_row(*(str(cell) for cell in row))
+        else:  # one column a recipe: there are more measures than a terminal is wide
+            table = Table("")
+            for _, row in frame.iterrows():
+                table.add_column(row["recipe"], overflow="fold")
+            for measure in frame.columns.drop("recipe"):
+                table.add_row(measure, *(str(cell) for cell in frame[measure]))
         console.print(table)
 
 

@@ -13,13 +13,14 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from reservoir.datasets import LabelledCorpus, ParallelCorpus
+from reservoir.datasets import LabelledCorpus, ParallelCorpus, Text
 from reservoir.experiments.classification import Classification
+from reservoir.experiments.language_modelling import LanguageModelling
 from reservoir.experiments.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.experiments.records import Record, read_record, record_path, results
 from reservoir.experiments.translation import Translation
 from reservoir.frozen import Freeze, Scheme, freeze, initialise, report
-from reservoir.models import ClassifierConfig, EncoderDecoderConfig
+from reservoir.models import ClassifierConfig, EncoderDecoderConfig, LanguageModelConfig
 from reservoir.training import (
     Budget,
     CheckpointError,
@@ -35,10 +36,10 @@ from reservoir.training.checkpoint import clear_partials, read_weights, write_we
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
-Assignment = Translation | Classification
+Assignment = Translation | LanguageModelling | Classification
 """What a run is set to do: its data, the sizes that follow from them, what is trained on, and how it is tested."""
-Model = EncoderDecoderConfig | ClassifierConfig
-Corpus = ParallelCorpus | LabelledCorpus
+Model = EncoderDecoderConfig | LanguageModelConfig | ClassifierConfig
+Corpus = ParallelCorpus | Text | LabelledCorpus
 
 
 @dataclass(frozen=True)

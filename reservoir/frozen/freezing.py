@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Literal
 
+import torch
 from torch import nn
 
-from reservoir.frozen.origins import owned
+from reservoir.frozen.initialisation import HollowXavierUniform, Identity, Initialisation, Orthogonal
+from reservoir.frozen.origins import Drawn, Owned, origin_of, owned, set_origin
 
 COMPONENTS = {
     "embeddings": ("*embedding", "*positions*", "output", "output.*"),
@@ -16,6 +19,13 @@ COMPONENTS = {
     "feed_forward": ("*.feed_forward.up*", "*.feed_forward.down*"),
 }
 """The poster's EMB, ATT and FFN as patterns over stream names. Norms belong to none of them."""
+
+DRAWN: dict[str, Initialisation] = {
+    "orthogonal": Orthogonal(),
+    "identity": Identity(),
+    "hollow": HollowXavierUniform(),
+}
+"""What a plan may draw its linear maps as, instead of what they would be if they were trained."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,9 @@ class Freeze:
         embeddings, attention, feed_forward: freeze that component in every layer.
         layers: stream names of whole layers, such as "encoder.1": norms and biases included.
         patterns: patterns over stream names, such as "decoder.*.cross.*"; `*` stands for anything.
+        drawn: what a frozen linear map is: "as-trained", the start that it would be trained from; "orthogonal" (Shen
+            et al. 2021); or the poster's "diagonal zeroed" in its two readings, "identity" (every weight off the
+            diagonal is zero) and "hollow" (those on the diagonal are).
     """
 
     embeddings: bool = False
@@ -33,6 +46,11 @@ class Freeze:
     feed_forward: bool = False
     layers: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    drawn: Literal["as-trained", "orthogonal", "identity", "hollow"] = "as-trained"
+
+    def __post_init__(self) -> None:
+        if self.drawn != "as-trained" and self.drawn not in DRAWN:
+            raise ValueError(f"drawn must be 'as-trained' or one of {', '.join(DRAWN)}, got {self.drawn!r}")
 
     def globs(self) -> list[str]:
         """The plan as patterns over stream names."""
@@ -51,7 +69,8 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
         plan: what to freeze; everything if None.
 
     Raises:
-        ValueError: a layer or pattern of the plan matches nothing.
+        ValueError: a layer or pattern of the plan matches nothing, or a map that it would draw anew was not drawn
+            from a seed.
     """
     items = list(owned(model))
     if plan is None:
@@ -69,4 +88,23 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
     for item in items:
         if any(fnmatchcase(item.stream, glob) for glob in globs):
             item.parameter.requires_grad_(False)
+            if (
+                plan.drawn != "as-trained"
+                and item.attribute == "weight"
+                and isinstance(item.module, nn.Linear)
+            ):
+                _draw_anew(item, DRAWN[plan.drawn])
     return model
+
+
+@torch.no_grad()
+def _draw_anew(item: Owned, initialisation: Initialisation) -> None:
+    """Draw a parameter from its own stream again, as something else."""
+    origin = origin_of(item)
+    if not isinstance(origin, Drawn):
+        raise ValueError(
+            f"{item.stream} was not drawn from a seed, so it cannot be drawn as {initialisation}"
+        )
+    origin = replace(origin, initialisation=initialisation)
+    item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
+    set_origin(item, origin)

@@ -129,6 +129,31 @@ class XavierUniform(Initialisation):
 
 
 @dataclass(frozen=True)
+class HollowXavierUniform(XavierUniform):
+    """XavierUniform with zeros on the diagonal: what is left after "zeroing the diagonal", read word by word."""
+
+    def _draw(self, stream, shape, blocks, device):
+        drawn = super()._draw(stream, shape, blocks, device)
+        rows = shape[0] // blocks
+        for number in range(blocks):
+            drawn[number * rows : (number + 1) * rows].flatten(1).fill_diagonal_(0.0)
+        return drawn
+
+
+@dataclass(frozen=True)
+class Identity(Initialisation):
+    """Ones on the diagonal, zeros elsewhere, in each block; where it is not square, the rest is zero. No randomness."""
+
+    gain: float = 1.0
+
+    def _draw(self, stream, shape, blocks, device):
+        fan_in, _ = self._fans(shape, blocks)
+        value = self.gain * self._enlargement
+        one = torch.eye(shape[0] // blocks, fan_in, device=device) * value
+        return one.repeat(blocks, 1).view(shape)
+
+
+@dataclass(frozen=True)
 class KaimingUniform(Initialisation):
     """Uniform with standard deviation √(2 / ((1 + a²) · fan_in)) (He et al. 2015, eq. 15).
 

@@ -18,6 +18,7 @@ from reservoir.training.events import (
     Validated,
 )
 from reservoir.training.history import History
+from reservoir.training.language_modelling import LanguageModellingTask
 from reservoir.training.loop import Budget, TrainingError, train
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.optimisers import Optimiser
@@ -35,6 +36,7 @@ __all__ = [
     "Event",
     "Finished",
     "History",
+    "LanguageModellingTask",
     "Listener",
     "Noted",
     "Optimiser",

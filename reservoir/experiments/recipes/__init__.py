@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 
-from reservoir.experiments.recipes import sentences, transformer
+from reservoir.experiments.recipes import components, sentences, transformer
 from reservoir.experiments.recipes.registry import RECIPES, Recipe
 from reservoir.experiments.run import SCALES, Run, Scale
 
-__all__ = ["RECIPES", "Recipe", "family", "get", "names", "sentences", "transformer"]
+__all__ = ["RECIPES", "Recipe", "components", "family", "get", "names", "sentences", "transformer"]
 
 
 def names() -> list[str]:

@@ -1,0 +1,61 @@
+"""Language modelling as part of a run: which text, how it is cut, how it is scored."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from torch import nn
+
+from reservoir.datasets import Text, Vocabulary, text, train_bpe
+from reservoir.models import LanguageModelConfig
+from reservoir.training import LanguageModellingTask
+
+
+@dataclass(frozen=True)
+class LanguageModelling:
+    """Which text is modelled, and how it is cut.
+
+    Args:
+        text: a name that `reservoir.datasets.text` knows.
+        vocabulary: size of the BPE vocabulary.
+        length: tokens of a window.
+        batch: windows in a batch.
+    """
+
+    text: str
+    vocabulary: int = 4000
+    length: int = 128
+    batch: int = 16
+
+    def load(self) -> tuple[Text, Vocabulary]:
+        """The text and the vocabulary made from its training part."""
+        corpus = text(self.text)
+        return corpus, train_bpe(corpus.train.split("\n"), self.vocabulary)
+
+    def fit(self, config: LanguageModelConfig, vocabulary: int) -> LanguageModelConfig:
+        """The model's sizes with those filled in that the data decides."""
+        return config.sized(vocabulary)
+
+    def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> LanguageModellingTask:
+        """What the training loop trains on."""
+        parts = [_encode(part, vocabulary) for part in (corpus.train, corpus.valid, corpus.test)]
+        return LanguageModellingTask(*parts, length=self.length, batch=self.batch, seed=seed)
+
+    def test(self, model: nn.Module, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
+        """Perplexity on the test text: a token, a word (which other vocabularies share), and bits a byte."""
+        nats, tokens = task.score(model, task.test)
+        words, size = len(corpus.test.split()), len(corpus.test.encode())
+        metrics = {
+            "perplexity": math.exp(nats / tokens),
+            "word_perplexity": math.exp(min(nats / words, 50.0)),
+            "bits_per_byte": nats / math.log(2) / size,
+            "tokens": tokens,
+        }
+        return {"test": metrics}, []
+
+
+def _encode(part: str, vocabulary: Vocabulary) -> list[int]:
+    """A text's tokens; each line ends in an end-of-sentence."""
+    lines = part.removesuffix("\n").split("\n")
+    return [id for line in vocabulary.encode_batch(lines) for id in (*line, Vocabulary.eos)]

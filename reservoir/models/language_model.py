@@ -1,0 +1,124 @@
+"""A language model: the transformer's decoder alone, which says the next token from those before it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from torch import Tensor, nn
+
+from reservoir.layers import (
+    Attention,
+    Dropout,
+    Embedding,
+    EncoderLayer,
+    FeedForward,
+    LayerNorm,
+    LearnedPositions,
+    Linear,
+    SinusoidalPositions,
+)
+from reservoir.layers.feed_forward import Activation
+
+
+@dataclass(frozen=True)
+class LanguageModelConfig:
+    """Sizes and choices of a language model.
+
+    Args:
+        vocab: number of tokens; 0 is filled in from the data.
+        d_model, n_heads, d_ff: as in `EncoderDecoderConfig`.
+        layers: depth.
+        norm_first: pre-LN if true, with one more norm at the end; post-LN if not.
+        dropout: on the embeddings and on each sublayer's output.
+        attention_dropout, activation_dropout: on attention weights and inside the feed-forward layers.
+        activation: "relu" or "gelu".
+        positions: "sinusoidal" or "learned".
+        max_length: number of learned positions.
+        tie: whether the output shares the table of embeddings (Press & Wolf 2017).
+    """
+
+    vocab: int = 0
+    d_model: int = 512
+    n_heads: int = 8
+    d_ff: int = 2048
+    layers: int = 6
+    norm_first: bool = True
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    activation: Activation = "relu"
+    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
+    max_length: int = 1024
+    tie: bool = True
+
+    def __post_init__(self) -> None:
+        if self.positions not in ("sinusoidal", "learned"):
+            raise ValueError(f"positions must be 'sinusoidal' or 'learned', got {self.positions!r}")
+
+    def sized(self, vocab: int) -> LanguageModelConfig:
+        """The same with a vocabulary of 0 filled in."""
+        return replace(self, vocab=self.vocab or vocab)
+
+    def build(self) -> LanguageModel:
+        """The model, its memory not initialised."""
+        return LanguageModel(self)
+
+
+class LanguageModel(nn.Module):
+    """Reads tokens, and says at each position what may come next.
+
+    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`. Streams are named as in the
+    encoder-decoder, so the same freezing plans hold.
+
+    Args:
+        config: sizes and choices.
+    """
+
+    def __init__(self, config: LanguageModelConfig):
+        super().__init__()
+        self.config = c = config
+        self.embedding = Embedding(c.vocab, c.d_model, stream="embedding")
+        self.positions = (
+            LearnedPositions(c.max_length, c.d_model, stream="positions")
+            if c.positions == "learned"
+            else SinusoidalPositions(c.d_model)
+        )
+        self.dropout = Dropout(c.dropout)
+        self.layers = nn.ModuleList(self._layer(f"layer.{i}") for i in range(c.layers))
+        self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
+        self.output = Linear(c.d_model, c.vocab, stream="output", bias=False)
+        if c.tie:
+            self.output.weight = self.embedding.weight
+
+    def _layer(self, stream: str) -> EncoderLayer:
+        c = self.config
+        attention = Attention(
+            c.d_model, c.n_heads, stream=f"{stream}.attention", causal=True, dropout=c.attention_dropout
+        )
+        feed_forward = FeedForward(
+            c.d_model,
+            c.d_ff,
+            stream=f"{stream}.feed_forward",
+            activation=c.activation,
+            dropout=c.activation_dropout,
+        )
+        return EncoderLayer(
+            attention,
+            feed_forward,
+            d_model=c.d_model,
+            stream=stream,
+            norm_first=c.norm_first,
+            dropout=c.dropout,
+        )
+
+    def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
+        """The last states."""
+        x = self.dropout(self.positions(self.embedding(ids) * math.sqrt(self.config.d_model)))
+        for layer in self.layers:
+            x = layer(x)
+        return self.norm(x)
+
+    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, length, vocab)
+        return self.output(self.hidden(ids))

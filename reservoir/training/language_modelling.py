@@ -1,0 +1,77 @@
+"""Language modelling as a task: windows of text, cross-entropy, perplexity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.datasets import Windows
+from reservoir.models import LanguageModel
+from reservoir.training.losses import smoothed_cross_entropy
+
+NOTHING = -1  # an id that no token has: windows hold no padding
+
+
+class LanguageModellingTask:
+    """Learn to say the next token of `train`, validate on `valid`.
+
+    Args:
+        train, valid, test: tokens in order.
+        length: tokens that a window predicts.
+        batch: windows in a batch.
+        seed: of the order of the data.
+    """
+
+    metric, larger_is_better = "perplexity", False
+
+    def __init__(
+        self,
+        train: Sequence[int],
+        valid: Sequence[int],
+        test: Sequence[int],
+        *,
+        length: int,
+        batch: int,
+        seed: int,
+    ):
+        self.train = Windows(train, length=length, batch=batch, seed=seed)
+        self.valid, self.test = (
+            Windows(ids, length=min(length, len(ids) - 1), batch=batch, seed=0) for ids in (valid, test)
+        )
+
+    def epoch(self, number: int) -> Sequence[Tensor]:
+        """The batches of an epoch."""
+        return self.train.epoch(number)
+
+    def size(self, batch: Tensor) -> tuple[int, int]:
+        """Tokens to predict, twice: each is seen as well."""
+        predicted = batch.shape[0] * (batch.shape[1] - 1)
+        return predicted, predicted
+
+    def loss(self, model: LanguageModel, batch: Tensor) -> Tensor:
+        """Cross-entropy, summed over tokens, in nats."""
+        batch = batch.to(next(model.parameters()).device)
+        weight = model.output.effective_weight()
+        return smoothed_cross_entropy(model.hidden(batch[:, :-1]), weight, batch[:, 1:], padding=NOTHING)[0]
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Perplexity a token on the validation text."""
+        nats, tokens = self.score(model, self.valid)
+        return {"perplexity": math.exp(min(nats / tokens, 50.0))}
+
+    @torch.inference_mode()
+    def score(self, model: LanguageModel, windows: Windows) -> tuple[float, int]:
+        """What the model needs to say a text, in nats, and how many tokens that are; each window begins afresh."""
+        total = tokens = 0
+        weight, device = model.output.effective_weight(), next(model.parameters()).device
+        for batch, size in windows.in_order():
+            batch = batch.to(device)
+            target = batch[:, 1:].flatten()
+            target = torch.where(torch.arange(len(target), device=device) < size, target, NOTHING)
+            hidden = model.hidden(batch[:, :-1]).flatten(0, 1)
+            total += smoothed_cross_entropy(hidden, weight, target, padding=NOTHING)[1].item()
+            tokens += size
+        return total, tokens

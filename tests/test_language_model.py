@@ -1,0 +1,72 @@
+"""The language model: no token sees what follows, the loss is the textbook's, and scoring is window by window."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from reservoir.frozen import initialise, owned, report
+from reservoir.models import EncoderDecoderConfig, LanguageModel, LanguageModelConfig
+from reservoir.training import LanguageModellingTask
+
+SIZES = dict(vocab=30, d_model=16, n_heads=2, d_ff=24, layers=2, dropout=0.0)
+
+
+def make(**changes) -> LanguageModel:
+    return initialise(LanguageModel(LanguageModelConfig(**{**SIZES, **changes})), seed=0).eval()
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_no_token_depends_on_what_follows(norm_first, positions):
+    model = make(norm_first=norm_first, positions=positions, max_length=20)
+    ids = torch.randint(0, 30, (2, 12))
+    changed = ids.clone()
+    changed[:, 7:] = (changed[:, 7:] + 1) % 30
+    assert torch.equal(model(ids)[:, :7], model(changed)[:, :7])
+    assert not torch.allclose(model(ids)[:, 7:], model(changed)[:, 7:])
+
+
+def test_order_matters_and_the_logits_have_the_vocabularys_width():
+    model = make()
+    ids = torch.tensor([[3, 4, 5, 6]])
+    assert model(ids).shape == (1, 4, 30)
+    assert not torch.allclose(model(ids)[:, -1], model(ids[:, [1, 0, 2, 3]])[:, -1])
+
+
+def test_tying_shares_one_table():
+    tied, untied = make(), make(tie=False)
+    assert tied.output.weight is tied.embedding.weight
+    assert report(untied).total - report(tied).total == 30 * 16
+    assert {item.stream for item in owned(untied)} - {item.stream for item in owned(tied)} == {"output"}
+
+
+def test_loss_and_score_are_the_textbooks():
+    model, ids = make(), torch.randint(0, 30, (100,)).tolist()
+    task = LanguageModellingTask(ids, ids, ids, length=8, batch=3, seed=0)
+    batch = task.epoch(0)[0]
+    plain = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten(), reduction="sum")
+    torch.testing.assert_close(task.loss(model, batch), plain)
+    assert task.size(batch)[0] == batch[:, 1:].numel()
+
+    nats = 0.0
+    for start in range(0, 99, 8):
+        window = torch.tensor([ids[start : start + 9]])
+        nats += F.cross_entropy(model(window[:, :-1])[0], window[0, 1:], reduction="sum").item()
+    found, tokens = task.score(model, task.valid)
+    assert tokens == 99 and math.isclose(found, nats, rel_tol=1e-5)
+    assert math.isclose(task.validate(model)["perplexity"], math.exp(nats / 99), rel_tol=1e-4)
+
+
+def test_a_choice_that_does_not_exist_is_named():
+    with pytest.raises(ValueError, match=r"positions .*'rotary'"):
+        LanguageModelConfig(positions="rotary")
+
+
+@pytest.mark.parametrize("kind", [LanguageModelConfig, EncoderDecoderConfig])
+def test_sizes_that_are_given_stay(kind):
+    names = ("vocab",) if kind is LanguageModelConfig else ("src_vocab", "tgt_vocab")
+    given = kind(**dict.fromkeys(names, 7)).sized(9)
+    filled = kind(**dict.fromkeys(names, 0)).sized(9)
+    assert all(getattr(given, name) == 7 and getattr(filled, name) == 9 for name in names)
