@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ sys.path[:0] = [str(THEME), str(FIXTURE)]
 import build  # noqa: E402
 import check  # noqa: E402
 import outputs  # noqa: E402
+import publish  # noqa: E402
 
 
 def copy_of_the_fixture(folder: Path) -> Path:
@@ -168,6 +170,8 @@ def test_a_reference_to_another_page_leads_there(site):
 def test_no_page_names_an_address_of_its_own_host(site):
     """Relative addresses alone: the same files serve under any base path."""
     for path in site.rglob("*.html"):
+        if path.name == "404.html":
+            continue  # which is served at any depth
         text = path.read_text(encoding="utf-8")
         assert 'href="/' not in text and 'src="/' not in text and "localhost" not in text, path
 
@@ -177,6 +181,42 @@ def test_the_notebook_can_be_downloaded(site):
     (notebook,) = (site / "build").glob("outputs-*.ipynb")
     assert f'href="../build/{notebook.name}"' in page(site, "outputs")
     assert json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+
+
+@pytest.mark.book
+def test_an_unpublished_book_names_no_address(site):
+    assert "canonical" not in page(site, "last") and "og:image" not in page(site, "last")
+    assert "<loc>" not in (site / "sitemap.xml").read_text(encoding="utf-8")
+    assert "colab" not in page(site, "outputs")
+
+
+@pytest.mark.book
+def test_a_published_book_says_where_it_lies(tmp_path):
+    publication = publish.Publication("https://github.com/someone/a-book", "v1.0")
+    site = build.build(
+        copy_of_the_fixture(tmp_path / "source"), publication=publication, say=lambda line: None
+    )
+    here = "https://someone.github.io/a-book/"
+    assert f'<link rel="canonical" href="{here}last/">' in page(site, "last")
+    assert (
+        f'<meta property="og:image" content="{here}card.png">' in page(site, "")
+        and (site / "card.png").exists()
+    )
+    listed = re.findall("<loc>(.*)</loc>", (site / "sitemap.xml").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(here + name for name in ("", "elements/", "outputs/", "last/"))
+    assert f"Sitemap: {here}sitemap.xml" in (site / "robots.txt").read_text(encoding="utf-8")
+    assert "colab.research.google.com/github/someone/a-book/blob/v1.0/outputs.ipynb" in page(site, "outputs")
+    assert 'href="/a-book/book.css"' in (site / "404.html").read_text(encoding="utf-8")
+    assert check.problems(site, base="/a-book") == []
+
+
+@pytest.mark.book
+@pytest.mark.parametrize("name", [".", "elements", "outputs", "last"])
+def test_every_page_can_be_shared(site, name):
+    """A title and a description, its own or how it begins."""
+    head = page(site, name).split("<body>")[0]
+    for key in ("og:title", "og:description", "og:type", "og:site_name"):
+        assert re.search(rf'<meta property="{key}" content="[^"]+">', head), key
 
 
 # ---------- The book itself ----------

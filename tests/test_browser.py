@@ -167,6 +167,21 @@ def test_the_pages_work_under_a_base_path(browser, fixture_site):
         assert page.troubles == []
 
 
+def test_an_address_that_leads_nowhere_leads_back(browser, tmp_path):
+    """At any depth, below a base path."""
+    site = build.build(copy_of_the_fixture(tmp_path / "source"), base_url="/some/base", say=lambda line: None)
+    with served(site, base="/some/base") as address:
+        for path in ("gone", "gone/further/down/"):
+            with opened(browser, f"{address}/{path}") as page:
+                assert page.locator("h1").inner_text() == "No such page"
+                assert page.evaluate("getComputedStyle(document.querySelector('.book')).display") == "grid"
+                assert page.troubles == [f"404: {address}/{path}"] or all(
+                    "404" in line for line in page.troubles
+                )
+                page.click("article a")
+                page.wait_for_url(f"{address}/")
+
+
 def test_the_pages_can_be_read_from_disk(browser, fixture_site):
     """A folder copied to a stick: links between pages lead to files there."""
     with opened(browser, (fixture_site / "index.html").as_uri()) as page:

@@ -204,9 +204,9 @@ def make(*args: str, cwd: Path = ROOT, path: str | None = None) -> subprocess.Co
 
 def test_make_help_lists_every_target():
     assert {"help", "setup", "book", "read", "lab", "test", "bench"} <= set(TARGETS)
-    listed = dict(re.findall(r"^make (\w+) +(\S.*)$", make("help").stdout, re.MULTILINE))
+    listed = dict(re.findall(r"^make ([a-z-]+) +(\S.*)$", make("help").stdout, re.MULTILINE))
     assert list(listed) == TARGETS
-    assert set(TARGETS) == set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+    assert set(TARGETS) == set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
 
 
 @pytest.fixture
@@ -340,7 +340,7 @@ def test_the_readme_and_contributing_name_targets_and_files_that_exist():
     for document in ("README.md", "CONTRIBUTING.md"):
         text = (ROOT / document).read_text(encoding="utf-8")
         for target in re.findall(
-            r"\bmake ([a-z]+)\b(?=[` \n])", "\n".join(re.findall(r"`[^`]+`|^    .*$", text, re.MULTILINE))
+            r"\bmake ([a-z-]+)\b(?=[` \n])", "\n".join(re.findall(r"`[^`]+`|^    .*$", text, re.MULTILINE))
         ):
             assert target in TARGETS, f"{document} names make {target}"
         for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):

@@ -13,9 +13,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import apart
 import check
+import publish
 
 THEME = Path(__file__).resolve().parent
 # What mystmd says of itself on every run: where its own services are, that a newer one exists, how it serves pages; and
@@ -48,11 +50,16 @@ def find_myst() -> str:
     return found
 
 
-def run_myst(project: Path, *, base_url: str = "", say=print) -> list[str]:
+def run_myst(
+    project: Path, *, base_url: str = "", publication: publish.Publication | None = None, say=print
+) -> list[str]:
     """Run mystmd in `project`, pass its log on to `say`, and return the lines that report a problem."""
+    publication = publication or publish.Publication()
     # PYTHON tells the theme whose plotly.js to take. HOST is mystmd's to choose, not the shell's.
     environment = {key: value for key, value in os.environ.items() if key != "HOST"}
     environment |= {"PYTHON": sys.executable, "BASE_URL": base_url, "FORCE_COLOR": "0", "NO_COLOR": "1"}
+    environment |= {"BOOK_REPOSITORY": publication.repository, "BOOK_TAG": publication.tag}
+    environment["BOOK_ADDRESS"] = publication.address
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
     command = [find_myst(), "build", "--html", "--strict"]
     problems: list[str] = []
@@ -85,9 +92,9 @@ def run_myst(project: Path, *, base_url: str = "", say=print) -> list[str]:
     return problems
 
 
-def finish(site: Path) -> list[str]:
-    """Write what needs all pages (the search index), and return what went wrong with it."""
-    done = subprocess.run(["node", THEME / "finish.mjs", site], capture_output=True, text=True)
+def finish(site: Path, *, base_url: str = "") -> list[str]:
+    """Write what needs all pages (the search index, 404.html), and return what went wrong with it."""
+    done = subprocess.run(["node", THEME / "finish.mjs", site, base_url], capture_output=True, text=True)
     return [] if done.returncode == 0 else (done.stderr.strip() or "theme/finish.mjs failed").splitlines()
 
 
@@ -108,8 +115,14 @@ def generate(project: Path) -> None:
             raise BuildError(f"{script.relative_to(project)} failed:\n{done.stdout}{done.stderr}".rstrip())
 
 
-def build(project: Path, *, base_url: str = "", say=print) -> Path:
+def build(
+    project: Path, *, base_url: str = "", publication: publish.Publication | None = None, say=print
+) -> Path:
     """Build the book whose `myst.yml` lies in `project`, and return the folder of the site.
+
+    Args:
+        base_url: the path below which a host serves it, like /book.
+        publication: where it is published; by default what pyproject.toml in `project` says.
 
     Raises:
         BuildError: with every problem found, a line each. Nothing half-right is left in `_build/html` then.
@@ -122,12 +135,14 @@ def build(project: Path, *, base_url: str = "", say=print) -> Path:
     for stale in (site, project / "_build" / "site"):
         shutil.rmtree(stale, ignore_errors=True)
     generate(project)
-    problems = run_myst(project, base_url=base_url, say=say)
+    publication = publication or publish.read(project)
+    problems = run_myst(project, base_url=base_url, publication=publication, say=say)
     if not problems and not (site / "index.html").exists():
         problems.append("mystmd ended well but wrote no index.html")
     if not problems:
         apart.move_large_states(site)
-        problems = check.problems(site) or finish(site)
+        base = base_url or urlsplit(publication.address).path.rstrip("/")
+        problems = finish(site, base_url=base) or check.problems(site, base=base)
     if problems:
         shutil.rmtree(site, ignore_errors=True)
         raise BuildError("\n".join(problems))

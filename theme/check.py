@@ -29,6 +29,8 @@ class Document(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if ("rel", "canonical") in attrs:
+            return  # says where the page is published, and loads nothing
         for name, value in attrs:
             if name == "id":
                 self.ids.append(value or "")
@@ -38,8 +40,11 @@ class Document(HTMLParser):
                 self.links.append(value)
 
 
-def problems(site: Path) -> list[str]:
-    """Everything wrong in the site that lies in `site`, one line each, naming the page; empty if all is well."""
+def problems(site: Path, *, base: str = "") -> list[str]:
+    """Everything wrong in the site that lies in `site`, one line each, naming the page; empty if all is well.
+
+    `base` is the path below which a host serves it, like /book: addresses that start at the host's root start with it.
+    """
     documents: dict[Path, Document] = {}
     for path in sorted(site.rglob("*.html")):
         documents[path] = Document()
@@ -55,7 +60,7 @@ def problems(site: Path) -> list[str]:
                 if loaded:
                     found.append(f"{page}: loads {address}, which lies elsewhere")
                 continue
-            target, anchor = resolve(site, path, address)
+            target, anchor = resolve(site, path, address, base=base)
             if not target.is_file():
                 found.append(f"{page}: {'loads' if loaded else 'links to'} {address}, which does not exist")
             elif anchor and target in documents and anchor not in documents[target].ids:
@@ -63,13 +68,16 @@ def problems(site: Path) -> list[str]:
     return found
 
 
-def resolve(site: Path, page: Path, address: str) -> tuple[Path, str]:
+def resolve(site: Path, page: Path, address: str, *, base: str = "") -> tuple[Path, str]:
     """The file that an address on `page` means, and the anchor in it ('' for none)."""
     plain, anchor = urldefrag(address)
     path = unquote(urlsplit(plain).path)
     if not path:
         return page, unquote(anchor)
-    target = (site / path.lstrip("/")) if path.startswith("/") else (page.parent / path)
+    if path.startswith("/"):
+        target = site / path.removeprefix(base).lstrip("/")
+    else:
+        target = page.parent / path
     target = target.resolve()
     return (target / "index.html" if path.endswith(("/", ".")) or target.is_dir() else target), unquote(
         anchor

@@ -1,7 +1,10 @@
-// What a built site lacks until all its pages stand: the search index. `node finish.mjs SITE`
+// What a built site lacks until all its pages stand: the search index, and the page for addresses that lead nowhere.
+// `node finish.mjs SITE BASE`, where BASE is the path below which a host serves the site: '' or '/book'.
 import fs from 'node:fs';
 import path from 'node:path';
 import { close, createIndex } from 'pagefind';
+import { notFound } from './src/notfound.mjs';
+import { readSite } from './src/site.mjs';
 
 // Formulas are written twice (to be seen and to be read out), and nobody searches for what a cell printed.
 const UNSEARCHED = ['.katex-html', 'annotation', '.outputs', '.tools', '.number', '.permalink', '.copy', '.back', '.kicker', '.references', 'script', 'template'];
@@ -21,12 +24,14 @@ async function search(site) {
     fs.writeFileSync(to, content);
   }
   await close();
-  return added.page_count;
 }
 
+const [, , site, base = ''] = process.argv;
 try {
-  console.log(`${await search(process.argv[2])} pages can be searched`);
+  await search(site);
 } catch (error) {
   console.error(`the search index was not made: ${error.message}`);
   process.exit(1);
 }
+const config = JSON.parse(fs.readFileSync(path.join(site, 'config.json'), 'utf8'));
+fs.writeFileSync(path.join(site, '404.html'), notFound(readSite(config), base));

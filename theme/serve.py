@@ -30,6 +30,18 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.path = self.path[len(self.base) :]
         return super().send_head()
 
+    def send_error(self, code, message=None, explain=None):
+        page = Path(self.directory) / "404.html"
+        if code != 404 or not page.exists():
+            return super().send_error(code, message, explain)
+        body = page.read_bytes()
+        self.send_response(404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
     def end_headers(self):
         # An author who renders again wants to see it.
         self.send_header("Cache-Control", "no-cache")

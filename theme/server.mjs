@@ -7,22 +7,19 @@ import { fileURLToPath } from 'node:url';
 import { gatherAssets } from './src/assets.mjs';
 import { ContentError } from './src/errors.mjs';
 import { renderPage } from './src/page.mjs';
-import { pagePath, readSite } from './src/site.mjs';
+import { pagePath, readSite, robots, sitemap } from './src/site.mjs';
 
 const { PORT = '3000', HOST = 'localhost', CONTENT_CDN_PORT = '3100', MODE = 'app' } = process.env;
+// Where the book is published: theme/build.py reads it from pyproject.toml.
+const PUBLICATION = { repository: process.env.BOOK_REPOSITORY, tag: process.env.BOOK_TAG, address: process.env.BOOK_ADDRESS };
 const THEME = path.dirname(fileURLToPath(import.meta.url));
 const CONTENT = `http://${HOST}:${CONTENT_CDN_PORT}`;
 const TYPES = {
   '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.json': 'application/json', '.svg': 'image/svg+xml',
   '.png': 'image/png', '.ico': 'image/x-icon', '.woff2': 'font/woff2', '.txt': 'text/plain', '.xml': 'application/xml',
 };
-// Asked for by mystmd, empty until the book has an address and a search of its own.
-const STANDARD = {
-  '/robots.txt': 'User-agent: *\nAllow: /\n',
-  '/myst-theme.css': '',
-  '/sitemap.xml': '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"></urlset>\n',
-  '/sitemap_style.xsl': '',
-};
+// Asked for by mystmd besides the pages; the last two are other themes' files.
+const STANDARD = { '/robots.txt': robots, '/sitemap.xml': sitemap, '/myst-theme.css': () => '', '/sitemap_style.xsl': () => '' };
 const told = new Set();
 
 const once = (line) => {
@@ -52,7 +49,9 @@ function fetchPage(slug) {
 async function answer(url) {
   const { pathname } = new URL(url, CONTENT);
   const extension = path.extname(pathname);
-  if (pathname in STANDARD) return { type: TYPES[extension], body: STANDARD[pathname] };
+  if (Object.hasOwn(STANDARD, pathname)) {
+    return { type: TYPES[extension], body: STANDARD[pathname](readSite(await fetchJson('/config.json'), PUBLICATION)) };
+  }
   const file = path.join(THEME, 'public', path.normalize(pathname));
   if (extension && fs.statSync(file, { throwIfNoEntry: false })?.isFile()) return { type: TYPES[extension], body: fs.readFileSync(file) };
   if (pathname.startsWith('/build/')) {
@@ -61,7 +60,7 @@ async function answer(url) {
   }
   if (extension === '.json') return { type: TYPES['.json'], body: await fetchText(`/content${pathname}`) };
 
-  const site = readSite(await fetchJson('/config.json'));
+  const site = readSite(await fetchJson('/config.json'), PUBLICATION);
   const wanted = pathname.replace(/^\/|\/$/g, '');
   const entry = site.entries.find(({ slug }) => slug && (slug === wanted || pagePath(site, slug).replace(/\/$/, '') === wanted));
   if (!entry) throw Object.assign(new Error(`${pathname} is no page of the book`), { status: 404 });

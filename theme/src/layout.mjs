@@ -1,6 +1,6 @@
 // The document around a page's content: head, sidebar, title, references, footnotes, previous and next.
 import { storedExplorables } from './explorables.mjs';
-import { escape, tag } from './html.mjs';
+import { escape, plain, tag } from './html.mjs';
 import { neighbours, pagePath } from './site.mjs';
 
 // Before the first paint: a reader's own choice of light or dark, so that the page does not flash.
@@ -8,7 +8,33 @@ const EARLY = `try{var t=localStorage.getItem('book-theme');if(t)document.docume
 
 const label = (entry) => [entry.number && tag('span', { class: 'number' }, escape(entry.number)), tag('span', {}, escape(entry.title))];
 
-function head(page, { title, description }) {
+const LONGEST = 200; // characters of a description
+
+/** What a page says of itself, or how it begins. */
+function describe(page, { description }) {
+  if (description) return description;
+  const first = (node) => (node.type === 'paragraph' ? plain(node).replace(/\s+/g, ' ').trim() : node.children?.map(first).find(Boolean));
+  const opening = first(page.mdast) ?? '';
+  return opening.length <= LONGEST ? opening : `${opening.slice(0, opening.lastIndexOf(' ', LONGEST))} …`;
+}
+
+/** What other sites show of a page that is linked there. Their address and pictures are absolute, so they need a host. */
+function sharing(page, name, description) {
+  const { address } = page.site.publication;
+  const property = (key, content) => content && tag('meta', { property: `og:${key}`, content });
+  const here = address && address + pagePath(page.site, page.slug);
+  return [
+    address && tag('link', { rel: 'canonical', href: here }),
+    property('type', page.slug === page.site.entries[0].slug ? 'website' : 'article'),
+    property('site_name', page.site.title), property('title', name), property('description', description), property('url', here),
+    address && property('image', `${address}card.png`), address && property('image:alt', page.site.title),
+    tag('meta', { name: 'twitter:card', content: address ? 'summary_large_image' : 'summary' }),
+  ];
+}
+
+function head(page, frontmatter) {
+  const { title, robots } = frontmatter;
+  const description = describe(page, frontmatter);
   const { root, site, uses } = page;
   const name = page.slug === site.entries[0].slug ? site.title : `${title} · ${site.title}`;
   const style = (href) => tag('link', { rel: 'stylesheet', href: `${root}${href}` });
@@ -20,6 +46,7 @@ function head(page, { title, description }) {
     '<meta name="color-scheme" content="light dark">',
     tag('title', {}, escape(name)),
     description && tag('meta', { name: 'description', content: description }),
+    robots ? tag('meta', { name: 'robots', content: robots }) : sharing(page, title ?? site.title, description),
     tag('link', { rel: 'icon', href: `${root}favicon.svg`, type: 'image/svg+xml' }),
     tag('script', {}, EARLY),
     font('source-serif-4-latin-wght-normal.woff2'),
@@ -32,7 +59,7 @@ function head(page, { title, description }) {
     script('search.js'),
     uses.figures && script('figures.js'),
     uses.explorables && script('explorables.js'),
-  ].filter(Boolean).join('\n');
+  ].flat().filter(Boolean).join('\n');
 }
 
 /** This page's sections, nested as their headings are. */
@@ -60,12 +87,10 @@ function chapters(page) {
   return tag('nav', { class: 'chapters', 'aria-label': 'Chapters' }, tag('ol', {}, items));
 }
 
-function header(page, frontmatter) {
+function header(page, frontmatter, tools) {
   const { site, slug } = page;
   const entry = site.entries.find((candidate) => candidate.slug === slug);
   const kicker = entry?.number && (/\d/.test(entry.number) ? `Chapter ${entry.number}` : `Appendix ${entry.number}`);
-  const notebook = frontmatter.exports?.find((file) => file.format === 'ipynb' && file.url);
-  const tools = notebook && tag('p', { class: 'tools' }, tag('a', { href: page.asset(notebook.url), download: notebook.filename }, 'Download this page as a notebook'));
   return tag('header', { class: 'title' },
     kicker && tag('p', { class: 'kicker', 'data-pagefind-meta': 'kicker' }, escape(kicker)),
     tag('h1', {}, escape(frontmatter.title ?? entry?.title)),
@@ -103,7 +128,7 @@ function pager(page) {
 }
 
 /** The whole document for a page whose body has been rendered. */
-export function layout(page, body, frontmatter, { templates = '' } = {}) {
+export function layout(page, body, frontmatter, { templates = '', tools = '' } = {}) {
   const { site, root } = page;
   if (page.references.cite?.order?.length) page.outline.push(...(page.cited.size ? [{ id: 'references', level: 2, title: 'References' }] : []));
   const switcher = tag('button', { class: 'theme-switch', type: 'button', 'aria-label': 'Change between light and dark', title: 'Light or dark' }, '<span aria-hidden="true"></span>');
@@ -112,7 +137,7 @@ export function layout(page, body, frontmatter, { templates = '' } = {}) {
   const home = tag('a', { class: 'home', href: root }, escape(site.title));
   const sidebar = tag('aside', { id: 'sidebar', popover: 'auto', 'aria-label': 'The book' }, tag('div', { class: 'sidebar-head' }, home, switcher), search, chapters(page));
   const bar = tag('div', { class: 'bar' }, tag('button', { type: 'button', class: 'menu', popovertarget: 'sidebar', 'aria-label': 'Chapters' }, '<span aria-hidden="true"></span>'), home, tag('button', { class: 'search-open', type: 'button', 'aria-label': 'Search' }, lens), switcher);
-  const main = tag('main', { id: 'content' }, tag('article', {}, header(page, frontmatter), body, footnotes(page), references(page)), pager(page));
+  const main = tag('main', { id: 'content' }, tag('article', {}, header(page, frontmatter, tools), body, footnotes(page), references(page)), pager(page));
   // No `</head>`: HTML allows it to be left out, and mystmd would put a redirect before it that breaks pages opened from disk.
   return `<!DOCTYPE html>\n<html lang="en">\n<head>\n${head(page, frontmatter)}\n<body>\n<a class="skip" href="#content">Skip to the text</a>\n${bar}\n<div class="book">\n${sidebar}\n${main}\n</div>\n${templates}\n${page.uses.explorables ? `${storedExplorables(page)}\n` : ''}</body>\n</html>\n`;
 }

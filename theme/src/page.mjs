@@ -1,4 +1,5 @@
 // One page: its JSON from mystmd in, its document out.
+import { bar } from './facts.mjs';
 import { layout } from './layout.mjs';
 import { loadOutputs } from './outputs.mjs';
 import { previews } from './previews.mjs';
@@ -23,5 +24,9 @@ export async function renderPage(site, content, { fetchText, fetchPage, note } =
     return found;
   };
   const templates = fetchPage ? await previews(page, other) : '';
-  return layout(page, body, content.frontmatter ?? {}, { templates });
+  const frontmatter = content.frontmatter ?? {};
+  const file = frontmatter.exports?.find(({ format, url }) => format === 'ipynb' && url);
+  const notebook = file && fetchText ? JSON.parse(await fetchText(file.url)) : undefined;
+  const tools = bar(page, frontmatter, { mdast: content.mdast, notebook });
+  return layout(page, body, frontmatter, { templates, tools });
 }

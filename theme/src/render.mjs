@@ -16,6 +16,7 @@ export class Page {
   constructor(site, content, { note = () => {}, from } = {}) {
     this.site = site;
     this.slug = content.slug;
+    this.mdast = content.mdast ?? { children: [] };
     this.location = content.location ?? content.slug;
     this.shownOn = from?.slug ?? content.slug;
     this.root = rootFrom(site, this.shownOn);

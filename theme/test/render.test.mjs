@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ContentError } from '../src/errors.mjs';
+import { minutesToRead } from '../src/facts.mjs';
 import { renderPage } from '../src/page.mjs';
 import { chapterNumber, neighbours, pagePath, rootFrom } from '../src/site.mjs';
 import { content, node, output, site, text } from './pages.mjs';
@@ -126,4 +127,34 @@ test('what a page refers to on another is written into it once, with addresses t
   assert.match(inside, /href="\.\.\/two\/#ref-a"/);
   assert.doesNotMatch(inside, / id=/);
   assert.deepEqual(more, [undefined]);
+});
+
+const notebookJson = (...cells) => JSON.stringify({ cells: cells.map((execution) => ({ metadata: { execution } })) });
+const exported = { frontmatter: { title: 'One', jupytext: { formats: 'md:myst,ipynb' }, exports: [{ format: 'ipynb', filename: '03-one.ipynb', url: '/03-one.ipynb' }] } };
+
+test('the bar says how long a notebook took to run, from its own record', async () => {
+  const cell = (from, to) => ({ 'iopub.execute_input': `2026-01-01T00:00:${from}.5Z`, 'shell.execute_reply': `2026-01-01T00:00:${to}.5Z` });
+  const html = async (json) => renderPage(site, content([], exported), { fetchText: async () => json });
+  assert.match(await html(notebookJson(cell('01', '05'), undefined, cell('10', '17'))), /<li class="fact">11 s to run/);
+  assert.doesNotMatch(await html(notebookJson(undefined)), /to run/);
+});
+
+test('minutes to read count words, code and formulas, and nothing that is left out', () => {
+  const words = (count, rest) => node('paragraph', [text(Array(count).fill('word').join(' '))], rest);
+  assert.equal(minutesToRead(node('root', [words(400)])), 2);
+  assert.equal(minutesToRead(node('root', [words(400, { visibility: 'remove' })])), 0);
+  assert.equal(minutesToRead(node('root', [{ type: 'code', value: 'a\n\nb' }, { type: 'math', value: 'x' }])), 16 / 60);
+});
+
+test('a published book links to Colab, Binder and its source, another to none', async () => {
+  const links = async (publication) => {
+    const html = await renderPage({ ...site, publication }, content([], exported), { fetchText: async () => notebookJson() });
+    return [...html.matchAll(/href="(https:[^"]*)" aria-label="([^"]*)"/g)].map(([, href, label]) => `${label}: ${href}`);
+  };
+  assert.deepEqual(await links({}), []);
+  assert.deepEqual(await links({ repository: 'https://github.com/someone/a-book', tag: 'v1.2' }), [
+    'Open in Colab: https://colab.research.google.com/github/someone/a-book/blob/v1.2/chapters/03-one.ipynb',
+    'Open in Binder: https://mybinder.org/v2/gh/someone/a-book/v1.2?urlpath=lab/tree/chapters/03-one.ipynb',
+    'View the source: https://github.com/someone/a-book/blob/v1.2/chapters/03-one.md',
+  ]);
 });
