@@ -14,7 +14,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit bench lint format records notebooks publish-to clean
+.PHONY: help setup book read lab test unit bench lint format records notebooks pdf publish-to clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +64,9 @@ notebooks: $(INSTALLED)  ## bring each .ipynb up to its .md and execute it; CHAP
 	  RESERVOIR_RESULTS="$$empty/results" RESERVOIR_CACHE="$$empty/cache" $(PYTHON_ENV) -m jupyter nbconvert \
 	    --log-level WARN --to notebook --execute --inplace "$${chapter%.md}.ipynb" || exit 1; \
 	done
+
+pdf: book  ## print the rendered book to _build/book.pdf, with chromium
+	@$(PYTHON_ENV) theme/pdf.py
 
 publish-to: $(INSTALLED)  ## say where the book is published: REPO=owner/name on GitHub, empty for nowhere
 	@[ '$(origin REPO)' != undefined ] || { echo "Say where: make publish-to REPO=owner/name, or REPO= for nowhere."; exit 1; }

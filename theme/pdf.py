@@ -1,0 +1,182 @@
+"""Print the rendered book as one PDF: `python theme/pdf.py` writes `_build/book.pdf`.
+
+Chromium lays it out. Each page of the site is opened, its figures are drawn, and its article is taken out as static
+HTML (print.js); all of them become one document with a title page and contents. That is printed twice: the first print
+says on which page each section begins, and the second has those numbers in its contents.
+"""
+
+import argparse
+import html
+import json
+import os
+import shutil
+import sys
+import threading
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import serve
+
+THEME = Path(__file__).resolve().parent
+
+
+class PrintError(Exception):
+    """The PDF was not made; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the contents: a part (without a target), a chapter (level 1) or a section (level 2)."""
+
+    title: str
+    target: str = ""
+    level: int = 0
+
+
+def order(site: Path) -> list[tuple[str, str]]:
+    """(slug, title) of each page in reading order, and ('', title) for the title of a part."""
+    (project,) = json.loads((site / "config.json").read_text(encoding="utf-8"))["projects"]
+    return [("", "")] + [(page.get("slug", ""), page["title"]) for page in project["pages"]]
+
+
+def contents(entries: list[Entry], pages: dict[str, int]) -> str:
+    """The contents as HTML, with the page numbers that are known."""
+    lines = []
+    for entry in entries:
+        title = html.escape(entry.title)
+        if entry.target:
+            number = pages.get(entry.target, 0)
+            title = f'<a href="#{entry.target}" data-page="{number or "000"}"><span>{title}</span></a>'
+        lines.append(f'<li class="{f"level-{entry.level}" if entry.level else "part"}">{title}</li>')
+    return f'<nav class="contents" aria-label="Contents"><h1>Contents</h1><ol>{"".join(lines)}</ol></nav>'
+
+
+def destinations(pdf: bytes) -> dict[str, int]:
+    """The number of the page, counted from 1, on which each named target lies."""
+    from pypdf import PdfReader
+
+    reader = PdfReader(BytesIO(pdf))
+    return {name.lstrip("/"): reader.get_destination_page_number(target) + 1
+            for name, target in reader.named_destinations.items()}  # fmt: skip
+
+
+def find_chromium() -> str:
+    """The path of a chromium: CHROMIUM, or one on the PATH."""
+    for name in (
+        os.environ.get("CHROMIUM"),
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ):
+        if name and (found := shutil.which(name)):
+            return found
+    raise PrintError(
+        "no chromium was found: install one (Debian: apt-get install chromium) or name it in CHROMIUM"
+    )
+
+
+def print_book(site: Path, to: Path, *, chromium: str | None = None, say=print) -> int:
+    """Print the site that lies in `site` to the file `to`, and return the number of pages.
+
+    Raises:
+        PrintError: there is no site or no chromium.
+    """
+    from playwright.sync_api import sync_playwright
+
+    if not (site / "config.json").exists():
+        raise PrintError(f"{site} holds no book yet: 'make book' renders it")
+    config = json.loads((site / "config.json").read_text(encoding="utf-8"))
+    title, description = config.get("title", ""), config["projects"][0].get("description", "")
+    server = serve.server(site, port=0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{server.server_port}/"
+    take = (THEME / "print.js").read_text(encoding="utf-8")
+    style = (THEME / "print.css").read_text(encoding="utf-8")
+    entries, chapters = [], []
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=chromium or find_chromium(), args=["--no-sandbox"]
+            )
+            # As wide as the text on paper, so that figures are drawn for it.
+            page = browser.new_page(
+                viewport={"width": 760, "height": 1000}, color_scheme="light", reduced_motion="reduce"
+            )
+            page.route(
+                "**/explorables.js", lambda route: route.abort()
+            )  # their still picture is what is printed
+            for slug, name in order(site):
+                if not slug and name:
+                    entries.append(Entry(name))
+                    continue
+                page.goto(base + (f"{slug.replace('.', '/')}/" if slug else ""), wait_until="load")
+                taken = page.evaluate(take, base)
+                heading = page.locator("article h1").inner_text()
+                kicker = page.locator("article .kicker")
+                number = f"{kicker.inner_text().split()[-1]}. " if kicker.count() else ""
+                entries.append(Entry(number + heading, taken["name"], 1))
+                entries += [Entry(s["title"], s["id"], 2) for s in taken["sections"]] if number else []
+                chapters.append(f'<section class="chapter" id="{taken["name"]}">{taken["html"]}</section>')
+                say(f"{number}{heading}")
+
+            def printed(pages: dict[str, int]) -> bytes:
+                document = f"""<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
+<title>{html.escape(title)}</title>
+<link rel="stylesheet" href="vendor/fonts.css"><link rel="stylesheet" href="vendor/katex/katex.css">
+<link rel="stylesheet" href="book.css"><style>{style}</style></head><body><main>
+<div class="title-page"><h1>{html.escape(title)}</h1><p>{html.escape(description)}</p></div>
+{contents(entries, pages)}{"".join(chapters)}</main></body></html>"""
+                page.route(
+                    "**/book.pdf.html", lambda route: route.fulfill(body=document, content_type="text/html")
+                )
+                page.goto(f"{base}book.pdf.html", wait_until="load")
+                page.evaluate(
+                    "Promise.all([document.fonts.ready, ...[...document.images].map(image => image.decode())])"
+                )
+                return page.pdf(prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
+
+            first = destinations(printed({}))
+            pdf = printed(first)
+            second = destinations(pdf)
+            browser.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+    if any(entry.target and first.get(entry.target, 0) != second.get(entry.target) for entry in entries):
+        raise PrintError("the contents moved the text between two prints; their numbers would be wrong")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_bytes(pdf)
+    from pypdf import PdfReader
+
+    return len(PdfReader(BytesIO(pdf)).pages)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Print the rendered book as one PDF.")
+    parser.add_argument(
+        "site",
+        nargs="?",
+        type=Path,
+        default=Path("_build/html"),
+        help="the rendered book (default: _build/html)",
+    )
+    parser.add_argument(
+        "--to",
+        type=Path,
+        default=Path("_build/book.pdf"),
+        help="the file to write (default: _build/book.pdf)",
+    )
+    arguments = parser.parse_args()
+    try:
+        pages = print_book(arguments.site, arguments.to)
+    except PrintError as error:
+        print(f"The book was not printed: {error}.", file=sys.stderr)
+        return 1
+    print(f"{pages} pages in {arguments.to} ({arguments.to.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
