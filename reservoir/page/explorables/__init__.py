@@ -4,6 +4,7 @@ Each is a small Python class and an ES module. The notebook stores the module's 
 state), and the page mounts them from there, so that one source runs in JupyterLab, in Colab and on the static page.
 """
 
+from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
 
-__all__ = ["Explorable"]
+__all__ = ["AttentionMaps", "Explorable"]
