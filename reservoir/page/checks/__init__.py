@@ -1,6 +1,7 @@
 """Checks of the exercises: each runs what a reader wrote and, where it is wrong, names the mistake."""
 
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
+from reservoir.page.checks.reading import bytes_kept, spread
 from reservoir.page.checks.transformer import causal_mask, length_penalty, parameter_count
 from reservoir.page.checks.verdict import EXERCISES, Exercise, Verdict
 
@@ -8,10 +9,12 @@ __all__ = [
     "EXERCISES",
     "Exercise",
     "Verdict",
+    "bytes_kept",
     "causal_mask",
     "dichotomies",
     "enough_dimensions",
     "kitchen_sinks",
     "length_penalty",
     "parameter_count",
+    "spread",
 ]

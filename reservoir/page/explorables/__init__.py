@@ -6,5 +6,6 @@ state), and the page mounts them from there, so that one source runs in JupyterL
 
 from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
+from reservoir.page.explorables.seeded_weights import SeededWeights
 
-__all__ = ["AttentionMaps", "Explorable"]
+__all__ = ["AttentionMaps", "Explorable", "SeededWeights"]

@@ -1,0 +1,55 @@
+"""The check of a reader's machine: right here, and each thing that can be wrong is named with what to do."""
+
+import pytest
+import torch
+
+from reservoir.page import environment as module
+from reservoir.page.environment import environment
+
+
+def finding(name: str):
+    return next(one for one in environment().findings if one.what == name)
+
+
+def test_the_machine_of_the_tests_will_do():
+    found = environment()
+    assert found.good and "Everything" in repr(found)
+    assert found._repr_html_().count("<li>") == len(found.findings)
+
+
+def test_a_generator_with_other_bits_is_noticed(monkeypatch):
+    from reservoir.frozen import draws
+
+    drawn = draws.sign
+    monkeypatch.setattr(draws, "sign", lambda *args, **options: drawn(*args, **options).roll(1, 0))
+    one = finding("generator")
+    assert not one.good and "SignedConstant" in one.found and "Normal" not in one.found
+    assert "Orthogonal" in one.found, "signs are part of an orthogonal draw"
+    assert not environment().good and "generator" in environment().summary
+
+
+def test_an_old_python_and_an_old_torch_are_named(monkeypatch):
+    monkeypatch.setattr(module, "PYTHON", ((3, 99), (4, 0)))
+    monkeypatch.setattr(torch, "__version__", "2.4.1+cpu")
+    assert not finding("Python").good and "3.99" in str(finding("Python"))
+    assert not finding("PyTorch").good and "2.5 or newer" in str(finding("PyTorch"))
+
+
+def test_a_place_for_records_that_cannot_be_written_is_named(monkeypatch, tmp_path):
+    blocked = tmp_path / "a file"
+    blocked.write_text("")
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(blocked / "results"))
+    assert not finding("your records").good and "RESERVOIR_RESULTS" in str(finding("your records"))
+
+
+def test_no_page_names_a_temporary_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert str(tmp_path) not in str(finding("your records"))
+
+
+@pytest.mark.parametrize(
+    "ratio, words", [(3.0, "faster"), (1.0, "about that"), (0.5, "2 times"), (0.01, "another program")]
+)
+def test_speed_is_told_in_words(ratio, words):
+    assert words in module._in_words(ratio)

@@ -1,0 +1,44 @@
+"""Weights from a seed: the page and Python draw the same bits, and the line of Python that the page shows is right."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from reservoir.frozen import Stream, draws
+from reservoir.page.explorables import SeededWeights
+from reservoir.page.explorables.seeded_weights import KINDS, seeded_weights
+
+MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/seeded-weights-model.mjs"
+SCRIPT = f"""
+import {{ python, weights }} from '{MODEL.as_uri()}';
+const asked = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(asked.map((one) => [[...weights(one)], python(one)])));
+"""
+
+
+def test_the_page_draws_what_python_draws_and_says_how():
+    asked = [
+        {"seed": seed, "name": name, "kind": kind, "size": size}
+        for kind in KINDS
+        for seed, name, size in ((0, "encoder.0.attention.out", 16), (7, "Küche", 5), (2**40, "", 32))
+    ]
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    for one, (numbers, call) in zip(asked, json.loads(done.stdout), strict=True):
+        ours = seeded_weights(one["seed"], one["name"], kind=one["kind"], size=one["size"])
+        assert numbers == ours.flatten().tolist(), one
+        assert torch.equal(eval(call, {"draws": draws, "Stream": Stream}), ours), call
+
+
+def test_an_unknown_kind_is_named():
+    with pytest.raises(ValueError, match="uniform, sign, normal, orthogonal, got 'gauss'"):
+        seeded_weights(0, "x", kind="gauss")
+
+
+def test_the_picture_has_a_square_a_weight():
+    assert SeededWeights(size=5).picture().count("<rect") == 25
