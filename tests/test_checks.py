@@ -49,3 +49,8 @@ def test_a_stub_and_a_crash_are_told_and_not_raised(check):
 def test_a_verdict_can_be_read_in_a_notebook_and_cannot_break_its_page():
     verdict = checks.Verdict(False, "a < b & c")
     assert "a &lt; b &amp; c" in verdict._repr_html_() and repr(verdict).startswith("✗")
+
+
+def test_a_large_argument_is_told_by_its_shape():
+    verdict = checks.scaled_to_radius(lambda *arguments: None)
+    assert "(tensor of (30, 30), 0.9) returns nothing yet" in verdict.message

@@ -1,5 +1,6 @@
 """Checks of the exercises: each runs what a reader wrote and, where it is wrong, names the mistake."""
 
+from reservoir.page.checks.echo_states import leaky_update, readout_pairs, scaled_to_radius
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
 from reservoir.page.checks.reading import bytes_kept, spread
 from reservoir.page.checks.transformer import causal_mask, length_penalty, parameter_count
@@ -14,7 +15,10 @@ __all__ = [
     "dichotomies",
     "enough_dimensions",
     "kitchen_sinks",
+    "leaky_update",
     "length_penalty",
     "parameter_count",
+    "readout_pairs",
+    "scaled_to_radius",
     "spread",
 ]

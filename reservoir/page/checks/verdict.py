@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -65,7 +66,7 @@ def exercise(label: str, name: str) -> Callable[[Callable[[Callable], str]], Cal
 
 def call(written: Callable, *arguments: Any) -> Any:
     """What the reader's function answers; a crash, or nothing, is a `Mistake`."""
-    shown = ", ".join(repr(argument) for argument in arguments)
+    shown = ", ".join(brief(argument) for argument in arguments)
     name = getattr(written, "__name__", "your function")
     try:
         value = written(*arguments)
@@ -74,3 +75,9 @@ def call(written: Callable, *arguments: Any) -> Any:
     if value is None or value is ...:
         raise Mistake(f"{name}({shown}) returns nothing yet: it is yours to write")
     return value
+
+
+def brief(argument: Any) -> str:
+    """An argument as a message shows it: a tensor or an array of some size by its shape alone."""
+    size = math.prod(getattr(argument, "shape", ()))
+    return repr(argument) if size <= 4 else f"{type(argument).__name__.lower()} of {tuple(argument.shape)}"

@@ -6,6 +6,7 @@ state), and the page mounts them from there, so that one source runs in JupyterL
 
 from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
+from reservoir.page.explorables.echo_state import EchoStateLab
 from reservoir.page.explorables.seeded_weights import SeededWeights
 
-__all__ = ["AttentionMaps", "Explorable", "SeededWeights"]
+__all__ = ["AttentionMaps", "EchoStateLab", "Explorable", "SeededWeights"]

@@ -78,7 +78,7 @@ function path(xs, ys, x, y) {
 /** The marks that a chart can draw; each gets its description and the two scales. */
 const MARKS = {
   /** {x, y, origin, dash, width, faint}: x may be left out (0, 1, 2 …); a y that is no number is a gap. */
-  line: (mark, x, y) => svg('path', { d: path(mark.x, mark.y, x, y), class: `ex-line ${mark.faint ? 'ex-faint' : ''}`, 'stroke-dasharray': mark.dash, 'stroke-width': mark.width }),
+  line: (mark, x, y) => svg('path', { d: path(mark.x, mark.y, x, y), class: `ex-line ${mark.faint ? 'ex-faint' : ''}`, 'stroke-dasharray': mark.dash, style: mark.width && `stroke-width: ${mark.width}` }),
   /** {x, low, high, origin}: between two curves. */
   band: (mark, x, y) => {
     const there = mark.x.map((at, i) => `${clip(x(at)).toFixed(1)} ${clip(y(mark.high[i])).toFixed(1)}`);
