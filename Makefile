@@ -6,7 +6,7 @@ VENV := .venv
 PYTHON_ENV := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 NODE_INSTALLED := theme/node_modules/.installed
-CHAPTERS ?= $(wildcard chapters/*.md)
+CHAPTERS ?= index.md $(wildcard chapters/*.md)
 STAGES := slow or data or chapters or book or browser or wheel
 
 # The stamp holds the folder it was made in: an editable install in a moved clone would import the old place.

@@ -35,7 +35,7 @@ def copy_of_the_fixture(folder: Path) -> Path:
 def copy_of_the_book(folder: Path) -> Path:
     """The book's sources in `folder`, to be built there: what lies in the tree is left as it is."""
     folder.mkdir(parents=True)
-    for name in ("myst.yml", "index.md"):
+    for name in ("myst.yml", "index.md", "index.ipynb"):
         shutil.copy(ROOT / name, folder)
     for name in ("chapters", "reference"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))

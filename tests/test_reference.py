@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jupytext
+import nbformat
 import pytest
 
 from reservoir.page import checks
@@ -80,6 +82,18 @@ def test_the_first_page_says_which_chapters_exist(made):
         exists = any(name.startswith(f"{number}-") for name in CHAPTERS)
         assert (f"(chapters/{number}-" in chapter) == exists == (state == "**here**"), f"{number}: {state}"
     assert "contents.txt" in (ROOT / "index.md").read_text(encoding="utf-8")
+
+
+def test_both_halves_of_the_first_page_say_the_same_and_it_is_executed():
+    halves = [
+        [(cell.cell_type, cell.source) for cell in jupytext.read(ROOT / name).cells]
+        for name in ("index.md", "index.ipynb")
+    ]
+    assert halves[0] == halves[1], "run make notebooks CHAPTERS=index.md"
+    cells = nbformat.read(ROOT / "index.ipynb", as_version=4).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    assert code and all(cell.execution_count and cell.outputs for cell in code)
+    assert all("remove-input" in cell.metadata.tags for cell in code), "the first page shows no code"
 
 
 def test_a_term_that_is_linked_is_in_the_glossary():
