@@ -14,10 +14,10 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit bench lint format records notebooks pdf publish-to clean
+.PHONY: help setup book read lab test unit bench lint format records notebooks pdf publish-to explorables clean
 
 help:  ## list what there is to do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(INSTALLED) $(NODE_INSTALLED)  ## install everything into .venv and theme/node_modules (the others do so when needed)
 
@@ -71,6 +71,9 @@ pdf: book  ## print the rendered book to _build/book.pdf, with chromium
 publish-to: $(INSTALLED)  ## say where the book is published: REPO=owner/name on GitHub, empty for nowhere
 	@[ '$(origin REPO)' != undefined ] || { echo "Say where: make publish-to REPO=owner/name, or REPO= for nowhere."; exit 1; }
 	@$(PYTHON_ENV) theme/publish.py "$(REPO)"
+
+explorables: $(INSTALLED)  ## bring the JavaScript that executed notebooks store up to date
+	@$(PYTHON_ENV) -m reservoir.page.explorables.stored chapters/*.ipynb
 
 clean:  ## delete what building and testing left behind (keeps .venv, results and downloaded data)
 	@rm -rf _build build dist .pytest_cache .ruff_cache .hypothesis

@@ -1,10 +1,15 @@
 """Explorables: one module out of several, the state that a notebook stores, and the page that mounts it in chromium."""
 
+import contextlib
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
 import nbformat
@@ -21,7 +26,7 @@ import apart
 import build
 import check
 
-from reservoir.page.explorables import Explorable
+from reservoir.page.explorables import Explorable, stored
 from reservoir.page.explorables.bundle import bundle
 
 ROOT = Path(__file__).parent.parent
@@ -104,6 +109,28 @@ def test_the_javascript_tests_pass():
     tests = sorted(str(path) for path in (ROOT / "tests" / "js").glob("*.test.mjs"))
     done = subprocess.run(["node", "--test", *tests], capture_output=True, text=True, timeout=300)
     assert tests and done.returncode == 0, done.stdout + done.stderr
+
+
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
+def test_the_notebooks_store_the_modules_as_they_are(chapter):
+    old = sum(1 for _ in stored.stale(json.loads(chapter.read_text(encoding="utf-8"))))
+    assert not old, f"{chapter.name} stores {old} texts that have changed since: run make explorables"
+
+
+def test_a_stale_module_is_noticed_and_brought_up_to_date(tmp_path):
+    source = next(path for path in CHAPTERS if '"_esm"' in path.read_text(encoding="utf-8"))
+    notebook = json.loads(source.read_text(encoding="utf-8"))
+    for model in notebook["metadata"]["widgets"][stored.STATE]["state"].values():
+        if "_css" in model["state"]:
+            model["state"]["_css"] = "old"
+    path = tmp_path / source.name
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert list(stored.stale(notebook))
+    assert stored.refresh(path) and not stored.refresh(path)
+    assert path.read_text(encoding="utf-8") == source.read_text(encoding="utf-8")
 
 
 # ---- a small book of explorables -------------------------------------------------------------------------------------
@@ -281,6 +308,12 @@ def test_two_views_of_one_model_move_together(browser, waves_page):
         page.wait_for_function("location.search.includes('wavelet-2.waves=4')")
 
 
+DOUBLED = """() => {
+  const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+  return ids.filter((id, i) => ids.indexOf(id) !== i);
+}"""
+
+
 @pytest.mark.browser
 def test_an_explorable_moves_a_figure(browser, waves_page):
     with opened(browser, waves_page) as page:
@@ -367,6 +400,75 @@ def test_an_explorable_that_fails_says_so(browser, waves_site, tmp_path, fault):
         assert any(named in trouble for trouble in page.troubles)
 
 
+# ---- in JupyterLab ---------------------------------------------------------------------------------------------------
+
+
+LAB = ["--allow-root", "--no-browser", "--IdentityProvider.token=", "--expose-app-in-browser"]
+
+
+@pytest.fixture
+def lab(waves, tmp_path):
+    """A JupyterLab on a folder with the executed notebook, which its reader trusts: its address."""
+    nbformat.write(waves, tmp_path / "waves.ipynb")
+    environment = os.environ | {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
+    (tmp_path / "home").mkdir()
+    jupyter = [sys.executable, "-m"]
+    subprocess.run(
+        [*jupyter, "jupyter", "trust", "waves.ipynb"],
+        cwd=tmp_path,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    with (tmp_path / "log").open("w") as log:
+        server = subprocess.Popen(
+            [*jupyter, "jupyterlab", f"--port={port}", f"--ServerApp.root_dir={tmp_path}", *LAB],
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        for _ in range(240):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{address}/api").close()
+                break
+            time.sleep(0.25)
+        else:
+            pytest.fail((tmp_path / "log").read_text()[-2000:])
+        yield address
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(20)
+
+
+@pytest.mark.browser
+def test_the_same_notebook_works_in_jupyterlab(browser, lab):
+    """From the stored state, before any cell has run, and then with a kernel."""
+    page = browser.new_page(viewport=DESK)
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{lab}/lab/tree/waves.ipynb")
+    shown = "document.querySelectorAll('.ex-words').length === 4"
+    page.wait_for_function(shown, timeout=90_000)
+    page.locator(".ex input[type=range]").first.press("ArrowRight")
+    assert "3 sine waves" in words(page)
+    assert page.locator(".ex input[type=radio]:checked").count() == 4
+    assert "?" not in page.url and page.get_by_text("Copy a link").count() == 0
+    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
+    anew = "document.querySelector('.ex-words')?.textContent.startsWith('A wave: 2')"
+    page.wait_for_function(anew, timeout=90_000)
+    page.wait_for_function(shown, timeout=90_000)
+    page.locator(".ex input[type=range]").first.press("ArrowRight")
+    assert "3 sine waves" in words(page)
+    assert errors == []
+    page.close()
+
+
 # ---- every explorable of the book ------------------------------------------------------------------------------------
 
 
@@ -398,6 +500,7 @@ def test_every_explorable_of_the_book(browser, site, look):
                 assert failures(page) == [], name
                 changed = [change(page, number) for number in range(page.locator(".explorable").count())]
                 assert sideways(page) == 0 and page.troubles == [], name
+                assert page.evaluate(DOUBLED) == [], name
                 page.wait_for_timeout(400)
                 link = page.url
             with opened(browser, link, **options) as page:

@@ -3,6 +3,12 @@
 
 const SPACE = 'http://www.w3.org/2000/svg';
 
+/**
+ * A name that nothing else in the document has. By chance, since a counter would not do: each explorable brings a copy of
+ * this module.
+ */
+export const unique = () => `ex-${Math.random().toString(36).slice(2, 10)}`;
+
 /** An SVG element with attributes and children; undefined, null and false attributes are left out. */
 export function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS(SPACE, name);
@@ -113,8 +119,6 @@ const MARKS = {
   span: (mark, x, y, box) => svg('rect', { x: x(mark.from), width: Math.max(0, x(mark.to) - x(mark.from)), y: box.top, height: box.bottom - box.top, class: 'ex-span' }),
 };
 
-let charts = 0;
-
 /**
  * A chart with two axes. `update({ marks, x, y })` draws it anew; what is left out stays as it was. It is as wide as
  * its box, and redraws itself when that changes.
@@ -127,7 +131,7 @@ export function chart({ height = 260, square = false, ...options }) {
   const legend = Object.assign(document.createElement('div'), { className: 'ex-legend' });
   const element = Object.assign(document.createElement('div'), { className: 'ex-figure' });
   element.append(drawing, legend);
-  const clipId = `ex-clip-${(charts += 1)}`;
+  const clipId = unique();
   let state = { marks: [], ...options };
   let width = 0;
   let shownLegend = '';

@@ -17,15 +17,13 @@
 //
 // Where the book's page mounts the module, `model.book` keeps settings in the address and finds figures by label. In
 // JupyterLab and Colab there is none, and the notebook keeps the settings itself.
-import { chart, heatmap, number } from './svg.mjs';
+import { chart, heatmap, number, unique } from './svg.mjs';
 
 export { chart, heatmap, logTicks, number, svg, ticks } from './svg.mjs';
 
 /** The origins of a weight, as reservoir.page.plots names and colours them: `origin: 'seed'` in a mark. */
 export const ORIGINS = ['trained', 'seed', 'masked', 'pretrained', 'fixed'];
 const QUIET = 900; // ms without a change before the words are read aloud
-
-let count = 0;
 
 /** An element with properties (`class`, `text`, attributes) and children. */
 export function html(name, { text, ...attributes } = {}, ...children) {
@@ -48,7 +46,7 @@ const snapped = (value, { min, max, step }) => clamp(Number((min + Math.round((v
  * setting of that name, and a change of either changes the other.
  */
 export function explorable({ model, el }) {
-  const mine = `ex-${(count += 1)}`;
+  const mine = unique();
   const still = matchMedia('(prefers-reduced-motion: reduce)');
   const controls = html('div', { class: 'ex-controls' });
   const stage = html('div', { class: 'ex-stage' });
@@ -56,6 +54,11 @@ export function explorable({ model, el }) {
   const status = html('p', { class: 'ex-hidden', role: 'status' });
   const foot = html('div', { class: 'ex-foot' });
   const root = html('div', { class: 'ex', role: 'group', 'aria-label': model.get('label') ?? '' }, controls, stage, words, status, foot);
+  // A notebook would take the arrow keys for itself.
+  if (!model.book) {
+    root.dataset.lmSuppressShortcuts = 'true';
+    root.addEventListener('keydown', (event) => event.stopPropagation());
+  }
   el.replaceChildren(root);
 
   const names = [];
