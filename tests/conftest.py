@@ -93,6 +93,16 @@ def mirror() -> Path:
 
 
 @pytest.fixture(scope="session")
+def rendered_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The book, rendered once for all tests, from a copy of its sources: the folder of its site."""
+    import build  # on the path by way of the test that asks for it
+    from test_book import copy_of_the_book
+
+    source = copy_of_the_book(tmp_path_factory.mktemp("the-book") / "source")
+    return build.build(source, say=lambda line: None)
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of a chromium that playwright can drive (`executable_path`)."""
     return find_chromium() or pytest.fail("no chromium was found; name one in CHROMIUM")

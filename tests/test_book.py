@@ -1,6 +1,7 @@
 """The theme and its build: a book of every element renders, and each kind of broken content stops the build by name."""
 
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -223,9 +224,42 @@ def test_every_page_can_be_shared(site, name):
 
 
 @pytest.mark.book
-def test_the_book_builds(tmp_path):
-    site = build.build(copy_of_the_book(tmp_path / "source"), say=lambda line: None)
-    assert "<h1>" in page(site, "")
+def test_the_book_builds(rendered_book):
+    assert "<h1>" in page(rendered_book, "")
+
+
+def weight(site: Path, path: Path) -> int:
+    """Bytes that a browser fetches to show a page before any figure is seen: HTML, styles and scripts, compressed."""
+    document = check.Document()
+    document.feed(path.read_text(encoding="utf-8"))
+    loads = [check.resolve(site, path, address)[0] for address in document.loads]
+    files = {path, *(file for file in loads if file.suffix in (".css", ".js"))}
+    return sum(len(gzip.compress(file.read_bytes())) for file in files)
+
+
+@pytest.mark.book
+def test_every_page_is_light(rendered_book):
+    """Plotly, fonts and the search index are fetched when they are needed, pictures when they come into view."""
+    weights = {
+        path.parent.relative_to(rendered_book).as_posix(): weight(rendered_book, path)
+        for path in rendered_book.rglob("index.html")
+    }
+    assert all(200 < light < 300_000 for light in weights.values()), weights
+
+
+@pytest.mark.book
+def test_the_content_is_valid_for_another_theme(tmp_path):
+    """With `site.template` changed and nothing else; a bare theme stands for the stock one, which lies elsewhere."""
+    book = copy_of_the_book(tmp_path / "source")
+    (book / "bare").mkdir()
+    bare = "myst: v1\nkind: site\ntitle: Another theme\nbuild:\n  start: node server.js\n"
+    (book / "bare" / "template.yml").write_text(bare, encoding="utf-8")
+    configuration = book / "myst.yml"
+    text = configuration.read_text(encoding="utf-8").replace(f"template: {THEME}", "template: ./bare")
+    configuration.write_text(text, encoding="utf-8")
+    build.generate(book)
+    assert build.run_myst(book, what="--site", say=lambda line: None) == []
+    assert len(list((book / "_build" / "site" / "content").glob("*.json"))) > 1
 
 
 # ---------- Content that must stop the build ----------

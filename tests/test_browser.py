@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from test_book import THEME, copy_of_the_book, copy_of_the_fixture
+from test_book import THEME, copy_of_the_fixture
 
 sys.path.insert(0, str(THEME))
 import build
@@ -120,6 +120,18 @@ def sideways(page) -> int:
     return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
+AXE = THEME / "node_modules" / "axe-core" / "axe.min.js"
+FINDINGS = """async () => (await axe.run({ resultTypes: ['violations'] })).violations
+    .filter(({ impact }) => ['serious', 'critical'].includes(impact))
+    .map(({ id, nodes }) => `${id}: ${nodes[0].html}`)"""
+
+
+def barriers(page) -> list[str]:
+    """What axe-core finds that keeps somebody from reading the page: serious and critical findings, by rule."""
+    page.add_script_tag(path=AXE)
+    return page.evaluate(FINDINGS)
+
+
 def inspect(browser, site: Path, folder: Path) -> None:
     """Every page of a site, light on a desk and dark on a phone: nothing goes wrong, everything is drawn, and fits."""
     with served(site) as address:
@@ -136,6 +148,7 @@ def inspect(browser, site: Path, folder: Path) -> None:
                     assert sideways(page) == 0, where
                     assert page.troubles == [], where
                     page.evaluate("scrollTo(0, 0)")
+                    assert barriers(page) == [], where
                     shot = f"{'start' if name == '.' else name.replace('/', '-')}-{colour}-{viewport['width']}.png"
                     page.screenshot(path=folder / shot, full_page=True)
 
@@ -152,9 +165,8 @@ def test_every_page_of_the_fixture_book(browser, fixture_site, screenshots):
     inspect(browser, fixture_site, screenshots)
 
 
-def test_every_page_of_the_book(browser, screenshots, tmp_path_factory):
-    source = copy_of_the_book(tmp_path_factory.mktemp("the-book") / "source")
-    inspect(browser, build.build(source, say=lambda line: None), screenshots)
+def test_every_page_of_the_book(browser, screenshots, rendered_book):
+    inspect(browser, rendered_book, screenshots)
 
 
 def test_the_pages_work_under_a_base_path(browser, fixture_site):
@@ -417,12 +429,23 @@ def test_what_goes_wrong_on_a_page_is_seen(browser, tmp_path, planted, named):
 
 @pytest.mark.parametrize(
     "planted",
-    ["<div class='plotly-figure failed'></div>", "<div style='width: 2000px'>wide</div>"],
-    ids=["figure not drawn", "too wide"],
+    [
+        "<div class='plotly-figure failed'></div>",
+        "<div style='width: 2000px'>wide</div>",
+        "<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw='>",
+        "<p style='color: #999; background: #fff'>faint</p>",
+    ],
+    ids=["figure not drawn", "too wide", "image without a text", "faint text"],
 )
 def test_what_looks_wrong_on_a_page_is_seen(browser, tmp_path, planted):
     (tmp_path / "index.html").write_text(
-        f"<!DOCTYPE html><title>x</title><link rel=icon href=data:,>{planted}", encoding="utf-8"
+        f"<!DOCTYPE html><html lang=en><title>x</title><link rel=icon href=data:,>{planted}", encoding="utf-8"
     )
     with pytest.raises(AssertionError):
         inspect(browser, tmp_path, tmp_path)
+
+
+def test_a_page_with_nothing_wrong_passes(browser, tmp_path):
+    page = "<!DOCTYPE html><html lang=en><title>x</title><link rel=icon href=data:,><main><h1>x</h1></main>"
+    (tmp_path / "index.html").write_text(page, encoding="utf-8")
+    inspect(browser, tmp_path, tmp_path)

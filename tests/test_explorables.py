@@ -17,7 +17,7 @@ import pytest
 from nbclient import NotebookClient
 
 sys.path.insert(0, str(Path(__file__).parent / "explorables"))
-from test_book import THEME, copy_of_the_book, point_at_theme
+from test_book import THEME, point_at_theme
 from test_browser import ARGUMENTS, DESK, PHONE, opened, scroll_through, served, sideways
 from wavelet import Wave
 
@@ -473,13 +473,11 @@ def test_the_same_notebook_works_in_jupyterlab(browser, lab):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
+def site(request) -> Path:
     """The book, built; or where BOOK_SITE says it lies."""
     if built := os.environ.get("BOOK_SITE"):
         return Path(built)
-    return build.build(
-        copy_of_the_book(tmp_path_factory.mktemp("the-book") / "source"), say=lambda line: None
-    )
+    return request.getfixturevalue("rendered_book")
 
 
 def pages_with_explorables(site: Path) -> list[str]:

@@ -51,9 +51,17 @@ def find_myst() -> str:
 
 
 def run_myst(
-    project: Path, *, base_url: str = "", publication: publish.Publication | None = None, say=print
+    project: Path,
+    *,
+    base_url: str = "",
+    publication: publish.Publication | None = None,
+    what: str = "--html",
+    say=print,
 ) -> list[str]:
-    """Run mystmd in `project`, pass its log on to `say`, and return the lines that report a problem."""
+    """Run mystmd in `project`, pass its log on to `say`, and return the lines that report a problem.
+
+    `what` is to be built: `--html`, or `--site` for the pages' JSON alone, which needs no theme that works.
+    """
     publication = publication or publish.Publication()
     # PYTHON tells the theme whose plotly.js to take. HOST is mystmd's to choose, not the shell's.
     environment = {key: value for key, value in os.environ.items() if key != "HOST"}
@@ -61,7 +69,7 @@ def run_myst(
     environment |= {"BOOK_REPOSITORY": publication.repository, "BOOK_TAG": publication.tag}
     environment["BOOK_ADDRESS"] = publication.address
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
-    command = [find_myst(), "build", "--html", "--strict"]
+    command = [find_myst(), "build", what, "--strict"]
     problems: list[str] = []
     with subprocess.Popen(
         command,

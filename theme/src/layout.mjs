@@ -136,7 +136,7 @@ export function layout(page, body, frontmatter, { templates = '', tools = '' } =
   const search = tag('button', { class: 'search-open', type: 'button', 'aria-keyshortcuts': '/ Control+K' }, lens, tag('span', {}, 'Search'), '<kbd aria-hidden="true">/</kbd>');
   const home = tag('a', { class: 'home', href: root }, escape(site.title));
   const sidebar = tag('aside', { id: 'sidebar', popover: 'auto', 'aria-label': 'The book' }, tag('div', { class: 'sidebar-head' }, home, switcher), search, chapters(page));
-  const bar = tag('div', { class: 'bar' }, tag('button', { type: 'button', class: 'menu', popovertarget: 'sidebar', 'aria-label': 'Chapters' }, '<span aria-hidden="true"></span>'), home, tag('button', { class: 'search-open', type: 'button', 'aria-label': 'Search' }, lens), switcher);
+  const bar = tag('header', { class: 'bar' }, tag('button', { type: 'button', class: 'menu', popovertarget: 'sidebar', 'aria-label': 'Chapters' }, '<span aria-hidden="true"></span>'), home, tag('button', { class: 'search-open', type: 'button', 'aria-label': 'Search' }, lens), switcher);
   const main = tag('main', { id: 'content' }, tag('article', {}, header(page, frontmatter, tools), body, footnotes(page), references(page)), pager(page));
   // No `</head>`: HTML allows it to be left out, and mystmd would put a redirect before it that breaks pages opened from disk.
   return `<!DOCTYPE html>\n<html lang="en">\n<head>\n${head(page, frontmatter)}\n<body>\n<a class="skip" href="#content">Skip to the text</a>\n${bar}\n<div class="book">\n${sidebar}\n${main}\n</div>\n${templates}\n${page.uses.explorables ? `${storedExplorables(page)}\n` : ''}</body>\n</html>\n`;
