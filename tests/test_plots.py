@@ -209,3 +209,12 @@ def test_in_a_notebook_the_curve_is_one_output_updated_in_place(monkeypatch):
     updates = [update for _, update in calls]
     assert len(updates) > 20 and updates == [False] + [True] * (len(updates) - 1)
     assert all("application/vnd.plotly.v1+json" in data for data, _ in calls)
+
+
+def test_a_reference_is_grey_and_named_once():
+    figure = plots.curve({"a": [([0, 1], [1, 2])]}, x="x", y="y")
+    for level, legend in ((1, True), (2, False)):
+        assert plots.reference(figure, [0, 1], [level, level], name="level", legend=legend) is figure
+    lines = shown(figure)["data"][-2:]
+    assert [line["showlegend"] for line in lines] == [True, False] and shown(figure)["layout"]["showlegend"]
+    assert {line["line"]["color"] for line in lines} == {plots.colour("fixed")}

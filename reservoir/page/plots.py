@@ -146,6 +146,36 @@ def curve(
     return drawn
 
 
+def reference(
+    drawn: go.Figure,
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    name: str,
+    dash: str = "solid",
+    legend: bool = True,
+) -> go.Figure:
+    """Add a grey line to hold the others against, such as a formula, a bound or a level; returns the figure.
+
+    Args:
+        drawn: the figure.
+        x, y: the line.
+        name: in the legend; lines of one name have one entry there.
+        dash: plotly's name for a dash.
+        legend: whether this line makes the entry.
+    """
+    drawn.add_scatter(
+        x=list(x),
+        y=list(y),
+        mode="lines",
+        line={"color": colour("fixed"), "dash": dash, "width": 1.5},
+        name=name,
+        legendgroup=name,
+        showlegend=legend,
+    )
+    return drawn.update_layout(showlegend=True)
+
+
 def aligned(name: str, seeds: Sequence[Line]) -> tuple[list[float], np.ndarray]:
     """The x that all seeds of `name` cover, and their y there: (seeds, len(x))."""
     if not seeds:

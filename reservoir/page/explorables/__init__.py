@@ -7,6 +7,15 @@ state), and the page mounts them from there, so that one source runs in JupyterL
 from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.echo_state import EchoStateLab
+from reservoir.page.explorables.random_projection import RandomProjection
 from reservoir.page.explorables.seeded_weights import SeededWeights
+from reservoir.page.explorables.separability import Separability
 
-__all__ = ["AttentionMaps", "EchoStateLab", "Explorable", "SeededWeights"]
+__all__ = [
+    "AttentionMaps",
+    "EchoStateLab",
+    "Explorable",
+    "RandomProjection",
+    "SeededWeights",
+    "Separability",
+]
