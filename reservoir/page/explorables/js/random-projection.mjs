@@ -54,7 +54,9 @@ export default {
         ],
       });
       const sure_at = enough(POINTS, epsilon);
+      const together = ratios.filter((ratio) => ratio === 0).length;
       ui.say(`${POINTS} points projected from ${number(d)} dimensions to ${number(k)}: ${Math.round((100 * inside) / ratios.length)}\u202f% of ${ratios.length} squared distances are within ${number(epsilon)} of what they were, and the worst is off by ${number(worst, 2)}. `
+        + (together ? `${together} pair${together === 1 ? ' has' : 's have'} fallen on the same place. ` : '')
         + `To keep them all within ${number(epsilon)}, the theorem asks for ${number(sure_at)} dimensions${sure_at > d ? ', more than there were' : ''}.`);
     });
     return ui.close;
