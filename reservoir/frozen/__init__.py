@@ -16,6 +16,7 @@ from reservoir.frozen.origins import (
     owned,
     set_origin,
 )
+from reservoir.frozen.placement import placement, reservoir_layers
 from reservoir.frozen.random_features import (
     FourierFeatures,
     RandomFeatures,
@@ -54,7 +55,9 @@ __all__ = [
     "origin_of",
     "owned",
     "philox",
+    "placement",
     "report",
+    "reservoir_layers",
     "ridge",
     "set_origin",
     "spectral_radius",

@@ -88,11 +88,8 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
     for item in items:
         if any(fnmatchcase(item.stream, glob) for glob in globs):
             item.parameter.requires_grad_(False)
-            if (
-                plan.drawn != "as-trained"
-                and item.attribute == "weight"
-                and isinstance(item.module, nn.Linear)
-            ):
+            is_map = item.attribute.startswith("weight") and isinstance(item.module, nn.Linear | nn.RNNBase)
+            if is_map and plan.drawn != "as-trained":
                 _draw_anew(item, DRAWN[plan.drawn])
     return model
 

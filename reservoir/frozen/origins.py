@@ -145,7 +145,7 @@ class Scheme:
         own = getattr(item.module, "initialisations", {}).get(item.attribute)
         if own is not None:
             return own
-        if item.attribute != "weight":
+        if not item.attribute.startswith("weight"):  # a recurrent layer has several weights
             return Constant(0.0)
         if isinstance(item.module, nn.LayerNorm):
             return Constant(1.0)
@@ -172,7 +172,7 @@ def initialise(model: nn.Module, *, seed: int, scheme: Scheme | None = None) -> 
             seed,
             item.stream,
             scheme.choose(item),
-            blocks=item.module.blocks if item.attribute == "weight" else 1,
+            blocks=item.module.blocks if item.attribute.startswith("weight") else 1,
             zero_row=getattr(item.module, "padding_idx", None),
         )
         item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))

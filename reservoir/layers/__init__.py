@@ -2,19 +2,23 @@
 
 from reservoir.layers.attention import Attention, Cache, CrossAttention, attend
 from reservoir.layers.block import DecoderLayer, EncoderLayer
+from reservoir.layers.convolution import DynamicConvolution
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.feed_forward import FeedForward
 from reservoir.layers.linear import Embedding, Linear
 from reservoir.layers.norm import LayerNorm
 from reservoir.layers.positions import LearnedPositions, SinusoidalPositions, sinusoids
+from reservoir.layers.recurrent import BiGRU
 from reservoir.layers.residual import Residual
 
 __all__ = [
     "Attention",
+    "BiGRU",
     "Cache",
     "CrossAttention",
     "DecoderLayer",
     "Dropout",
+    "DynamicConvolution",
     "Embedding",
     "EncoderLayer",
     "FeedForward",

@@ -9,11 +9,12 @@ from reservoir.layers.residual import Residual
 
 
 class EncoderLayer(nn.Module):
-    """Mixing across positions, then feed-forward within each (Vaswani et al. 2017, §3.1).
+    """Mixing across positions, then feed-forward within each (Vaswani et al. 2017, §3.1); or one of the two alone.
 
     Args:
-        mixing: called as `mixing(x, mask)`; self-attention, or anything else that mixes positions.
-        feed_forward: called as `feed_forward(x)`.
+        mixing: called as `mixing(x, mask)`; self-attention, or anything else that mixes positions. None for a layer
+            without.
+        feed_forward: called as `feed_forward(x)`. None for a layer without.
         d_model: width of the residual stream.
         stream: name of this layer, such as "encoder.0".
         norm_first: pre-LN if true, post-LN if not.
@@ -22,8 +23,8 @@ class EncoderLayer(nn.Module):
 
     def __init__(
         self,
-        mixing: nn.Module,
-        feed_forward: nn.Module,
+        mixing: nn.Module | None,
+        feed_forward: nn.Module | None,
         *,
         d_model: int,
         stream: str,
@@ -31,12 +32,17 @@ class EncoderLayer(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
+        if mixing is None and feed_forward is None:
+            raise ValueError("a layer needs a mixing or a feed_forward, got None for both")
         choices = dict(norm_first=norm_first, dropout=dropout)
-        self.mixing = Residual(mixing, d_model, stream=f"{stream}.mixing", **choices)
-        self.feed_forward = Residual(feed_forward, d_model, stream=f"{stream}.feed_forward", **choices)
+        self.mixing = mixing and Residual(mixing, d_model, stream=f"{stream}.mixing", **choices)
+        self.feed_forward = feed_forward and Residual(
+            feed_forward, d_model, stream=f"{stream}.feed_forward", **choices
+        )
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # (batch, length, d_model) -> same
-        return self.feed_forward(self.mixing(x, mask))
+        x = x if self.mixing is None else self.mixing(x, mask)
+        return x if self.feed_forward is None else self.feed_forward(x)
 
 
 class DecoderLayer(nn.Module):

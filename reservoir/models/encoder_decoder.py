@@ -7,14 +7,17 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from reservoir.layers import (
     Attention,
+    BiGRU,
     Cache,
     CrossAttention,
     DecoderLayer,
     Dropout,
+    DynamicConvolution,
     Embedding,
     EncoderLayer,
     FeedForward,
@@ -24,6 +27,9 @@ from reservoir.layers import (
     SinusoidalPositions,
 )
 from reservoir.layers.feed_forward import Activation
+
+Kind = Literal["transformer", "ffn", "gru", "conv"]
+KINDS: tuple[Kind, ...] = ("transformer", "ffn", "gru", "conv")
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,11 @@ class EncoderDecoderConfig:
         tie: "all" shares one table between source, target and output (Press & Wolf 2017), "output" the
             target's with the output, "none" shares nothing.
         padding: the id that fills up short sentences.
+        encoder_kinds: what each encoder layer is, from the bottom up: "transformer"; or a feed-forward layer ("ffn"),
+            a recurrent one ("gru") or a dynamic convolution ("conv") alone, in its residual connection. Empty: all
+            are transformer layers.
+        kernel: width of the convolutions' windows.
+        layer_drop: chance with which an encoder layer is left out of a training step (Fan et al. 2020).
     """
 
     src_vocab: int
@@ -63,8 +74,19 @@ class EncoderDecoderConfig:
     max_length: int = 1024
     tie: Literal["all", "output", "none"] = "all"
     padding: int = 0
+    encoder_kinds: tuple[Kind, ...] = ()
+    kernel: int = 7
+    layer_drop: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.encoder_kinds and len(self.encoder_kinds) != self.encoder_layers:
+            raise ValueError(
+                f"encoder_kinds must name all {self.encoder_layers} encoder layers, got {len(self.encoder_kinds)}"
+            )
+        if unknown := set(self.encoder_kinds) - set(KINDS):
+            raise ValueError(f"encoder_kinds must be of {', '.join(KINDS)}, got {', '.join(sorted(unknown))}")
+        if not 0 <= self.layer_drop < 1:
+            raise ValueError(f"layer_drop must be in [0, 1), got {self.layer_drop}")
         if self.tie not in ("all", "output", "none"):
             raise ValueError(f"tie must be 'all', 'output' or 'none', got {self.tie!r}")
         if self.positions not in ("sinusoidal", "learned"):
@@ -120,6 +142,20 @@ def feed_forward(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Mo
     )
 
 
+def _sublayers(
+    config: EncoderDecoderConfig, index: int, stream: str, mixing: Mixing, feed_forward: Mixing
+) -> tuple[nn.Module | None, nn.Module | None]:
+    """Mixing and feed-forward of an encoder layer of the kind that the configuration says."""
+    kind = config.encoder_kinds[index] if config.encoder_kinds else "transformer"
+    if kind == "gru":
+        return BiGRU(config.d_model, stream=f"{stream}.gru"), None
+    if kind == "conv":
+        heads, kernel = config.n_heads, config.kernel
+        return DynamicConvolution(config.d_model, heads, kernel=kernel, stream=f"{stream}.conv"), None
+    within = feed_forward(config, index, stream)
+    return (None if kind == "ffn" else mixing(config, index, stream)), within
+
+
 class EncoderDecoder(nn.Module):
     """Reads a source sentence, writes a target sentence token by token.
 
@@ -157,8 +193,7 @@ class EncoderDecoder(nn.Module):
         residual = dict(d_model=c.d_model, norm_first=c.norm_first, dropout=c.dropout)
         self.encoder = nn.ModuleList(
             EncoderLayer(
-                encoder_mixing(c, i, f"encoder.{i}"),
-                encoder_feed_forward(c, i, f"encoder.{i}"),
+                *_sublayers(c, i, f"encoder.{i}", encoder_mixing, encoder_feed_forward),
                 stream=f"encoder.{i}",
                 **residual,
             )
@@ -202,6 +237,8 @@ class EncoderDecoder(nn.Module):
         # (batch, src_len), (batch, src_len) -> (batch, src_len, d_model)
         x = self.embed(src, self.src_embedding, self.src_positions)
         for layer in self.encoder:
+            if self.training and self.config.layer_drop and torch.rand(()) < self.config.layer_drop:
+                continue
             x = layer(x, mask)
         return self.encoder_norm(x)
 

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import difflib
 
-from reservoir.experiments.recipes import components, sentences, transformer
+from reservoir.experiments.recipes import components, reservoirs, sentences, transformer
 from reservoir.experiments.recipes.registry import RECIPES, Recipe
 from reservoir.experiments.run import SCALES, Run, Scale
 
-__all__ = ["RECIPES", "Recipe", "components", "family", "get", "names", "sentences", "transformer"]
+__all__ = [
+    "RECIPES",
+    "Recipe",
+    "components",
+    "family",
+    "get",
+    "names",
+    "reservoirs",
+    "sentences",
+    "transformer",
+]
 
 
 def names() -> list[str]:

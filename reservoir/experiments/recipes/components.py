@@ -65,7 +65,7 @@ def language(scale: Scale) -> Run:
         task=tasks[scale],
         model=sizes[scale],
         optimiser=Optimiser(lr=2e-3, schedule="linear", warmup=min(200, steps // 4), weight_decay=0.01),
-        budget=Budget(steps=steps, validate_every=max(1, steps // 10), checkpoint_every=max(1, steps // 10)),
+        budget=Budget(steps=steps, validate_every=-(-steps // 10), checkpoint_every=-(-steps // 10)),
     )
 
 

@@ -1,0 +1,83 @@
+"""Chapter 5: reservoir layers between trained ones, after Shen et al. 2021 and the BAIR report.
+
+The encoder's depth varies and the decoder keeps two layers, as in the report. Each model with reservoirs has four
+encoder layers that learn, so two regular models are to be held beside it: the one with as many layers that learn,
+and the one that is as deep.
+"""
+
+from __future__ import annotations
+
+from reservoir.experiments.recipes import transformer
+from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.run import Run, Scale
+from reservoir.frozen import Freeze, placement, reservoir_layers
+from reservoir.frozen.placement import How
+from reservoir.models.encoder_decoder import KINDS, Kind
+from reservoir.training import Budget
+
+LEARNING, DECODER = 4, 2
+DEPTHS = (6, 8)
+LAYER_DROP = 0.2  # Fan et al. 2020 take it for the models that they prune
+
+
+def regular(depth: int, scale: Scale) -> Run:
+    """A transformer whose encoder has `depth` layers, all of which learn."""
+    base = transformer.multi30k(scale).but(
+        recipe=f"reservoirs/regular-{depth}", model={"encoder_layers": depth, "decoder_layers": DECODER}
+    )
+    return (
+        base.but(budget=Budget(steps=850, validate_every=85, checkpoint_every=85))
+        if scale == "laptop"
+        else base
+    )
+
+
+def with_reservoirs(name: str, kind: Kind, depth: int, scale: Scale, *, how: How = "alternate") -> Run:
+    """The same with all but four of its layers frozen: of the kind `kind`, placed as `how` says, maps orthogonal."""
+    stack = placement(depth, depth - LEARNING, how=how)
+    kinds = tuple(kind if letter == "R" else "transformer" for letter in stack)
+    return regular(depth, scale).but(
+        recipe=name,
+        model={"encoder_kinds": kinds},
+        freeze=Freeze(layers=reservoir_layers(stack), drawn="orthogonal"),
+    )
+
+
+def _enter_regular(depth: int) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return regular(depth, scale)
+
+    run.__doc__ = f"An encoder of {depth} layers that all learn."
+    recipe(f"reservoirs/regular-{depth}")(run)
+
+
+def _enter_reservoirs(kind: Kind, depth: int, how: How = "alternate") -> None:
+    name = f"reservoirs/{kind}-{depth}" + ("" if how == "alternate" else f"-{how}")
+
+    def run(scale: Scale = "laptop") -> Run:
+        return with_reservoirs(name, kind, depth, scale, how=how)
+
+    words = {"transformer": "whole transformer layers", "ffn": "feed-forward layers", "gru": "bidirectional GRUs",
+             "conv": "dynamic convolutions"}  # fmt: skip
+    run.__doc__ = f"{placement(depth, depth - LEARNING, how=how)}: the reservoirs are {words[kind]}."
+    recipe(name)(run)
+
+
+def _enter_layer_drop(depth: int) -> None:
+    name = f"reservoirs/layer-drop-{depth}"
+
+    def run(scale: Scale = "laptop") -> Run:
+        return regular(depth, scale).but(recipe=name, model={"layer_drop": LAYER_DROP})
+
+    run.__doc__ = f"An encoder of {depth} layers, each left out of a fifth of the steps (Fan et al. 2020)."
+    recipe(name)(run)
+
+
+for _depth in (LEARNING, *DEPTHS):
+    _enter_regular(_depth)
+for _depth in DEPTHS:
+    for _kind in KINDS:
+        _enter_reservoirs(_kind, _depth)
+    _enter_layer_drop(_depth)
+for _how in ("bottom", "top", "random"):
+    _enter_reservoirs("ffn", DEPTHS[0], _how)

@@ -1,0 +1,36 @@
+"""A gated recurrent unit in both directions, as a layer that mixes positions."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class BiGRU(nn.GRU):
+    """Reads a sequence from either end; each direction gives half of the features (Cho et al. 2014, PyTorch's form).
+
+    Args:
+        d_model: width of the residual stream, even.
+        stream: prefix of the weights' stream names.
+    """
+
+    def __init__(self, d_model: int, *, stream: str):
+        if d_model % 2:
+            raise ValueError(f"d_model must be even, half for each direction, got {d_model}")
+        self.stream, self.blocks = stream, 3  # the maps of three gates are stacked along the rows
+        super().__init__(d_model, d_model // 2, batch_first=True, bidirectional=True)
+
+    def reset_parameters(self) -> None:
+        """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        with torch.autocast(x.device.type, enabled=False):  # a sum over hundreds of steps wants its digits
+            x = x.float()
+            if mask is None:
+                return super().forward(x)[0]
+            packed = nn.utils.rnn.pack_padded_sequence(
+                x, mask.sum(1).cpu(), batch_first=True, enforce_sorted=False
+            )
+            states, _ = super().forward(packed)
+            return nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
