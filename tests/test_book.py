@@ -228,6 +228,16 @@ def test_the_book_builds(rendered_book):
     assert "<h1>" in page(rendered_book, "")
 
 
+@pytest.mark.book
+def test_every_chapter_says_how_long_it_takes(rendered_book):
+    """What its bar says is what its last cell printed."""
+    for notebook in sorted((ROOT / "chapters").glob("*.ipynb")):
+        (seconds,) = re.findall(r"took (\d+) s of processor time", notebook.read_text(encoding="utf-8"))[-1:]
+        slug = re.sub(r"^\d+-", "", notebook.stem).lower()
+        assert f'<li class="fact">{seconds} s to run' in page(rendered_book, slug), notebook.name
+        assert "min to read" in page(rendered_book, slug)
+
+
 def weight(site: Path, path: Path) -> int:
     """Bytes that a browser fetches to show a page before any figure is seen: HTML, styles and scripts, compressed."""
     document = check.Document()

@@ -54,6 +54,10 @@
     return { ...merge(merge(base, layout), legend), template: template(layout.template) };
   }
 
+  // On a phone the tools would lie over the legend, and fingers zoom without them.
+  const toolsOf = (element) => (element.clientWidth < 480 || matchMedia('(hover: none)').matches
+    ? { displayModeBar: false } : { displayModeBar: 'hover', modeBarButtonsToRemove: ['select2d', 'lasso2d'] });
+
   async function draw(element) {
     if (figures.has(element) || element.classList.contains('failed')) return;
     figures.set(element, undefined);
@@ -63,7 +67,7 @@
       const stage = document.createElement('div');
       stage.style.height = getComputedStyle(element).getPropertyValue('--height');
       element.append(stage);
-      await Plotly.newPlot(stage, figure.data, layoutOf(figure, element), { ...figure.config, responsive: true, displaylogo: false });
+      await Plotly.newPlot(stage, figure.data, layoutOf(figure, element), { ...toolsOf(element), ...figure.config, responsive: true, displaylogo: false });
       if (figure.frames?.length) await Plotly.addFrames(stage, figure.frames);
       element.classList.add('drawn');
       element.dispatchEvent(new CustomEvent('book:drawn'));

@@ -37,8 +37,11 @@ function numbered(label) {
     const word = label ?? capitalise(node.kind ?? 'proof');
     const number = node.enumerator && (label || node.kind !== 'proof') ? ` ${escape(node.enumerator)}` : '';
     const own = title && tag('span', { class: 'own-title' }, page.children(title));
-    const head = tag('span', { class: 'box-label' }, word, number);
-    return box(node, page, { kind: label ? label.toLowerCase() : `proof kind-${node.kind}`, title: [head, own].filter(Boolean).join(' '), id: page.claim(node) });
+    const id = page.claim(node);
+    // What is clicked to unfold a box is no link beside that.
+    const link = id && number && !/\bdropdown\b/.test(node.class ?? '');
+    const head = tag('span', { class: 'box-label' }, link ? tag('a', { class: 'self', href: page.local(id) }, word, number) : word + number);
+    return box(node, page, { kind: label ? label.toLowerCase() : `proof kind-${node.kind}`, title: [head, own].filter(Boolean).join(' '), id });
   };
 }
 

@@ -23,8 +23,15 @@ export function minutesToRead(mdast) {
   return seconds / 60;
 }
 
-/** Seconds that a notebook's cells took when it was last executed, or undefined if it does not say. */
+/**
+ * Seconds that a notebook's cells took when it was last executed, or undefined if it does not say: the processor time
+ * that its last cell prints, which a busy machine does not change, or else the sum of its cells' recorded times.
+ */
 export function secondsToRun(notebook) {
+  const last = notebook.cells.findLast(({ cell_type: type, outputs }) => type === 'code' && outputs?.length);
+  const printed = last?.outputs.map(({ text = [] }) => [text].flat().join('')).join('');
+  const total = /took (\d+) s of processor time/.exec(printed ?? '');
+  if (total) return Number(total[1]);
   const times = notebook.cells.map(({ metadata }) => metadata?.execution).filter((times) => times?.['iopub.execute_input']);
   if (times.length === 0) return undefined;
   const ended = (cell) => Date.parse(cell['shell.execute_reply'] ?? cell['iopub.status.idle']);

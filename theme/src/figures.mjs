@@ -7,18 +7,23 @@ const part = (node, type) => node.children.find((child) => child.type === type);
 function container(node, page) {
   const caption = part(node, 'caption');
   const shown = node.children.filter((child) => child !== caption);
+  const id = page.claim(node);
+  const around = page.container;
+  page.container = id;
   const written = caption && page.render(caption);
+  page.container = around;
   const above = node.kind === 'table' || node.kind === 'code';
   const outer = page.alternative;
   page.alternative = outer ?? (caption && plain(caption).trim());
   const body = shown.map((child) => page.render(child));
   page.alternative = outer;
-  return tag('figure', { id: page.claim(node), class: classes(`kind-${node.kind ?? 'figure'}`, node.class) },
+  return tag('figure', { id, class: classes(`kind-${node.kind ?? 'figure'}`, node.class) },
     above && written, tag('div', { class: 'figure-body' }, body), !above && written);
 }
 
 function captionNumber(node, page) {
-  return tag('span', { class: 'caption-number' }, page.children(node), ' ');
+  const number = page.container ? tag('a', { class: 'self', href: page.local(page.container) }, page.children(node)) : page.children(node);
+  return tag('span', { class: 'caption-number' }, number, ' ');
 }
 
 function image(node, page) {

@@ -32,6 +32,7 @@ export class Page {
     this.explorables = new Map(); // id -> its stored model
     this.tabs = 0;
     this.ids = new Set();
+    this.container = undefined; // the id of the figure or table whose caption is being written
     this.alternative = undefined; // the text for a figure without one of its own: its cell's `alt`, its caption
   }
 

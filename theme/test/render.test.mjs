@@ -137,6 +137,8 @@ test('the bar says how long a notebook took to run, from its own record', async 
   const html = async (json) => renderPage(site, content([], exported), { fetchText: async () => json });
   assert.match(await html(notebookJson(cell('01', '05'), undefined, cell('10', '17'))), /<li class="fact">11 s to run/);
   assert.doesNotMatch(await html(notebookJson(undefined)), /to run/);
+  const says = { cell_type: 'code', outputs: [{ text: ['The cells of this page took 35 s ', 'of processor time.\n'] }], metadata: { execution: cell('01', '59') } };
+  assert.match(await html(JSON.stringify({ cells: [says] })), /<li class="fact">35 s to run/);
 });
 
 test('minutes to read count words, code and formulas, and nothing that is left out', () => {
