@@ -73,7 +73,7 @@ publish-to: $(INSTALLED)  ## say where the book is published: REPO=owner/name on
 	@$(PYTHON_ENV) theme/publish.py "$(REPO)"
 
 explorables: $(INSTALLED)  ## bring the JavaScript that executed notebooks store up to date
-	@$(PYTHON_ENV) -m reservoir.page.explorables.stored chapters/*.ipynb
+	@$(PYTHON_ENV) -m reservoir.page.explorables.stored index.ipynb chapters/*.ipynb
 
 clean:  ## delete what building and testing left behind (keeps .venv, results and downloaded data)
 	@rm -rf _build build dist .pytest_cache .ruff_cache .hypothesis

@@ -111,7 +111,7 @@ def test_the_javascript_tests_pass():
     assert tests and done.returncode == 0, done.stdout + done.stderr
 
 
-CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+CHAPTERS = [ROOT / "index.ipynb", *sorted((ROOT / "chapters").glob("*.ipynb"))]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
