@@ -239,11 +239,14 @@ def test_every_chapter_says_how_long_it_takes(rendered_book):
 
 
 def weight(site: Path, path: Path) -> int:
-    """Bytes that a browser fetches to show a page before any figure is seen: HTML, styles and scripts, compressed."""
+    """Bytes that a browser fetches to show a page before any figure is seen: HTML, styles, scripts."""
     document = check.Document()
     document.feed(path.read_text(encoding="utf-8"))
     loads = [check.resolve(site, path, address)[0] for address in document.loads]
     files = {path, *(file for file in loads if file.suffix in (".css", ".js"))}
+    files = {
+        file for file in files if not file.name.startswith("explorable-")
+    }  # a model's weights, when it is seen
     return sum(len(gzip.compress(file.read_bytes())) for file in files)
 
 
