@@ -93,6 +93,9 @@
   }, { rootMargin: '400px' });
   document.querySelectorAll('.plotly-figure').forEach((element) => watcher.observe(element));
 
+  // Paper has no second look: what was never seen is drawn when printing begins.
+  addEventListener('beforeprint', () => document.querySelectorAll('article .plotly-figure:not(.drawn, .failed)').forEach(draw));
+
   // A preview of a figure wants it drawn before the reader has come to it.
   document.addEventListener('book:draw', ({ detail }) => { watcher.unobserve(detail); draw(detail); });
 

@@ -114,7 +114,7 @@
 
   document.querySelectorAll('.search-open').forEach((button) => button.addEventListener('click', open));
   document.addEventListener('keydown', (event) => {
-    const typing = event.target.closest?.('input, textarea, select, [contenteditable]');
+    const typing = event.composedPath()[0].closest?.('input, textarea, select, [contenteditable]');
     const slash = event.key === '/' && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
     const k = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
     if (!slash && !k) return;
