@@ -226,6 +226,18 @@ def fenced(code: str) -> str:
     return f"{fence}python\n{code}\n{fence}"
 
 
+def types(library: Library, item: griffe.Object) -> list[str]:
+    """Links to our own classes among an entry's types: in a block of code they cannot be links."""
+    if item.is_attribute:
+        written = [item.annotation]
+    else:
+        written = [one.annotation for one in item.parameters] + ([item.returns] if item.is_function else [])
+    names = dict.fromkeys(re.findall(r"\b[A-Z]\w+", " ".join(str(one) for one in written if one)))
+    return [
+        f"[`{name}`](#{library.find(name)})" for name in names if name != item.name and library.find(name)
+    ]
+
+
 def code_of(item: griffe.Object) -> str:
     """Its source without the docstring, which stands above it on the page."""
     lines = (item.source or "").splitlines()
@@ -243,6 +255,8 @@ def section(library: Library, item: griffe.Object) -> str:
         fenced(f"from {package} import {item.name}\n\n{signature(item)}"),
         described(library, item),
     ]
+    if found := types(library, item):
+        out.insert(2, f"Its types: {', '.join(found)}.")
     if item.is_class:
         bases = [str(base) for base in item.bases if not re.match("_|object$|NamedTuple$", str(base))]
         if bases:
