@@ -93,7 +93,7 @@ class AttentionMaps(Explorable):
             steps=steps,
             **settings,
         )
-        made._drawn = _drawn(shown, at)
+        made._drawn = _drawn(shown, at, c.n_heads)
         return made
 
     def picture(self) -> str | None:
@@ -214,7 +214,7 @@ def _told(shown: dict[str, Any], at: str) -> str:
     )
 
 
-def _drawn(shown: dict[str, Any], at: str) -> str:
+def _drawn(shown: dict[str, Any], at: str, n_heads: int) -> str:
     """A picture for where scripts do not run: each head's weights for the piece in focus."""
     side, i = at.split("-")
     maps = shown["cross" if side == "tgt" else "encoder"][:, int(i)]  # (heads, src)
@@ -227,7 +227,8 @@ def _drawn(shown: dict[str, Any], at: str) -> str:
         parts.append(f'<text transform="translate({place}) rotate(-45)" {text}>{word}</text>')
     for h, row in enumerate(maps.tolist()):
         y = top + h * 22
-        parts.append(f'<text x="{left - 8}" y="{y + 15}" text-anchor="end" {text}>head {h + 1}</text>')
+        name = f"{h // n_heads + 1}.{h % n_heads + 1}"  # layer and head
+        parts.append(f'<text x="{left - 8}" y="{y + 15}" text-anchor="end" {text}>{name}</text>')
         for j, weight in enumerate(row):
             opacity = 0.05 + 0.95 * weight
             parts.append(
