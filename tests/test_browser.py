@@ -345,8 +345,8 @@ def test_a_preview_opens_on_focus_and_closes_without_it(browser, fixture_book):
 
 def test_a_figure_is_drawn_for_its_preview(browser, fixture_book):
     with opened(browser, f"{fixture_book}/outputs/", viewport={"width": 1200, "height": 300}) as page:
-        page.locator("article a[href='#fig-plotly']").first.evaluate("link => link.focus()")
-        page.locator("article a[href='#fig-plotly']").first.hover()
+        page.keyboard.press("Tab")  # focus is seen from now on
+        page.locator("article a.reference[href='#fig-plotly']").first.focus()
         page.locator("#preview .svg-container").wait_for()
     with opened(browser, f"{fixture_book}/last/") as page:
         page.locator("article a[href*='#fig-plotly']").hover()

@@ -140,7 +140,12 @@
     if (link && event.pointerType === 'touch' && shown !== link && !link.matches('.to-page') && open(link, { touch: true })) event.preventDefault();
     else if (link || event.target.closest('.preview a') || !card.contains(event.target)) close();
   });
-  // A figure drawn above may push the text a little; a reader who scrolls goes further.
-  addEventListener('scroll', () => { if (shown && Math.abs(shown.getClientRects()[0]?.top - at) > 40) close(); }, { passive: true, capture: true });
+  // A reader who scrolls on is done with a card that the pointer opened; one that the keyboard opened goes along, since the
+  // browser scrolls to the link. A figure drawn above may push the text a little.
+  addEventListener('scroll', () => {
+    if (!shown) return;
+    if (shown.matches(':focus-visible')) position(shown);
+    else if (Math.abs(shown.getClientRects()[0]?.top - at) > 40) close();
+  }, { passive: true, capture: true });
   addEventListener('resize', close);
 })();
