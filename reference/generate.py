@@ -256,7 +256,7 @@ def section(library: Library, item: griffe.Object) -> str:
         described(library, item),
     ]
     if found := types(library, item):
-        out.insert(2, f"Its types: {', '.join(found)}.")
+        out.append(f"Its types: {', '.join(found)}.")
     if item.is_class:
         bases = [str(base) for base in item.bases if not re.match("_|object$|NamedTuple$", str(base))]
         if bases:
