@@ -62,20 +62,21 @@ export default {
       ui.figure('fig-rate')?.relayout({ 'shapes[1]': { type: 'line', x0: radius, x1: radius, y0: 0, y1: 1, yref: 'paper', line: { width: 1.5, dash: 'dot', color: '#70767c' } } });
 
       const met = found.copies.findIndex((d) => d < 1e-6);
-      const words = [
+      ui.say([
         `A reservoir of ${size} units with spectral radius ${number(radius)} and leak ${number(leak)}, drawn from seed ${seed}.`,
         found.readout
           ? `On ${NAMES[task]} its one-step error is ${small(found.error)} standard deviations; let go, it ${lost ? `holds for ${(found.valid * rate).toFixed(1)} Lyapunov times` : 'holds to the end of the picture'}.`
           : 'With so small a λ its readout cannot be solved for.',
         met >= 0 ? `Two copies that start apart are within a millionth after ${met} steps.` : `Two copies that start apart have not met after ${found.copies.length} steps.`,
-      ].join(' ');
-      ui.say(words);
+      ].join(' '));
       clearTimeout(waiting);
       const measure = () => {
-        const curve = memory(setting);
-        const bars = curve ?? [];
-        recall.update({ marks: [{ kind: 'bars', from: Array.from(bars, (_, k) => k - 0.5), to: Array.from(bars, (_, k) => k + 0.5), y: bars, origin: 'seed', name: 'recall of patternless input' }] });
-        if (curve) ui.say(`${words} Of input without a pattern it remembers ${curve.slice(1).reduce((sum, r) => sum + r, 0).toFixed(1)} steps in all.`);
+        const bars = memory(setting) ?? [];
+        const total = `recall of patternless input: ${bars.slice(1).reduce((sum, r) => sum + r, 0).toFixed(1)} steps in all`;
+        recall.update({
+          label: `Memory, ${total}`,
+          marks: [{ kind: 'bars', from: Array.from(bars, (_, k) => k - 0.5), to: Array.from(bars, (_, k) => k + 0.5), y: bars, origin: 'seed', name: total }],
+        });
       };
       waiting = setTimeout(measure, PATIENCE);
     });
