@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import reservoir
@@ -285,6 +286,33 @@ def test_records_are_promoted_and_nothing_else_is(bare_clone):
     assert done.returncode == 0, done.stderr
     promoted = [p.relative_to(clone).as_posix() for p in (clone / "data").rglob("*") if p.is_file()]
     assert promoted == ["data/results/family/row/laptop/seed-1.json"]
+
+
+# ---- workflows -------------------------------------------------------------------------------------------------------
+
+
+def workflow(name: str) -> dict:
+    return yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
+
+
+def test_the_tests_run_on_every_python_that_the_project_allows():
+    (job,) = workflow("test")["jobs"].values()
+    versions = [
+        f"3.{minor}"
+        for minor in range(5, 30)
+        if SpecifierSet(PROJECT["requires-python"]).contains(f"3.{minor}")
+    ]
+    assert job["strategy"]["matrix"]["python"] == versions
+    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+
+
+def test_the_published_book_is_that_of_a_tag():
+    """Its setup cells install the tag, and Colab opens it: a book from between two versions would not fit either."""
+    pages = workflow("pages")
+    assert pages[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}  # YAML reads `on` as true
+    steps = [step for job in pages["jobs"].values() for step in job["steps"]]
+    targets = [word for step in steps for word in re.findall(r"^make ([a-z-]+)", step.get("run", ""))]
+    assert targets and set(targets) <= set(TARGETS)
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------
