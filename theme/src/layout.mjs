@@ -1,6 +1,6 @@
 // The document around a page's content: head, sidebar, title, references, footnotes, previous and next.
 import { storedExplorables } from './explorables.mjs';
-import { escape, plain, tag } from './html.mjs';
+import { classes, escape, plain, tag } from './html.mjs';
 import { neighbours, pagePath } from './site.mjs';
 
 // Before the first paint: a reader's own choice of light or dark, so that the page does not flash.
@@ -77,12 +77,17 @@ function outline(page) {
 
 function chapters(page) {
   const { site, root, slug } = page;
-  const items = site.entries.map((entry) => {
+  // Pages below another page are listed while one reads that branch, not beside every chapter.
+  const above = (entry) => site.entries.slice(0, site.entries.indexOf(entry)).findLast(({ level }) => level < entry.level);
+  const deep = (entry) => Boolean(entry.slug && above(entry)?.slug && !above(entry).landing);
+  const here = site.entries.find((entry) => entry.slug === slug);
+  const branch = here && (deep(here) ? above(here) : here);
+  const items = site.entries.filter((entry) => !deep(entry) || above(entry) === branch).map((entry) => {
     if (!entry.slug) return tag('li', { class: 'part' }, escape(entry.title));
     const current = entry.slug === slug;
     const title = entry.landing ? { ...entry, title: 'Start' } : entry;
     const link = tag('a', { href: root + pagePath(site, entry.slug), 'aria-current': current && 'page' }, label(title));
-    return tag('li', { class: current && 'current' }, link, current && outline(page));
+    return tag('li', { class: classes(current && 'current', deep(entry) && 'deep') }, link, current && outline(page));
   });
   return tag('nav', { class: 'chapters', 'aria-label': 'Chapters' }, tag('ol', {}, items));
 }

@@ -3,7 +3,7 @@ import test from 'node:test';
 import { ContentError } from '../src/errors.mjs';
 import { minutesToRead } from '../src/facts.mjs';
 import { renderPage } from '../src/page.mjs';
-import { chapterNumber, neighbours, pagePath, rootFrom } from '../src/site.mjs';
+import { chapterNumber, neighbours, pagePath, readSite, rootFrom } from '../src/site.mjs';
 import { content, node, output, site, text } from './pages.mjs';
 
 const fails = (children, message, rest) => assert.rejects(renderPage(site, content(children, rest)), (error) => {
@@ -159,4 +159,11 @@ test('a published book links to Colab, Binder and its source, another to none', 
     'Open in Binder: https://mybinder.org/v2/gh/someone/a-book/v1.2?urlpath=lab/tree/chapters/03-one.ipynb',
     'View the source: https://github.com/someone/a-book/blob/v1.2/chapters/03-one.md',
   ]);
+});
+
+test('pages below a page are listed in the sidebar while one reads that branch', async () => {
+  const pages = [{ level: 1, title: 'A part' }, { slug: 'one', title: 'One', level: 2 }, { slug: 'below', title: 'Below', level: 3 }, { slug: 'two', title: 'Two', level: 2 }];
+  const tree = readSite({ title: 'A book', projects: [{ index: 'index', title: 'A book', pages }] });
+  const listed = async (slug) => /href="[^"]*below\/"/.test(/<nav class="chapters".*?<\/nav>/s.exec(await renderPage(tree, content([], { slug })))[0]);
+  assert.deepEqual([await listed('one'), await listed('below'), await listed('two'), await listed('index')], [true, true, false, false]);
 });
