@@ -167,3 +167,19 @@ test('pages below a page are listed in the sidebar while one reads that branch',
   const listed = async (slug) => /href="[^"]*below\/"/.test(/<nav class="chapters".*?<\/nav>/s.exec(await renderPage(tree, content([], { slug })))[0]);
   assert.deepEqual([await listed('one'), await listed('below'), await listed('two'), await listed('index')], [true, true, false, false]);
 });
+
+test('an explorable gets its place, its stored state and its text, and a module stands once', async () => {
+  const stored = (key) => ({ model_module: 'anywidget', state: { _esm: 'export default {}; // </script>', _css: '.ex {}', layout: 'IPY_MODEL_1', key, label: 'A wave', text: 'Two waves.', waves: 2 } });
+  const view = (id) => output({ 'application/vnd.jupyter.widget-view+json': { content: JSON.stringify({ model_id: id }) }, 'text/plain': { content: 'A wave.' }, 'image/svg+xml': { content: '<svg/>' } });
+  const widgets = { 'application/vnd.jupyter.widget-state+json': { state: { one: stored('wave'), two: stored('wave'), unused: stored('gone') } } };
+  const html = await renderPage(site, content([view('one'), view('two')], { widgets }));
+  assert.equal(html.match(/class="explorable"/g).length, 2);
+  assert.equal(html.match(/id="explorable-wave"/g).length, 1);
+  assert.match(html, /<strong>A wave\. <\/strong>Two waves\./);
+  assert.match(html, /src="data:image\/svg\+xml;base64,/);
+  assert.match(html, /explorables\.js/);
+  assert.equal(html.match(/export default \{\}; \/\/ \\u003c\/script>/g).length, 1);
+  const states = [...html.matchAll(/class="explorable-state" data-model="(\w+)">(.*?)<\/script>/g)].map(([, id, json]) => [id, JSON.parse(json).state]);
+  assert.deepEqual(states, ['one', 'two'].map((id) => [id, { key: 'wave', label: 'A wave', text: 'Two waves.', waves: 2 }]));
+  assert.doesNotMatch(await renderPage(site, content([])), /explorables\.js|explorable-texts/);
+});
