@@ -34,7 +34,7 @@ def miniature(scale: Scale = "laptop") -> Run:
         return run
     # A model that has learnt nothing writes until it is stopped: soon, and it is asked for little.
     quick = Decoding(beam=2, max_ratio=0.5, max_extra=0)
-    return run.but(task={"valid_sentences": 20, "decoding": quick})
+    return run.but(task={"valid_sentences": 20, "decoding": quick}, budget={"validate_every": steps // 2})
 
 
 @recipe("transformer/multi30k")
