@@ -3,6 +3,7 @@
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from reservoir.datasets import parallel
@@ -60,7 +61,7 @@ def small_run(text: Path, **changes) -> Run:
         if not field.startswith("decoding."):
             parts.setdefault(part, {})[field] = value
     run = recipes.get(RECIPE, scale="smoke").but(**parts)
-    decoding = type(run.task.decoding)(beam=1, max_ratio=0.5)
+    decoding = replace(run.task.decoding, beam=1, max_ratio=0.5)
     return run.but(task={"decoding": decoding}).but(**changes)
 
 

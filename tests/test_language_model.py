@@ -59,6 +59,16 @@ def test_loss_and_score_are_the_textbooks():
     assert math.isclose(task.validate(model)["perplexity"], math.exp(nats / 99), rel_tol=1e-4)
 
 
+def test_going_on_takes_the_most_probable_token_each_time_and_stops_at_the_end():
+    model, ids = make(), torch.randint(0, 30, (40,)).tolist()
+    task = LanguageModellingTask(ids, ids, ids, length=8, batch=3, seed=0)
+    said = task.go_on(model, ids[:5], tokens=6, end=-1)
+    for at, token in enumerate(said):
+        assert int(model(torch.tensor([ids[:5] + said[:at]]))[0, -1].argmax()) == token
+    assert len(said) == 6
+    assert task.go_on(model, ids[:5], tokens=6, end=said[0]) == []
+
+
 def test_a_choice_that_does_not_exist_is_named():
     with pytest.raises(ValueError, match=r"positions .*'rotary'"):
         LanguageModelConfig(positions="rotary")

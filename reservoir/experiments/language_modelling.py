@@ -11,6 +11,8 @@ from reservoir.datasets import Text, Vocabulary, text, train_bpe
 from reservoir.models import LanguageModelConfig
 from reservoir.training import LanguageModellingTask
 
+SAMPLES, WORDS = 8, 6  # lines that a record shows, and how many words of each the model is given
+
 
 @dataclass(frozen=True)
 class LanguageModelling:
@@ -52,10 +54,25 @@ class LanguageModelling:
             "bits_per_byte": nats / math.log(2) / size,
             "tokens": tokens,
         }
-        return {"test": metrics}, []
+        return {"test": metrics}, _samples(model, task, corpus, self.load()[1])
 
 
 def _encode(part: str, vocabulary: Vocabulary) -> list[int]:
     """A text's tokens; each line ends in an end-of-sentence."""
     lines = part.removesuffix("\n").split("\n")
     return [id for line in vocabulary.encode_batch(lines) for id in (*line, Vocabulary.eos)]
+
+
+def _samples(
+    model: nn.Module, task: LanguageModellingTask, corpus: Text, vocabulary: Vocabulary
+) -> list[dict]:
+    """How some lines of the test text begin, how they go on, and how the model would."""
+    found = []
+    for line in corpus.test.split("\n"):
+        words = line.split()
+        if len(words) <= WORDS or len(found) == SAMPLES:
+            continue
+        start, rest = " ".join(words[:WORDS]), words[WORDS : 4 * WORDS]
+        said = task.go_on(model, vocabulary.encode(start), tokens=4 * WORDS, end=Vocabulary.eos)
+        found.append({"source": start, "reference": " ".join(rest), "continuation": vocabulary.decode(said)})
+    return found

@@ -63,6 +63,18 @@ class LanguageModellingTask:
         return {"perplexity": math.exp(min(nats / tokens, 50.0))}
 
     @torch.inference_mode()
+    def go_on(self, model: LanguageModel, ids: Sequence[int], *, tokens: int, end: int) -> list[int]:
+        """The `tokens` most probable next tokens after `ids`, one after the other, or fewer where `end` is said."""
+        device, said = next(model.parameters()).device, []
+        while len(said) < tokens:
+            seen = torch.tensor([[*ids, *said]], device=device)
+            token = int(model.output(model.hidden(seen)[:, -1]).argmax())
+            if token == end:
+                break
+            said.append(token)
+        return said
+
+    @torch.inference_mode()
     def score(self, model: LanguageModel, windows: Windows) -> tuple[float, int]:
         """What the model needs to say a text, in nats, and how many tokens that are; each window begins afresh."""
         total = tokens = 0
