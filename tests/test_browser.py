@@ -235,6 +235,17 @@ def test_dark_follows_the_system_and_the_switch_wins_and_is_kept(browser, fixtur
         assert page.troubles == []
 
 
+def test_figures_are_printed_in_ink_for_white_paper(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/outputs/", color_scheme="dark") as page:
+        scroll_through(page)
+        dark = page.evaluate(FIGURE_INK)
+        page.emulate_media(media="print")
+        page.wait_for_function(f"() => ({FIGURE_INK}) === 'rgb(0, 0, 0)'")
+        page.emulate_media(media="screen")
+        page.wait_for_function(f"() => ({FIGURE_INK}) === {dark!r}")
+        assert page.troubles == []
+
+
 FIGURE_INK = "getComputedStyle(document.querySelector('.plotly-figure .xtick text')).fill"
 
 

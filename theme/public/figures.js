@@ -99,11 +99,13 @@
   // A preview of a figure wants it drawn before the reader has come to it.
   document.addEventListener('book:draw', ({ detail }) => { watcher.unobserve(detail); draw(detail); });
 
-  document.addEventListener('book:theme', () => {
+  // Only the colours change: what the reader zoomed, hid or slid stays. Paper is white, whatever the screen is.
+  function recolour() {
     for (const [element, figure] of figures) {
       const stage = element.querySelector('.js-plotly-plot');
-      // Only the colours change: what the reader zoomed, hid or slid stays.
       if (stage) window.Plotly.relayout(stage, { template: template(figure?.layout?.template) });
     }
-  });
+  }
+  document.addEventListener('book:theme', recolour);
+  matchMedia('print').addEventListener('change', recolour);
 })();
