@@ -387,7 +387,6 @@ def test_search_finds_a_word_and_leads_to_its_section(browser, fixture_site):
         page.keyboard.press("/")
         page.keyboard.type("softmax")
         page.locator(".search [role=option]").first.wait_for()
-        page.keyboard.press("Escape")  # empties the field
         page.keyboard.press("Escape")
         assert not page.locator(".search").is_visible()
         page.keyboard.press("Control+k")

@@ -97,6 +97,7 @@
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && options.length) select(options[(at + step + options.length) % options.length]);
     else if (event.key === 'Enter' && options[at]) options[at].click();
+    else if (event.key === 'Escape') dialog.close(); // a search field by itself would only be emptied
     else return;
     event.preventDefault();
   }
