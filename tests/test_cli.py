@@ -196,3 +196,10 @@ def test_the_module_is_a_command_and_gives_its_status(tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.returncode == 1 and "did you mean" in sentence(done.stderr) and not done.stdout
     assert files(tmp_path) == []
+
+
+def test_a_table_of_many_recipes_fits_a_terminal(results, capsys):
+    assert main(["table", "components"]) == 0
+    said = capsys.readouterr().out
+    assert "baseline" in said and "embeddings-feed-forward" in said and "components/" not in said
+    assert "54.3%" in said and max(map(len, said.splitlines())) <= 80

@@ -13,7 +13,7 @@ examples:
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -33,6 +33,7 @@ from reservoir.training import CheckpointError, TrainingError
 from reservoir.training.listeners import automatic
 
 console = Console()
+NOT_SCORES = ("recipe", "seeds", "trained", "of", "steps", "minutes", "on")
 FEW = 4  # recipes that stand side by side in a table; more stand below each other
 Positional = tyro.conf.Positional
 
@@ -122,10 +123,12 @@ class TableCommand:
 
     def __call__(self, overrides: Sequence[str]) -> None:
         frame = make_table(self.name, scale=self.scale)
-        if len(frame) > FEW:
-            table = Table(*frame.columns)
+        if len(frame) > FEW:  # the first test set alone: what is left out, a record and `frame()` have
+            scores = [name for name in frame.columns if name not in NOT_SCORES]
+            table = Table("recipe", "seeds", *scores[:1], "trained", "minutes")
             for _, row in frame.iterrows():
-                table.add_row(*(str(cell) for cell in row))
+                name = row["recipe"].removeprefix(f"{self.name}/")
+                table.add_row(name, row["seeds"], *(row[score] for score in scores[:1]), *_trained(row))
         else:  # one column a recipe: there are more measures than a terminal is wide
             table = Table("")
             for _, row in frame.iterrows():
@@ -199,6 +202,14 @@ def _override(run: Run, overrides: Sequence[str]) -> Run:
     # The recipe says which kind of task and of model it is: no subcommand chooses another.
     kind = tyro.conf.AvoidSubcommands[Run]
     return tyro.cli(kind, default=run, args=list(overrides), prog=f"python -m reservoir run {run.recipe}")
+
+
+def _trained(row: Mapping[str, str]) -> tuple[str, str]:
+    """The share of the parameters that was trained, and the minutes; nothing of a recipe that was not run."""
+    if not row.get("of"):
+        return "", ""
+    trained, total = (int(row[name].replace(",", "")) for name in ("trained", "of"))
+    return f"{trained / total:.1%}", row["minutes"]
 
 
 def _print_record(record: Record) -> None:
