@@ -42,7 +42,8 @@ class LanguageModelling:
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> LanguageModellingTask:
         """What the training loop trains on."""
         parts = [_encode(part, vocabulary) for part in (corpus.train, corpus.valid, corpus.test)]
-        return LanguageModellingTask(*parts, length=self.length, batch=self.batch, seed=seed)
+        sizes = dict(length=self.length, batch=self.batch)
+        return LanguageModellingTask(*parts, **sizes, seed=seed, vocabulary=vocabulary)
 
     def test(self, model: nn.Module, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
         """Perplexity on the test text: a token, a word (which other vocabularies share), and bits a byte."""
@@ -54,7 +55,7 @@ class LanguageModelling:
             "bits_per_byte": nats / math.log(2) / size,
             "tokens": tokens,
         }
-        return {"test": metrics}, _samples(model, task, corpus, self.load()[1])
+        return {"test": metrics}, _samples(model, task, corpus)
 
 
 def _encode(part: str, vocabulary: Vocabulary) -> list[int]:
@@ -63,11 +64,9 @@ def _encode(part: str, vocabulary: Vocabulary) -> list[int]:
     return [id for line in vocabulary.encode_batch(lines) for id in (*line, Vocabulary.eos)]
 
 
-def _samples(
-    model: nn.Module, task: LanguageModellingTask, corpus: Text, vocabulary: Vocabulary
-) -> list[dict]:
+def _samples(model: nn.Module, task: LanguageModellingTask, corpus: Text) -> list[dict]:
     """How some lines of the test text begin, how they go on, and how the model would."""
-    found = []
+    found, vocabulary = [], task.vocabulary
     for line in corpus.test.split("\n"):
         words = line.split()
         if len(words) <= WORDS or len(found) == SAMPLES:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from reservoir.datasets import Windows
+from reservoir.datasets import Vocabulary, Windows
 from reservoir.models import LanguageModel
 from reservoir.training.losses import smoothed_cross_entropy
 
@@ -20,6 +20,7 @@ class LanguageModellingTask:
 
     Args:
         train, valid, test: tokens in order.
+        vocabulary: what cut them, for whoever wants to read what the model says.
         length: tokens that a window predicts.
         batch: windows in a batch.
         seed: of the order of the data.
@@ -36,7 +37,9 @@ class LanguageModellingTask:
         length: int,
         batch: int,
         seed: int,
+        vocabulary: Vocabulary | None = None,
     ):
+        self.vocabulary = vocabulary
         self.train = Windows(train, length=length, batch=batch, seed=seed)
         self.valid, self.test = (
             Windows(ids, length=min(length, len(ids) - 1), batch=batch, seed=0) for ids in (valid, test)
