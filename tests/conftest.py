@@ -1,12 +1,15 @@
 """What every test stands on: stages and their order, one line for each at the end, the mirror, chromium."""
 
 import os
-import shutil
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
+from chromium import on_path
 
 # Before torch or numpy is imported: two machines agree on bits only if they split the sums alike.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -110,15 +113,8 @@ def chromium() -> str:
 
 def find_chromium() -> str | None:
     """CHROMIUM, or the system's chromium or Chrome, or the one that playwright has installed; None if there is none."""
-    for name in (
-        os.environ.get("CHROMIUM"),
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-    ):
-        if name and (found := shutil.which(name)):
-            return found
+    if found := on_path():
+        return found
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

@@ -8,8 +8,6 @@ says on which page each section begins, and the second has those numbers in its 
 import argparse
 import html
 import json
-import os
-import shutil
 import sys
 import threading
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from io import BytesIO
 from pathlib import Path
 
 import serve
+from chromium import on_path
 
 THEME = Path(__file__).resolve().parent
 
@@ -63,15 +62,8 @@ def destinations(pdf: bytes) -> dict[str, int]:
 
 def find_chromium() -> str:
     """The path of a chromium: CHROMIUM, or one on the PATH."""
-    for name in (
-        os.environ.get("CHROMIUM"),
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-    ):
-        if name and (found := shutil.which(name)):
-            return found
+    if found := on_path():
+        return found
     raise PrintError(
         "no chromium was found: install one (Debian: apt-get install chromium) or name it in CHROMIUM"
     )
