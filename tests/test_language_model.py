@@ -19,8 +19,9 @@ def make(**changes) -> LanguageModel:
 
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_no_token_depends_on_what_follows(norm_first, positions):
-    model = make(norm_first=norm_first, positions=positions, max_length=20)
+@pytest.mark.parametrize("kinds", [(), ("transformer", "ffn")])
+def test_no_token_depends_on_what_follows(norm_first, positions, kinds):
+    model = make(norm_first=norm_first, positions=positions, max_length=20, kinds=kinds)
     ids = torch.randint(0, 30, (2, 12))
     changed = ids.clone()
     changed[:, 7:] = (changed[:, 7:] + 1) % 30

@@ -10,7 +10,7 @@ from torch import nn
 from reservoir.experiments import recipes
 from reservoir.frozen import Freeze, freeze, initialise, owned, placement, report, reservoir_layers
 from reservoir.layers import BiGRU, DynamicConvolution, EncoderLayer
-from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig, LanguageModelConfig
 
 KINDS = ("transformer", "ffn", "gru", "conv")
 
@@ -97,9 +97,12 @@ def test_the_convolution_is_the_formula_on_each_sentence_alone():
         (lambda: DynamicConvolution(8, 3, kernel=3, stream="conv"), "multiple of n_heads"),
         (lambda: DynamicConvolution(8, 2, kernel=4, stream="conv"), "kernel must be odd"),
         (lambda: EncoderLayer(None, None, d_model=8, stream="x", norm_first=True), "None for both"),
-        (lambda: config(encoder_kinds=("gru",)), "all 5 encoder layers"),
+        (lambda: config(encoder_kinds=("gru",)), "encoder_kinds must name all 5 layers"),
         (lambda: config(encoder_kinds=("lstm",) * 5), "lstm"),
         (lambda: config(layer_drop=1.0), "layer_drop"),
+        (lambda: LanguageModelConfig(layers=2, kinds=("transformer", "gru")), "ahead"),
+        (lambda: LanguageModelConfig(layers=2, kinds=("conv", "conv")), "ahead"),
+        (lambda: LanguageModelConfig(layers=3, kinds=("ffn",)), "kinds must name all 3 layers"),
     ],
 )
 def test_a_wrong_argument_is_named(make, named):

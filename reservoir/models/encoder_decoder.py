@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
@@ -11,25 +10,26 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import (
-    Attention,
-    BiGRU,
     Cache,
     CrossAttention,
     DecoderLayer,
     Dropout,
-    DynamicConvolution,
     Embedding,
-    EncoderLayer,
-    FeedForward,
     LayerNorm,
     LearnedPositions,
     Linear,
     SinusoidalPositions,
 )
 from reservoir.layers.feed_forward import Activation
-
-Kind = Literal["transformer", "ffn", "gru", "conv"]
-KINDS: tuple[Kind, ...] = ("transformer", "ffn", "gru", "conv")
+from reservoir.models.stack import (
+    Kind,
+    Make,
+    causal_attention,
+    check_kinds,
+    feed_forward,
+    self_attention,
+    stack,
+)
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,7 @@ class EncoderDecoderConfig:
     layer_drop: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.encoder_kinds and len(self.encoder_kinds) != self.encoder_layers:
-            raise ValueError(
-                f"encoder_kinds must name all {self.encoder_layers} encoder layers, got {len(self.encoder_kinds)}"
-            )
-        if unknown := set(self.encoder_kinds) - set(KINDS):
-            raise ValueError(f"encoder_kinds must be of {', '.join(KINDS)}, got {', '.join(sorted(unknown))}")
+        check_kinds(self.encoder_kinds, self.encoder_layers, argument="encoder_kinds")
         if not 0 <= self.layer_drop < 1:
             raise ValueError(f"layer_drop must be in [0, 1), got {self.layer_drop}")
         if self.tie not in ("all", "output", "none"):
@@ -109,53 +104,6 @@ class EncoderDecoderConfig:
         return EncoderDecoder(self)
 
 
-Mixing = Callable[[EncoderDecoderConfig, int, str], nn.Module]
-"""Makes a layer's sublayer from the configuration, the layer's index and the stream prefix."""
-
-
-def self_attention(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
-    """The encoder's usual mixing: every position sees every other."""
-    return Attention(
-        config.d_model, config.n_heads, stream=f"{stream}.attention", dropout=config.attention_dropout
-    )
-
-
-def causal_attention(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
-    """The decoder's usual mixing: a position sees itself and what was written before it."""
-    return Attention(
-        config.d_model,
-        config.n_heads,
-        stream=f"{stream}.attention",
-        causal=True,
-        dropout=config.attention_dropout,
-    )
-
-
-def feed_forward(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
-    """The usual feed-forward layer."""
-    return FeedForward(
-        config.d_model,
-        config.d_ff,
-        stream=f"{stream}.feed_forward",
-        activation=config.activation,
-        dropout=config.activation_dropout,
-    )
-
-
-def _sublayers(
-    config: EncoderDecoderConfig, index: int, stream: str, mixing: Mixing, feed_forward: Mixing
-) -> tuple[nn.Module | None, nn.Module | None]:
-    """Mixing and feed-forward of an encoder layer of the kind that the configuration says."""
-    kind = config.encoder_kinds[index] if config.encoder_kinds else "transformer"
-    if kind == "gru":
-        return BiGRU(config.d_model, stream=f"{stream}.gru"), None
-    if kind == "conv":
-        heads, kernel = config.n_heads, config.kernel
-        return DynamicConvolution(config.d_model, heads, kernel=kernel, stream=f"{stream}.conv"), None
-    within = feed_forward(config, index, stream)
-    return (None if kind == "ffn" else mixing(config, index, stream)), within
-
-
 class EncoderDecoder(nn.Module):
     """Reads a source sentence, writes a target sentence token by token.
 
@@ -172,10 +120,10 @@ class EncoderDecoder(nn.Module):
         self,
         config: EncoderDecoderConfig,
         *,
-        encoder_mixing: Mixing = self_attention,
-        decoder_mixing: Mixing = causal_attention,
-        encoder_feed_forward: Mixing = feed_forward,
-        decoder_feed_forward: Mixing = feed_forward,
+        encoder_mixing: Make = self_attention,
+        decoder_mixing: Make = causal_attention,
+        encoder_feed_forward: Make = feed_forward,
+        decoder_feed_forward: Make = feed_forward,
     ):
         super().__init__()
         self.config = c = config
@@ -191,13 +139,13 @@ class EncoderDecoder(nn.Module):
         self.src_positions, self.tgt_positions = (self._positions(side) for side in ("encoder", "decoder"))
         self.dropout = Dropout(c.dropout)
         residual = dict(d_model=c.d_model, norm_first=c.norm_first, dropout=c.dropout)
-        self.encoder = nn.ModuleList(
-            EncoderLayer(
-                *_sublayers(c, i, f"encoder.{i}", encoder_mixing, encoder_feed_forward),
-                stream=f"encoder.{i}",
-                **residual,
-            )
-            for i in range(c.encoder_layers)
+        self.encoder = stack(
+            c,
+            c.encoder_layers,
+            prefix="encoder",
+            kinds=c.encoder_kinds,
+            mixing=encoder_mixing,
+            feed_forward=encoder_feed_forward,
         )
         self.decoder = nn.ModuleList(
             DecoderLayer(

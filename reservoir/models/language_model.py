@@ -9,17 +9,15 @@ from typing import Literal
 from torch import Tensor, nn
 
 from reservoir.layers import (
-    Attention,
     Dropout,
     Embedding,
-    EncoderLayer,
-    FeedForward,
     LayerNorm,
     LearnedPositions,
     Linear,
     SinusoidalPositions,
 )
 from reservoir.layers.feed_forward import Activation
+from reservoir.models.stack import CAUSAL, Kind, causal_attention, check_kinds, stack
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,8 @@ class LanguageModelConfig:
         positions: "sinusoidal" or "learned".
         max_length: number of learned positions.
         tie: whether the output shares the table of embeddings (Press & Wolf 2017).
+        kinds: what each layer is, from the bottom up: "transformer", or "ffn" for a feed-forward layer alone. If empty,
+            all are transformer layers. The other kinds of `reservoir.models.stack` look ahead.
     """
 
     vocab: int = 0
@@ -52,10 +52,12 @@ class LanguageModelConfig:
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_length: int = 1024
     tie: bool = True
+    kinds: tuple[Kind, ...] = ()
 
     def __post_init__(self) -> None:
         if self.positions not in ("sinusoidal", "learned"):
             raise ValueError(f"positions must be 'sinusoidal' or 'learned', got {self.positions!r}")
+        check_kinds(self.kinds, self.layers, known=CAUSAL)
 
     def sized(self, vocab: int) -> LanguageModelConfig:
         """The same with a vocabulary of 0 filled in."""
@@ -86,32 +88,11 @@ class LanguageModel(nn.Module):
             else SinusoidalPositions(c.d_model)
         )
         self.dropout = Dropout(c.dropout)
-        self.layers = nn.ModuleList(self._layer(f"layer.{i}") for i in range(c.layers))
+        self.layers = stack(c, c.layers, prefix="layer", kinds=c.kinds, mixing=causal_attention)
         self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
         self.output = Linear(c.d_model, c.vocab, stream="output", bias=False)
         if c.tie:
             self.output.weight = self.embedding.weight
-
-    def _layer(self, stream: str) -> EncoderLayer:
-        c = self.config
-        attention = Attention(
-            c.d_model, c.n_heads, stream=f"{stream}.attention", causal=True, dropout=c.attention_dropout
-        )
-        feed_forward = FeedForward(
-            c.d_model,
-            c.d_ff,
-            stream=f"{stream}.feed_forward",
-            activation=c.activation,
-            dropout=c.activation_dropout,
-        )
-        return EncoderLayer(
-            attention,
-            feed_forward,
-            d_model=c.d_model,
-            stream=stream,
-            norm_first=c.norm_first,
-            dropout=c.dropout,
-        )
 
     def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
         """The last states."""

@@ -12,7 +12,7 @@ from reservoir.experiments.recipes.registry import recipe
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze, placement, reservoir_layers
 from reservoir.frozen.placement import How
-from reservoir.models.encoder_decoder import KINDS, Kind
+from reservoir.models.stack import KINDS, Kind
 from reservoir.training import Budget
 
 LEARNING, DECODER = 4, 2
