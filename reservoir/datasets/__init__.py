@@ -1,6 +1,7 @@
 """Where text comes from: fetch and verify, read, make pieces of words, make batches. Imports nothing else of ours."""
 
 from reservoir.datasets.batches import Batch, Epoch, TokenBatches, pad_sources
+from reservoir.datasets.byte_vocabulary import ByteVocabulary
 from reservoir.datasets.corpora import ParallelCorpus, Text, parallel, test_set, text
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import Row, fetch, status
@@ -14,8 +15,8 @@ from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 from reservoir.datasets.windows import Windows
 
 __all__ = [
-    "CLASSES", "Batch", "DataError", "Epoch", "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus", "Row", "Text",
-    "TokenBatches", "Vocabulary", "Windows", "cache_dir", "fetch", "labelled", "lorenz", "mackey_glass", "pad_sources",
-    "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped", "status", "tagged", "test_set", "text",
-    "train_bpe",
+    "CLASSES", "Batch", "ByteVocabulary", "DataError", "Epoch", "Labelled", "LabelledCorpus", "Pairs",
+    "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary", "Windows", "cache_dir", "fetch", "labelled",
+    "lorenz", "mackey_glass", "pad_sources", "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped",
+    "status", "tagged", "test_set", "text", "train_bpe",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
 import tokenizers
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
@@ -28,10 +29,12 @@ class Vocabulary:
 
     Attributes:
         pad, bos, eos, unk: ids of the four special pieces, 0 to 3.
+        line_end: the id that ends a line of running text: eos.
         tokens: every piece, by id; "▁" stands for the space before a word.
     """
 
     pad, bos, eos, unk = range(4)
+    line_end = eos
 
     def __init__(self, tokenizer: Tokenizer):
         found = tuple(tokenizer.id_to_token(i) for i in range(4))
@@ -57,6 +60,11 @@ class Vocabulary:
         """Return the ids of many sentences, which is quicker than one by one."""
         found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [encoding.ids for encoding in found]
+
+    def encode_text(self, text: str) -> np.ndarray:
+        """Return the ids of a running text as one row of int32: each of its lines, and `eos` after each."""
+        lines = text.removesuffix("\n").split("\n")
+        return np.array([i for line in self.encode_batch(lines) for i in (*line, self.eos)], dtype=np.int32)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Join pieces to text; special pieces are left out."""
