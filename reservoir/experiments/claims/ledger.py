@@ -1,0 +1,111 @@
+"""The ledger: what a source claims, the rule that decides it, the records that it is decided by, and the verdict."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from reservoir.experiments import sources
+from reservoir.experiments.claims.ranges import NotRunError, Word
+
+Judge = Callable[[], tuple[Word, str]]
+"""Looks at records; answers the verdict, and in words what it saw. May raise `NotRunError`."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One claim in the ledger.
+
+    Args:
+        name: such as "poster/width".
+        says: the claim, in the source's words where it has a place in `data/sources`, in ours if not.
+        where: source and place.
+        rule: when we call it confirmed, in words.
+        recipes: whose records decide it.
+        judge: applies the rule.
+    """
+
+    name: str
+    says: str
+    where: str
+    rule: str
+    recipes: tuple[str, ...]
+    judge: Judge
+
+    def verdict(self) -> Verdict:
+        """What the records say today."""
+        try:
+            return Verdict(self, *self.judge())
+        except NotRunError as missing:
+            return Verdict(self, "not run", str(missing))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim as the records decide it: the word, and what was seen."""
+
+    entry: Entry
+    word: Word
+    seen: str
+
+
+ENTRIES: dict[str, Entry] = {}
+
+
+def claim(
+    name: str, *, rule: str, recipes: Iterable[str], says: str | None = None, where: str | None = None
+) -> Callable[[Judge], Judge]:
+    """Enter the decorated judge into the ledger.
+
+    Args:
+        name: unique; where `says` is None also the name of a claim in `data/sources`, whose words are taken.
+        rule: when we call it confirmed, in words.
+        recipes: whose records decide it.
+        says: the claim in our words, where the source has it as a table's ordering and not as a sentence.
+        where: source and place of it, such as "poster, table 1".
+    """
+    if name in ENTRIES:
+        raise ValueError(f"the claim {name!r} is in the ledger already")
+    if (says is None) != (where is None):
+        raise ValueError(f"says and where go together, got says={says!r} and where={where!r} for {name!r}")
+
+    def enter(judge: Judge) -> Judge:
+        words, place = says, where
+        if words is None:
+            quoted = sources.claim(name)
+            words = f"“{quoted.text}”" if quoted.kind == "doc" else quoted.text
+            place = f"{quoted.source}, {quoted.place} [{quoted.kind}]"
+        ENTRIES[name] = Entry(name, words, place, rule, tuple(recipes), judge)
+        return judge
+
+    return enter
+
+
+def verdict(name: str) -> Verdict:
+    """The verdict on one claim.
+
+    Raises:
+        ValueError: it is not in the ledger; the nearest is named.
+    """
+    if name not in ENTRIES:
+        near = difflib.get_close_matches(name, ENTRIES, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(ENTRIES))}"
+        raise ValueError(f"there is no claim {name!r}; {hint}")
+    return ENTRIES[name].verdict()
+
+
+def frame(names: Iterable[str]) -> pd.DataFrame:
+    """A table for a page: what is claimed, when it counts as confirmed, what was seen, the verdict."""
+    verdicts = [verdict(name) for name in names]
+    return pd.DataFrame(
+        {
+            "claim": [f"{v.entry.says} ({v.entry.where})" for v in verdicts],
+            "confirmed if": [v.entry.rule for v in verdicts],
+            "seen": [v.seen for v in verdicts],
+            "verdict": [v.word for v in verdicts],
+        },
+        index=pd.Index([v.entry.name for v in verdicts]),
+    )
