@@ -105,10 +105,12 @@ class Run:
         return torch.autocast(device.type, dtype=torch.bfloat16, enabled=self.autocast and bf16_pays(device))
 
     def build(self) -> tuple[nn.Module, Task, Corpus]:
-        """The initialised model with its freezing plan applied, the task, and the corpus."""
+        """The initialised model, with its freezing plan applied if that begins at once, the task, and the corpus."""
         corpus, vocabulary = self.task.load()
         model = self.task.fit(self.model, len(vocabulary)).build().to(self.torch_device())
-        freeze(initialise(model, seed=self.seed, scheme=Scheme()), self.freeze)
+        initialise(model, seed=self.seed, scheme=Scheme())
+        if not self.freeze.after:  # what stops later moves now
+            freeze(model, self.freeze)
         return model, self.task.task(corpus, vocabulary, seed=self.seed), corpus
 
     def overrides(self) -> dict[str, Any]:
@@ -160,6 +162,8 @@ class Run:
             raise CheckpointError(f"there are no weights at {weights}; run it first: {command}{changed}")
         model, task, corpus = self.build()
         read_weights(weights, model, identity=self.identity())
+        if self.freeze.after:
+            freeze(model, self.freeze)
         return model.eval(), task, corpus
 
     def train_and_test(
@@ -190,6 +194,7 @@ class Run:
             listeners=listeners,
             autocast=self.autocast,
             compiled=self.compiled,
+            late=self.freeze if self.freeze.after else None,
         )
         write_weights(self.path().with_suffix(".safetensors"), model, identity=self.identity())
         started, cpu_before = time.perf_counter(), cpu_seconds()

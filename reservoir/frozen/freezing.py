@@ -39,6 +39,8 @@ class Freeze:
         drawn: what a frozen linear map is: "as-trained", the start that it would be trained from; "orthogonal" (Shen
             et al. 2021); or the poster's "diagonal zeroed" in its two readings, "identity" (every weight off the
             diagonal is zero) and "hollow" (those on the diagonal are).
+        after: optimiser steps in which all of it still learns; then it stops (`reservoir.training.train`). 0: it
+            never learns.
     """
 
     embeddings: bool = False
@@ -47,8 +49,15 @@ class Freeze:
     layers: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     drawn: Literal["as-trained", "orthogonal", "identity", "hollow"] = "as-trained"
+    after: int = 0
 
     def __post_init__(self) -> None:
+        if self.after < 0:
+            raise ValueError(f"after must be at least 0, got {self.after}")
+        if self.after and self.drawn != "as-trained":
+            raise ValueError(
+                f"what learns for after={self.after} steps cannot be drawn={self.drawn!r} then; use 'as-trained'"
+            )
         if self.drawn != "as-trained" and self.drawn not in DRAWN:
             raise ValueError(f"drawn must be 'as-trained' or one of {', '.join(DRAWN)}, got {self.drawn!r}")
 
@@ -59,7 +68,7 @@ class Freeze:
 
 
 def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
-    """Stop parameters of `model` from being updated, and return it.
+    """Stop parameters of `model` from being updated, now, and return it.
 
     Gradients still flow through what is frozen to whatever lies below it (Shen et al. 2021, §2); where nothing
     below moves, there is no backward pass at all.

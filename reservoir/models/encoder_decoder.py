@@ -138,6 +138,7 @@ class EncoderDecoder(nn.Module):
         )
         self.src_positions, self.tgt_positions = (self._positions(side) for side in ("encoder", "decoder"))
         self.dropout = Dropout(c.dropout)
+        self.layer_drop = c.layer_drop
         residual = dict(d_model=c.d_model, norm_first=c.norm_first, dropout=c.dropout)
         self.encoder = stack(
             c,
@@ -185,7 +186,7 @@ class EncoderDecoder(nn.Module):
         # (batch, src_len), (batch, src_len) -> (batch, src_len, d_model)
         x = self.embed(src, self.src_embedding, self.src_positions)
         for layer in self.encoder:
-            if self.training and self.config.layer_drop and torch.rand(()) < self.config.layer_drop:
+            if self.training and self.layer_drop and torch.rand(()) < self.layer_drop:
                 continue
             x = layer(x, mask)
         return self.encoder_norm(x)

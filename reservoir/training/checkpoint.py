@@ -15,7 +15,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from reservoir.datasets import place
-from reservoir.frozen import mark_trained, owned
+from reservoir.frozen import Trained, mark_trained, origin_of, owned
 
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
 
@@ -38,15 +38,15 @@ class State:
 
 
 def write(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, state: State) -> None:
-    """Write tensors that move, the optimiser's moments and `state` to `path`, atomically.
+    """Write tensors that move or have moved, the optimiser's moments and `state` to `path`, atomically.
 
-    Frozen tensors are not written: the seed gives them back.
+    Tensors that never moved are not written: the seed gives them back.
 
     Raises:
         DataError: the disk is full or the folder cannot be written to; the previous checkpoint is still there.
     """
     tensors = {}
-    for name, parameter in _moving(model).items():
+    for name, parameter in _learned(model).items():
         tensors[f"model/{name}"] = parameter
         for key, value in optimiser.state.get(parameter, {}).items():
             if isinstance(value, Tensor):
@@ -63,13 +63,13 @@ def read(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, *, iden
     """
     advice = "delete it, or pass --fresh, to train from the start"
     tensors, progress = _read(path, CHECKPOINT, identity, f"checkpoint {path}", advice)
-    moving = _moving(model)
-    _copy(tensors, {f"model/{name}": p for name, p in moving.items()}, f"checkpoint {path}", advice)
+    learned = _learned(model)
+    _copy(tensors, {f"model/{name}": p for name, p in learned.items()}, f"checkpoint {path}", advice)
     for full, value in tensors.items():
         if full.startswith("optimiser/"):
             name, key = full.removeprefix("optimiser/").rsplit("/", 1)
             # Adam counts its steps on the CPU unless it is fused, and moments live where the parameter does.
-            optimiser.state[moving[name]][key] = value.to(moving[name].device)
+            optimiser.state[learned[name]][key] = value.to(learned[name].device)
     return json.loads(progress)
 
 
@@ -102,12 +102,19 @@ def clear_partials(path: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _moving(model: nn.Module) -> dict[str, nn.Parameter]:
-    return {name: p for name, p in model.named_parameters() if p.requires_grad}
+def _learned(model: nn.Module) -> dict[str, nn.Parameter]:
+    """What moves, or moved until a plan stopped it, by its name in the model."""
+    ids = {id(parameter) for parameter in _trained(model).values()}
+    return {name: p for name, p in model.named_parameters() if id(p) in ids}
 
 
 def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
-    return {item.stream: item.parameter for item in owned(model) if item.parameter.requires_grad}
+    """The same by stream name."""
+    return {
+        item.stream: item.parameter
+        for item in owned(model)
+        if item.parameter.requires_grad or isinstance(origin_of(item), Trained)
+    }
 
 
 def _write(

@@ -15,6 +15,7 @@ class History:
     Args:
         points: validation points, in order.
         step, seconds, tokens, flops: totals, as in `Point`.
+        flops_per_token: what the next step costs; 0 before the first.
         step_seconds: median wall-clock of a step in the last process that made one.
         cpu_seconds: processor time of all processes that trained, validation included.
         losses: training loss of every step since the process started, in nats a prediction.
@@ -25,6 +26,7 @@ class History:
     seconds: float = 0.0
     tokens: int = 0
     flops: float = 0.0
+    flops_per_token: float = 0.0
     step_seconds: float = 0.0
     cpu_seconds: float = 0.0
     losses: list[float] = field(default_factory=list)
@@ -36,6 +38,7 @@ class History:
             "seconds": self.seconds,
             "tokens": self.tokens,
             "flops": self.flops,
+            "flops_per_token": self.flops_per_token,
             "step_seconds": self.step_seconds,
             "cpu_seconds": self.cpu_seconds,
             "points": [asdict(point) for point in self.points],

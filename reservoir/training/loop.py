@@ -13,10 +13,20 @@ from typing import Any
 import torch
 from torch import nn
 
-from reservoir.frozen import mark_trained, owned
+from reservoir.frozen import Freeze, freeze, mark_trained, owned
 from reservoir.layers import DecoderLayer, EncoderLayer
 from reservoir.training import checkpoint as checkpoints
-from reservoir.training.events import Finished, Listener, Point, Saved, Started, Stepped, Stopped, Validated
+from reservoir.training.events import (
+    Finished,
+    Listener,
+    Noted,
+    Point,
+    Saved,
+    Started,
+    Stepped,
+    Stopped,
+    Validated,
+)
 from reservoir.training.flops import count_flops
 from reservoir.training.history import History
 from reservoir.training.memory import release
@@ -68,6 +78,7 @@ def train(
     listeners: Sequence[Listener] = (),
     autocast: bool = True,
     compiled: bool = False,
+    late: Freeze | None = None,
 ) -> History:
     """Train `model` on `task` within `budget`.
 
@@ -86,6 +97,7 @@ def train(
         listeners: called with each event.
         autocast: products in bf16, where the machine is faster at them.
         compiled: `torch.compile` the layers first: worth it on a GPU, slower than eager on the CPUs that we tried.
+        late: a plan with `after`: what it names learns for so many steps and then stops, at no cost from there on.
 
     Returns:
         The history; `model` is trained in place and left in eval mode.
@@ -93,7 +105,10 @@ def train(
     Raises:
         TrainingError: the loss is not finite.
         CheckpointError: the checkpoint cannot be used.
+        ValueError: `late` would stop nothing before the last step.
     """
+    if late is not None and not 0 < late.after < budget.steps:
+        raise ValueError(f"after must be from 1 to {budget.steps - 1}, below budget.steps, got {late.after}")
     device = next(model.parameters()).device
     autocast = autocast and bf16_pays(device)
     torch_optimiser = optimiser.build(model)
@@ -103,6 +118,8 @@ def train(
     cpu_before = history.cpu_seconds - time.process_time()
     durations: list[float] = []
     mark_trained(model)
+    if late is not None and history.step >= late.after:
+        _stop(model, torch_optimiser, late)
     sizes = [(item.parameter.requires_grad, item.parameter.numel()) for item in owned(model)]
 
     def tell(event) -> None:
@@ -159,18 +176,23 @@ def train(
                         f" a lower lr, a longer warm-up or clipping may help. The last checkpoint is kept."
                     ) from None
                 durations.append(time.perf_counter() - started)
-                if not history.flops:  # the shapes of later batches differ, their cost a token hardly does
-                    flops = count_flops(lambda batch=micro[0]: task.loss(model, batch), device, autocast)
-                    per_token = flops / task.size(micro[0])[1]
-                    model.zero_grad(set_to_none=True)
-                else:
-                    per_token = history.flops / history.tokens
+                if (
+                    not history.flops_per_token
+                ):  # the shapes of later batches differ, their cost a token hardly
+                    history.flops_per_token = _flops_per_token(model, task, micro[0], autocast)
+                tokens = sum(task.size(batch)[1] for batch in micro)
                 history.step = step
                 history.seconds += durations[-1]
-                history.tokens += sum(task.size(batch)[1] for batch in micro)
-                history.flops = per_token * history.tokens
+                history.tokens += tokens
+                history.flops += history.flops_per_token * tokens
                 history.losses.append(loss)
                 tell(Stepped(step, loss, rate, history.tokens, history.seconds))
+                if late is not None and step == late.after:
+                    before = _flops_per_token(model, task, micro[0], autocast)
+                    stopped = _stop(model, torch_optimiser, late)
+                    after = _flops_per_token(model, task, micro[0], autocast)
+                    history.flops_per_token *= after / before
+                    tell(Noted(f"step {step}: {stopped:,} parameters stop learning"))
                 last = step == budget.steps
                 if last or step % budget.validate_every == 0:
                     validate()
@@ -212,6 +234,36 @@ def _step(model, task, micro, torch_optimiser, optimiser: Optimiser, rate: float
     torch_optimiser.step()
     torch_optimiser.zero_grad(set_to_none=True)
     return total
+
+
+def _stop(model: nn.Module, torch_optimiser: torch.optim.Optimizer, plan: Freeze) -> int:
+    """Freeze what `plan` names, and let the optimiser forget it; returns how many parameters that are."""
+    before = torch_optimiser.param_groups[0]["params"]
+    freeze(model, plan)
+    torch_optimiser.param_groups[0]["params"] = [p for p in before if p.requires_grad]
+    stopped = [p for p in before if not p.requires_grad]
+    for parameter in stopped:
+        parameter.grad = None
+        torch_optimiser.state.pop(parameter, None)
+    return sum(p.numel() for p in stopped)
+
+
+def _flops_per_token(model: nn.Module, task: Task, batch: Any, autocast: bool) -> float:
+    """What a step costs; where layers are left out by chance (`model.layer_drop`), what it costs on average."""
+    device, chance = next(model.parameters()).device, getattr(model, "layer_drop", 0.0)
+
+    def count() -> float:
+        found = count_flops(lambda: task.loss(model, batch), device, autocast)
+        model.zero_grad(set_to_none=True)
+        return found / task.size(batch)[1]
+
+    if not chance:
+        return count()
+    costs = []
+    for model.layer_drop in (0.0, 1.0):
+        costs.append(count())
+    model.layer_drop = chance
+    return (1 - chance) * costs[0] + chance * costs[1]
 
 
 def _batches(task: Task, done: int, budget: Budget) -> Iterator[list[Any]]:

@@ -18,6 +18,7 @@ from reservoir.training import Budget
 LEARNING, DECODER = 4, 2
 DEPTHS = (6, 8)
 LAYER_DROP = 0.2  # Fan et al. 2020 take it for the models that they prune
+LATE = 0.25  # of the steps, after which the late ones stop
 
 
 def regular(depth: int, scale: Scale) -> Run:
@@ -73,11 +74,27 @@ def _enter_layer_drop(depth: int) -> None:
     recipe(name)(run)
 
 
+def _enter_late(depth: int) -> None:
+    name = f"reservoirs/late-{depth}"
+    stack = placement(depth, depth - LEARNING)
+
+    def run(scale: Scale = "laptop") -> Run:
+        base = regular(depth, scale)
+        after = max(1, round(LATE * base.budget.steps))
+        return base.but(recipe=name, freeze=Freeze(layers=reservoir_layers(stack), after=after))
+
+    run.__doc__ = (
+        f"{stack}: layers that learn for a quarter of the steps and stop where the reservoirs would be."
+    )
+    recipe(name)(run)
+
+
 for _depth in (LEARNING, *DEPTHS):
     _enter_regular(_depth)
 for _depth in DEPTHS:
     for _kind in KINDS:
         _enter_reservoirs(_kind, _depth)
     _enter_layer_drop(_depth)
+    _enter_late(_depth)
 for _how in ("bottom", "top", "random"):
     _enter_reservoirs("ffn", DEPTHS[0], _how)

@@ -1,0 +1,141 @@
+"""Layers that learn for a while and then stop: they stop to the bit, cost nothing more, and a run resumes around it."""
+
+import pytest
+import torch
+from small import small_run, write_text
+
+from reservoir.experiments import recipes
+from reservoir.frozen import Freeze, owned, report
+from reservoir.training import Noted, Stepped, train
+
+AFTER = 4
+LAYER = "encoder.0"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    text = write_text(tmp_path_factory.mktemp("text"))
+    return small_run(text, freeze=Freeze(layers=(LAYER,), after=AFTER), autocast=False)
+
+
+def trained(run, **options):
+    model, task, _ = run.build()
+    options = {
+        "optimiser": run.optimiser,
+        "budget": run.budget,
+        "seed": run.seed,
+        "late": run.freeze,
+    } | options
+    return model, train(model, task, autocast=run.autocast, **options)
+
+
+def layer(model) -> dict[str, torch.Tensor]:
+    return {
+        item.stream: item.parameter.detach().clone()
+        for item in owned(model)
+        if item.stream.startswith(f"{LAYER}.")
+    }
+
+
+def equal(one: dict, other: dict) -> bool:
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_layer_learns_until_then_and_not_a_bit_longer(run):
+    model, task, _ = run.build()
+    seen, notes = [layer(model)], []
+
+    def listen(event):
+        match event:
+            case Stepped():
+                seen.append(layer(model))
+            case Noted(text=text):
+                notes.append(text)
+
+    run = run.but(optimiser={"weight_decay": 0.5})
+    train(
+        model,
+        task,
+        optimiser=run.optimiser,
+        budget=run.budget,
+        seed=0,
+        late=run.freeze,
+        autocast=False,
+        listeners=[listen],
+    )
+    for step in range(1, run.budget.steps + 1):
+        assert equal(seen[step], seen[step - 1]) == (step > AFTER), step
+    size = sum(tensor.numel() for tensor in seen[0].values())
+    assert notes == [f"step {AFTER}: {size:,} parameters stop learning"]
+    rows = [row for row in report(model).rows if row.stream.startswith(f"{LAYER}.")]
+    assert {(row.origin, row.moves) for row in rows} == {("trained", False)}
+    assert all(row.stored_bytes for row in rows), "no seed gives back what was learned"
+
+
+def test_until_then_it_is_plain_training_and_later_it_costs_less(run):
+    late, plain = trained(run)[1], trained(run.but(freeze=Freeze()), late=None)[1]
+    assert late.losses[: AFTER + 1] == plain.losses[: AFTER + 1] and late.losses != plain.losses
+    assert late.tokens == plain.tokens and late.flops < plain.flops
+    assert late.flops_per_token < plain.flops_per_token
+
+
+@pytest.mark.parametrize("cut", [3, 4, 5, 7])
+def test_it_resumes_to_the_same_bits_wherever_it_is_cut_off(run, tmp_path, cut):
+    run = run.but(budget={"checkpoint_every": 2})
+    model, history = trained(run)
+
+    def interrupt(event):
+        if isinstance(event, Stepped) and event.step == cut:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(run, checkpoint=tmp_path / "c", listeners=[interrupt])
+    resumed, rest = trained(run, checkpoint=tmp_path / "c")
+    assert rest.losses == history.losses[(cut - 1) // 2 * 2 :] and rest.flops == history.flops
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), resumed.parameters(), strict=True))
+    assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in resumed.parameters()]
+
+
+def test_a_finished_run_is_loaded_with_what_it_learned(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    model, task, corpus = run.build()
+    record = run.train_and_test(model, task, corpus)
+    again, _, _ = run.load()
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in again.parameters()]
+    assert record.parameters["trainable"] < record.parameters["total"]
+    assert record.parameters["stored_bytes"] == 4 * record.parameters["total"]
+
+
+@pytest.mark.parametrize("after", [8, 100])
+def test_a_plan_that_would_come_too_late_is_refused(run, after):
+    with pytest.raises(ValueError, match=r"after must be from 1 to 7, below budget\.steps"):
+        trained(run.but(freeze={"after": after}))
+
+
+def test_a_plan_that_contradicts_itself_is_refused():
+    with pytest.raises(ValueError, match="after must be at least 0, got -1"):
+        Freeze(after=-1)
+    with pytest.raises(ValueError, match="cannot be drawn='orthogonal' then"):
+        Freeze(layers=("encoder.0",), after=3, drawn="orthogonal")
+
+
+def test_layers_left_out_by_chance_cost_their_mean(run):
+    run = run.but(freeze=Freeze(), model={"encoder_layers": 3})
+    costs = {
+        chance: trained(run.but(model={"layer_drop": chance}, budget={"steps": 1}), late=None)[
+            1
+        ].flops_per_token
+        for chance in (0.0, 0.25, 0.5)
+    }
+    assert costs[0.0] > costs[0.25] > costs[0.5]
+    assert costs[0.0] - costs[0.25] == pytest.approx(costs[0.25] - costs[0.5])
+
+
+@pytest.mark.parametrize("depth", [6, 8])
+def test_the_recipes_stop_the_layers_that_would_be_reservoirs(depth):
+    for scale in ("smoke", "laptop", "full"):
+        late = recipes.get(f"reservoirs/late-{depth}", scale=scale)
+        reservoirs = recipes.get(f"reservoirs/transformer-{depth}", scale=scale)
+        assert late.freeze.layers == reservoirs.freeze.layers
+        assert late.budget == reservoirs.budget and 0 < late.freeze.after < late.budget.steps
