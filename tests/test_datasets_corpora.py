@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from reservoir import datasets
-from reservoir.datasets import DataError, Pairs, corpora, manifest, parallel, shipped
+from reservoir.datasets import ByteVocabulary, DataError, Pairs, corpora, manifest, parallel, shipped
 
 
 @pytest.fixture
@@ -56,6 +56,19 @@ def test_running_text_is_whole(mirror):
     whole = (plays.train + plays.valid + plays.test).encode()
     assert hashlib.sha256(whole).hexdigest() == files["input.txt"].sha256
     assert plays.train.endswith("\n") and plays.valid.endswith("\n")
+
+
+def test_enwik8_is_cut_by_bytes_wherever_that_is(tmp_path, monkeypatch):
+    content = ("é" + "x" * 8).encode() * 100  # ten bytes each
+    content = content[1:] + b"y"  # the bytes of an é stand at 899 and 900, and at 949 and 950
+    with zipfile.ZipFile(tmp_path / "enwik8.zip", "w") as archive:
+        archive.writestr("enwik8", content)
+    monkeypatch.setattr(corpora, "fetch", lambda name: tmp_path)
+    text, vocabulary = datasets.text("enwik8"), ByteVocabulary()
+    sizes = [len(vocabulary.encode(part)) for part in (text.train, text.valid, text.test)]
+    assert sizes == [900, 50, 50] and text.train.endswith("\udcc3") and text.valid.endswith("\udcc3")
+    joined = text.train + text.valid + text.test
+    assert joined.encode("utf-8", "surrogateescape") == content
 
 
 def test_the_miniature_is_running_text_too():

@@ -1,5 +1,6 @@
 """Labelled texts: the embedded set is balanced and only order tells; real tables are read whole, or by line refused."""
 
+import zipfile
 from collections import Counter
 
 import pytest
@@ -79,6 +80,88 @@ def test_what_validates_is_taken_out_of_training(table):
     assert not set(corpus.train.texts) & set(corpus.valid.texts)
     for (text,), label in zip(corpus.train.texts, corpus.train.labels, strict=True):
         assert int(text.split()[1]) % 2 == label
+
+
+MNLI = ["index", "promptID", "sentence1", "sentence2", "label1", "gold_label"]
+QQP = ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"]
+
+
+def rows(columns: list[str], texts: tuple[str, str], label: str, labels: list[str], size: int) -> str:
+    lines = ["\t".join(columns)]
+    for i in range(size):
+        cells = {name: f"{name} {i}" for name in columns}
+        cells |= {
+            texts[0]: f'the "first" {i} .',
+            texts[1]: f"the second {i} .",
+            label: labels[i % len(labels)],
+        }
+        lines.append("\t".join(cells[name] for name in columns))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def archive(tmp_path, monkeypatch):
+    """Writes the archive of a GLUE task as GLUE lays it out, where the library will look for it."""
+    monkeypatch.setattr("reservoir.datasets.labelled_texts.fetch", lambda name: tmp_path)
+
+    def write(name: str, members: dict[str, str]) -> None:
+        with zipfile.ZipFile(tmp_path / name, "w") as packed:
+            for member, content in members.items():
+                packed.writestr(member, content)
+
+    return write
+
+
+def mnli(size: int) -> dict[str, str]:
+    table = rows(
+        MNLI, ("sentence1", "sentence2"), "gold_label", ["neutral", "entailment", "contradiction"], size
+    )
+    return {"MNLI/train.tsv": table, "MNLI/dev_matched.tsv": table, "MNLI/dev_mismatched.tsv": table}
+
+
+def test_mnli_has_three_classes_and_two_tests(archive):
+    archive("MNLI.zip", mnli(5030))
+    corpus = labelled("mnli")
+    assert corpus.classes == CLASSES["mnli"] == ("entailment", "neutral", "contradiction")
+    assert (len(corpus.train), len(corpus.valid), corpus.tests.keys()) == (
+        30,
+        5000,
+        {"matched", "mismatched"},
+    )
+    test = corpus.tests["mismatched"]
+    assert test.texts[1] == ('the "first" 1 .', "the second 1 .") and test.labels[:3] == [1, 0, 2]
+
+
+def test_a_label_that_annotators_did_not_agree_on_is_refused(archive):
+    members = mnli(5030)
+    members["MNLI/dev_matched.tsv"] += "\t".join(["0", "1", "a", "b", "neutral", "-"]) + "\n"
+    archive("MNLI.zip", members)
+    with pytest.raises(DataError, match=r"MNLI\.zip, MNLI/dev_matched\.tsv, line 5032: gold_label .*got '-'"):
+        labelled("mnli")
+
+
+def test_an_archive_without_a_part_names_those_it_has(archive):
+    members = mnli(5030)
+    del members["MNLI/dev_mismatched.tsv"]
+    archive("MNLI.zip", members)
+    with pytest.raises(
+        DataError, match=r"MNLI\.zip holds .*dev_matched\.tsv.*got 'MNLI/dev_mismatched\.tsv'"
+    ):
+        labelled("mnli")
+
+
+def test_quora_s_broken_lines_are_left_out_if_they_are_few(archive):
+    whole = rows(QQP, ("question1", "question2"), "is_duplicate", ["0", "1"], 5010)
+    broken = "7\t1\t2\tWhat is a\n new line?\tWhy?\t1\n"  # one question of two lines: neither has six columns
+    archive("QQP-clean.zip", {"QQP/train.tsv": whole + broken, "QQP/dev.tsv": whole})
+    corpus = labelled("qqp")
+    assert (len(corpus.train), len(corpus.valid), len(corpus.tests["dev"])) == (10, 5000, 5010)
+    assert corpus.classes == ("different", "duplicate")
+    archive("QQP-clean.zip", {"QQP/train.tsv": whole + broken * 26, "QQP/dev.tsv": whole})
+    with pytest.raises(
+        DataError, match=r"QQP/train\.tsv, line 5062: .*not 6, and so have 50 lines before it"
+    ):
+        labelled("qqp")
 
 
 @pytest.mark.data

@@ -1,12 +1,15 @@
 """Reading text: what is kept as it is, and what every malformed file is told."""
 
 import gzip
+import io
 import lzma
+import tarfile
 import zipfile
 
 import pytest
 
 from reservoir.datasets import DataError, Pairs, read_lines, read_pairs, read_text
+from reservoir.datasets.reading import read_bytes
 
 TEXT = "Ein Hund schläft.\n\nEine Straße\u2028mit Zeilentrenner.\r\nletzte Zeile"
 LINES = ["Ein Hund schläft.", "", "Eine Straße\u2028mit Zeilentrenner.", "letzte Zeile"]
@@ -52,6 +55,35 @@ def test_a_member_of_a_zip_is_named(tmp_path):
         DataError, match=r"a\.zip holds one\.txt, two\.txt: member must be one of them, got None"
     ):
         read_lines(tmp_path / "a.zip")
+
+
+def tgz(path, members: dict[str, bytes]):
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def test_a_member_of_a_tgz_is_named(tmp_path):
+    path = tgz(tmp_path / "a.tgz", {"./in/one.txt": b"eins\n", "in/two.txt": "zwei für\n".encode("latin-1")})
+    assert read_lines(path, member="in/one.txt") == ["eins"]
+    assert read_bytes(path, member="in/two.txt") == b"zwei f\xfcr\n"
+    with pytest.raises(DataError, match=r"a\.tgz, in/two\.txt, line 1: byte 0xfc is not UTF-8"):
+        read_lines(path, member="in/two.txt")
+    with pytest.raises(DataError, match=r"a\.tgz holds in/one\.txt, in/two\.txt: .*got 'three\.txt'"):
+        read_lines(path, member="three.txt")
+
+
+def test_a_damaged_tgz_is_named(tmp_path):
+    whole = tgz(tmp_path / "whole.tgz", {"a": TEXT.encode() * 50, "b": b"b"}).read_bytes()
+    for content in (whole[: len(whole) // 2], b"<!DOCTYPE html><html></html>", b""):
+        path = tmp_path / "cut.tgz"
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"cut\.tgz (is truncated|is not a sound \.tgz file)") as error:
+            read_bytes(path, member="b")
+        assert "\n" not in str(error.value)
 
 
 def test_pairs_keep_empty_lines_in_step(tmp_path):

@@ -43,6 +43,9 @@ class Row:
 def fetch(name: str, *, progress: bool = True) -> Path:
     """Return the folder that holds the files of dataset `name`, each verified by its sha256.
 
+    A file whose sha256 nobody has published is not downloaded, since nothing could tell it from another: the error
+    says where to get it and where to put it, and what reads it looks whether it has the right parts.
+
     Args:
         name: a dataset of the manifest, "multi30k" for example.
         progress: show a bar while something is downloaded.
@@ -80,13 +83,15 @@ def status() -> list[Row]:
 
 def _has_all(folder: Path, dataset: Dataset) -> bool:
     paths = [(folder / file.name, file.bytes) for file in dataset.files]
-    return all(path.is_file() and path.stat().st_size == size for path, size in paths)
+    return all(path.is_file() and size in (None, path.stat().st_size) for path, size in paths)
 
 
 def _is_good(path: Path, file: File) -> bool:
     """Whether the cache holds `file`; a damaged copy is deleted and named."""
     if not path.is_file():
         return False
+    if file.sha256 is None:
+        return True
     wrong = fault(path, sha256=file.sha256, size=file.bytes)
     if wrong:
         path.unlink()
@@ -98,8 +103,7 @@ def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
     """Put one file into the cache from the first source that has it, or say why none does."""
 
     def check(partial: Path) -> None:
-        wrong = fault(partial, sha256=file.sha256, size=file.bytes)
-        if wrong:
+        if file.sha256 and (wrong := fault(partial, sha256=file.sha256, size=file.bytes)):
             raise _Unavailable(wrong)
 
     reasons = []
@@ -108,7 +112,11 @@ def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
             return place(target, fill, check)
         except _Unavailable as reason:
             reasons.append(f"{where} {reason}")
-    if file.url is None:
+    if file.sha256 is None:
+        reasons.append(
+            f"its sha256 is not known, so it is not downloaded; get it from {file.url}, and put it at {target}"
+        )
+    elif file.url is None:
         reasons.append("it has no address to download it from, only a mirror (RESERVOIR_MIRROR) can have it")
     instead = f"; {dataset.instead} needs no download and can stand in for it" if dataset.instead else ""
     raise DataError(f"{dataset.name}/{file.name} cannot be had: {'; '.join(reasons)}{instead}")
@@ -124,7 +132,7 @@ def _sources(dataset: Dataset, file: File, bars: Progress) -> list[tuple[str, Ca
     elif mirror:
         path = Path(mirror).expanduser() / dataset.name / file.name
         sources.append((f"the mirror's {path}", _copy(path)))
-    if file.url is not None:
+    if file.url is not None and file.sha256 is not None:
         sources.append((file.url, _download(file.url, file, bars)))
     return sources
 

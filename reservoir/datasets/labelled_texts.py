@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from reservoir.datasets import manifest, miniature
 from reservoir.datasets.draws import Draws
@@ -37,7 +38,12 @@ class LabelledCorpus:
 
 @dataclass(frozen=True)
 class _Table:
-    """A corpus in tab-separated files: its columns, how its files write the classes, and how many texts validate."""
+    """A corpus in tab-separated files: its columns, how its files write the classes, and how many texts validate.
+
+    Args:
+        archive: the .zip that the files lie in, if they do.
+        broken: lines that may have another number of columns and are left out, where a corpus is known to have some.
+    """
 
     train: str
     tests: dict[str, str]
@@ -45,6 +51,8 @@ class _Table:
     label: str
     classes: dict[str, str]  # as written in the file -> as we call it
     held_out: int
+    archive: str = ""
+    broken: int = 0
 
 
 TABLES = {
@@ -72,6 +80,25 @@ TABLES = {
         classes={"0": "different", "1": "paraphrase"},
         held_out=400,
     ),
+    "mnli": _Table(
+        train="MNLI/train.tsv",
+        tests={"matched": "MNLI/dev_matched.tsv", "mismatched": "MNLI/dev_mismatched.tsv"},
+        texts=("sentence1", "sentence2"),
+        label="gold_label",
+        classes={"entailment": "entailment", "neutral": "neutral", "contradiction": "contradiction"},
+        held_out=5000,
+        archive="MNLI.zip",
+    ),
+    "qqp": _Table(
+        train="QQP/train.tsv",
+        tests={"dev": "QQP/dev.tsv"},
+        texts=("question1", "question2"),
+        label="is_duplicate",
+        classes={"0": "different", "1": "duplicate"},
+        held_out=5000,
+        archive="QQP-clean.zip",
+        broken=50,  # questions with a line end inside; GLUE's first release had some twenty
+    ),
 }
 CLASSES = {
     "miniature-order": ("effect first", "cause first"),
@@ -90,7 +117,9 @@ def labelled(name: str, *, seed: int = 0) -> LabelledCorpus:
     Args:
         name: "miniature-order" (generated, needs no download: German sentences with "weil", lower-cased; which comes
             first, cause or effect? the words do not say, their order does), "sst-2" (Socher et al. 2013), "rte"
-            (Dagan et al. 2005 and later), or "mrpc" (Dolan & Brockett 2005, which has a test set of its own).
+            (Dagan et al. 2005 and later), "mrpc" (Dolan & Brockett 2005, which has a test set of its own), "mnli"
+            (Williams et al. 2018; "matched" tests on the genres of its training set, "mismatched" on others), or "qqp"
+            (Quora question pairs: do two questions ask the same?).
         seed: decides which texts are generated or held out.
 
     Raises:
@@ -101,10 +130,10 @@ def labelled(name: str, *, seed: int = 0) -> LabelledCorpus:
     if name == "miniature-order":
         return _order(name, seed)
     table, folder = TABLES[name], fetch(name)
-    whole = _read(folder / table.train, table)
+    whole = _read(folder, table.train, table)
     order = Draws(seed).shuffled(range(len(whole)))
     train, valid = _rows(whole, order[table.held_out :]), _rows(whole, order[: table.held_out])
-    tests = {test: _read(folder / file, table) for test, file in table.tests.items()}
+    tests = {test: _read(folder, file, table) for test, file in table.tests.items()}
     return LabelledCorpus(name, CLASSES[name], train, valid, tests)
 
 
@@ -128,24 +157,33 @@ def _rows(whole: Labelled, rows: list[int]) -> Labelled:
     return Labelled([whole.texts[row] for row in rows], [whole.labels[row] for row in rows])
 
 
-def _read(path, table: _Table) -> Labelled:
-    head, *lines = read_lines(path) or [""]
+def _read(folder: Path, file: str, table: _Table) -> Labelled:
+    archive = folder / table.archive if table.archive else folder / file
+    lines = read_lines(archive, member=file) if table.archive else read_lines(archive)
+    where = f"{archive}, {file}" if table.archive else str(archive)
+    head, *lines = lines or [""]
     names = head.split("\t")
     if missing := {*table.texts, table.label} - set(names):
         raise DataError(
-            f"{path}, line 1: no column is named {', '.join(sorted(missing))}; they are {', '.join(names)}"
+            f"{where}, line 1: no column is named {', '.join(sorted(missing))}; they are {', '.join(names)}"
         )
     texts, label = [names.index(text) for text in table.texts], names.index(table.label)
     classes = list(table.classes)
-    found = Labelled([], [])
+    found, broken = Labelled([], []), 0
     for number, line in enumerate(lines, start=2):
         cells = line.split("\t")
         if len(cells) != len(names):
-            raise DataError(f"{path}, line {number}: there are {len(cells)} columns, not {len(names)}")
+            broken += 1
+            if broken > table.broken:
+                few = f", and so have {table.broken} lines before it" if table.broken else ""
+                raise DataError(
+                    f"{where}, line {number}: there are {len(cells)} columns, not {len(names)}{few}"
+                )
+            continue
         if cells[label] not in classes:
             known = ", ".join(classes)
             raise DataError(
-                f"{path}, line {number}: {table.label} must be one of {known}, got {cells[label]!r}"
+                f"{where}, line {number}: {table.label} must be one of {known}, got {cells[label]!r}"
             )
         found.texts.append(tuple(cells[column].strip() for column in texts))
         found.labels.append(classes.index(cells[label]))

@@ -11,11 +11,17 @@ from reservoir.datasets.shipped import shipped
 
 @dataclass(frozen=True)
 class File:
-    """One file of a dataset, as it lies on a server: `url` is None where only a mirror has it."""
+    """One file of a dataset, as it lies on a server.
+
+    Args:
+        sha256, bytes: what it must be. Where nobody has published them, they are None, the file is not downloaded, and
+            a reader puts it in place by hand.
+        url: None where only a mirror has it.
+    """
 
     name: str
-    sha256: str
-    bytes: int
+    sha256: str | None = None
+    bytes: int | None = None
     url: str | None = None
 
 
@@ -36,8 +42,8 @@ class Dataset:
 
     @property
     def bytes(self) -> int:
-        """Size of all files together."""
-        return sum(file.bytes for file in self.files)
+        """Size of all files together, as far as it is known."""
+        return sum(file.bytes or 0 for file in self.files)
 
 
 def datasets() -> dict[str, Dataset]:

@@ -1,7 +1,8 @@
-"""Read text: plain, gzip, xz or zip, one sentence a line, with errors that name the file and the line."""
+"""Read text: plain, gzip, xz, zip or tgz, one sentence a line, with errors that name the file and the line."""
 
 import gzip
 import lzma
+import tarfile
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -59,22 +60,39 @@ def read_lines(path: str | Path, *, member: str | None = None) -> list[str]:
 
 
 def read_text(path: str | Path, *, member: str | None = None) -> str:
-    """Read a whole text file in UTF-8, unpacked if its name ends in .gz, .xz or .zip.
-
-    Args:
-        member: which file of a .zip, where it holds several.
+    """Read a whole text file in UTF-8, unpacked as `read_bytes` does.
 
     Raises:
         DataError: the file is missing, damaged or not UTF-8.
     """
+    content = read_bytes(path, member=member)
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{path}{f', {member}' if member else ''}, line {line}: byte 0x{content[error.start]:02x} is not UTF-8; "
+            "convert the file, for example with `iconv -f latin1 -t utf-8`"
+        ) from None
+
+
+def read_bytes(path: str | Path, *, member: str | None = None) -> bytes:
+    """Read a whole file, unpacked if its name ends in .gz, .xz, .zip or .tgz.
+
+    Args:
+        member: which file of a .tgz, or of a .zip that holds several.
+
+    Raises:
+        DataError: the file is missing or damaged.
+    """
     path = Path(path)
     try:
-        content = _unpacked(path, member)
+        return _unpacked(path, member)
     except FileNotFoundError:
         raise DataError(f"{path} does not exist: check the path") from None
     except EOFError:
         raise DataError(f"{path} is truncated: fetch or pack it again") from None
-    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError) as error:
         page = path.read_bytes()[:512].lstrip().lower().startswith((b"<!doctype html", b"<html"))
         what = "it looks like an HTML page" if page else str(error)
         raise DataError(
@@ -82,14 +100,6 @@ def read_text(path: str | Path, *, member: str | None = None) -> str:
         ) from None
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror or error})") from error
-    try:
-        return content.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not UTF-8; "
-            "convert the file, for example with `iconv -f latin1 -t utf-8`"
-        ) from None
 
 
 def _unpacked(path: Path, member: str | None) -> bytes:
@@ -103,8 +113,20 @@ def _unpacked(path: Path, member: str | None) -> bytes:
             if member is None and len(names) == 1:
                 member = names[0]
             if member not in names:
-                raise DataError(
-                    f"{path} holds {', '.join(names)}: member must be one of them, got {member!r}"
-                )
+                raise _not_among(path, names, member)
             return archive.read(member)
+    if path.suffix == ".tgz":
+        names = []
+        with tarfile.open(path, "r:gz") as archive:
+            for info in archive:
+                if info.isfile():
+                    names.append(info.name.removeprefix("./"))
+                    if names[-1] == member:
+                        return archive.extractfile(info).read()
+        raise _not_among(path, names, member)
     return path.read_bytes()
+
+
+def _not_among(path: Path, names: list[str], member: str | None) -> DataError:
+    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return DataError(f"{path} holds {shown or 'no files'}: member must be one of them, got {member!r}")
