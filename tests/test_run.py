@@ -55,6 +55,7 @@ def changed(run: Run, path) -> Run:
         int: lambda: value + 1,
         float: lambda: value + 0.5,
         str: lambda: value + "x",
+        type(None): lambda: "x",
     }
     new = new.get(type(value), lambda: (*value, "x"))()
     for owner, name in zip(reversed(owners), reversed(path), strict=True):
@@ -116,12 +117,14 @@ def test_the_nearest_recipe_is_named():
 @pytest.mark.parametrize("name", recipes.names())
 def test_every_recipe_runs_from_end_to_end_at_smoke_scale(results, name):
     run = recipes.get(name, scale="smoke")
+    if run.start and run.start.streams:
+        run.start.source("smoke")()
     record = run()
     assert read_record(run.path()) == record == find_record(name, scale="smoke")
     assert (record.recipe, record.scale, record.overrides, record.run) == (name, "smoke", {}, run.to_json())
     assert record.points[-1]["step"] == run.budget.steps and record.metric in record.points[-1]["metrics"]
     assert record.tests and record.samples and record.cpu_seconds > 0
-    assert files(results) == ["seed-0.json", "seed-0.safetensors"]
+    assert files(run.path().parent) == ["seed-0.json", "seed-0.safetensors"]
 
 
 def test_what_is_recorded_is_not_run_again_but_afresh(text, results):

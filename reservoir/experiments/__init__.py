@@ -2,6 +2,7 @@
 
 from reservoir.experiments.classification import Classification
 from reservoir.experiments.language_modelling import LanguageModelling
+from reservoir.experiments.pretrained import Start
 from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record
 from reservoir.experiments.run import Run, Translation
 
@@ -11,6 +12,7 @@ __all__ = [
     "Record",
     "RecordError",
     "Run",
+    "Start",
     "Translation",
     "find_record",
     "frame",

@@ -29,8 +29,8 @@ class Classification:
     max_tokens: int = 4096
     max_length: int = 128
 
-    def load(self) -> tuple[LabelledCorpus, Vocabulary]:
-        """The corpus and the vocabulary made from its training text.
+    def load(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
+        """The corpus, and the vocabulary: the given one, or that made from its training text.
 
         Raises:
             DataError: the corpus is unknown or cannot be had, or a part of it is empty.
@@ -39,7 +39,8 @@ class Classification:
         for name, part in {"train": corpus.train, "valid": corpus.valid, **corpus.tests}.items():
             if not len(part):
                 raise DataError(f"{corpus.name}, {name}: there are no texts; give at least one")
-        return corpus, train_bpe([side for text in corpus.train.texts for side in text], self.vocabulary)
+        lines = (side for text in corpus.train.texts for side in text)
+        return corpus, vocabulary or train_bpe(lines, self.vocabulary)
 
     def fit(self, config: ClassifierConfig, vocabulary: int) -> ClassifierConfig:
         """The model's sizes with those filled in that the data decides."""

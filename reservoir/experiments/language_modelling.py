@@ -30,10 +30,10 @@ class LanguageModelling:
     length: int = 128
     batch: int = 16
 
-    def load(self) -> tuple[Text, Vocabulary]:
-        """The text and the vocabulary made from its training part."""
+    def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary]:
+        """The text, and the vocabulary: the given one, or that made from its training part."""
         corpus = text(self.text)
-        return corpus, train_bpe(corpus.train.split("\n"), self.vocabulary)
+        return corpus, vocabulary or train_bpe(corpus.train.split("\n"), self.vocabulary)
 
     def fit(self, config: LanguageModelConfig, vocabulary: int) -> LanguageModelConfig:
         """The model's sizes with those filled in that the data decides."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -49,6 +49,8 @@ class Record:
         peak_memory: bytes.
         machine, code: where and with which version.
         left_out: training texts that were too long.
+        epoch_steps: steps in which the training data were seen once; 0 where the record is older than this field.
+        begun_with: checkpoints that tensors were taken from, by name and digest.
         format: version of this layout.
     """
 
@@ -74,6 +76,8 @@ class Record:
     machine: dict
     code: dict
     left_out: int = 0
+    epoch_steps: float = 0.0
+    begun_with: list = field(default_factory=list)
     format: int = FORMAT
 
     def write(self, path: Path) -> None:
@@ -111,14 +115,14 @@ def read_record(path: Path) -> Record:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise RecordError(f"record {path} has no format {FORMAT}; delete it and run again")
     hints = get_type_hints(Record)
-    for field in fields(Record):
-        if field.name not in data:
-            if field.default is MISSING:
-                raise RecordError(f"record {path} lacks {field.name!r}; delete it and run again")
-        elif not _fits(data[field.name], hints[field.name]):
+    for entry in fields(Record):
+        if entry.name not in data:
+            if entry.default is MISSING and entry.default_factory is MISSING:
+                raise RecordError(f"record {path} lacks {entry.name!r}; delete it and run again")
+        elif not _fits(data[entry.name], hints[entry.name]):
             raise RecordError(
-                f"record {path}: {field.name!r} is {type(data[field.name]).__name__},"
-                f" not {hints[field.name].__name__}; delete it and run again"
+                f"record {path}: {entry.name!r} is {type(data[entry.name]).__name__},"
+                f" not {hints[entry.name].__name__}; delete it and run again"
             )
     if not data["points"]:
         raise RecordError(f"record {path} has no validation points; delete it and run again")
@@ -128,7 +132,7 @@ def read_record(path: Path) -> Record:
                 raise RecordError(f"record {path}: {name!r} is incomplete; delete it and run again")
     if not all(isinstance(metrics, dict) for metrics in data["tests"].values()):
         raise RecordError(f"record {path}: 'tests' is incomplete; delete it and run again")
-    if unknown := data.keys() - {field.name for field in fields(Record)}:
+    if unknown := data.keys() - {entry.name for entry in fields(Record)}:
         raise RecordError(
             f"record {path} has fields that no version knows: {', '.join(sorted(unknown))}; delete it and run again"
         )

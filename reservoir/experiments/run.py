@@ -13,10 +13,11 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from reservoir.datasets import LabelledCorpus, ParallelCorpus, Text
+from reservoir.datasets import LabelledCorpus, ParallelCorpus, Text, Vocabulary
 from reservoir.experiments.classification import Classification
 from reservoir.experiments.language_modelling import LanguageModelling
 from reservoir.experiments.machine import code, cpu_seconds, machine, peak_memory
+from reservoir.experiments.pretrained import Start, references
 from reservoir.experiments.records import Record, read_record, record_path, results
 from reservoir.experiments.translation import Translation
 from reservoir.frozen import Freeze, Scheme, freeze, initialise, report
@@ -56,6 +57,7 @@ class Run:
         autocast: products in bf16, where the machine is faster at them; fp32 elsewhere.
         compiled: use `torch.compile`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
+        start: the run that this one begins with, instead of at its own seed alone.
     """
 
     recipe: str
@@ -69,6 +71,7 @@ class Run:
     autocast: bool = True
     compiled: bool = False
     device: str = "auto"
+    start: Start | None = None
 
     def but(self, **changes: Any) -> Run:
         """The same run with some fields changed; a dictionary changes some fields of a field.
@@ -104,14 +107,32 @@ class Run:
         device = self.torch_device()
         return torch.autocast(device.type, dtype=torch.bfloat16, enabled=self.autocast and bf16_pays(device))
 
+    def data(self) -> tuple[Corpus, Vocabulary]:
+        """The corpus, and the vocabulary that cuts it."""
+        given = self.start and self.start.vocabulary(self.scale, self.task.vocabulary)
+        return self.task.load(given)
+
     def build(self) -> tuple[nn.Module, Task, Corpus]:
-        """The initialised model, with its freezing plan applied if that begins at once, the task, and the corpus."""
-        corpus, vocabulary = self.task.load()
+        """The initialised model, with its freezing plan applied if that begins at once, the task, and the corpus.
+
+        Raises:
+            CheckpointError: the run begins with the weights of another one, which are not there, or are damaged.
+        """
+        corpus, vocabulary = self.data()
+        return self._model(vocabulary), self.task.task(corpus, vocabulary, seed=self.seed), corpus
+
+    def _model(self, vocabulary: Vocabulary) -> nn.Module:
         model = self.task.fit(self.model, len(vocabulary)).build().to(self.torch_device())
         initialise(model, seed=self.seed, scheme=Scheme())
+        if self.start:
+            self.start.give(model, self.scale)
         if not self.freeze.after:  # what stops later moves now
             freeze(model, self.freeze)
-        return model, self.task.task(corpus, vocabulary, seed=self.seed), corpus
+        return model
+
+    def _stamp(self, model: nn.Module) -> str:
+        """What a file of weights has to be of: this run, and what it refers to without holding it."""
+        return "@".join([self.identity(), *references(model, frozen=True)])
 
     def overrides(self) -> dict[str, Any]:
         """Fields that differ from the recipe as it stands, by dotted name; the seed is not one."""
@@ -154,17 +175,37 @@ class Run:
         Raises:
             CheckpointError: its weights are not in the results folder (records ship without them), or are damaged.
         """
+        weights = self._weights()
+        model, task, corpus = self.build()
+        self._read(weights, model)
+        return model, task, corpus
+
+    def trained(self) -> tuple[nn.Module, str]:
+        """The trained model of a finished run without its task, and the digest of its weights.
+
+        Raises:
+            CheckpointError: as in `load`.
+        """
+        weights = self._weights()
+        model = self._model(self.data()[1])
+        return model, self._read(weights, model)
+
+    def _read(self, weights: Path, model: nn.Module) -> str:
+        digest = read_weights(weights, model, identity=self._stamp(model))
+        if self.freeze.after:
+            freeze(model, self.freeze)
+        model.eval()
+        return digest
+
+    def _weights(self) -> Path:
+        """The file of weights."""
         weights = self.path().with_suffix(".safetensors")
         if not weights.exists():
             command = f"python -m reservoir run {self.recipe} --scale {self.scale} --seeds {self.seed}"
             command += " --fresh" if self.finished() else ""
             changed = f", with {', '.join(self.overrides())} changed likewise" if self.overrides() else ""
             raise CheckpointError(f"there are no weights at {weights}; run it first: {command}{changed}")
-        model, task, corpus = self.build()
-        read_weights(weights, model, identity=self.identity())
-        if self.freeze.after:
-            freeze(model, self.freeze)
-        return model.eval(), task, corpus
+        return weights
 
     def train_and_test(
         self,
@@ -182,6 +223,7 @@ class Run:
             )
             for listener in listeners:
                 listener(Noted(note))
+        stamp, begun_with = self._stamp(model), references(model)
         history = train(
             model,
             task,
@@ -189,14 +231,14 @@ class Run:
             budget=self.budget,
             seed=self.seed,
             name=f"{self.recipe} ({self.scale}, seed {self.seed})",
-            identity=self.identity(),
+            identity=stamp,
             checkpoint=checkpoint,
             listeners=listeners,
             autocast=self.autocast,
             compiled=self.compiled,
             late=self.freeze if self.freeze.after else None,
         )
-        write_weights(self.path().with_suffix(".safetensors"), model, identity=self.identity())
+        write_weights(self.path().with_suffix(".safetensors"), model, identity=stamp)
         started, cpu_before = time.perf_counter(), cpu_seconds()
         with self.precision():
             tests, samples = self.task.test(model, task, corpus)
@@ -237,6 +279,8 @@ class Run:
             machine=machine(self.torch_device()),
             code=code(),
             left_out=left_out,
+            epoch_steps=len(task.epoch(0)) / self.budget.accumulate,
+            begun_with=begun_with,
         )
         record.write(self.path())
         if checkpoint is not None:

@@ -40,8 +40,8 @@ class Translation:
     valid_sentences: int = 1000
     decoding: Decoding = field(default_factory=Decoding)
 
-    def load(self) -> tuple[ParallelCorpus, Vocabulary]:
-        """The corpus and the vocabulary made from its training text.
+    def load(self, vocabulary: Vocabulary | None = None) -> tuple[ParallelCorpus, Vocabulary]:
+        """The corpus, and the vocabulary: the given one, or that made from its training text.
 
         Raises:
             DataError: a part has no sentences, or a sentence to validate or test on is too long for attention.
@@ -51,7 +51,7 @@ class Translation:
         for name, pairs in parts.items():
             if not len(pairs):
                 raise DataError(f"{corpus.name}, {name}: there are no sentences; give at least one")
-        vocabulary = train_bpe([*corpus.train.src, *corpus.train.tgt], self.vocabulary)
+        vocabulary = vocabulary or train_bpe([*corpus.train.src, *corpus.train.tgt], self.vocabulary)
         for name in parts.keys() - {"train"}:  # training leaves out what is too long, and says how much
             for language, side in ((corpus.src, parts[name].src), (corpus.tgt, parts[name].tgt)):
                 for line, ids in enumerate(vocabulary.encode_batch(side), start=1):

@@ -84,16 +84,20 @@ def write_weights(path: Path, model: nn.Module, *, identity: str) -> None:
     )
 
 
-def read_weights(path: Path, model: nn.Module, *, identity: str) -> None:
+def read_weights(path: Path, model: nn.Module, *, identity: str) -> str:
     """Put what `write_weights` wrote into `model`, whose frozen tensors the seed has drawn already.
+
+    Returns:
+        the digest of what was read, by which it can be referred to.
 
     Raises:
         CheckpointError: the file is damaged, holds no weights, or belongs to another run. Nothing was changed.
     """
     advice = "delete it and run again with --fresh"
-    tensors, _ = _read(path, WEIGHTS, identity, f"file of weights {path}", advice)
+    tensors, progress = _read(path, WEIGHTS, identity, f"file of weights {path}", advice)
     _copy(tensors, _trained(model), f"file of weights {path}", advice)
     mark_trained(model)
+    return _digest(tensors, identity + progress)
 
 
 def clear_partials(path: Path) -> None:

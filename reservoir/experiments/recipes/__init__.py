@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from reservoir.experiments.recipes import components, reservoirs, sentences, transformer
+from reservoir.experiments.recipes import components, embeddings, reservoirs, sentences, transformer
 from reservoir.experiments.recipes.registry import RECIPES, Recipe
 from reservoir.experiments.run import SCALES, Run, Scale
 
@@ -12,6 +12,7 @@ __all__ = [
     "RECIPES",
     "Recipe",
     "components",
+    "embeddings",
     "family",
     "get",
     "names",

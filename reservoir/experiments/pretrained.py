@@ -1,0 +1,110 @@
+"""Begin with what another run has learned: its tensors by name, and the vocabulary that they were learned with."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from reservoir.datasets import Vocabulary
+from reservoir.frozen import Drawn, Pretrained, origin_of, owned, set_origin
+from reservoir.training import CheckpointError
+
+if TYPE_CHECKING:
+    from reservoir.experiments.run import Run, Scale
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a run takes from another one, of the same scale, before its own freezing plan is applied.
+
+    Its texts are cut by that run's vocabulary, since a tensor that was learned for some pieces says nothing about
+    others. A tensor that the other run has trained becomes `Pretrained`; one that it had only drawn stays `Drawn`.
+
+    Args:
+        recipe, seed: the other run.
+        streams: patterns over stream names, such as "embedding" or "layer.*": what they match is taken. Without any,
+            the vocabulary alone is: the run that learns from scratch, to be compared with those that do not.
+    """
+
+    recipe: str
+    seed: int = 0
+    streams: tuple[str, ...] = ()
+
+    def source(self, scale: Scale) -> Run:
+        """The run that is begun from."""
+        from reservoir.experiments import recipes
+
+        return recipes.get(self.recipe, scale=scale, seed=self.seed)
+
+    def vocabulary(self, scale: Scale, size: int) -> Vocabulary:
+        """The other run's vocabulary.
+
+        Args:
+            scale: of both runs.
+            size: of the vocabulary, as the run's own task has it.
+
+        Raises:
+            ValueError: the other run's has another size, so a record would say what is not so.
+        """
+        source = self.source(scale)
+        if source.task.vocabulary != size:
+            raise ValueError(
+                f"task.vocabulary must be {source.task.vocabulary}, as in {self.recipe}, which this run begins"
+                f" with; got {size}"
+            )
+        return source.data()[1]
+
+    @torch.no_grad()
+    def give(self, model: nn.Module, scale: Scale) -> None:
+        """Copy the other run's tensors into `model`, and record where they are from.
+
+        Raises:
+            CheckpointError: the other run's weights are not in the results folder, or are damaged.
+            ValueError: a pattern matches nothing in the model, or the other run has no such tensor of that shape.
+        """
+        if not self.streams:
+            return
+        wanted = list(owned(model))
+        for glob in self.streams:
+            if not any(fnmatchcase(item.stream, glob) for item in wanted):
+                near = difflib.get_close_matches(glob, [item.stream for item in wanted], n=1, cutoff=0.3)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"start.streams: {glob!r} matches no parameter of the model{hint}")
+        wanted = [item for item in wanted if any(fnmatchcase(item.stream, glob) for glob in self.streams)]
+        source = self.source(scale)
+        try:
+            learned, digest = source.trained()
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"this run begins with the weights of {self.recipe}, but {error}"
+            ) from error
+        checkpoint = Pretrained(f"{self.recipe}/{scale}/seed-{self.seed}@{digest}")
+        theirs = {item.stream: item for item in owned(learned)}
+        for item in wanted:
+            found = theirs.get(item.stream)
+            if found is None or found.parameter.shape != item.parameter.shape:
+                has = "nothing" if found is None else tuple(found.parameter.shape)
+                raise ValueError(
+                    f"{self.recipe} has {has} for {item.stream!r}, but the model needs"
+                    f" {tuple(item.parameter.shape)}; choose sizes that agree, or other start.streams"
+                )
+        for item in wanted:
+            found = theirs[item.stream]
+            item.parameter.copy_(found.parameter)
+            origin = origin_of(found)
+            set_origin(item, origin if isinstance(origin, Drawn | Pretrained) else checkpoint)
+
+
+def references(model: nn.Module, *, frozen: bool = False) -> list[str]:
+    """The checkpoints that tensors of `model` are taken from, by name and digest; of frozen tensors alone if asked."""
+    found = set()
+    for item in owned(model):
+        origin = origin_of(item)
+        if isinstance(origin, Pretrained) and not (frozen and item.parameter.requires_grad):
+            found.add(origin.checkpoint)
+    return sorted(found)
