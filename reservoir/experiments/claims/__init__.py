@@ -10,6 +10,7 @@ among its neighbours, or stays undecided. To add a claim:
         return above(gap), f"{gap} BLEU"
 """
 
+from reservoir.experiments.claims import components
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
     NotRunError,
@@ -37,6 +38,7 @@ __all__ = [
     "below",
     "between",
     "claim",
+    "components",
     "every",
     "frame",
     "records",

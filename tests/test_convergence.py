@@ -1,0 +1,52 @@
+"""The step at which a run came near its best, and the epochs that took."""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reservoir.experiments import RecordError, recipes
+from reservoir.experiments.convergence import epochs_to_converge, steps_to_converge
+
+
+def run(scores, *, larger=True, epoch_steps=20.0):
+    points = [{"step": 10 * i, "metrics": {"score": value}} for i, value in enumerate(scores, start=1)]
+    return SimpleNamespace(
+        recipe="a/b", scale="laptop", seed=0, points=points, metric="score", larger_is_better=larger,
+        epoch_steps=epoch_steps,
+    )  # fmt: skip
+
+
+def test_near_the_best_is_enough_and_the_best_is_there_for_who_wants_it():
+    found = run([10.0, 29.0, 29.5, 30.0, 29.9])
+    assert [steps_to_converge(found, within=w) for w in (0.0, 0.02, 0.04, 0.7)] == [40, 30, 20, 10]
+    assert epochs_to_converge(found) == 1.5
+
+
+def test_a_perplexity_falls():
+    assert steps_to_converge(run([90.0, 51.0, 50.2, 50.0], larger=False)) == 20
+    assert steps_to_converge(run([90.0, 51.2, 50.2, 50.0], larger=False)) == 30
+
+
+@given(st.lists(st.floats(1.0, 100.0), min_size=1, max_size=20), st.booleans())
+def test_no_point_is_too_early_and_the_best_never_is(scores, larger):
+    best = 10 * (scores.index(max(scores) if larger else min(scores)) + 1)
+    found = [steps_to_converge(run(scores, larger=larger), within=w) for w in (0.0, 0.02, 0.2)]
+    assert found[0] == best and found == sorted(found, reverse=True)
+
+
+def test_what_cannot_be_told_is_an_error():
+    with pytest.raises(RecordError, match=r"a/b \(laptop, seed 0\) does not say how many steps an epoch has"):
+        epochs_to_converge(run([1.0], epoch_steps=0.0))
+    with pytest.raises(ValueError, match=r"within must be in \[0, 1\), got 1"):
+        steps_to_converge(run([1.0]), within=1)
+
+
+@pytest.mark.slow
+def test_a_record_says_how_long_its_epochs_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    run = recipes.get("embeddings/random", scale="smoke").but(budget={"steps": 4, "accumulate": 2})
+    record = run()
+    assert record.epoch_steps == len(run.build()[1].epoch(0)) / 2
+    assert 0 < epochs_to_converge(record) <= 4 / record.epoch_steps
