@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from torch import nn
 
-from reservoir.datasets import Text, Vocabulary, text, train_bpe
+from reservoir.datasets import ByteVocabulary, Text, Vocabulary, text, train_bpe
 from reservoir.models import LanguageModelConfig
 from reservoir.training import LanguageModellingTask
 
 SAMPLES, WORDS = 8, 6  # lines that a record shows, and how many words of each the model is given
+A_WORD = 5  # bytes, the space with them
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class LanguageModelling:
 
     Args:
         text: a name that `reservoir.datasets.text` knows.
-        vocabulary: size of the BPE vocabulary.
+        vocabulary: size of the BPE vocabulary; bytes need none.
+        unit: "pieces" of words, as BPE cuts them, or "bytes".
         length: tokens of a window.
         batch: windows in a batch.
     """
@@ -29,10 +33,17 @@ class LanguageModelling:
     vocabulary: int = 4000
     length: int = 128
     batch: int = 16
+    unit: Literal["pieces", "bytes"] = "pieces"
 
-    def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary]:
-        """The text, and the vocabulary: the given one, or that made from its training part."""
+    def __post_init__(self) -> None:
+        if self.unit not in ("pieces", "bytes"):
+            raise ValueError(f"unit must be 'pieces' or 'bytes', got {self.unit!r}")
+
+    def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary | ByteVocabulary]:
+        """The text, and the vocabulary: the given one, that of bytes, or one made from its training part."""
         corpus = text(self.text)
+        if vocabulary is None and self.unit == "bytes":
+            return corpus, ByteVocabulary()
         return corpus, vocabulary or train_bpe(corpus.train.split("\n"), self.vocabulary)
 
     def fit(self, config: LanguageModelConfig, vocabulary: int) -> LanguageModelConfig:
@@ -48,7 +59,7 @@ class LanguageModelling:
     def test(self, model: nn.Module, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
         """Perplexity on the test text: a token, a word (which other vocabularies share), and bits a byte."""
         nats, tokens = task.score(model, task.test)
-        words, size = len(corpus.test.split()), len(corpus.test.encode())
+        words, size = len(corpus.test.split()), len(corpus.test.encode("utf-8", "surrogateescape"))
         metrics = {
             "perplexity": math.exp(nats / tokens),
             "word_perplexity": math.exp(min(nats / words, 50.0)),
@@ -58,8 +69,10 @@ class LanguageModelling:
         return {"test": metrics}, _samples(model, task, corpus)
 
 
-def _encode(part: str, vocabulary: Vocabulary) -> list[int]:
-    """A text's tokens; each line ends in an end-of-sentence."""
+def _encode(part: str, vocabulary: Vocabulary | ByteVocabulary) -> Sequence[int]:
+    """A text's tokens. Each line ends in an end-of-sentence; among bytes it is a byte as any other."""
+    if isinstance(vocabulary, ByteVocabulary):
+        return vocabulary.encode_text(part)
     lines = part.removesuffix("\n").split("\n")
     return [id for line in vocabulary.encode_batch(lines) for id in (*line, Vocabulary.eos)]
 
@@ -67,11 +80,16 @@ def _encode(part: str, vocabulary: Vocabulary) -> list[int]:
 def _samples(model: nn.Module, task: LanguageModellingTask, corpus: Text) -> list[dict]:
     """How some lines of the test text begin, how they go on, and how the model would."""
     found, vocabulary = [], task.vocabulary
+    by_bytes = isinstance(vocabulary, ByteVocabulary)
+    end, a_word = (vocabulary.line_end, A_WORD) if by_bytes else (vocabulary.eos, 1)
     for line in corpus.test.split("\n"):
         words = line.split()
         if len(words) <= WORDS or len(found) == SAMPLES:
             continue
         start, rest = " ".join(words[:WORDS]), words[WORDS : 4 * WORDS]
-        said = task.go_on(model, vocabulary.encode(start), tokens=4 * WORDS, end=Vocabulary.eos)
-        found.append({"source": start, "reference": " ".join(rest), "continuation": vocabulary.decode(said)})
+        said = task.go_on(model, vocabulary.encode(start), tokens=4 * WORDS * a_word, end=end)
+        whole = (
+            vocabulary.decode(said).encode("utf-8", "replace").decode()
+        )  # bytes may stop inside a character
+        found.append({"source": start, "reference": " ".join(rest), "continuation": whole})
     return found

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import difflib
 
-from reservoir.experiments.recipes import components, embeddings, reservoirs, sentences, transformer
+from reservoir.experiments.recipes import (
+    characters,
+    components,
+    embeddings,
+    reservoirs,
+    sentences,
+    transformer,
+)
 from reservoir.experiments.recipes.registry import RECIPES, Recipe
 from reservoir.experiments.run import SCALES, Run, Scale
 
 __all__ = [
     "RECIPES",
     "Recipe",
+    "characters",
     "components",
     "embeddings",
     "family",

@@ -1,0 +1,75 @@
+"""Chapter 5: reservoir layers in a language model that reads characters, as Shen et al. 2021 have them on enwik8.
+
+The laptop scale reads Tiny Shakespeare, whose characters are one byte each, so bits a byte are bits a character. A
+reservoir that looks ahead, a recurrent one in both directions or a convolution, has no place in such a model.
+"""
+
+from __future__ import annotations
+
+from reservoir.experiments.language_modelling import LanguageModelling
+from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.recipes.reservoirs import LEARNING
+from reservoir.experiments.run import Run, Scale
+from reservoir.frozen import Freeze, placement, reservoir_layers
+from reservoir.models import LanguageModelConfig
+from reservoir.models.stack import CAUSAL, Kind
+from reservoir.training import Budget, Optimiser
+
+DEPTH = 6
+
+
+def regular(depth: int, scale: Scale) -> Run:
+    """A language model on bytes with `depth` layers, all of which learn."""
+    steps = {"smoke": 12, "laptop": 400, "full": 50_000}[scale]
+    sizes = {
+        "smoke": LanguageModelConfig(d_model=32, n_heads=4, d_ff=64, dropout=0.0),
+        "laptop": LanguageModelConfig(d_model=128, n_heads=4, d_ff=512, dropout=0.1),
+        "full": LanguageModelConfig(d_model=512, n_heads=8, d_ff=2048, dropout=0.1),
+    }
+    tasks = {
+        "smoke": LanguageModelling("miniature", unit="bytes", vocabulary=260, length=64, batch=8),
+        "laptop": LanguageModelling("tiny-shakespeare", unit="bytes", vocabulary=260, length=128, batch=16),
+        "full": LanguageModelling("enwik8", unit="bytes", vocabulary=260, length=512, batch=64),
+    }
+    every = max(6, steps // 8)
+    return Run(
+        recipe=f"characters/regular-{depth}",
+        scale=scale,
+        task=tasks[scale],
+        model=sizes[scale],
+        optimiser=Optimiser(lr=3e-3, schedule="linear", warmup=min(100, steps // 4), weight_decay=0.01),
+        budget=Budget(steps=steps, validate_every=every, checkpoint_every=every),
+    ).but(model={"layers": depth})
+
+
+def with_reservoirs(kind: Kind, scale: Scale) -> Run:
+    """Six layers of which two are frozen, of the kind `kind`."""
+    stack = placement(DEPTH, DEPTH - LEARNING)
+    return regular(DEPTH, scale).but(
+        recipe=f"characters/{kind}-{DEPTH}",
+        model={"kinds": tuple(kind if letter == "R" else "transformer" for letter in stack)},
+        freeze=Freeze(layers=reservoir_layers(stack, prefix="layer"), drawn="orthogonal"),
+    )
+
+
+def _enter_regular(depth: int) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return regular(depth, scale)
+
+    run.__doc__ = f"A language model on characters: {depth} layers that all learn."
+    recipe(f"characters/regular-{depth}")(run)
+
+
+def _enter_reservoirs(kind: Kind) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return with_reservoirs(kind, scale)
+
+    words = {"transformer": "whole transformer layers", "ffn": "feed-forward layers"}
+    run.__doc__ = f"The same with reservoirs, {placement(DEPTH, DEPTH - LEARNING)}: {words[kind]}."
+    recipe(f"characters/{kind}-{DEPTH}")(run)
+
+
+for _depth in (LEARNING, DEPTH):
+    _enter_regular(_depth)
+for _kind in CAUSAL:
+    _enter_reservoirs(_kind)
