@@ -79,6 +79,13 @@ def test_pieces_cross_neither_words_nor_punctuation(vocabulary):
         assert token.strip("▁").isalpha() or len(token) == 1
 
 
+def test_pieces_of_a_tokenised_text_may_hold_punctuation():
+    lines = ["we &apos;re here ."] * 50
+    vocabulary = train_bpe(lines, 60, tokenised=True, cache=False)
+    assert "▁&apos;re" in vocabulary.tokens and "▁&apos;re" not in train_bpe(lines, 60, cache=False).tokens
+    assert vocabulary.decode(vocabulary.encode(lines[0])) == lines[0]
+
+
 def test_a_tiny_size_keeps_the_frequent_characters_whatever_the_text():
     rare = "".join(map(chr, range(0x4E00, 0x4E00 + 500)))
     vocabulary = train_bpe(["abc abc"] * 10 + [rare], 20, cache=False)

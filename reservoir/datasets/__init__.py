@@ -2,12 +2,14 @@
 
 from reservoir.datasets.batches import Batch, Epoch, TokenBatches, pad_sources
 from reservoir.datasets.byte_vocabulary import ByteVocabulary
-from reservoir.datasets.corpora import ParallelCorpus, Text, parallel, test_set, text
+from reservoir.datasets.corpora import Text, parallel, text
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import Row, fetch, status
 from reservoir.datasets.labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
 from reservoir.datasets.miniature import tagged
-from reservoir.datasets.reading import Pairs, read_lines, read_pairs, read_text
+from reservoir.datasets.newstest import test_set
+from reservoir.datasets.pairs import Pairs, ParallelCorpus
+from reservoir.datasets.reading import read_lines, read_pairs, read_text
 from reservoir.datasets.series import lorenz, mackey_glass
 from reservoir.datasets.shipped import shipped
 from reservoir.datasets.store import cache_dir, place

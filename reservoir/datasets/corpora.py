@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from reservoir.datasets import manifest, miniature
+from reservoir.datasets import manifest, miniature, papers
 from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
-from reservoir.datasets.reading import Pairs, read_bytes, read_lines, read_pairs, read_text
+from reservoir.datasets.pairs import Pairs, ParallelCorpus
+from reservoir.datasets.reading import read_bytes, read_lines, read_pairs, read_text
 
 MULTI30K_TESTS = {
     "test2016": "test_2016_flickr",
@@ -20,18 +21,6 @@ MULTI30K_TESTS = {
 }
 TATOEBA_HELD_OUT = 2000  # pairs in each of valid and test
 PACKED = ("", ".gz", ".xz", ".zip")
-
-
-@dataclass(frozen=True)
-class ParallelCorpus:
-    """Sentence pairs to train on, to choose by, and to test on, by the test's name."""
-
-    name: str
-    src: str
-    tgt: str
-    train: Pairs
-    valid: Pairs
-    tests: dict[str, Pairs]
 
 
 @dataclass(frozen=True)
@@ -49,8 +38,10 @@ def parallel(name: str, *, src: str, tgt: str, seed: int = 0) -> ParallelCorpus:
 
     Args:
         name: "miniature" (generated, needs no download), "multi30k" (Elliott et al. 2016; tests test2016, test2017,
-            coco2017, test2018), "tatoeba-de-en", or "files:FOLDER" for a text of one's own: FOLDER holds train.de,
-            train.en, valid.de, valid.en and any number of test*.de, test*.en (packed as .gz, .xz or .zip if you like).
+            coco2017, test2018), "tatoeba-de-en", one of the papers' corpora, "wmt18-tr-en", "iwslt14-de-en" or
+            "wmt14-en-de" (`reservoir.datasets.papers` says how each is made), or "files:FOLDER" for a text of one's
+            own: FOLDER holds train.de, train.en, valid.de, valid.en and any number of test*.de, test*.en (packed as
+            .gz, .xz or .zip if you like).
         src, tgt: languages to translate from and to, "de" and "en" for example.
         seed: what the generated and the split corpora depend on; the others come split.
 
@@ -61,34 +52,19 @@ def parallel(name: str, *, src: str, tgt: str, seed: int = 0) -> ParallelCorpus:
         raise DataError(f"src and tgt must be two languages, got {src!r} twice")
     if name.startswith("files:"):
         return _files(name, src, tgt)
-    corpora = {"miniature": _miniature, "multi30k": _multi30k, "tatoeba-de-en": _tatoeba}
-    if name not in corpora:
-        raise manifest.unknown("parallel corpus", name, [*corpora, "files:FOLDER"])
+    seeded = {"miniature": _miniature, "multi30k": _multi30k, "tatoeba-de-en": _tatoeba}
+    split = {
+        "wmt18-tr-en": papers.wmt18_tr_en, "iwslt14-de-en": papers.iwslt14_de_en, "wmt14-en-de": papers.wmt14_en_de
+    }  # fmt: skip
+    if name not in seeded | split:
+        raise manifest.unknown("parallel corpus", name, [*seeded, *split, "files:FOLDER"])
+    languages = ("tr", "en") if name == "wmt18-tr-en" else ("de", "en")
     for argument, language in (("src", src), ("tgt", tgt)):
-        if language not in ("de", "en"):
-            raise DataError(f"{name} has the languages 'de' and 'en', got {argument}={language!r}")
-    return corpora[name](name, src, tgt, seed)
-
-
-def test_set(name: str, *, src: str, tgt: str) -> Pairs:
-    """Return a test set of the WMT news tasks: "newstest2014" with "de" and "en", "newstest2017" with "tr" and "en".
-
-    Raises:
-        DataError: the languages or the name are unknown, or the data cannot be had.
-    """
-    codes = {"de": "deu", "en": "eng", "tr": "tur"}
-    if sorted((src, tgt)) not in (["de", "en"], ["en", "tr"]):
-        raise DataError(f"there are test sets between 'en' and 'de' or 'tr', got src={src!r}, tgt={tgt!r}")
-    source = f"newstest-{'tur' if 'tr' in (src, tgt) else 'deu'}-eng"
-    known = sorted({Path(file.name).stem for file in manifest.dataset(source).files})
-    if name not in known:
-        raise manifest.unknown(f"test set between {src!r} and {tgt!r} named", name, known)
-    folder = fetch(source)
-    return read_pairs(folder / f"{name}.{codes[src]}", folder / f"{name}.{codes[tgt]}")
-
-
-# pytest would take the name for a test wherever it is imported.
-test_set.__test__ = False
+        if language not in languages:
+            raise DataError(
+                f"{name} has the languages {languages[0]!r} and {languages[1]!r}, got {argument}={language!r}"
+            )
+    return split[name](src, tgt) if name in split else seeded[name](name, src, tgt, seed)
 
 
 def text(name: str) -> Text:

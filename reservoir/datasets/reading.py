@@ -5,31 +5,10 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from reservoir.datasets.errors import DataError
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Sentences and their translations: `tgt[i]` translates `src[i]`."""
-
-    src: list[str]
-    tgt: list[str]
-
-    def __post_init__(self):
-        if len(self.src) != len(self.tgt):
-            raise DataError(
-                f"src has {len(self.src)} sentences but tgt has {len(self.tgt)}: give one for one"
-            )
-
-    def __len__(self) -> int:
-        return len(self.src)
-
-    def __getitem__(self, chosen: slice) -> "Pairs":
-        """A slice of the pairs: `pairs[:100]`."""
-        return Pairs(self.src[chosen], self.tgt[chosen])
+from reservoir.datasets.pairs import Pairs
 
 
 def read_pairs(src_path: str | Path, tgt_path: str | Path) -> Pairs:

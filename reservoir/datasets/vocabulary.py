@@ -111,7 +111,7 @@ class Vocabulary:
             raise DataError(f"{path}: {error}") from None
 
 
-def train_bpe(lines: Iterable[str], size: int, *, cache: bool = True) -> Vocabulary:
+def train_bpe(lines: Iterable[str], size: int, *, tokenised: bool = False, cache: bool = True) -> Vocabulary:
     """Train a vocabulary of at most `size` pieces on `lines`.
 
     Pieces do not cross words or punctuation marks. The same lines give the same vocabulary. Of a text with very many
@@ -120,11 +120,12 @@ def train_bpe(lines: Iterable[str], size: int, *, cache: bool = True) -> Vocabul
     Args:
         lines: sentences; those of both languages for a joint vocabulary.
         size: pieces, the four special ones included.
+        tokenised: the text is cut into tokens already: pieces do not cross these, but may hold punctuation marks.
         cache: keep the result under `cache_dir()`, named by a hash of lines, size and settings.
     """
     if size < 16:
         raise ValueError(f"size must be at least 16, got {size}")
-    blank = _blank()
+    blank = _blank(tokenised)
     lines = [blank.normalizer.normalize_str(line) for line in lines]
     if not any(lines):
         raise DataError("lines holds no text to train a vocabulary on: give at least one sentence")
@@ -145,14 +146,13 @@ def train_bpe(lines: Iterable[str], size: int, *, cache: bool = True) -> Vocabul
     return found
 
 
-def _blank() -> Tokenizer:
+def _blank(tokenised: bool) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(unk_token=SPECIALS[Vocabulary.unk]))
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.NFC(), normalizers.Replace(Regex(rf"[\s{SPACE}]+"), " "), normalizers.Strip()]
     )
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Metaspace(replacement=SPACE), pre_tokenizers.Punctuation("isolated")]
-    )
+    words, marks = pre_tokenizers.Metaspace(replacement=SPACE), pre_tokenizers.Punctuation("isolated")
+    tokenizer.pre_tokenizer = words if tokenised else pre_tokenizers.Sequence([words, marks])
     return tokenizer
 
 

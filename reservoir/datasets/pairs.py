@@ -1,0 +1,44 @@
+"""Sentences and their translations, and a corpus of them in parts."""
+
+from dataclasses import dataclass
+
+from reservoir.datasets.errors import DataError
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sentences and their translations: `tgt[i]` translates `src[i]`."""
+
+    src: list[str]
+    tgt: list[str]
+
+    def __post_init__(self):
+        if len(self.src) != len(self.tgt):
+            raise DataError(
+                f"src has {len(self.src)} sentences but tgt has {len(self.tgt)}: give one for one"
+            )
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __getitem__(self, chosen: slice) -> "Pairs":
+        """A slice of the pairs: `pairs[:100]`."""
+        return Pairs(self.src[chosen], self.tgt[chosen])
+
+
+@dataclass(frozen=True)
+class ParallelCorpus:
+    """Sentence pairs to train on, to choose by, and to test on, by the test's name.
+
+    Args:
+        tokenised: the text is cut already, into tokens with spaces between; pieces do not cross them, and BLEU counts
+            them as they are.
+    """
+
+    name: str
+    src: str
+    tgt: str
+    train: Pairs
+    valid: Pairs
+    tests: dict[str, Pairs]
+    tokenised: bool = False
