@@ -14,7 +14,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import attention, draw, dropout, linear, loss, step
+from benchmarks import attention, draw, dropout, linear, loss, prefix, reservoirs, step
 from benchmarks.measure import Benchmark, Comparison, Settings
 from reservoir.experiments.machine import code, machine
 
@@ -25,6 +25,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "loss": loss.run,
     "linear": linear.run,
     "draw": draw.run,
+    "prefix": prefix.run,
+    "reservoirs": reservoirs.run,
 }
 
 
@@ -54,9 +56,9 @@ def arguments() -> argparse.Namespace:
 
 def rate(number: float, unit: str) -> str:
     """Such as "12.3 k tokens/s"."""
-    for size, prefix in ((1e9, "G "), (1e6, "M "), (1e3, "k ")):
+    for size, letter in ((1e9, "G "), (1e6, "M "), (1e3, "k ")):
         if number >= size:
-            return f"{number / size:.3g} {prefix}{unit}/s"
+            return f"{number / size:.3g} {letter}{unit}/s"
     return f"{number:.3g} {unit}/s"
 
 

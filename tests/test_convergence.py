@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reservoir.experiments import RecordError, recipes
-from reservoir.experiments.convergence import epochs_to_converge, steps_to_converge
+from reservoir.experiments.convergence import (
+    area_under,
+    cost_ratio,
+    cost_to_reach,
+    epochs_to_converge,
+    steps_to_converge,
+)
 
 
 def run(scores, *, larger=True, epoch_steps=20.0):
@@ -50,3 +56,44 @@ def test_a_record_says_how_long_its_epochs_are(tmp_path, monkeypatch):
     record = run()
     assert record.epoch_steps == len(run.build()[1].epoch(0)) / 2
     assert 0 < epochs_to_converge(record) <= 4 / record.epoch_steps
+
+
+# Costs against another run
+
+
+def priced(scores, flops_a_step, **options):
+    found = run(scores, **options)
+    for point in found.points:
+        point["flops"] = point["step"] * flops_a_step
+    return found
+
+
+def test_a_score_is_reached_between_points():
+    found = priced([10.0, 20.0, 40.0, 40.0], 3.0)
+    assert cost_to_reach(found, 30.0) == 25.0 and cost_to_reach(found, 30.0, axis="flops") == 75.0
+    assert [cost_to_reach(found, target) for target in (5.0, 10.0, 40.0, 40.1)] == [10.0, 10.0, 30.0, None]
+    assert cost_to_reach(run([90.0, 60.0, 50.0], larger=False), 55.0) == 25.0
+
+
+def test_sooner_is_below_one_on_each_axis_and_never_is_none():
+    slow, cheap, bad = priced([10, 20, 30], 4.0), priced([10, 30, 35], 2.0), priced([1, 2, 3], 1.0)
+    assert cost_ratio(cheap, slow, within=0) == pytest.approx(20 / 30)
+    assert cost_ratio(cheap, slow, axis="flops", within=0) == pytest.approx(40 / 120)
+    assert cost_ratio(slow, slow, within=0.1) == 1.0
+    assert cost_ratio(bad, slow) is None
+
+
+def test_the_area_is_cut_at_a_shared_horizon():
+    found = priced([10.0, 20.0], 2.0)
+    assert area_under(found, horizon=20).value == pytest.approx((50 + 150) / 20)
+    assert area_under(found, horizon=40, axis="flops").value == pytest.approx((50 + 150) / 20)
+    assert area_under(found, horizon=40, axis="flops").axis == "flops"
+
+
+def test_runs_that_cannot_be_compared_are_refused():
+    one, other = run([1.0]), run([1.0])
+    other.metric = "perplexity"
+    with pytest.raises(ValueError, match="one is scored by score, the other by perplexity"):
+        cost_ratio(one, other)
+    with pytest.raises(ValueError, match="axis must be 'steps' or 'flops', got 'seconds'"):
+        cost_to_reach(one, 1.0, axis="seconds")

@@ -25,6 +25,7 @@ from reservoir.frozen.random_features import (
     ThresholdFeatures,
 )
 from reservoir.frozen.readout import Readout, free_run, memory_curve, ridge
+from reservoir.frozen.redrawing import redrawn
 from reservoir.frozen.report import Report, report
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "owned",
     "philox",
     "placement",
+    "redrawn",
     "report",
     "reservoir_layers",
     "ridge",

@@ -157,6 +157,17 @@ class Scheme:
         return self.linear
 
 
+def drawn_origin(item: Owned, *, seed: int, scheme: Scheme) -> Drawn:
+    """What a parameter is before training."""
+    return Drawn(
+        seed,
+        item.stream,
+        scheme.choose(item),
+        blocks=item.module.blocks if item.attribute.startswith("weight") else 1,
+        zero_row=getattr(item.module, "padding_idx", None),
+    )
+
+
 @torch.no_grad()
 def initialise(model: nn.Module, *, seed: int, scheme: Scheme | None = None) -> nn.Module:
     """Draw every parameter of `model` from its stream, record where it came from, and return the model.
@@ -168,13 +179,7 @@ def initialise(model: nn.Module, *, seed: int, scheme: Scheme | None = None) -> 
     """
     scheme = scheme or Scheme()
     for item in owned(model):
-        origin = Drawn(
-            seed,
-            item.stream,
-            scheme.choose(item),
-            blocks=item.module.blocks if item.attribute.startswith("weight") else 1,
-            zero_row=getattr(item.module, "padding_idx", None),
-        )
+        origin = drawn_origin(item, seed=seed, scheme=scheme)
         item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
         set_origin(item, origin)
     return model

@@ -139,6 +139,7 @@ class EncoderDecoder(nn.Module):
         self.src_positions, self.tgt_positions = (self._positions(side) for side in ("encoder", "decoder"))
         self.dropout = Dropout(c.dropout)
         self.layer_drop = c.layer_drop
+        self.prefix = None  # a `reservoir.training.CachedPrefix`
         residual = dict(d_model=c.d_model, norm_first=c.norm_first, dropout=c.dropout)
         self.encoder = stack(
             c,
@@ -184,12 +185,19 @@ class EncoderDecoder(nn.Module):
 
     def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, src_len), (batch, src_len) -> (batch, src_len, d_model)
-        x = self.embed(src, self.src_embedding, self.src_positions)
-        for layer in self.encoder:
+        x = self.bottom(src, mask, 0) if self.prefix is None else self.prefix(self, src, mask)
+        for layer in self.encoder[self.prefix.layers if self.prefix is not None else 0 :]:
             if self.training and self.layer_drop and torch.rand(()) < self.layer_drop:
                 continue
             x = layer(x, mask)
         return self.encoder_norm(x)
+
+    def bottom(self, src: Tensor, mask: Tensor | None, layers: int) -> Tensor:
+        """The stream after the lowest `layers` encoder layers: (batch, src_len) -> (batch, src_len, d_model)."""
+        x = self.embed(src, self.src_embedding, self.src_positions)
+        for layer in self.encoder[:layers]:
+            x = layer(x, mask)
+        return x
 
     def new_cache(self) -> list[tuple[Cache, Cache]]:
         """An empty cache for decoding: own keys and values, and those of the encoder's output, for each layer."""

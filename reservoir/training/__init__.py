@@ -23,12 +23,14 @@ from reservoir.training.loop import Budget, TrainingError, train
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
+from reservoir.training.prefix import CachedPrefix
 from reservoir.training.task import Task
 from reservoir.training.translation import TranslationTask
 
 __all__ = [
     "Aucc",
     "Budget",
+    "CachedPrefix",
     "CheckpointError",
     "ClassificationTask",
     "Comparison",
