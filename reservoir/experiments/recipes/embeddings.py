@@ -35,7 +35,7 @@ def reader(name: str, scale: Scale) -> Run:
             d_encoder=64 if smoke else 512,
             pooling="max",
         ),
-        optimiser=Optimiser(lr=3e-3, schedule="linear", warmup=min(100, steps // 4), weight_decay=0.0),
+        optimiser=Optimiser(lr=1e-3, schedule="linear", warmup=min(100, steps // 4), weight_decay=0.0),
         budget=Budget(steps=steps, validate_every=every, checkpoint_every=every),
         start=Start(SOURCE),
     )

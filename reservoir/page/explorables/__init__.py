@@ -40,6 +40,7 @@ notebooks up to date.
 from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.echo_state import EchoStateLab
+from reservoir.page.explorables.frozen_components import FrozenComponents
 from reservoir.page.explorables.random_projection import RandomProjection
 from reservoir.page.explorables.seeded_weights import SeededWeights
 from reservoir.page.explorables.separability import Separability
@@ -48,6 +49,7 @@ __all__ = [
     "AttentionMaps",
     "EchoStateLab",
     "Explorable",
+    "FrozenComponents",
     "RandomProjection",
     "SeededWeights",
     "Separability",

@@ -1,0 +1,96 @@
+"""The component explorable counts what the library counts, draws what its picture shows, and carries the records."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from reservoir.experiments import find_record, recipes, sources
+from reservoir.experiments.recipes.components import ROWS, TABLES, in_table
+from reservoir.frozen import freeze, initialise, report
+from reservoir.page.explorables import FrozenComponents
+from reservoir.page.explorables.frozen_components import PARTS, POSTER, boxes, counted
+
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+SCRIPT = f"""
+import * as page from '{(JS / "frozen-components-model.mjs").as_uri()}';
+const asked = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(asked.map(([what, ...rest]) => page[what](...rest))));
+"""
+CASES = [(family, row) for family in TABLES for row in ROWS if in_table(family, row)]
+
+
+def in_javascript(*asked: list) -> list:
+    command = ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def made() -> FrozenComponents:
+    return FrozenComponents.recorded()
+
+
+@pytest.mark.parametrize("scale", ["laptop", "full"])
+def test_the_page_counts_what_the_report_counts(scale):
+    asked, right = [], []
+    for family, row in CASES:
+        run = recipes.get(f"{family}/{row}", scale=scale)
+        with torch.device("meta"):
+            model = run.task.fit(run.model, run.task.vocabulary).build()
+        made_of = report(freeze(initialise(model, seed=0), run.freeze))
+        right.append([made_of.total, made_of.trainable, made_of.stored_bytes])
+        asked.append(
+            ["cost", counted(family, scale), {part: not getattr(run.freeze, part) for part in PARTS}]
+        )
+    found = [[one["total"], one["trained"], one["bytes"]] for one in in_javascript(*asked)]
+    assert found == right
+
+
+def test_the_stack_is_the_same_in_the_picture_and_on_the_page():
+    cases = [(counted(family, "full"), width) for family in TABLES for width in (480, 290)]
+    pages = in_javascript(*(["boxes", of, width] for of, width in cases))
+    for (of, width), page in zip(cases, pages, strict=True):
+        ours = boxes(of, width)
+        assert [(box["part"], box["side"], box["y"]) for box in ours] == [
+            (box["part"], box["side"], box["y"]) for box in page
+        ]
+        assert all(
+            abs(a[name] - b[name]) < 1e-9 for a, b in zip(ours, page, strict=True) for name in ("x", "width")
+        )
+
+
+def test_every_row_of_the_tables_is_found_with_what_the_poster_prints(made):
+    for family, (where, score) in POSTER.items():
+        rows = {row["row"]: row for row in made.tables[family]["rows"]}
+        assert set(rows) == {row for each, row in CASES if each == family}
+        moves = [{part: part not in row["frozen"] for part in PARTS} for row in rows.values()]
+        found = in_javascript(
+            *(
+                ["rowOf", list(rows.values()), m, r["drawn"]]
+                for m, r in zip(moves, rows.values(), strict=True)
+            )
+        )
+        assert [row["row"] for row in found] == list(rows)
+        printed = sources.table(where).printed()
+        for name, row in rows.items():
+            assert row["poster"]["score"] == printed.loc[ROWS[name][0], score]
+
+
+def test_it_carries_the_records_and_stays_small(made):
+    for family, row in CASES:
+        (line,) = (each for each in made.tables[family]["rows"] if each["row"] == row)
+        records = [one for seed in range(3) if (one := find_record(f"{family}/{row}", seed=seed))]
+        assert len(line["scores"]) == len(line["curves"]) == len(records)
+        for (steps, values), record in zip(line["curves"], records, strict=True):
+            assert steps == [point["step"] for point in record.points] and len(values) == len(steps)
+    assert len(json.dumps(made.tables)) < 60_000
+
+
+def test_it_has_a_picture_and_a_text_for_where_scripts_do_not_run(made):
+    assert made.picture().count("<rect") == len(boxes(counted("components", "full"), 480))
+    assert "feed-forward boxes are frozen" in made.text and not made.feed_forward
+    assert FrozenComponents(label="a", text="b").picture() is None
