@@ -51,6 +51,8 @@ class Record:
         left_out: training texts that were too long.
         epoch_steps: steps in which the training data were seen once; 0 where the record is older than this field.
         begun_with: checkpoints that tensors were taken from, by name and digest.
+        skipping: where backward passes were skipped: in how many steps; operations a token, and the median seconds, of
+            a full step and of a skipped one.
         format: version of this layout.
     """
 
@@ -78,6 +80,7 @@ class Record:
     left_out: int = 0
     epoch_steps: float = 0.0
     begun_with: list = field(default_factory=list)
+    skipping: dict = field(default_factory=dict)
     format: int = FORMAT
 
     def write(self, path: Path) -> None:
@@ -98,6 +101,7 @@ class Record:
     def deterministic(self) -> dict[str, Any]:
         """The record without its clock fields: the same whenever the run is repeated on one machine."""
         data = {name: value for name, value in asdict(self).items() if name not in (*CLOCK_FIELDS, "aucc")}
+        data["skipping"] = {k: v for k, v in self.skipping.items() if k != "seconds"}
         data["points"] = [{k: v for k, v in point.items() if k != "seconds"} for point in self.points]
         return data
 

@@ -20,11 +20,12 @@ from reservoir.experiments.machine import code, cpu_seconds, machine, peak_memor
 from reservoir.experiments.pretrained import Start, references
 from reservoir.experiments.records import Record, read_record, record_path, results
 from reservoir.experiments.translation import Translation
-from reservoir.frozen import Freeze, Scheme, freeze, initialise, report
+from reservoir.frozen import Freeze, Scheme, Skip, freeze, initialise, report
 from reservoir.models import ClassifierConfig, EncoderDecoderConfig, LanguageModelConfig
 from reservoir.training import (
     Budget,
     CheckpointError,
+    History,
     Listener,
     Noted,
     Optimiser,
@@ -53,6 +54,7 @@ class Run:
         task: the data and how it is scored.
         model: sizes; vocabularies of 0 are filled in from the data.
         freeze: what does not move.
+        skip: which backward passes are left out.
         optimiser, budget: how it is trained, and for how long.
         autocast: products in bf16, where the machine is faster at them; fp32 elsewhere.
         compiled: use `torch.compile`.
@@ -67,6 +69,7 @@ class Run:
     budget: Budget
     seed: int = 0
     freeze: Freeze = field(default_factory=Freeze)
+    skip: Skip = field(default_factory=Skip)
     optimiser: Optimiser = field(default_factory=Optimiser)
     autocast: bool = True
     compiled: bool = False
@@ -237,6 +240,7 @@ class Run:
             autocast=self.autocast,
             compiled=self.compiled,
             late=self.freeze if self.freeze.after else None,
+            skip=self.skip,
         )
         write_weights(self.path().with_suffix(".safetensors"), model, identity=stamp)
         started, cpu_before = time.perf_counter(), cpu_seconds()
@@ -281,11 +285,23 @@ class Run:
             left_out=left_out,
             epoch_steps=len(task.epoch(0)) / self.budget.accumulate,
             begun_with=begun_with,
+            skipping=_skipping(history) if self.skip.layers else {},
         )
         record.write(self.path())
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
         return record
+
+
+def _skipping(history: History) -> dict[str, Any]:
+    return {
+        "steps": history.skipped,
+        "flops_per_token": {
+            "full": history.flops_per_token,
+            **({"skipped": history.flops_per_skipped_token} if history.flops_per_skipped_token else {}),
+        },
+        "seconds": history.kind_seconds,
+    }
 
 
 def _differences(old: Any, new: Any, prefix: str = "") -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """The subject of the book: where weights come from, and which of them move."""
 
+from reservoir.frozen.backskipping import Backskipping, Skip
+from reservoir.frozen.detour import Detour, skip, tap
 from reservoir.frozen.echo_state import DeepEchoState, EchoState, SpectralRadius, spectral_radius
+from reservoir.frozen.estimates import Estimate, Identity, Synthetic, Value, Zero
 from reservoir.frozen.freezing import Freeze, freeze
 from reservoir.frozen.generator import Stream, philox
 from reservoir.frozen.liquid import Liquid, Synapses
@@ -29,11 +32,15 @@ from reservoir.frozen.redrawing import redrawn
 from reservoir.frozen.report import Report, report
 
 __all__ = [
+    "Backskipping",
     "DeepEchoState",
+    "Detour",
     "Drawn",
     "EchoState",
+    "Estimate",
     "FourierFeatures",
     "Freeze",
+    "Identity",
     "Liquid",
     "Origin",
     "Pretrained",
@@ -43,11 +50,15 @@ __all__ = [
     "Readout",
     "Report",
     "Scheme",
+    "Skip",
     "SpectralRadius",
     "Stream",
     "Synapses",
+    "Synthetic",
     "ThresholdFeatures",
     "Trained",
+    "Value",
+    "Zero",
     "free_run",
     "freeze",
     "initialise",
@@ -62,5 +73,7 @@ __all__ = [
     "reservoir_layers",
     "ridge",
     "set_origin",
+    "skip",
     "spectral_radius",
+    "tap",
 ]

@@ -37,39 +37,71 @@ class State:
     progress: dict[str, Any]
 
 
-def write(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, state: State) -> None:
+Beside = tuple[nn.Module, torch.optim.Optimizer]
+"""A network that learns beside the model and is no part of it, with its optimiser."""
+
+
+def write(
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    state: State,
+    *,
+    beside: Beside | None = None,
+) -> None:
     """Write tensors that move or have moved, the optimiser's moments and `state` to `path`, atomically.
 
     Tensors that never moved are not written: the seed gives them back.
+
+    Args:
+        path: of the file.
+        model, optimiser: what is trained, and by what.
+        state: the run's place in the data, and what it measured.
+        beside: what learns beside the model.
 
     Raises:
         DataError: the disk is full or the folder cannot be written to; the previous checkpoint is still there.
     """
     tensors = {}
-    for name, parameter in _learned(model).items():
-        tensors[f"model/{name}"] = parameter
-        for key, value in optimiser.state.get(parameter, {}).items():
-            if isinstance(value, Tensor):
-                tensors[f"optimiser/{name}/{key}"] = value
+    for prefix, (module, its) in _learners(model, optimiser, beside).items():
+        for name, parameter in _learned(module).items():
+            tensors[f"{prefix}model/{name}"] = parameter
+            for key, value in its.state.get(parameter, {}).items():
+                if isinstance(value, Tensor):
+                    tensors[f"{prefix}optimiser/{name}/{key}"] = value
     advice = "the previous checkpoint is kept, and the run can go on from it"
     _write(path, tensors, CHECKPOINT, state.identity, json.dumps(state.progress), advice)
 
 
-def read(path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, *, identity: str) -> dict[str, Any]:
-    """Put the tensors of the checkpoint at `path` into `model` and `optimiser`, and return its progress.
+def read(
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    *,
+    identity: str,
+    beside: Beside | None = None,
+) -> dict[str, Any]:
+    """Put the tensors of the checkpoint at `path` where `write` found them, and return its progress.
 
     Raises:
         CheckpointError: the file is damaged, is no checkpoint, or belongs to another run. Nothing was changed.
     """
     advice = "delete it, or pass --fresh, to train from the start"
     tensors, progress = _read(path, CHECKPOINT, identity, f"checkpoint {path}", advice)
-    learned = _learned(model)
-    _copy(tensors, {f"model/{name}": p for name, p in learned.items()}, f"checkpoint {path}", advice)
-    for full, value in tensors.items():
-        if full.startswith("optimiser/"):
-            name, key = full.removeprefix("optimiser/").rsplit("/", 1)
-            # Adam counts its steps on the CPU unless it is fused, and moments live where the parameter does.
-            optimiser.state[learned[name]][key] = value.to(learned[name].device)
+    learners = _learners(model, optimiser, beside)
+    wanted = {
+        f"{prefix}model/{name}": parameter
+        for prefix, (module, _) in learners.items()
+        for name, parameter in _learned(module).items()
+    }
+    _copy(tensors, wanted, f"checkpoint {path}", advice)
+    for prefix, (module, its) in learners.items():
+        learned, head = _learned(module), f"{prefix}optimiser/"
+        for full, value in tensors.items():
+            if full.startswith(head):
+                name, key = full.removeprefix(head).rsplit("/", 1)
+                # Adam counts its steps on the CPU unless it is fused, and moments live where the parameter does.
+                its.state[learned[name]][key] = value.to(learned[name].device)
     return json.loads(progress)
 
 
@@ -110,6 +142,11 @@ def _learned(model: nn.Module) -> dict[str, nn.Parameter]:
     """What moves, or moved until a plan stopped it, by its name in the model."""
     ids = {id(parameter) for parameter in _trained(model).values()}
     return {name: p for name, p in model.named_parameters() if id(p) in ids}
+
+
+def _learners(model: nn.Module, optimiser: torch.optim.Optimizer, beside: Beside | None) -> dict[str, Beside]:
+    """Each network that learns, with its optimiser, by what stands before the names of its tensors."""
+    return {"": (model, optimiser)} | ({} if beside is None else {"beside/": beside})
 
 
 def _trained(model: nn.Module) -> dict[str, nn.Parameter]:

@@ -20,8 +20,17 @@ def count_flops(loss: Callable[[], Tensor], device: torch.device, autocast: bool
         device: where.
         autocast: whether it runs in bf16.
     """
-    with FlopCounterMode(display=False) as counter:
+
+    def work() -> None:
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
             value = loss()
         value.backward()
+
+    return count_products(work)
+
+
+def count_products(work: Callable[[], None]) -> float:
+    """Operations of the matrix products that `work` makes, two for each multiply-add."""
+    with FlopCounterMode(display=False) as counter:
+        work()
     return float(counter.get_total_flops())

@@ -6,6 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from reservoir.frozen import Freeze, freeze, mark_trained, owned
+from reservoir.frozen import Backskipping, Freeze, Skip, freeze, mark_trained, owned
 from reservoir.layers import DecoderLayer, EncoderLayer
 from reservoir.training import checkpoint as checkpoints
 from reservoir.training.events import (
@@ -27,7 +28,7 @@ from reservoir.training.events import (
     Stopped,
     Validated,
 )
-from reservoir.training.flops import count_flops
+from reservoir.training.flops import count_flops, count_products
 from reservoir.training.history import History
 from reservoir.training.memory import release
 from reservoir.training.optimisers import Optimiser
@@ -79,6 +80,7 @@ def train(
     autocast: bool = True,
     compiled: bool = False,
     late: Freeze | None = None,
+    skip: Skip | None = None,
 ) -> History:
     """Train `model` on `task` within `budget`.
 
@@ -98,6 +100,7 @@ def train(
         autocast: products in bf16, where the machine is faster at them.
         compiled: `torch.compile` the layers first: worth it on a GPU, slower than eager on the CPUs that we tried.
         late: a plan with `after`: what it names learns for so many steps and then stops, at no cost from there on.
+        skip: which backward passes to leave out, and how often. Validation points then say how good the estimates were.
 
     Returns:
         The history; `model` is trained in place and left in eval mode.
@@ -113,10 +116,15 @@ def train(
     autocast = autocast and bf16_pays(device)
     torch_optimiser = optimiser.build(model)
     history = History()
+    skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
+    beside = (skipping.estimates, skipping.optimiser) if skipping and skipping.optimiser else None
     if checkpoint is not None and checkpoint.exists() and not fresh:
-        history = History.restored(checkpoints.read(checkpoint, model, torch_optimiser, identity=identity))
+        progress = checkpoints.read(checkpoint, model, torch_optimiser, identity=identity, beside=beside)
+        if numbers := progress.pop("skipping", None):
+            skipping.restore(numbers)
+        history = History.restored(progress)
     cpu_before = history.cpu_seconds - time.process_time()
-    durations: list[float] = []
+    durations: dict[str, list[float]] = {"full": [], "skipped": []}
     mark_trained(model)
     if late is not None and history.step >= late.after:
         _stop(model, torch_optimiser, late)
@@ -128,22 +136,27 @@ def train(
 
     def read_clocks() -> None:
         # Without a step of its own (all that was left was the test), a process knows its predecessor's median.
-        history.step_seconds = statistics.median(durations) if durations else history.step_seconds
+        if any(durations.values()):
+            history.step_seconds = statistics.median([*durations["full"], *durations["skipped"]])
+        if skipping:
+            history.kind_seconds |= {
+                kind: statistics.median(taken) for kind, taken in durations.items() if taken
+            }
         history.cpu_seconds = cpu_before + time.process_time()
 
     def save() -> None:
         read_clocks()
         if checkpoint is not None and budget.checkpoint_every:
-            checkpoints.write(
-                checkpoint, model, torch_optimiser, checkpoints.State(identity, history.progress())
-            )
+            progress = history.progress() | ({"skipping": skipping.numbers()} if skipping else {})
+            state = checkpoints.State(identity, progress)
+            checkpoints.write(checkpoint, model, torch_optimiser, state, beside=beside)
             tell(Saved(history.step, str(checkpoint)))
 
     def validate() -> None:
         model.eval()
         release()
         with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
-            metrics = task.validate(model)
+            metrics = task.validate(model) | (skipping.report() if skipping else {})
         model.train()
         point = Point(history.step, history.seconds, history.tokens, history.flops, metrics)
         history.points.append(point)
@@ -161,13 +174,17 @@ def train(
     model.train()
     batches = _batches(task, history.step, budget)
     try:
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        with (
+            torch.random.fork_rng(devices=[device] if device.type == "cuda" else []),
+            skipping or nullcontext(),
+        ):
             while history.step < budget.steps:
                 micro = next(batches)
                 started = time.perf_counter()
                 step = history.step + 1
                 rate = optimiser.rate(step, budget.steps)
                 torch.manual_seed(_step_seed(seed, step))
+                kind = "skipped" if skipping and skipping.begin(step) else "full"
                 try:
                     loss = _step(model, task, micro, torch_optimiser, optimiser, rate, autocast)
                 except FloatingPointError as error:
@@ -175,16 +192,28 @@ def train(
                         f"{name}: {error} at step {step} (learning rate {rate:.2g});"
                         f" a lower lr, a longer warm-up or clipping may help. The last checkpoint is kept."
                     ) from None
-                durations.append(time.perf_counter() - started)
+                if skipping:
+                    skipping.learn(autocast=autocast)
+                durations[kind].append(time.perf_counter() - started)
                 if (
                     not history.flops_per_token
                 ):  # the shapes of later batches differ, their cost a token hardly
-                    history.flops_per_token = _flops_per_token(model, task, micro[0], autocast)
+                    if skipping and skipping.plan.most:
+                        skipping.set(skipping=True)
+                        cost = _flops_per_token(model, task, micro[0], autocast, skipping)
+                        history.flops_per_skipped_token = cost
+                    if skipping:
+                        skipping.set(skipping=False)
+                    history.flops_per_token = _flops_per_token(model, task, micro[0], autocast, skipping)
                 tokens = sum(task.size(batch)[1] for batch in micro)
                 history.step = step
-                history.seconds += durations[-1]
+                history.seconds += durations[kind][-1]
                 history.tokens += tokens
-                history.flops += history.flops_per_token * tokens
+                if kind == "skipped":
+                    history.skipped += 1
+                    history.flops += history.flops_per_skipped_token * tokens
+                else:
+                    history.flops += history.flops_per_token * tokens
                 history.losses.append(loss)
                 tell(Stepped(step, loss, rate, history.tokens, history.seconds))
                 if late is not None and step == late.after:
@@ -248,12 +277,19 @@ def _stop(model: nn.Module, torch_optimiser: torch.optim.Optimizer, plan: Freeze
     return sum(p.numel() for p in stopped)
 
 
-def _flops_per_token(model: nn.Module, task: Task, batch: Any, autocast: bool) -> float:
-    """What a step costs; where layers are left out by chance (`model.layer_drop`), what it costs on average."""
+def _flops_per_token(
+    model: nn.Module, task: Task, batch: Any, autocast: bool, skipping: Backskipping | None = None
+) -> float:
+    """What a step costs; where layers are left out by chance (`model.layer_drop`), what it costs on average.
+
+    What estimates of gradients take to learn is counted with the steps in which they do.
+    """
     device, chance = next(model.parameters()).device, getattr(model, "layer_drop", 0.0)
 
     def count() -> float:
         found = count_flops(lambda: task.loss(model, batch), device, autocast)
+        if skipping:
+            found += count_products(lambda: skipping.learn(update=False, autocast=autocast))
         model.zero_grad(set_to_none=True)
         return found / task.size(batch)[1]
 
