@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from reservoir.experiments.recipes import (
+    backskipping,
     characters,
     components,
     embeddings,
@@ -18,6 +19,7 @@ from reservoir.experiments.run import SCALES, Run, Scale
 __all__ = [
     "RECIPES",
     "Recipe",
+    "backskipping",
     "characters",
     "components",
     "embeddings",
