@@ -14,12 +14,14 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import attention, draw, dropout, linear, loss, prefix, reservoirs, step
+from benchmarks import attention, draw, dropout, freezing, linear, loss, prefix, reservoirs, step
+from benchmarks.freezing import Saving
 from benchmarks.measure import Benchmark, Comparison, Settings
 from reservoir.experiments.machine import code, machine
 
 BENCHMARKS: dict[str, Benchmark] = {
     "step": step.run,
+    "freezing": freezing.run,
     "attention": attention.run,
     "dropout": dropout.run,
     "loss": loss.run,
@@ -106,14 +108,12 @@ def main() -> None:
         console.width = 160  # a file has room for the table
     folder = Path(os.environ.get("RESERVOIR_RESULTS") or "results") / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
-    measured: dict[str, list[Comparison]] = {}
+    measured: dict[str, list[Comparison | Saving]] = {}
     for name in chosen.names or BENCHMARKS:
         measured[name] = []
-        for comparison in BENCHMARKS[name](settings):
-            measured[name].append(comparison)
-            console.print(
-                f"{name}: {comparison.case}: {comparison.ratio:.2f} × {comparison.peer}", highlight=False
-            )
+        for result in BENCHMARKS[name](settings):
+            measured[name].append(result)
+            console.print(f"{name}: {result}", highlight=False)
         record = {
             "benchmark": name,
             "seconds": seconds,
@@ -125,7 +125,12 @@ def main() -> None:
         path = folder / f"{'-'.join(part for part in parts if part)}.json"
         path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     caption = ", ".join(f"{key} {value}" for key, value in where.items() if value is not None)
-    console.print(table(measured, f"{caption}; figures in {folder}"))
+    caption = f"{caption}; figures in {folder}"
+    savings = measured.pop("freezing", [])
+    if measured:
+        console.print(table(measured, caption))
+    if savings:
+        console.print(freezing.table(savings, caption))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 
@@ -63,8 +63,12 @@ class Comparison:
     pairs: int
     required: float | None = None
 
+    def __str__(self) -> str:
+        return f"{self.case}: {self.ratio:.2f} × {self.peer}"
 
-Benchmark = Callable[[Settings], Iterator[Comparison]]
+
+Benchmark = Callable[[Settings], Iterator[Any]]
+"""Yields what it measured as it goes, each a dataclass that says itself in a line."""
 
 
 def compare(
