@@ -7,6 +7,7 @@ import pytest
 import torch
 from small import RECIPE, files, small_run, write_text
 
+from reservoir.datasets import DataError
 from reservoir.experiments import recipes, records
 from reservoir.experiments.records import find_record, read_record
 from reservoir.experiments.run import SCALES, Freeze, Run
@@ -200,3 +201,9 @@ def test_texts_that_are_too_long_are_left_out_counted_and_said(text, results):
     assert record.left_out > 0 and len(notes) == 1
     assert notes[0].startswith(f"{record.left_out} training texts") and "20 tokens" in notes[0]
     assert small_run(text)().left_out == 0
+
+
+def test_a_test_set_that_the_corpus_lacks_is_named():
+    run = recipes.get("transformer/miniature", scale="smoke").but(task={"tests": ("test2016",)})
+    with pytest.raises(DataError, match="miniature has no test set test2016; it has test"):
+        run.build()

@@ -28,6 +28,7 @@ class Translation:
         smoothing: label smoothing.
         valid_sentences: how many validation sentences are translated, greedily, at each validation point.
         decoding: how the test sets are translated.
+        tests: which of the corpus's test sets are; empty for all.
     """
 
     corpus: str
@@ -39,14 +40,20 @@ class Translation:
     smoothing: float = 0.1
     valid_sentences: int = 1000
     decoding: Decoding = field(default_factory=Decoding)
+    tests: tuple[str, ...] = ()
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[ParallelCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
 
         Raises:
-            DataError: a part has no sentences, or a sentence to validate or test on is too long for attention.
+            DataError: a part has no sentences, a test set does not exist, or a sentence to validate or test on is
+                too long for attention.
         """
         corpus = parallel(self.corpus, src=self.src, tgt=self.tgt)
+        if unknown := set(self.tests) - set(corpus.tests):
+            raise DataError(
+                f"{corpus.name} has no test set {', '.join(sorted(unknown))}; it has {', '.join(corpus.tests)}"
+            )
         parts = {"train": corpus.train, "valid": corpus.valid, **corpus.tests}
         for name, pairs in parts.items():
             if not len(pairs):
@@ -84,7 +91,8 @@ class Translation:
         """BLEU on each test set, and a few sentences of the first to look at."""
         tests: dict[str, dict] = {}
         samples: list[dict] = []
-        for name, pairs in corpus.tests.items():
+        for name in self.tests or corpus.tests:
+            pairs = corpus.tests[name]
             hypotheses = task.translate(model, task.src_vocabulary.encode_batch(pairs.src), self.decoding)
             score = bleu(hypotheses, pairs.tgt)
             tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}

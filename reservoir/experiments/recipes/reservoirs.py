@@ -23,11 +23,12 @@ LATE = 0.25  # of the steps, after which the late ones stop
 
 def regular(depth: int, scale: Scale) -> Run:
     """A transformer whose encoder has `depth` layers, all of which learn."""
-    base = transformer.multi30k(scale).but(
+    base = transformer.brief(scale).but(
         recipe=f"reservoirs/regular-{depth}", model={"encoder_layers": depth, "decoder_layers": DECODER}
     )
+    # Deeper encoders need longer to begin.
     return (
-        base.but(budget=Budget(steps=850, validate_every=85, checkpoint_every=85))
+        base.but(budget=Budget(steps=1200, validate_every=120, checkpoint_every=240))
         if scale == "laptop"
         else base
     )
