@@ -1,5 +1,6 @@
 """Checks of the exercises: each runs what a reader wrote and, where it is wrong, names the mistake."""
 
+from reservoir.page.checks.components import stopped_attention, trained_share, zeroed_diagonals
 from reservoir.page.checks.echo_states import leaky_update, readout_pairs, scaled_to_radius
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
 from reservoir.page.checks.reading import bytes_kept, spread
@@ -21,4 +22,7 @@ __all__ = [
     "readout_pairs",
     "scaled_to_radius",
     "spread",
+    "stopped_attention",
+    "trained_share",
+    "zeroed_diagonals",
 ]

@@ -1,0 +1,145 @@
+"""Checks of chapter 4's exercises."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.experiments import recipes
+from reservoir.frozen import Freeze, freeze, initialise, owned, report
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.page.checks.verdict import Mistake, call, exercise
+
+PARTS = {"EMB": "embeddings", "ATT": "attention", "FFN": "feed_forward"}
+
+
+@exercise("ex-share", "share")
+def trained_share(written: Callable[[int, int, int, int, Collection[str]], float]) -> str:
+    """Exercise of chapter 4: `share(vocab, d_model, d_ff, layers, frozen)`, of a post-LN encoder-decoder."""
+    sizes = ((36_000, 1024, 4096, 6), (500, 64, 64, 2))
+    for vocab, d, f, layers in sizes:
+        config = EncoderDecoderConfig(
+            vocab, vocab, d_model=d, n_heads=4, d_ff=f, encoder_layers=layers, decoder_layers=layers
+        )
+        attention, feed_forward = 4 * (d * d + d), 2 * d * f + d + f
+        norm, table = 5 * layers * 2 * d, vocab * d
+        for count in range(4):
+            for frozen in itertools.combinations(PARTS, count):
+                with torch.device("meta"):  # sizes need no memory
+                    plan = Freeze(**{PARTS[part]: True for part in frozen})
+                    made_of = report(freeze(EncoderDecoder(config), plan))
+                right = made_of.trainable / made_of.total
+
+                def share(
+                    att=3 * layers * attention,
+                    ffn=2 * layers * feed_forward,
+                    emb=table,
+                    norm=norm,
+                    frozen=frozen,
+                ):
+                    sizes = {"EMB": emb, "ATT": att, "FFN": ffn}
+                    whole = sum(sizes.values()) + norm
+                    return (whole - sum(sizes[part] for part in frozen)) / whole
+
+                slips = {
+                    1 - share(): "you give the share that is frozen, not the one that moves",
+                    share(att=2 * layers * attention): "you count one attention a layer; a decoder layer has two",
+                    share(emb=2 * table): "you count the table of embeddings twice; both sides share one",
+                    share(emb=3 * table): "you count the table of embeddings three times; one serves all",
+                    share(norm=0): "the layer norms are missing; they belong to none of the three, and move",
+                    100 * share(): "give a share between 0 and 1, not a percentage",
+                }  # fmt: skip
+                found = call(written, vocab, d, f, layers, frozen)
+                if not isinstance(found, int | float) or isinstance(found, bool) or not math.isfinite(found):
+                    raise Mistake(f"return a number, not {found!r}")
+                if abs(found - right) < 1e-9:
+                    continue
+                what = " and ".join(frozen) or "nothing"
+                hint = next((text for slip, text in slips.items() if abs(found - slip) < 1e-9), None)
+                raise Mistake(
+                    f"with {what} frozen, vocab={vocab}, d_model={d}, d_ff={f}, layers={layers}, the share is"
+                    f" {right:.4f}, not {found:.4f}" + (f": {hint}" if hint else "")
+                )
+    return "every share of the poster's first table is in your hands, and the one that it swapped"
+
+
+@exercise("ex-stop-attention", "stop_attention")
+def stopped_attention(written: Callable[[nn.Module], object]) -> str:
+    """Exercise of chapter 4: `stop_attention(model)` freezes all attention of an encoder-decoder, and nothing else."""
+    model = _small()
+    before = {item.stream: item.parameter.detach().clone() for item in owned(model)}
+    answer = written_answer(written, model)
+    model = answer if isinstance(answer, nn.Module) else model
+    frozen = {item.stream for item in owned(model) if not item.parameter.requires_grad}
+    right = {
+        item.stream
+        for item in owned(freeze(_small(), Freeze(attention=True)))
+        if not item.parameter.requires_grad
+    }
+    if any(not torch.equal(item.parameter, before[item.stream]) for item in owned(model)):
+        raise Mistake("freezing changes no weight, but some of the model's have other values now")
+    if frozen == right:
+        return "queries, keys, values and outputs stay as the seed drew them, in all three kinds of attention"
+    if not frozen:
+        raise Mistake("nothing is frozen: a parameter stops when its requires_grad is False")
+    if len(frozen) == len(before):
+        raise Mistake("everything is frozen, embeddings and feed-forward layers too")
+    norms = {stream for stream in frozen if "norm" in stream}
+    extra = frozen - right - norms
+    missing = right - frozen
+    if norms:
+        raise Mistake(f"norms belong to no component and should move, but {sorted(norms)[0]} is frozen")
+    if extra:
+        raise Mistake(f"{sorted(extra)[0]} is frozen, but it is no part of attention")
+    if all(".cross." in stream for stream in missing):
+        raise Mistake("the decoder's attention to the encoder still moves: its streams are named cross")
+    if all(stream.endswith(".bias") for stream in missing):
+        raise Mistake(f"the weights are frozen but {len(missing)} biases still move")
+    raise Mistake(f"{sorted(missing)[0]} still moves, and {len(missing) - 1} more")
+
+
+def _small() -> nn.Module:
+    return initialise(recipes.get("transformer/miniature", scale="smoke").model.sized(60).build(), seed=0)
+
+
+def written_answer(written: Callable[[nn.Module], object], model: nn.Module) -> object:
+    """What the reader's function answers; it may work in place and answer nothing."""
+    try:
+        return written(model)
+    except Exception as error:
+        name = getattr(written, "__name__", "your function")
+        raise Mistake(f"{name}(model) stopped with {type(error).__name__}: {error}") from error
+
+
+@exercise("ex-zeroed", "zeroed")
+def zeroed_diagonals(written: Callable[[Tensor, int], Tensor]) -> str:
+    """Exercise of chapter 4: `zeroed(weight, blocks)`, the diagonal of each of `blocks` stacked maps set to zero."""
+    for blocks, rows, columns in ((1, 4, 4), (3, 4, 4), (2, 6, 3)):
+        weight = 1 + torch.arange(blocks * rows * columns, dtype=torch.float32).view(blocks * rows, columns)
+        eye = torch.eye(rows, columns).repeat(blocks, 1)
+        given = weight.clone()
+        found = call(written, given, blocks)
+        if not isinstance(found, Tensor):
+            raise Mistake(f"return a tensor, not a {type(found).__name__}")
+        if found.shape != weight.shape:
+            raise Mistake(f"the result has the shape {tuple(found.shape)}, not {tuple(weight.shape)}")
+        if not torch.equal(given, weight):
+            raise Mistake("your function changes the weight that it was given; work on a copy")
+        if torch.equal(found, weight * (1 - eye)):
+            continue
+        if torch.equal(found, eye) or torch.equal(found, weight * eye):
+            raise Mistake("that is the other reading: only the diagonal is left; here only the diagonal goes")
+        first = torch.eye(blocks * rows, columns)
+        if torch.equal(found, weight * (1 - first)):
+            raise Mistake(
+                f"only the first of the {blocks} stacked matrices has lost its diagonal: queries, keys and values are"
+                " three maps in one tensor"
+            )
+        kept = int((found == weight)[eye.bool()].sum())
+        gone = int((found != weight)[~eye.bool()].sum())
+        raise Mistake(f"{kept} entries of the diagonals are still there, and {gone} others have changed")
+    return "one weight in each row is gone, and nothing else: a random map hardly notices"

@@ -1,0 +1,112 @@
+"""Checks of chapter 4's exercises: each likely mistake is refused by its name."""
+
+import pytest
+import torch
+
+from reservoir.frozen import Freeze, freeze, owned
+from reservoir.page import checks
+
+
+def sharing(*, attentions=3, tables=1, norms=1, turned=False, times=1):
+    def share(vocab, d, f, layers, frozen):
+        sizes = {
+            "EMB": tables * vocab * d,
+            "ATT": attentions * layers * 4 * (d * d + d),
+            "FFN": 2 * layers * (2 * d * f + d + f),
+        }
+        whole = sum(sizes.values()) + norms * 5 * layers * 2 * d
+        moves = (whole - sum(sizes[part] for part in frozen)) / whole
+        return times * (1 - moves if turned else moves)
+
+    return share
+
+
+SHARES = {
+    "share that is frozen": sharing(turned=True),
+    "a decoder layer has two": sharing(attentions=2),
+    "table of embeddings twice": sharing(tables=2),
+    "table of embeddings three times": sharing(tables=3),
+    "layer norms are missing": sharing(norms=0),
+    "not a percentage": sharing(times=100),
+    "return a number": lambda *sizes: "half",
+    "the share is": lambda *sizes: 0.5,
+    "yours to write": lambda *sizes: None,
+}
+
+
+@pytest.mark.parametrize("named", SHARES)
+def test_a_wrong_share_is_named(named):
+    verdict = checks.trained_share(SHARES[named])
+    assert not verdict.passed and named in verdict.message
+
+
+def stopping(chosen):
+    def stop(model):
+        for item in owned(model):
+            if chosen(item.stream):
+                item.parameter.requires_grad_(False)
+
+    return stop
+
+
+def attends(stream: str) -> bool:
+    return ".attention." in stream or (".cross." in stream and "norm" not in stream)
+
+
+def breaks(model):
+    raise KeyError("attn")
+
+
+def erases(model):
+    freeze(model, Freeze(attention=True))
+    with torch.no_grad():
+        next(iter(owned(model))).parameter.zero_()
+
+
+STOPS = {
+    "nothing is frozen": lambda model: None,
+    "everything is frozen": lambda model: model.requires_grad_(False),
+    "norms belong to no component": stopping(lambda s: attends(s) or ".cross.norm" in s),
+    "it is no part of attention": stopping(lambda s: attends(s) or s == "embedding"),
+    "attention to the encoder still moves": stopping(lambda s: ".attention." in s),
+    "biases still move": stopping(lambda s: attends(s) and not s.endswith(".bias")),
+    "still moves, and": stopping(lambda s: attends(s) and s.startswith("encoder")),
+    "KeyError": breaks,
+    "other values": erases,
+}
+
+
+@pytest.mark.parametrize("named", STOPS)
+def test_a_wrong_stop_is_named(named):
+    verdict = checks.stopped_attention(STOPS[named])
+    assert not verdict.passed and named in verdict.message
+
+
+def zeroing(weight, blocks):
+    found = weight.clone()
+    for part in found.chunk(blocks):
+        part.fill_diagonal_(0.0)
+    return found
+
+
+ZEROED = {
+    "other reading": lambda w, blocks: torch.eye(len(w) // blocks, w.shape[1]).repeat(blocks, 1),
+    "only the first of the 3": lambda w, blocks: w.clone().fill_diagonal_(0.0),
+    "work on a copy": lambda w, blocks: [part.fill_diagonal_(0.0) for part in w.chunk(blocks)] and w,
+    "the shape": lambda w, blocks: w[:1],
+    "return a tensor": lambda w, blocks: w.tolist(),
+    "still there": lambda w, blocks: w.clone(),
+}
+
+
+@pytest.mark.parametrize("named", ZEROED)
+def test_a_wrong_diagonal_is_named(named):
+    verdict = checks.zeroed_diagonals(ZEROED[named])
+    assert not verdict.passed and named in verdict.message
+
+
+def test_what_is_right_is_accepted():
+    assert checks.trained_share(sharing()).passed
+    assert checks.stopped_attention(stopping(attends)).passed
+    assert checks.stopped_attention(lambda model: freeze(model, Freeze(attention=True))).passed
+    assert checks.zeroed_diagonals(zeroing).passed
