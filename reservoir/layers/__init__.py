@@ -5,6 +5,7 @@ from reservoir.layers.block import DecoderLayer, EncoderLayer
 from reservoir.layers.convolution import DynamicConvolution
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.feed_forward import FeedForward
+from reservoir.layers.fourier import DFT, Fourier, fourier
 from reservoir.layers.linear import Embedding, Linear
 from reservoir.layers.norm import LayerNorm
 from reservoir.layers.positions import LearnedPositions, SinusoidalPositions, sinusoids
@@ -12,6 +13,7 @@ from reservoir.layers.recurrent import BiGRU
 from reservoir.layers.residual import Residual
 
 __all__ = [
+    "DFT",
     "Attention",
     "BiGRU",
     "Cache",
@@ -22,11 +24,13 @@ __all__ = [
     "Embedding",
     "EncoderLayer",
     "FeedForward",
+    "Fourier",
     "LayerNorm",
     "LearnedPositions",
     "Linear",
     "Residual",
     "SinusoidalPositions",
     "attend",
+    "fourier",
     "sinusoids",
 ]
