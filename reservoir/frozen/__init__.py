@@ -20,6 +20,7 @@ from reservoir.frozen.origins import (
     set_origin,
 )
 from reservoir.frozen.placement import placement, reservoir_layers
+from reservoir.frozen.random_feature_attention import RandomFeatureAttention
 from reservoir.frozen.random_features import (
     FourierFeatures,
     RandomFeatures,
@@ -44,6 +45,7 @@ __all__ = [
     "Liquid",
     "Origin",
     "Pretrained",
+    "RandomFeatureAttention",
     "RandomFeatures",
     "RandomProjection",
     "ReLUFeatures",

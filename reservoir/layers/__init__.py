@@ -7,6 +7,7 @@ from reservoir.layers.dropout import Dropout
 from reservoir.layers.feed_forward import FeedForward
 from reservoir.layers.fourier import DFT, Fourier, fourier
 from reservoir.layers.linear import Embedding, Linear
+from reservoir.layers.mixing import LinearMixing, MLPMixing
 from reservoir.layers.norm import LayerNorm
 from reservoir.layers.positions import LearnedPositions, SinusoidalPositions, sinusoids
 from reservoir.layers.recurrent import BiGRU
@@ -28,6 +29,8 @@ __all__ = [
     "LayerNorm",
     "LearnedPositions",
     "Linear",
+    "LinearMixing",
+    "MLPMixing",
     "Residual",
     "SinusoidalPositions",
     "attend",

@@ -1,0 +1,82 @@
+"""Mixing by matrices and by random features, against independent forms of the same."""
+
+import pytest
+import torch
+from torch import nn
+
+from reservoir.frozen import Freeze, RandomFeatureAttention, freeze, initialise, owned, report
+from reservoir.layers import Attention, LinearMixing, MLPMixing, fourier
+from reservoir.layers.mixing import over_tokens
+
+
+def draw(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+
+
+def test_linear_mixing_is_two_products():
+    mixing = initialise(LinearMixing(6, 5, stream="mix"), seed=0)
+    x = draw(2, 5, 6)
+    expected = torch.einsum("nm,bmd,ed->bne", mixing.tokens.weight, x, mixing.features.weight)
+    torch.testing.assert_close(mixing(x), expected)
+
+
+def test_mlp_mixing_is_a_network_over_the_transposed_input():
+    mixing = initialise(MLPMixing(5, 7, stream="mix"), seed=0)
+    up, down = nn.Linear(5, 7), nn.Linear(7, 5)
+    up.load_state_dict(mixing.up.state_dict())
+    down.load_state_dict(mixing.down.state_dict())
+    x = draw(2, 5, 6)
+    torch.testing.assert_close(mixing(x), down(nn.functional.gelu(up(x.mT))).mT)
+
+
+@pytest.mark.parametrize("mixing", [LinearMixing(6, 5, stream="mix"), MLPMixing(5, 7, stream="mix")])
+def test_what_fills_up_a_text_does_not_leak(mixing):
+    initialise(mixing, seed=0)
+    x = draw(2, 5, 6)
+    mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    short = mixing(x[1:, :3])
+    torch.testing.assert_close(mixing(x, mask)[1:, :3], short)
+    assert not torch.allclose(mixing(x)[1:, :3], short)  # without the mask it does
+    assert not torch.allclose(fourier(x)[1:, :3], fourier(x[1:, :3]))  # and a transform has none
+    with pytest.raises(ValueError, match="made for 5 tokens, got 6"):
+        mixing(draw(1, 6, 6))
+
+
+def test_frozen_it_is_random_mixing():
+    mixing = freeze(initialise(LinearMixing(6, 5, stream="mix"), seed=0), Freeze(patterns=("mix.*",)))
+    assert report(mixing).trainable == 0
+
+
+def test_random_features_come_near_attention():
+    exact = initialise(Attention(16, 2, stream="mix"), seed=0)
+    mask = torch.ones(3, 9, dtype=torch.bool)
+    mask[1, 6:] = False
+    x = 0.7 * draw(3, 9, 16)
+
+    def error(n_features: int) -> float:
+        ours = initialise(RandomFeatureAttention(16, 2, n_features=n_features, stream="mix"), seed=0)
+        ours.qkv.load_state_dict(exact.qkv.state_dict())
+        ours.out.load_state_dict(exact.out.state_dict())
+        return float((ours(x, mask) - exact(x, mask)).detach().square().mean().sqrt())
+
+    few, many = error(64), error(16384)
+    assert many < few / 4  # the error falls as one over the root of their number, 16 times here
+    assert many < 0.05 * float(exact(x, mask).detach().square().mean().sqrt())
+
+
+def test_random_features_do_not_learn_and_hide_what_fills_up():
+    mixing = initialise(RandomFeatureAttention(16, 2, n_features=32, stream="mix"), seed=0)
+    assert {item.stream for item in owned(mixing) if not item.parameter.requires_grad} == {"mix.features"}
+    x = draw(1, 6, 16)
+    mask = torch.tensor([[True] * 4 + [False] * 2])
+    torch.testing.assert_close(mixing(x, mask)[:, :4], mixing(x[:, :4]))
+    big = 30 * x
+    assert mixing(big).isfinite().all()
+    with pytest.raises(ValueError, match="n_features must be at least 1, got 0"):
+        RandomFeatureAttention(16, 2, n_features=0, stream="mix")
+
+
+def test_a_map_over_tokens_takes_a_short_text_as_filled_with_zeros():
+    x, weight = draw(2, 3, 4), draw(6, 5)
+    filled = torch.cat([x, torch.zeros(2, 2, 4)], 1)
+    torch.testing.assert_close(over_tokens(x, weight), torch.einsum("rc,bcd->brd", weight, filled))
