@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import torch.nn.functional as F
@@ -10,8 +11,8 @@ from torch import Tensor, nn
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.linear import Linear
 
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
-Activation = Literal["relu", "gelu"]
+ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": partial(F.gelu, approximate="tanh")}
+Activation = Literal["relu", "gelu", "gelu-tanh"]
 
 
 class FeedForward(nn.Module):
@@ -21,7 +22,7 @@ class FeedForward(nn.Module):
         d_model: width of the residual stream.
         d_ff: width between the two maps; the paper takes 4 × d_model.
         stream: prefix of the two weights' stream names.
-        activation: "relu" as in the paper, or "gelu" as in BERT and GPT-2.
+        activation: "relu" as in the paper, or "gelu" as in BERT, or "gelu-tanh", the approximation of it in GPT-2.
         dropout: share of the inner activations set to zero in training.
     """
 

@@ -31,12 +31,13 @@ class LanguageModelConfig:
         norm_first: pre-LN if true, with one more norm at the end; post-LN if not.
         dropout: on the embeddings and on each sublayer's output.
         attention_dropout, activation_dropout: on attention weights and inside the feed-forward layers.
-        activation: "relu" or "gelu".
+        activation: "relu", "gelu", or "gelu-tanh", GPT-2's approximation of it.
         positions: "sinusoidal" or "learned".
         max_length: number of learned positions.
         tie: whether the output shares the table of embeddings (Press & Wolf 2017).
         kinds: what each layer is, from the bottom up: "transformer", or "ffn" for a feed-forward layer alone. If empty,
             all are transformer layers. The other kinds of `reservoir.models.stack` look ahead.
+        scale_embeddings: whether embeddings are multiplied by √d_model (Vaswani et al. 2017, §3.4); GPT-2's are not.
     """
 
     vocab: int = 0
@@ -53,6 +54,7 @@ class LanguageModelConfig:
     max_length: int = 1024
     tie: bool = True
     kinds: tuple[Kind, ...] = ()
+    scale_embeddings: bool = True
 
     def __post_init__(self) -> None:
         if self.positions not in ("sinusoidal", "learned"):
@@ -96,7 +98,12 @@ class LanguageModel(nn.Module):
 
     def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
         """The last states."""
-        x = self.dropout(self.positions(self.embedding(ids) * math.sqrt(self.config.d_model)))
+        x = self.embedding(ids)
+        return self.body(x * math.sqrt(self.config.d_model) if self.config.scale_embeddings else x)
+
+    def body(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+        """The last states of whatever stands in the place of embedded tokens: positions, layers, norm."""
+        x = self.dropout(self.positions(x))
         for layer in self.layers:
             x = layer(x)
         return self.norm(x)

@@ -1,0 +1,131 @@
+"""GPT-2 from its safetensors file: a language model of ours with the weights that OpenAI released."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+from reservoir.frozen import Pretrained, owned, set_origin
+from reservoir.models.language_model import LanguageModel, LanguageModelConfig
+
+D_HEAD = 64  # in every released size
+# A tensor of a layer in GPT-2's file -> the stream of ours, and whether the file has it as (in, out).
+LAYER = {
+    "ln_1": ("mixing.norm", False),
+    "attn.c_attn": ("attention.qkv", True),
+    "attn.c_proj": ("attention.out", True),
+    "ln_2": ("feed_forward.norm", False),
+    "mlp.c_fc": ("feed_forward.up", True),
+    "mlp.c_proj": ("feed_forward.down", True),
+}
+
+
+class WeightsError(ValueError):
+    """A file of weights cannot be used; the message says which, and why."""
+
+
+def load_gpt2(path: Path | str, *, vocab: int | None = None, dropout: float = 0.0) -> LanguageModel:
+    """A GPT-2 with its weights, every tensor of which has the origin "pretrained".
+
+    Args:
+        path: a safetensors file, or a folder with `model.safetensors` and perhaps `config.json`, as
+            `transformers` saves them. Without a `config.json` a head is taken to be 64 wide, as in every size that was
+            released.
+        vocab: how many tokens the file must have; any number if None.
+        dropout: on the embeddings and on each sublayer's output, for further training.
+
+    Raises:
+        WeightsError: the file is missing, damaged or of another model, or has another vocabulary.
+    """
+    path = Path(path)
+    file = path / "model.safetensors" if path.is_dir() else path
+    tensors = _read(file)
+    config = _config(file, tensors, path, dropout)
+    if vocab is not None and config.vocab != vocab:
+        raise WeightsError(
+            f"{file} has {config.vocab:,} tokens, but {vocab:,} are asked for; use its own tokeniser"
+        )
+    model = config.build()
+    with torch.no_grad():
+        for item in owned(model):
+            name, turned = _theirs(item.stream)
+            if name not in tensors:
+                raise WeightsError(f"{file} has no tensor {name!r}: it is no GPT-2, or not all of one")
+            value = tensors.pop(name)
+            value = value.T if turned else value
+            if value.shape != item.parameter.shape:
+                raise WeightsError(
+                    f"{file}: {name!r} is {tuple(value.shape)}, but the other tensors make it"
+                    f" {tuple(item.parameter.shape)}"
+                )
+            item.parameter.copy_(value)
+            set_origin(item, Pretrained(str(path)))
+    if left := sorted(tensors):
+        raise WeightsError(f"{file} has tensors that no GPT-2 has: {', '.join(left[:3])}")
+    return model.eval()
+
+
+def _read(file: Path) -> dict[str, Tensor]:
+    if not file.is_file():
+        raise WeightsError(f"there is no file {file}")
+    try:
+        with safe_open(file, framework="pt") as opened:
+            names = [name for name in opened.keys() if not _is_mask(name)]
+            tensors = {name.removeprefix("transformer."): opened.get_tensor(name) for name in names}
+    except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
+        raise WeightsError(f"{file} is damaged, or no safetensors file: {error}") from error
+    head = tensors.pop("lm_head.weight", None)
+    if head is not None and not torch.equal(head, tensors.get("wte.weight", head[:0])):
+        raise WeightsError(f"{file}: its output is not tied to its embeddings, as GPT-2's is")
+    return tensors
+
+
+def _is_mask(name: str) -> bool:
+    """The triangles that hide what lies ahead were saved as well."""
+    return re.search(r"\.attn\.(masked_)?bias$", name) is not None
+
+
+def _config(file: Path, tensors: dict[str, Tensor], path: Path, dropout: float) -> LanguageModelConfig:
+    try:
+        vocab, d_model = tensors["wte.weight"].shape
+        max_length = len(tensors["wpe.weight"])
+        d_ff = tensors["h.0.mlp.c_fc.weight"].shape[1]
+    except (KeyError, ValueError, IndexError) as error:
+        raise WeightsError(f"{file} is no GPT-2: its embeddings or its first layer are missing") from error
+    layers = 1 + max(int(name.split(".")[1]) for name in tensors if name.startswith("h."))
+    beside = path / "config.json" if path.is_dir() else path.with_name("config.json")
+    said = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
+    n_heads = said.get("n_head", d_model // D_HEAD)
+    if not n_heads or d_model % n_heads:
+        raise WeightsError(
+            f"{file}: {d_model} features cannot be shared out among {n_heads} heads; add its config.json"
+        )
+    return LanguageModelConfig(
+        vocab,
+        d_model,
+        n_heads,
+        d_ff,
+        layers,
+        dropout=dropout,
+        activation="gelu-tanh",
+        positions="learned",
+        max_length=max_length,
+        scale_embeddings=False,
+    )
+
+
+def _theirs(stream: str) -> tuple[str, bool]:
+    """GPT-2's name of a tensor of ours, and whether it has it transposed."""
+    bias = stream.endswith(".bias")
+    stream, ending = (stream.removesuffix(".bias"), "bias") if bias else (stream, "weight")
+    whole = {"embedding": "wte", "positions": "wpe", "norm": "ln_f"}
+    if stream in whole:
+        return f"{whole[stream]}.{ending}", False
+    _, layer, rest = stream.split(".", 2)
+    name, turned = next((name, turned) for name, (ours, turned) in LAYER.items() if ours == rest)
+    return f"h.{layer}.{name}.{ending}", turned and not bias
