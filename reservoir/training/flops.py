@@ -1,12 +1,15 @@
-"""Floating-point operations of a training step, counted from the products it makes: the same on any machine."""
+"""Floating-point operations of a training step: counted from the products it makes, or in closed form by layer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
+
+from reservoir.models.stack import KINDS, Kind
 
 
 def count_flops(loss: Callable[[], Tensor], device: torch.device, autocast: bool) -> float:
@@ -34,3 +37,76 @@ def count_products(work: Callable[[], None]) -> float:
     with FlopCounterMode(display=False) as counter:
         work()
     return float(counter.get_total_flops())
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """What one encoder layer costs: floating-point operations a padded token, as `count_flops` counts them.
+
+    Args:
+        parameters: numbers in it, norms and biases included.
+        forward: of the forward pass.
+        inputs: of the backward pass, to hand the gradient on to what lies below.
+        weights: of the backward pass, for the layer's own weights.
+    """
+
+    parameters: int
+    forward: float
+    inputs: float
+    weights: float
+
+
+def layer_cost(
+    kind: Kind, *, d_model: int, d_ff: int, n_heads: int, length: float, kernel: int = 7
+) -> LayerCost:
+    """The cost of a layer of a kind, in closed form.
+
+    Each multiply-add of a weight is two operations forward, two for the gradient of its input and two for its own. Only
+    attention's products between positions have no weights, and grow with the sentence.
+
+    Args:
+        kind: as in `reservoir.models.stack`.
+        d_model, d_ff, n_heads, kernel: sizes.
+        length: tokens of a sentence, padding included.
+    """
+    d, norm = d_model, 2 * d_model
+    match kind:
+        case "transformer":
+            maps, biases, norms, free = 4 * d * d + 2 * d * d_ff, 5 * d + d_ff, 2 * norm, 4 * length * d
+        case "ffn":
+            maps, biases, norms, free = 2 * d * d_ff, d + d_ff, norm, 0.0
+        case "gru":
+            half = d // 2
+            maps, biases, norms, free = 6 * half * (d + half), 12 * half, norm, 0.0
+        case "conv":
+            maps, biases, norms, free = 3 * d * d + d * n_heads * kernel, 3 * d, norm, 0.0
+        case _:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    # A recurrent layer's first state has no past that a gradient could go to.
+    past = 12 * (d // 2) ** 2 / length if kind == "gru" else 0.0
+    return LayerCost(maps + biases + norms, 2 * maps + free, 2 * maps + 2 * free - past, 2 * maps)
+
+
+def stack_cost(
+    letters: str, kinds: Sequence[Kind], *, below: bool = True, **sizes: float
+) -> list[tuple[LayerCost, float, float]]:
+    """For each layer of a stack from the bottom its cost, and what the backward pass spends there.
+
+    A layer that learns needs the gradient of its weights, and that of its input for what moves inside and below it. A
+    frozen one needs the second alone, and not even that where nothing below it moves.
+
+    Args:
+        letters: a stack such as "LRLRLL".
+        kinds: what each layer is.
+        below: whether the embeddings move.
+        sizes: as for `layer_cost`.
+
+    Returns:
+        (cost, operations for inputs, operations for weights), a padded token each.
+    """
+    found = []
+    for letter, kind in zip(letters, kinds, strict=True):
+        cost, learns = layer_cost(kind, **sizes), letter == "L"
+        found.append((cost, cost.inputs if below or learns else 0.0, cost.weights if learns else 0.0))
+        below = below or learns
+    return found

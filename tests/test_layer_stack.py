@@ -1,0 +1,109 @@
+"""What a stack costs in closed form: what PyTorch counts, what the page computes, and what its records are."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+import traitlets
+from torch.utils.flop_counter import FlopCounterMode
+
+from reservoir.experiments import recipes
+from reservoir.frozen import Freeze, freeze, initialise, report, reservoir_layers
+from reservoir.models import EncoderDecoderConfig
+from reservoir.models.stack import KINDS, stack
+from reservoir.page.explorables import LayerStack
+from reservoir.page.explorables.layer_stack import recorded
+from reservoir.training.flops import layer_cost, stack_cost
+
+SIZES = {"d_model": 32, "d_ff": 96, "n_heads": 4, "kernel": 5, "length": 10}
+STACKS = ["L", "R", "LRL", "RRLR", "LLRR"]
+MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/layer-stack-model.mjs"
+
+
+def counted(letters: str, kind: str, below: bool) -> tuple[float, float]:
+    """Forward and backward operations a token, as PyTorch counts them, of 3 sentences without padding."""
+    c = EncoderDecoderConfig(
+        9, 9, SIZES["d_model"], SIZES["n_heads"], SIZES["d_ff"], norm_first=True, dropout=0.0, kernel=5
+    )
+    kinds = ["transformer" if letter == "L" else kind for letter in letters]
+    layers = initialise(stack(c, len(letters), prefix="encoder", kinds=kinds), seed=0)
+    freeze(layers, Freeze(layers=reservoir_layers(letters)))
+    x = torch.randn(3, SIZES["length"], c.d_model, requires_grad=below)
+    with FlopCounterMode(display=False) as forward:
+        y = x
+        for layer in layers:
+            y = layer(y)
+    if not y.requires_grad:
+        return forward.get_total_flops() / 30, 0.0
+    with FlopCounterMode(display=False) as backward:
+        y.sum().backward()
+    return forward.get_total_flops() / 30, backward.get_total_flops() / 30
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("letters", STACKS)
+@pytest.mark.parametrize("below", [True, False])
+def test_the_closed_form_is_what_torch_counts(letters, kind, below):
+    kinds = ["transformer" if letter == "L" else kind for letter in letters]
+    costs = stack_cost(letters, kinds, below=below, **SIZES)
+    forward, backward = counted(letters, kind, below)
+    assert sum(cost.forward for cost, _, _ in costs) == pytest.approx(forward)
+    assert sum(inputs + weights for _, inputs, weights in costs) == pytest.approx(backward)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parameters_are_those_of_the_layer(kind):
+    c = EncoderDecoderConfig(9, 9, 32, 4, 96, norm_first=True, kernel=5)
+    made = report(stack(c, 1, prefix="encoder", kinds=(kind,))).total
+    assert layer_cost(kind, **SIZES).parameters == made
+
+
+def test_the_page_computes_what_python_computes():
+    asked = [
+        {"stack": letters, "kind": kind, "below": below}
+        for letters in STACKS
+        for kind in KINDS
+        for below in (True, False)
+    ]
+    script = (
+        f"import {{ stackCost }} from '{MODEL.as_uri()}';"
+        "const [asked, sizes] = JSON.parse(process.argv[1]);"
+        "console.log(JSON.stringify(asked.map((one) => stackCost(one.stack, one.kind, one.below, sizes))));"
+    )
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script, json.dumps([asked, SIZES])],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    for one, found in zip(asked, json.loads(done.stdout), strict=True):
+        ours = LayerStack(
+            stack=one["stack"], kind=one["kind"], embeddings=one["below"], records={}, **SIZES
+        ).costs()
+        for layer, expected in zip(found, ours, strict=True):
+            assert {name: layer[name] for name in expected} == pytest.approx(expected)
+
+
+def test_the_sizes_are_the_recipes():
+    config = recipes.get("reservoirs/regular-6").model
+    shown = LayerStack(records={})
+    for name in ("d_model", "d_ff", "n_heads", "kernel"):
+        assert getattr(shown, name) == getattr(config, name)
+
+
+def test_records_are_found_by_their_stack():
+    for key, record in recorded().items():
+        run = recipes.get(record["name"])
+        letters, _, kind = key.partition(" ")
+        assert reservoir_layers(letters) == run.freeze.layers
+        assert len(letters) == run.model.encoder_layers
+        assert not kind or set(run.model.encoder_kinds) <= {"transformer", kind}
+        assert len(record["curves"]) == len(record["test"]) == len(record["aucc"])
+
+
+def test_a_stack_that_is_none_is_refused_and_the_picture_has_every_layer():
+    with pytest.raises(traitlets.TraitError, match="got 'LXR'"):
+        LayerStack(stack="LXR", records={})
+    assert LayerStack(stack="LRLR", records={}).picture().count("<text") == 4
