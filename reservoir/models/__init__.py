@@ -2,7 +2,9 @@
 
 from reservoir.models.classifier import Classifier, ClassifierConfig
 from reservoir.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from reservoir.models.gpt2 import load_gpt2
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
+from reservoir.models.universal import Universal, UniversalConfig
 
 __all__ = [
     "Classifier",
@@ -11,4 +13,7 @@ __all__ = [
     "EncoderDecoderConfig",
     "LanguageModel",
     "LanguageModelConfig",
+    "Universal",
+    "UniversalConfig",
+    "load_gpt2",
 ]

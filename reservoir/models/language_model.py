@@ -70,11 +70,10 @@ class LanguageModelConfig:
         return LanguageModel(self)
 
 
-class LanguageModel(nn.Module):
-    """Reads tokens, and says at each position what may come next.
+class Body(nn.Module):
+    """What reads, between embeddings and output: positions, causal layers, and the last norm.
 
-    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`. Streams are named as in the
-    encoder-decoder, so the same freezing plans hold.
+    Its memory is not initialised. Streams are named as in the encoder-decoder, so the same freezing plans hold.
 
     Args:
         config: sizes and choices.
@@ -83,7 +82,6 @@ class LanguageModel(nn.Module):
     def __init__(self, config: LanguageModelConfig):
         super().__init__()
         self.config = c = config
-        self.embedding = Embedding(c.vocab, c.d_model, stream="embedding")
         self.positions = (
             LearnedPositions(c.max_length, c.d_model, stream="positions")
             if c.positions == "learned"
@@ -92,21 +90,35 @@ class LanguageModel(nn.Module):
         self.dropout = Dropout(c.dropout)
         self.layers = stack(c, c.layers, prefix="layer", kinds=c.kinds, mixing=causal_attention)
         self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
-        self.output = Linear(c.d_model, c.vocab, stream="output", bias=False)
-        if c.tie:
+
+    def states(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+        """The last states of embedded tokens, or of whatever stands in their place."""
+        x = self.dropout(self.positions(x))
+        for layer in self.layers:
+            x = layer(x)
+        return self.norm(x)
+
+
+class LanguageModel(Body):
+    """Reads tokens, and says at each position what may come next.
+
+    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+
+    Args:
+        config: sizes and choices.
+    """
+
+    def __init__(self, config: LanguageModelConfig):
+        super().__init__(config)
+        self.embedding = Embedding(config.vocab, config.d_model, stream="embedding")
+        self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
+        if config.tie:
             self.output.weight = self.embedding.weight
 
     def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
         """The last states."""
         x = self.embedding(ids)
-        return self.body(x * math.sqrt(self.config.d_model) if self.config.scale_embeddings else x)
-
-    def body(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
-        """The last states of whatever stands in the place of embedded tokens: positions, layers, norm."""
-        x = self.dropout(self.positions(x))
-        for layer in self.layers:
-            x = layer(x)
-        return self.norm(x)
+        return self.states(x * math.sqrt(self.config.d_model) if self.config.scale_embeddings else x)
 
     def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, length, vocab)
         return self.output(self.hidden(ids))

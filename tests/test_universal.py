@@ -1,0 +1,65 @@
+"""Universal computation engines: the released counts, and what moves in them."""
+
+import pytest
+import torch
+
+from reservoir.frozen import Freeze, freeze, initialise, owned, report
+from reservoir.models import LanguageModel, LanguageModelConfig, UniversalConfig
+
+GPT2 = LanguageModelConfig(50257, 768, 12, 3072, 12, positions="learned", scale_embeddings=False)
+SMALL = LanguageModelConfig(30, 16, 2, 32, 2, positions="learned", max_length=12, dropout=0.0)
+FPT = Freeze(attention=True, feed_forward=True)
+# inputs, outputs, tokens, and the trainable parameters that the released code has (shared/papers.md, §3).
+TASKS = {
+    "bit memory": (50, 100, False, 940_900),
+    "bit XOR": (1, 2, False, 827_906),
+    "ListOps": (15, 10, True, 844_042),
+    "MNIST": (16, 10, False, 845_578),
+    "CIFAR-10": (48, 10, False, 870_154),
+    "CIFAR-10, bytes": (1, 10, False, 834_058),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_as_many_numbers_are_trained_as_in_the_released_code(task):
+    inputs, outputs, tokens, released = TASKS[task]
+    with torch.device("meta"):
+        model = UniversalConfig(inputs, outputs, tokens, body=GPT2).build()
+    assert report(freeze(initialise(model, seed=0), FPT)).trainable == released
+
+
+def test_the_paper_trains_input_output_positions_and_norms():
+    model = freeze(initialise(UniversalConfig(3, 5, body=SMALL).build(), seed=0), FPT)
+    moving = {item.stream for item in owned(model) if item.parameter.requires_grad}
+    assert {stream.removesuffix(".bias").split(".")[-1] for stream in moving} == {
+        "input",
+        "readout",
+        "positions",
+        "norm",
+    }
+    frozen = {item.stream.split(".")[2] for item in owned(model) if not item.parameter.requires_grad}
+    assert frozen == {"attention", "feed_forward"}
+
+
+def test_the_body_is_a_language_models():
+    learned = initialise(LanguageModel(SMALL), seed=1)
+    model = initialise(UniversalConfig(30, 4, tokens=True, every=True, body=SMALL).build(), seed=0)
+    theirs = {item.stream: item.parameter for item in owned(learned)}
+    ours = {item.stream: item.parameter for item in owned(model.body)}
+    assert theirs.keys() - ours.keys() == {"embedding"}
+    with torch.no_grad():
+        for stream, parameter in ours.items():
+            parameter.copy_(theirs[stream])
+        model.input.weight.copy_(4 * learned.embedding.weight)  # √d_model
+    ids = torch.arange(12)[None]
+    torch.testing.assert_close(model(ids), model.readout(learned.hidden(ids)))
+
+
+def test_it_answers_at_the_last_position_or_at_each():
+    x = torch.randn(2, 7, 3)
+    last = initialise(UniversalConfig(3, 5, body=SMALL).build(), seed=0)
+    each = initialise(UniversalConfig(3, 5, every=True, body=SMALL).build(), seed=0)
+    assert last(x).shape == (2, 5) and each(x).shape == (2, 7, 5)
+    torch.testing.assert_close(each(x)[:, -1], last(x))
+    with pytest.raises(ValueError, match="the model has 12 positions, but the sequence needs 13"):
+        last(torch.randn(1, 13, 3))
