@@ -1,0 +1,166 @@
+"""ListOps: nested operations on digits, whose value one has to read all brackets to say (Nangia & Bowman 2018)."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from reservoir.datasets.draws import Draws
+from reservoir.datasets.errors import DataError
+from reservoir.datasets.reading import read_lines
+
+OPERATIONS: dict[str, Callable[[Sequence[int]], int]] = {
+    "[MIN": min,
+    "[MAX": max,
+    "[MED": lambda digits: int(statistics.median(digits)),
+    "[SM": lambda digits: sum(digits) % 10,
+    "[PM": lambda digits: math.prod(digits) % 10,
+    "[FIRST": lambda digits: digits[0],
+    "[LAST": lambda digits: digits[-1],
+    "[FLSUM": lambda digits: sum(digits[:2]) % 10,
+}
+"""An opening bracket with its operation. The median of an even number of digits is rounded down."""
+
+FOUR = ("[MIN", "[MAX", "[MED", "[SM")
+"""The operations of the Long Range Arena's version (Tay et al. 2021)."""
+
+CLOSE = "]"
+VOCABULARY = (*FOUR, CLOSE, *map(str, range(10)), *(op for op in OPERATIONS if op not in FOUR))
+"""The tokens, in an order that is stated; the first fifteen are the Long Range Arena's. (The code of Lu et al. took its
+order from a Python set, which is another one in every process.)"""
+
+
+def tokens(expression: str) -> list[str]:
+    """The tokens of an expression; the round brackets that the published files have between them are left out.
+
+    Raises:
+        DataError: a token is unknown, a bracket is missing or too many, or an operation has nothing to work on.
+    """
+    found = [token for token in expression.split() if token not in ("(", ")")]
+    value(found)
+    return found
+
+
+def value(found: Sequence[str]) -> int:
+    """What an expression comes to, a digit.
+
+    Raises:
+        DataError: as in `tokens`.
+    """
+    open_: list[tuple[str, list[int]]] = []
+    answer: int | None = None
+    for place, token in enumerate(found, start=1):
+        if answer is not None:
+            raise DataError(f"ListOps, token {place}: {token!r} comes after the end of the expression")
+        if token in OPERATIONS:
+            open_.append((token, []))
+            continue
+        if token == CLOSE:
+            if not open_:
+                raise DataError(f"ListOps, token {place}: ']' closes no bracket")
+            operation, digits = open_.pop()
+            if not digits:
+                raise DataError(f"ListOps, token {place}: {operation} has no digits to work on")
+            digit = OPERATIONS[operation](digits)
+        elif len(token) == 1 and token in "0123456789":
+            digit = int(token)
+        else:
+            raise DataError(f"ListOps, token {place}: {token!r} is none of {' '.join(VOCABULARY)}")
+        if open_:
+            open_[-1][1].append(digit)
+        else:
+            answer = digit
+    if answer is None:
+        missing = f"{len(open_)} closing bracket{'s are' if len(open_) > 1 else ' is'} missing at the end"
+        raise DataError(f"ListOps: {missing if open_ else 'the expression is empty'}")
+    return answer
+
+
+def generate(
+    n: int,
+    *,
+    seed: int,
+    depth: int = 10,
+    arguments: int = 10,
+    shortest: int = 1,
+    longest: int = 2000,
+    operations: Sequence[str] = FOUR,
+) -> tuple[list[list[str]], list[int]]:
+    """Draw expressions and say their values.
+
+    As in the generator of Nangia & Bowman: an argument is an operation with a chance of a quarter, while the depth
+    allows, and otherwise a digit; an operation has from two arguments to `arguments`. The outermost is an operation.
+
+    Args:
+        n: how many.
+        seed: any integer.
+        depth: of nested operations, at most.
+        arguments: of an operation, at most.
+        shortest, longest: how many tokens an expression may have; the Long Range Arena has from 500 to 2000.
+        operations: which are drawn.
+
+    Returns:
+        The expressions' tokens, and their values.
+
+    Raises:
+        ValueError: an argument is out of range, or expressions of that length are so rare that none was drawn.
+    """
+    for name, number, least in (("n", n, 0), ("depth", depth, 1), ("arguments", arguments, 2)):
+        if number < least:
+            raise ValueError(f"{name} must be at least {least}, got {number}")
+    draws, found, misses = Draws(seed), [], 0
+    while len(found) < n:
+        expression: list[str] = []
+        _operation(expression, draws, depth, arguments, operations, longest)
+        if shortest <= len(expression) <= longest:
+            found.append(expression)
+            misses = 0
+        elif (misses := misses + 1) == 100_000:
+            raise ValueError(
+                f"of {misses:,} expressions of depth={depth} and arguments={arguments} none had from"
+                f" shortest={shortest} to longest={longest} tokens; allow others"
+            )
+    return found, [value(expression) for expression in found]
+
+
+def _operation(
+    into: list[str], draws: Draws, depth: int, arguments: int, operations: Sequence[str], longest: int
+) -> None:
+    into.append(draws.pick(operations))
+    for _ in range(2 + draws.below(arguments - 1)):
+        if len(into) > longest:  # too long already: it will be thrown away
+            return
+        if depth > 1 and draws.chance(0.25):
+            _operation(into, draws, depth - 1, arguments, operations, longest)
+        else:
+            into.append(str(draws.below(10)))
+    into.append(CLOSE)
+
+
+def read_listops(path: Path) -> tuple[list[list[str]], list[int]]:
+    """Read a published file, a label, a tab and an expression a line, and check every label.
+
+    Nothing is cut off and no bracket dropped, as happened in the code that Lu et al. released.
+
+    Raises:
+        DataError: a line has no tab, its brackets do not match, or its label is not the expression's value.
+    """
+    expressions, labels = [], []
+    for number, line in enumerate(read_lines(path), start=1):
+        label, tab, text = line.partition("\t")
+        if not tab:
+            raise DataError(f"{path}, line {number}: there is no tab between the label and the expression")
+        try:
+            found = [token for token in text.split() if token not in ("(", ")")]
+            worth = value(found)
+        except DataError as error:
+            raise DataError(f"{path}, line {number}: {error}") from None
+        if label.strip() != str(worth):
+            raise DataError(
+                f"{path}, line {number}: the label is {label!r}, but the expression comes to {worth}"
+            )
+        expressions.append(found)
+        labels.append(worth)
+    return expressions, labels

@@ -1,0 +1,80 @@
+"""ListOps: values by an independent reading, the published labels, and brackets that do not match."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reservoir.datasets import DataError
+from reservoir.datasets.listops import FOUR, OPERATIONS, VOCABULARY, generate, read_listops, tokens
+
+
+def by_python(expression: list[str]) -> int:
+    """The same, turned into a Python expression and left to Python to read."""
+    words = {operation: f"apply('{operation}')(" for operation in OPERATIONS} | {"]": "),"}
+    text = "".join(words.get(token, f"{token},") for token in expression).rstrip(",")
+    return eval(text, {"apply": lambda name: lambda *digits: OPERATIONS[name](digits)})
+
+
+@given(st.integers(0, 10_000), st.integers(1, 5), st.integers(2, 6))
+def test_a_value_is_what_python_makes_of_the_brackets(seed, depth, arguments):
+    expressions, values = generate(
+        3, seed=seed, depth=depth, arguments=arguments, operations=tuple(OPERATIONS)
+    )
+    assert values == [by_python(expression) for expression in expressions]
+    assert all(0 <= digit <= 9 for digit in values)
+
+
+def test_lengths_and_operations_are_as_asked_and_a_seed_makes_the_same_again():
+    made = generate(20, seed=3, shortest=50, longest=90)
+    assert (
+        made == generate(20, seed=3, shortest=50, longest=90) != generate(20, seed=4, shortest=50, longest=90)
+    )
+    assert all(50 <= len(expression) <= 90 for expression in made[0])
+    assert {token for expression in made[0] for token in expression} <= set(VOCABULARY[:15])
+    assert set(FOUR) < set(OPERATIONS)
+    with pytest.raises(ValueError, match="none had from shortest=500"):
+        generate(1, seed=0, depth=1, arguments=3, shortest=500)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("[MAX 2 9 [MIN 4 7 ] 0", "1 closing bracket is missing at the end"),
+        ("[MAX [MIN 4", "2 closing brackets are missing"),
+        ("[MAX 2 9 ] ]", "token 5: ']' comes after the end"),
+        ("] 3", "token 1: '\\]' closes no bracket"),
+        ("[MAX ]", r"token 2: \[MAX has no digits to work on"),
+        ("[MAX 12 ]", "token 2: '12' is none of"),
+        ("[AVG 1 ]", "token 1: '\\[AVG' is none of"),
+        ("", "the expression is empty"),
+    ],
+)
+def test_brackets_that_do_not_match_are_named(expression, message):
+    with pytest.raises(DataError, match=message):
+        tokens(expression)
+
+
+def test_a_file_is_refused_by_line(tmp_path):
+    file = tmp_path / "listops.tsv"
+    file.write_text("7\t( ( [MAX 7 ) 3 ) ]\n4\t[MED 3 4 9 ]\n")
+    assert read_listops(file) == ([["[MAX", "7", "3", "]"], ["[MED", "3", "4", "9", "]"]], [7, 4])
+    for wrong, message in [
+        ("8\t[MAX 7 3 ]", "line 1: the label is '8', but the expression comes to 7"),
+        ("7 [MAX 7 3 ]", "line 1: there is no tab"),
+        ("7\t[MAX 7 3", "line 1: ListOps: 1 closing bracket is missing"),
+    ]:
+        file.write_text(wrong + "\n")
+        with pytest.raises(DataError, match=message):
+            read_listops(file)
+
+
+@pytest.mark.data
+def test_every_published_label_is_the_value():
+    mirror = os.environ.get("RESERVOIR_MIRROR")
+    if not mirror:
+        pytest.skip("RESERVOIR_MIRROR names no mirror that has the dataset")
+    sizes = {path.name: len(read_listops(path)[0]) for path in sorted(Path(mirror, "listops").glob("*.tsv"))}
+    assert sum(sizes.values()) == 70_000
