@@ -26,11 +26,12 @@ def regular(depth: int, scale: Scale) -> Run:
     base = transformer.brief(scale).but(
         recipe=f"reservoirs/regular-{depth}", model={"encoder_layers": depth, "decoder_layers": DECODER}
     )
-    # Deeper encoders need longer to begin.
-    return (
-        base.but(budget=Budget(steps=1200, validate_every=120, checkpoint_every=240))
-        if scale == "laptop"
-        else base
+    if scale != "laptop":
+        return base
+    # Deeper encoders want smaller steps, and more of them.
+    return base.but(
+        optimiser={"lr": 2e-3, "warmup": 150},
+        budget=Budget(steps=1400, validate_every=140, checkpoint_every=280),
     )
 
 
