@@ -197,6 +197,14 @@ def test_layer_drop_leaves_layers_out_in_training_alone():
     assert len(calls) == 5
 
 
+@pytest.mark.parametrize(("decoder_layers", "parameters"), [(2, 26_851_328), (6, 39_469_056)])
+def test_the_full_scale_has_fairseqs_sizes(decoder_layers, parameters):
+    run = recipes.get("reservoirs/regular-6", scale="full").but(model={"decoder_layers": decoder_layers})
+    with torch.device("meta"):
+        model = run.task.fit(run.model, run.task.vocabulary).build()
+    assert report(model).total == parameters
+
+
 def test_every_recipe_with_reservoirs_has_four_layers_that_learn():
     for name in recipes.family("reservoirs"):
         run = recipes.get(name)

@@ -3,6 +3,7 @@
 from reservoir.datasets.batches import Batch, Epoch, TokenBatches, pad_sources
 from reservoir.datasets.byte_vocabulary import ByteVocabulary
 from reservoir.datasets.corpora import Text, parallel, text
+from reservoir.datasets.dictionary import Dictionary
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import Row, fetch, status
 from reservoir.datasets.labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
@@ -17,7 +18,7 @@ from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 from reservoir.datasets.windows import Windows
 
 __all__ = [
-    "CLASSES", "Batch", "ByteVocabulary", "DataError", "Epoch", "Labelled", "LabelledCorpus", "Pairs",
+    "CLASSES", "Batch", "ByteVocabulary", "DataError", "Dictionary", "Epoch", "Labelled", "LabelledCorpus", "Pairs",
     "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary", "Windows", "cache_dir", "fetch", "labelled",
     "lorenz", "mackey_glass", "pad_sources", "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped",
     "status", "tagged", "test_set", "text", "train_bpe",

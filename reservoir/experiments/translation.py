@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from torch import nn
 
-from reservoir.datasets import DataError, ParallelCorpus, Vocabulary, parallel, train_bpe
+from reservoir.datasets import DataError, Dictionary, ParallelCorpus, Vocabulary, parallel, train_bpe
 from reservoir.models import EncoderDecoderConfig
 from reservoir.training import Decoding, TranslationTask, bleu
 
@@ -23,6 +23,8 @@ class Translation:
         corpus: a name that `reservoir.datasets.parallel` knows, or "files:FOLDER" for a text of one's own.
         src, tgt: languages.
         vocabulary: size of the BPE vocabulary, one for both languages.
+        dictionaries: sizes of the source's and of the target's own share of it, the pieces that either language uses
+            most, where the two have separate tables of embeddings (as fairseq's have); None for one table.
         max_tokens: size of a batch, in padded tokens on its longer side.
         max_length: pairs with a longer side are left out of training.
         smoothing: label smoothing.
@@ -41,6 +43,7 @@ class Translation:
     valid_sentences: int = 1000
     decoding: Decoding = field(default_factory=Decoding)
     tests: tuple[str, ...] = ()
+    dictionaries: tuple[int, int] | None = None
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[ParallelCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
@@ -58,7 +61,9 @@ class Translation:
         for name, pairs in parts.items():
             if not len(pairs):
                 raise DataError(f"{corpus.name}, {name}: there are no sentences; give at least one")
-        vocabulary = vocabulary or train_bpe([*corpus.train.src, *corpus.train.tgt], self.vocabulary)
+        vocabulary = vocabulary or train_bpe(
+            [*corpus.train.src, *corpus.train.tgt], self.vocabulary, tokenised=corpus.tokenised
+        )
         for name in parts.keys() - {"train"}:  # training leaves out what is too long, and says how much
             for language, side in ((corpus.src, parts[name].src), (corpus.tgt, parts[name].tgt)):
                 for line, ids in enumerate(vocabulary.encode_batch(side), start=1):
@@ -71,20 +76,28 @@ class Translation:
 
     def fit(self, config: EncoderDecoderConfig, vocabulary: int) -> EncoderDecoderConfig:
         """The model's sizes with those filled in that the data decides."""
-        return config.sized(vocabulary)
+        if self.dictionaries is None:
+            return config.sized(vocabulary)
+        src, tgt = self.dictionaries
+        return replace(config, src_vocab=config.src_vocab or src, tgt_vocab=config.tgt_vocab or tgt)
 
     def task(self, corpus: ParallelCorpus, vocabulary: Vocabulary, *, seed: int) -> TranslationTask:
         """What the training loop trains on."""
+        src = tgt = vocabulary
+        if self.dictionaries is not None:
+            sides = zip((corpus.train.src, corpus.train.tgt), self.dictionaries, strict=True)
+            src, tgt = (Dictionary(vocabulary, lines, size) for lines, size in sides)
         return TranslationTask(
             corpus.train,
             corpus.valid,
-            src_vocabulary=vocabulary,
-            tgt_vocabulary=vocabulary,
+            src_vocabulary=src,
+            tgt_vocabulary=tgt,
             max_tokens=self.max_tokens,
             seed=seed,
             smoothing=self.smoothing,
             max_length=self.max_length,
             valid_sentences=self.valid_sentences,
+            tokenise=_tokeniser(corpus),
         )
 
     def test(self, model: nn.Module, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
@@ -94,7 +107,7 @@ class Translation:
         for name in self.tests or corpus.tests:
             pairs = corpus.tests[name]
             hypotheses = task.translate(model, task.src_vocabulary.encode_batch(pairs.src), self.decoding)
-            score = bleu(hypotheses, pairs.tgt)
+            score = bleu(hypotheses, pairs.tgt, tokenise=_tokeniser(corpus))
             tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
             if not samples:
                 samples = [
@@ -102,3 +115,7 @@ class Translation:
                     for s, r, h in list(zip(pairs.src, pairs.tgt, hypotheses, strict=True))[:SAMPLES]
                 ]
         return tests, samples
+
+
+def _tokeniser(corpus: ParallelCorpus) -> str:
+    return "none" if corpus.tokenised else "13a"

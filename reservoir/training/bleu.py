@@ -21,16 +21,17 @@ class Score:
 def bleu(
     hypotheses: Sequence[str], references: Sequence[str], *, tokenise: str = "13a", lowercase: bool = False
 ) -> Score:
-    """Corpus BLEU (Papineni et al. 2002) of detokenised text against one reference each.
+    """Corpus BLEU (Papineni et al. 2002) against one reference each.
 
     Args:
         hypotheses, references: as many sentences in either.
-        tokenise: sacreBLEU's tokeniser; "none" for text that is tokenised already.
+        tokenise: sacreBLEU's tokeniser; "none" for text that is tokenised already, which is then scored as Moses's
+            multi-bleu.perl scores it. Such figures stand on their own scale: not beside those of plain text.
         lowercase: whether case counts not.
     """
     if len(hypotheses) != len(references):
         raise ValueError(f"{len(hypotheses)} hypotheses cannot be held against {len(references)} references")
-    metric = BLEU(tokenize=tokenise, lowercase=lowercase)
+    metric = BLEU(tokenize=tokenise, lowercase=lowercase, force=tokenise == "none")
     score = metric.corpus_score(list(hypotheses), [list(references)]).score
     return Score(score, str(metric.get_signature()))
 

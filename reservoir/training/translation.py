@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from reservoir.datasets import Batch, Pairs, TokenBatches, Vocabulary
+from reservoir.datasets import Batch, Dictionary, Pairs, TokenBatches, Vocabulary
 from reservoir.models import EncoderDecoder
 from reservoir.training.bleu import bleu
 from reservoir.training.decoding import Decoding, translate
@@ -26,6 +26,7 @@ class TranslationTask:
         max_length: pairs with a longer side are left out of training.
         valid_sentences: how many validation sentences are translated for BLEU; 0 measures perplexity alone.
         decoding: how validation translates; greedy if None.
+        tokenise: sacreBLEU's tokeniser for validation.
     """
 
     def __init__(
@@ -33,17 +34,18 @@ class TranslationTask:
         train: Pairs,
         valid: Pairs,
         *,
-        src_vocabulary: Vocabulary,
-        tgt_vocabulary: Vocabulary,
+        src_vocabulary: Vocabulary | Dictionary,
+        tgt_vocabulary: Vocabulary | Dictionary,
         max_tokens: int,
         seed: int,
         smoothing: float = 0.1,
         max_length: int = 128,
         valid_sentences: int = 0,
         decoding: Decoding | None = None,
+        tokenise: str = "13a",
     ):
         self.src_vocabulary, self.tgt_vocabulary = src_vocabulary, tgt_vocabulary
-        self.smoothing = smoothing
+        self.smoothing, self.tokenise = smoothing, tokenise
         self.decoding = decoding or Decoding(beam=1)
         self.train = TokenBatches(*self._encode(train), max_tokens=max_tokens, seed=seed, max_len=max_length)
         ids = self._encode(valid)
@@ -83,7 +85,8 @@ class TranslationTask:
             tokens += batch.n_tokens
         metrics = {"perplexity": math.exp(min(total / tokens, 50.0))}
         if self.valid_src:
-            metrics["bleu"] = bleu(self.translate(model, self.valid_src), self.valid_tgt).bleu
+            hypotheses = self.translate(model, self.valid_src)
+            metrics["bleu"] = bleu(hypotheses, self.valid_tgt, tokenise=self.tokenise).bleu
         return metrics
 
     def translate(

@@ -1,9 +1,8 @@
 """Chapter 4: the poster's three tables, a recipe a row. Which components may stay as the seed drew them?
 
 The full scale has the poster's sizes. Its vocabularies are not stated: 36,000 gives the 213 M parameters and every
-ratio that it prints for translation; for its language model no usual size gives both, so ours keeps the ratios. For its
-Turkish and English put the text into a folder wmt18-tr-en (train.tr, train.en, valid.tr, …); which sentences its
-language model read, the poster does not say.
+ratio that it prints for translation; for its language model no usual size gives both, so ours keeps the ratios. It
+translates WMT18's Turkish into English; which sentences its language model read, the poster does not say.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ EMB, ATT, FFN = ({part: True} for part in ("embeddings", "attention", "feed_forw
 def big(scale: Scale) -> Run:
     """Poster, table 1, row (0): the transformer, everything trained."""
     base = transformer.brief(scale)
-    if scale == "full":  # the papers' Turkish and English, at the sizes of the "big" transformer
+    if scale == "full":  # its Turkish and English, at the sizes of the "big" transformer
         return base.but(
             task={
-                "corpus": "files:wmt18-tr-en",
+                "corpus": "wmt18-tr-en",
                 "src": "tr",
                 "tgt": "en",
                 "vocabulary": 36_000,

@@ -2,7 +2,8 @@
 
 The encoder's depth varies and the decoder keeps two layers, as in the report. Each model with reservoirs has four
 encoder layers that learn, so two regular models are to be held beside it: the one with as many layers that learn,
-and the one that is as deep.
+and the one that is as deep. The full scale has fairseq's sizes and its two dictionaries, as the report has, and its
+norms after each sublayer, where the paper prints them before.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from reservoir.training import Budget
 
 LEARNING, DECODER = 4, 2
 DEPTHS = (6, 8)
+FAIRSEQ_DICTIONARIES = (8848, 6632)  # of German and English, after its 10,000 joint merges
 LAYER_DROP = 0.2  # Fan et al. 2020 take it for the models that they prune
 LATE = 0.25  # of the steps, after which the late ones stop
 
@@ -26,13 +28,18 @@ def regular(depth: int, scale: Scale) -> Run:
     base = transformer.brief(scale).but(
         recipe=f"reservoirs/regular-{depth}", model={"encoder_layers": depth, "decoder_layers": DECODER}
     )
-    if scale != "laptop":
-        return base
-    # Deeper encoders want smaller steps, and more of them.
-    return base.but(
-        optimiser={"lr": 2e-3, "warmup": 150},
-        budget=Budget(steps=1400, validate_every=140, checkpoint_every=280),
-    )
+    if scale == "laptop":  # deeper encoders want smaller steps, and more of them
+        return base.but(
+            optimiser={"lr": 2e-3, "warmup": 150},
+            budget=Budget(steps=1400, validate_every=140, checkpoint_every=280),
+        )
+    if scale == "full":  # fairseq's transformer_iwslt_de_en on fairseq's IWSLT14, as the report has it
+        return base.but(
+            task={"corpus": "iwslt14-de-en", "dictionaries": FAIRSEQ_DICTIONARIES, "max_length": 250},
+            model={"norm_first": False, "tie": "output"},
+            budget=Budget(steps=50_000, validate_every=1000, checkpoint_every=1000),
+        )
+    return base
 
 
 def with_reservoirs(name: str, kind: Kind, depth: int, scale: Scale, *, how: How = "alternate") -> Run:
