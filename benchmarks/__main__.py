@@ -14,7 +14,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import attention, draw, dropout, freezing, linear, loss, prefix, reservoirs, step
+from benchmarks import attention, draw, dropout, freezing, linear, loss, prefix, reservoirs, selection, step
 from benchmarks.freezing import Saving
 from benchmarks.measure import Benchmark, Comparison, Settings
 from reservoir.experiments.machine import code, machine
@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "loss": loss.run,
     "linear": linear.run,
     "draw": draw.run,
+    "selection": selection.run,
     "prefix": prefix.run,
     "reservoirs": reservoirs.run,
 }

@@ -1,0 +1,95 @@
+"""Exactly the k largest, whatever the numbers, their ties and their layout."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from reservoir.frozen import selection
+from reservoir.frozen.selection import Selection, kept, largest
+
+
+def by_sorting(scores: torch.Tensor, k: int) -> torch.Tensor:
+    order = np.argsort(-scores.numpy().ravel(), kind="stable")
+    mask = np.zeros(scores.numel(), dtype=bool)
+    mask[order[:k]] = True
+    return torch.from_numpy(mask).view(scores.shape)
+
+
+values = st.one_of(st.sampled_from([-1.0, 0.0, -0.0, 1.0]), st.floats(-10, 10, width=32))
+
+
+@given(arrays(np.float32, array_shapes(max_dims=3, max_side=7), elements=values), st.floats(0.001, 1.0))
+def test_it_is_what_a_stable_sort_finds(array, keep):
+    scores = torch.from_numpy(array)
+    k = kept(scores.numel(), keep)
+    mask = largest(scores, k)
+    assert int(mask.sum()) == k
+    assert torch.equal(mask, by_sorting(scores + 0.0, k))
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 1000),
+    st.sampled_from(["normal", "few values", "sorted", "periodic", "constant", "heavy"]),
+    st.floats(0.01, 0.99),
+)
+def test_large_ones_as_well(seed, kind, keep):
+    n = 40_009
+    draw = torch.Generator().manual_seed(seed)
+    scores = torch.randn(n, generator=draw)
+    scores = {
+        "normal": scores,
+        "few values": scores.round(),
+        "sorted": scores.sort().values,
+        "periodic": torch.where(torch.arange(n) % (n // selection.SAMPLE) == 0, 100.0 + scores, scores),
+        "constant": torch.zeros(n),
+        "heavy": scores**9,
+    }[kind]
+    k = kept(n, keep)
+    assert torch.equal(largest(scores, k), by_sorting(scores, k))
+
+
+def test_the_memory_layout_does_not_matter():
+    scores = torch.randn(300, 200, generator=torch.Generator().manual_seed(0)).round(decimals=1)
+    expected = largest(scores, 30_000)
+    assert torch.equal(largest(scores.T.contiguous().T, 30_000), expected)
+    assert torch.equal(largest(scores[:, ::2], 5000), largest(scores[:, ::2].clone(), 5000))
+
+
+def test_a_sample_that_misleads_changes_nothing(monkeypatch):
+    scores = torch.randn(100_000, generator=torch.Generator().manual_seed(0))
+    monkeypatch.setattr(selection, "MARGIN", -1)  # the band lies beside the threshold, or is empty
+    assert torch.equal(largest(scores, 40_000), by_sorting(scores, 40_000))
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 1000), st.sampled_from([0.0, 1e-4, 0.1, 3.0]), st.floats(0.02, 0.98))
+def test_what_was_seen_before_changes_nothing(seed, speed, keep):
+    draw = torch.Generator().manual_seed(seed)
+    scores, select = torch.randn(40_000, generator=draw), Selection()
+    k = kept(len(scores), keep)
+    for _ in range(6):
+        assert torch.equal(select(scores, k), by_sorting(scores, k))
+        scores = scores + speed * torch.randn(len(scores), generator=draw) + speed
+
+
+@pytest.mark.parametrize(
+    ("n", "keep", "k"), [(10, 0.5, 5), (5, 0.5, 2), (7, 0.5, 4), (1000, 0.9, 900), (3, 1.0, 3)]
+)
+def test_how_many_are_kept(n, keep, k):
+    assert kept(n, keep) == k
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match=r"keep must be in \(0, 1\], got 1.5"):
+        kept(10, 1.5)
+    with pytest.raises(ValueError, match="k must be from 0 to the 3 scores, got 4"):
+        largest(torch.zeros(3), 4)
+    for n in (5, 50_000):
+        scores = torch.zeros(n)
+        scores[2] = torch.nan
+        with pytest.raises(ValueError, match=f"1 of the {n} scores are not numbers"):
+            largest(scores, 2)
