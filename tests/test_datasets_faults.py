@@ -230,7 +230,7 @@ def test_a_file_without_a_published_hash_is_put_in_place_by_hand(server, tmp_pat
     place = str(tmp_path / "cache" / "toy" / "note.txt")
     fetch_fails(tmp_path, "sha256 is not known", f"{server.address}/toy/note.txt", place)
     assert "/toy/note.txt" not in server.asked
-    assert next(row for row in datasets.status() if row.name == "toy").state == "absent"
+    assert next(row for row in datasets.status() if row.name == "toy").state == "by hand"
     monkeypatch.setenv("RESERVOIR_MIRROR", mirror_with(tmp_path / "mirror", {"note.txt": b"by hand\n"}))
     assert (datasets.fetch("toy") / "note.txt").read_bytes() == b"by hand\n"
     monkeypatch.delenv("RESERVOIR_MIRROR")

@@ -31,7 +31,11 @@ class _Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """A line of `status()`. `state` is "embedded", "cached", "mirror" or "absent"; `bytes` is the size to fetch."""
+    """A line of `status()`.
+
+    `state` is "embedded", "cached", "mirror", "absent", or "by hand" where a reader has to put the files in place;
+    `bytes` is the size to fetch, 0 where it is not known.
+    """
 
     name: str
     licence: str
@@ -76,7 +80,8 @@ def status() -> list[Row]:
         Row("miniature", "Apache-2.0", 0, "embedded", "a generated German-English grammar, for live cells")
     ]
     for dataset in manifest.datasets().values():
-        state = next((state for state, root in places if _has_all(root / dataset.name, dataset)), "absent")
+        missing = "absent" if all(file.sha256 for file in dataset.files) else "by hand"
+        state = next((state for state, root in places if _has_all(root / dataset.name, dataset)), missing)
         rows.append(Row(dataset.name, dataset.licence, dataset.bytes, state, dataset.purpose))
     return rows
 

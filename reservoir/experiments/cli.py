@@ -151,7 +151,8 @@ class Data:
         if not self.names:
             table = Table("dataset", "state", "MB", "licence", "for")
             for row in status():
-                table.add_row(row.name, row.state, f"{row.bytes / 1e6:.1f}", row.licence, row.purpose)
+                size = f"{row.bytes / 1e6:.1f}" if row.bytes else "-"
+                table.add_row(row.name, row.state, size, row.licence, row.purpose)
             console.print(table)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,7 +51,7 @@ class LanguageModelling:
 
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> LanguageModellingTask:
         """What the training loop trains on."""
-        parts = [_encode(part, vocabulary) for part in (corpus.train, corpus.valid, corpus.test)]
+        parts = [vocabulary.encode_text(part) for part in (corpus.train, corpus.valid, corpus.test)]
         sizes = dict(length=self.length, batch=self.batch)
         return LanguageModellingTask(*parts, **sizes, seed=seed, vocabulary=vocabulary)
 
@@ -67,14 +66,6 @@ class LanguageModelling:
             "tokens": tokens,
         }
         return {"test": metrics}, _samples(model, task, corpus)
-
-
-def _encode(part: str, vocabulary: Vocabulary | ByteVocabulary) -> Sequence[int]:
-    """A text's tokens. Each line ends in an end-of-sentence; among bytes it is a byte as any other."""
-    if isinstance(vocabulary, ByteVocabulary):
-        return vocabulary.encode_text(part)
-    lines = part.removesuffix("\n").split("\n")
-    return [id for line in vocabulary.encode_batch(lines) for id in (*line, Vocabulary.eos)]
 
 
 def _samples(model: nn.Module, task: LanguageModellingTask, corpus: Text) -> list[dict]:
