@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from reservoir.datasets import manifest, miniature
@@ -137,6 +138,7 @@ def labelled(name: str, *, seed: int = 0) -> LabelledCorpus:
     return LabelledCorpus(name, CLASSES[name], train, valid, tests)
 
 
+@lru_cache(maxsize=2)
 def _order(name: str, seed: int) -> LabelledCorpus:
     reasons = (one for one in miniature.sentences(seed) if "weil" in map(str.lower, one.words))
 

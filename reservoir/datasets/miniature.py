@@ -8,6 +8,7 @@ does not. "Sie" never is the formal address, and the perfect is the English past
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reservoir.datasets.draws import Draws
 from reservoir.datasets.grammar import Clause, NounPhrase, Pronoun
@@ -51,9 +52,14 @@ def tagged(seed: int = 0, *, train: int = 6000, valid: int = 500, test: int = 50
     for name, size in (("train", train), ("valid", valid), ("test", test)):
         if size < 0:
             raise ValueError(f"{name} must not be negative, got {size}")
+    return Miniature(*map(list, _generated(seed, train, valid, test)))
+
+
+@lru_cache(maxsize=4)
+def _generated(seed: int, train: int, valid: int, test: int) -> tuple[tuple[Sentence, ...], ...]:
     stream = sentences(seed)
-    parts = [[next(stream) for _ in range(size)] for size in (test, valid, train)]
-    return Miniature(*reversed(parts))
+    parts = [tuple(next(stream) for _ in range(size)) for size in (test, valid, train)]
+    return tuple(reversed(parts))
 
 
 def sentences(seed: int) -> Iterator[Sentence]:

@@ -111,7 +111,9 @@ class Vocabulary:
             raise DataError(f"{path}: {error}") from None
 
 
-def train_bpe(lines: Iterable[str], size: int, *, tokenised: bool = False, cache: bool = True) -> Vocabulary:
+def train_bpe(
+    lines: Iterable[str], size: int, *, tokenised: bool = False, lowercase: bool = False, cache: bool = True
+) -> Vocabulary:
     """Train a vocabulary of at most `size` pieces on `lines`.
 
     Pieces do not cross words or punctuation marks. The same lines give the same vocabulary. Of a text with very many
@@ -121,11 +123,12 @@ def train_bpe(lines: Iterable[str], size: int, *, tokenised: bool = False, cache
         lines: sentences; those of both languages for a joint vocabulary.
         size: pieces, the four special ones included.
         tokenised: the text is cut into tokens already: pieces do not cross these, but may hold punctuation marks.
+        lowercase: whether case counts not: the vocabulary then writes everything small, whatever it is given.
         cache: keep the result under `cache_dir()`, named by a hash of lines, size and settings.
     """
     if size < 16:
         raise ValueError(f"size must be at least 16, got {size}")
-    blank = _blank(tokenised)
+    blank = _blank(tokenised, lowercase)
     lines = [blank.normalizer.normalize_str(line) for line in lines]
     if not any(lines):
         raise DataError("lines holds no text to train a vocabulary on: give at least one sentence")
@@ -146,10 +149,11 @@ def train_bpe(lines: Iterable[str], size: int, *, tokenised: bool = False, cache
     return found
 
 
-def _blank(tokenised: bool) -> Tokenizer:
+def _blank(tokenised: bool, lowercase: bool) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(unk_token=SPECIALS[Vocabulary.unk]))
+    small = [normalizers.Lowercase()] if lowercase else []
     tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.NFC(), normalizers.Replace(Regex(rf"[\s{SPACE}]+"), " "), normalizers.Strip()]
+        [*small, normalizers.NFC(), normalizers.Replace(Regex(rf"[\s{SPACE}]+"), " "), normalizers.Strip()]
     )
     words, marks = pre_tokenizers.Metaspace(replacement=SPACE), pre_tokenizers.Punctuation("isolated")
     tokenizer.pre_tokenizer = words if tokenised else pre_tokenizers.Sequence([words, marks])

@@ -2,6 +2,7 @@
 
 from reservoir.experiments.classification import Classification
 from reservoir.experiments.language_modelling import LanguageModelling
+from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
 from reservoir.experiments.pretrained import Start
 from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record
 from reservoir.experiments.run import Run, Translation
@@ -9,6 +10,7 @@ from reservoir.experiments.run import Run, Translation
 __all__ = [
     "Classification",
     "LanguageModelling",
+    "MaskedLanguageModelling",
     "Record",
     "RecordError",
     "Run",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from reservoir.datasets import CLASSES, DataError, LabelledCorpus, Vocabulary, labelled, train_bpe
-from reservoir.models import ClassifierConfig
+from reservoir.datasets import CLASSES, DataError, Labelled, LabelledCorpus, Vocabulary, labelled, train_bpe
+from reservoir.models import ClassifierConfig, TextClassifierConfig
 from reservoir.training import ClassificationTask, accuracy
 
 SAMPLES = 8  # test texts that a record shows
@@ -22,12 +22,16 @@ class Classification:
         vocabulary: size of the BPE vocabulary.
         max_tokens: size of a batch, in padded tokens.
         max_length: texts of more tokens are left out of training.
+        texts: how many of the training texts are used, from the first on; 0 takes all.
+        begin: whether a beginning-of-sentence stands before each text, as masked language models are pretrained.
     """
 
     corpus: str
     vocabulary: int = 4000
     max_tokens: int = 4096
     max_length: int = 128
+    texts: int = 0
+    begin: bool = False
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
@@ -42,19 +46,23 @@ class Classification:
         lines = (side for text in corpus.train.texts for side in text)
         return corpus, vocabulary or train_bpe(lines, self.vocabulary)
 
-    def fit(self, config: ClassifierConfig, vocabulary: int) -> ClassifierConfig:
+    def fit(
+        self, config: ClassifierConfig | TextClassifierConfig, vocabulary: int
+    ) -> ClassifierConfig | TextClassifierConfig:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary, len(CLASSES.get(self.corpus, ())))
 
     def task(self, corpus: LabelledCorpus, vocabulary: Vocabulary, *, seed: int) -> ClassificationTask:
         """What the training loop trains on."""
+        end = self.texts or None
         return ClassificationTask(
-            corpus.train,
+            Labelled(corpus.train.texts[:end], corpus.train.labels[:end]),
             corpus.valid,
             vocabulary=vocabulary,
             max_tokens=self.max_tokens,
             max_length=self.max_length,
             seed=seed,
+            lead=(Vocabulary.bos,) if self.begin else (),
         )
 
     def test(self, model: nn.Module, task: ClassificationTask, corpus: LabelledCorpus) -> tuple[dict, list]:

@@ -17,11 +17,18 @@ from reservoir.datasets import LabelledCorpus, ParallelCorpus, Text, Vocabulary
 from reservoir.experiments.classification import Classification
 from reservoir.experiments.language_modelling import LanguageModelling
 from reservoir.experiments.machine import code, cpu_seconds, machine, peak_memory
+from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
 from reservoir.experiments.pretrained import Start, references
 from reservoir.experiments.records import Record, read_record, record_path, results
 from reservoir.experiments.translation import Translation
 from reservoir.frozen import Freeze, Scheme, Skip, freeze, initialise, report
-from reservoir.models import ClassifierConfig, EncoderDecoderConfig, LanguageModelConfig
+from reservoir.models import (
+    ClassifierConfig,
+    EncoderDecoderConfig,
+    LanguageModelConfig,
+    MaskedLanguageModelConfig,
+    TextClassifierConfig,
+)
 from reservoir.training import (
     Budget,
     CheckpointError,
@@ -38,9 +45,15 @@ from reservoir.training.checkpoint import clear_partials, read_weights, write_we
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
-Assignment = Translation | LanguageModelling | Classification
+Assignment = Translation | LanguageModelling | MaskedLanguageModelling | Classification
 """What a run is set to do: its data, the sizes that follow from them, what is trained on, and how it is tested."""
-Model = EncoderDecoderConfig | LanguageModelConfig | ClassifierConfig
+Model = (
+    EncoderDecoderConfig
+    | LanguageModelConfig
+    | MaskedLanguageModelConfig
+    | ClassifierConfig
+    | TextClassifierConfig
+)
 Corpus = ParallelCorpus | Text | LabelledCorpus
 
 

@@ -21,6 +21,8 @@ from reservoir.training.history import History
 from reservoir.training.language_modelling import LanguageModellingTask
 from reservoir.training.loop import Budget, TrainingError, train
 from reservoir.training.losses import smoothed_cross_entropy
+from reservoir.training.masked_language_modelling import MaskedLanguageModellingTask
+from reservoir.training.masking import MaskedBatch, mask
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
 from reservoir.training.prefix import CachedPrefix
@@ -40,6 +42,8 @@ __all__ = [
     "History",
     "LanguageModellingTask",
     "Listener",
+    "MaskedBatch",
+    "MaskedLanguageModellingTask",
     "Noted",
     "Optimiser",
     "Point",
@@ -57,6 +61,7 @@ __all__ = [
     "beam_search",
     "bf16_pays",
     "bleu",
+    "mask",
     "paired_bootstrap",
     "smoothed_cross_entropy",
     "train",

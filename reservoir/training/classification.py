@@ -23,6 +23,7 @@ class ClassificationTask:
         max_tokens: size of a batch, in padded tokens.
         seed: of the order of the data.
         max_length: texts of more tokens are left out of training.
+        lead: ids that stand before every text, such as the beginning-of-sentence that a model was pretrained with.
     """
 
     metric, larger_is_better = METRIC, True
@@ -36,8 +37,9 @@ class ClassificationTask:
         max_tokens: int,
         seed: int,
         max_length: int = 128,
+        lead: Sequence[int] = (),
     ):
-        self.vocabulary, self.valid = vocabulary, valid
+        self.vocabulary, self.valid, self.lead = vocabulary, valid, tuple(lead)
         # A class is a target of one token: the batches of translation serve as they are.
         classes = [[label] for label in train.labels]
         self.train = TokenBatches(
@@ -48,7 +50,8 @@ class ClassificationTask:
         """Token ids of each text; an end-of-sentence stands between two sentences that are judged together."""
         sides = [self.vocabulary.encode_batch(side) for side in zip(*texts.texts, strict=True)]
         return [
-            [id for side in rows for id in (*side, Vocabulary.eos)][:-1] for rows in zip(*sides, strict=True)
+            [*self.lead, *[id for side in rows for id in (*side, Vocabulary.eos)][:-1]]
+            for rows in zip(*sides, strict=True)
         ]
 
     def epoch(self, number: int) -> Sequence[Batch]:

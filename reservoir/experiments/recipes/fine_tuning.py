@@ -1,0 +1,103 @@
+"""Chapter 7: pretrained encoders fine-tuned on GLUE's SST-2, RTE and MRPC, and the same from scratch.
+
+Each row begins with a pretraining run of `masked/…`, of seed 0, whose vocabulary cuts the texts; the seeds of a row are
+those of the readout, of the order of the texts and of dropout. Reservoirs stay frozen while they are fine-tuned.
+"""
+
+from __future__ import annotations
+
+from reservoir.experiments.classification import Classification
+from reservoir.experiments.pretrained import Start
+from reservoir.experiments.recipes import masked
+from reservoir.experiments.recipes.registry import RECIPES, recipe
+from reservoir.experiments.run import Run, Scale
+from reservoir.frozen import Freeze, reservoir_layers
+from reservoir.models import TextClassifierConfig
+from reservoir.training import Budget, Optimiser
+
+ENCODER = ("embedding", "encoder.*", "norm*")
+STEPS = {"sst-2": 300, "rte": 150, "mrpc": 150, "mnli": 300}
+TEXTS = {"sst-2": 4000, "rte": 0, "mrpc": 0, "mnli": 4000}
+
+
+def fine_tuned(corpus: str, model: str, scale: Scale) -> Run:
+    """The encoder of `masked/<model>`, with a new readout; its reservoirs, if it has some, stay as they are."""
+    pretraining = RECIPES[f"masked/{model}"](scale)
+    sizes = {
+        name: getattr(pretraining.model, name)
+        for name in ("d_model", "n_heads", "d_ff", "layers", "norm_first", "activation", "positions", "kinds")
+    }
+    smoke, full = scale == "smoke", scale == "full"
+    steps = 12 if smoke else 10_000 if full else STEPS[corpus]
+    return Run(
+        recipe=f"fine-tune/{corpus}/{model}",
+        scale=scale,
+        task=Classification(
+            "miniature-order" if smoke else corpus,
+            vocabulary=pretraining.task.vocabulary,
+            max_tokens=1024,
+            texts=0 if smoke or full else TEXTS[corpus],
+            begin=True,
+        ),
+        model=TextClassifierConfig(**sizes, dropout=0.1, pooling="first" if full else "mean"),
+        freeze=Freeze(layers=pretraining.freeze.layers),
+        optimiser=Optimiser(
+            lr=2e-5 if full else 1e-3, schedule="linear", warmup=steps // 10, weight_decay=0.01
+        ),
+        budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
+        start=Start(f"masked/{model}", streams=ENCODER),
+    )
+
+
+def from_scratch(corpus: str, model: str, scale: Scale) -> Run:
+    """The same from its random start: what it takes from the pretraining run is the vocabulary alone."""
+    return fine_tuned(corpus, model, scale).but(
+        recipe=f"fine-tune/{corpus}/{model}-scratch", start={"streams": ()}
+    )
+
+
+def frozen_alternately(corpus: str, model: str, scale: Scale) -> Run:
+    """A regular model, pretrained whole, of which the layers stop that were reservoirs elsewhere."""
+    run = fine_tuned(corpus, model, scale)
+    layers = reservoir_layers(masked.stack(run.model.layers))
+    return run.but(recipe=f"fine-tune/{corpus}/{model}-frozen-alternate", freeze=Freeze(layers=layers))
+
+
+def frozen_whole(corpus: str, model: str, scale: Scale) -> Run:
+    """A regular model, pretrained whole, of which nothing moves any more: the readout alone learns."""
+    return fine_tuned(corpus, model, scale).but(
+        recipe=f"fine-tune/{corpus}/{model}-frozen-whole", freeze=Freeze(patterns=ENCODER)
+    )
+
+
+WAYS = {
+    "": (fine_tuned, "fine-tuned"),
+    "-scratch": (from_scratch, "from scratch"),
+    "-frozen-alternate": (frozen_alternately, "fine-tuned but for every other layer"),
+    "-frozen-whole": (frozen_whole, "frozen: the readout alone learns"),
+}
+ROWS = {
+    "sst-2": {
+        **{f"regular-{depth}": ("", "-scratch", "-frozen-alternate") for depth in masked.DEPTHS},
+        **{f"{kind}-{depth}": ("",) for kind in masked.KINDS for depth in masked.DEPTHS},
+    },
+    **{corpus: {"regular-4": ("", "-scratch"), "ffn-4": ("",)} for corpus in ("rte", "mrpc", "mnli")},
+}
+"""Corpus -> pretrained model -> the ways in which it is fine-tuned."""
+
+
+def _enter(corpus: str, model: str, way: str) -> None:
+    make, words = WAYS[way]
+
+    def run(scale: Scale = "laptop") -> Run:
+        return make(corpus, model, scale)
+
+    run.__doc__ = f"{corpus.upper()}: masked/{model}, {words}."
+    recipe(f"fine-tune/{corpus}/{model}{way}")(run)
+
+
+for _corpus, _models in ROWS.items():
+    for _model, _ways in _models.items():
+        for _way in _ways:
+            _enter(_corpus, _model, _way)
+_enter("sst-2", "regular-4", "-frozen-whole")

@@ -1,0 +1,84 @@
+"""Chapter 7: masked language models, some of whose layers never learn: pretraining, after Shen et al. 2021.
+
+Each model with reservoirs is held beside two regular ones: one with as many layers that learn, and one as deep.
+"""
+
+from __future__ import annotations
+
+from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
+from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.run import Run, Scale
+from reservoir.frozen import Freeze, placement, reservoir_layers
+from reservoir.models import MaskedLanguageModelConfig
+from reservoir.models.stack import Kind
+from reservoir.training import Budget, Optimiser
+
+LEARNING = 3  # layers that learn in a model with reservoirs
+DEPTHS = (4, 6)
+KINDS: tuple[Kind, ...] = ("ffn", "transformer")
+
+
+def regular(depth: int, scale: Scale) -> Run:
+    """A masked language model of `depth` layers that all learn."""
+    tasks = {
+        "smoke": MaskedLanguageModelling("miniature", vocabulary=300, length=24, batch=8),
+        "laptop": MaskedLanguageModelling("wikitext-2", length=64, batch=32, valid_tokens=40_000),
+        "full": MaskedLanguageModelling("wikipedia-2014", vocabulary=32_000, length=512, batch=64),
+    }
+    sizes = {
+        "smoke": MaskedLanguageModelConfig(d_model=32, n_heads=4, d_ff=64, dropout=0.0),
+        "laptop": MaskedLanguageModelConfig(d_model=128, n_heads=4, d_ff=512, dropout=0.0),
+        "full": MaskedLanguageModelConfig(),  # RoBERTa-base's
+    }
+    steps = {"smoke": 12, "laptop": 600, "full": 100_000}[scale]
+    rates = {"smoke": 1e-3, "laptop": 2e-3, "full": 4e-4}
+    return Run(
+        recipe=f"masked/regular-{depth}",
+        scale=scale,
+        task=tasks[scale],
+        model=sizes[scale],
+        optimiser=Optimiser(
+            lr=rates[scale], schedule="linear", warmup=min(200, steps // 4), weight_decay=0.01
+        ),
+        budget=Budget(steps=steps, validate_every=-(-steps // 10), checkpoint_every=-(-steps // 10)),
+    ).but(model={"layers": depth})
+
+
+def stack(depth: int) -> str:
+    """Which layers of a model with reservoirs learn."""
+    return placement(depth, depth - LEARNING)
+
+
+def with_reservoirs(kind: Kind, depth: int, scale: Scale) -> Run:
+    """The same with all but three layers frozen: of the kind `kind`, alternating, maps orthogonal."""
+    letters = stack(depth)
+    kinds = tuple(kind if letter == "R" else "transformer" for letter in letters)
+    return regular(depth, scale).but(
+        recipe=f"masked/{kind}-{depth}",
+        model={"kinds": kinds},
+        freeze=Freeze(layers=reservoir_layers(letters), drawn="orthogonal"),
+    )
+
+
+def _enter_regular(depth: int) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return regular(depth, scale)
+
+    run.__doc__ = f"A masked language model of {depth} layers that all learn."
+    recipe(f"masked/regular-{depth}")(run)
+
+
+def _enter_reservoirs(kind: Kind, depth: int) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return with_reservoirs(kind, depth, scale)
+
+    words = {"ffn": "feed-forward layers", "transformer": "whole transformer layers"}
+    run.__doc__ = f"{stack(depth)}: the reservoirs are {words[kind]}."
+    recipe(f"masked/{kind}-{depth}")(run)
+
+
+for _depth in (LEARNING, *DEPTHS):
+    _enter_regular(_depth)
+for _depth in DEPTHS:
+    for _kind in KINDS:
+        _enter_reservoirs(_kind, _depth)

@@ -1,0 +1,55 @@
+"""A masked language model (Devlin et al. 2019): a text encoder that says which tokens were hidden from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reservoir.layers import LayerNorm, Linear
+from reservoir.models.stack import Make
+from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig, configured
+
+
+@dataclass(frozen=True)
+class MaskedLanguageModelConfig(TextEncoderConfig):
+    """Sizes and choices of a masked language model; the defaults are RoBERTa-base's (Liu et al. 2019) in pre-LN."""
+
+    def build(self) -> MaskedLanguageModel:
+        """The model, its memory not initialised."""
+        return MaskedLanguageModel(self)
+
+
+class MaskedLanguageModel(nn.Module):
+    """Reads a text with holes in it, and says of each position what may stand there.
+
+    The head is RoBERTa's: one linear map, GELU and a norm, then the table of embeddings once more as the output
+    (Press & Wolf 2017). RoBERTa adds a bias for every token to that; here there is none.
+
+    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+
+    Args:
+        config: sizes and choices.
+        mixing: as in `TextEncoder`.
+    """
+
+    def __init__(self, config: MaskedLanguageModelConfig, *, mixing: Make = configured):
+        super().__init__()
+        self.config = config
+        self.encoder = TextEncoder(config, mixing=mixing)
+        self.transform = Linear(config.d_model, config.d_model, stream="head.transform")
+        self.transform_norm = LayerNorm(config.d_model, stream="head.norm")
+        self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
+        self.output.weight = self.encoder.embedding.weight
+
+    def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
+        """The encoder's last states."""
+        return self.encoder(ids)
+
+    def head(self, hidden: Tensor) -> Tensor:  # (..., d_model) -> same
+        """What is held against each token's embedding: only the rows of hidden tokens need it."""
+        return self.transform_norm(F.gelu(self.transform(hidden)))
+
+    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, length, vocab)
+        return self.output(self.head(self.hidden(ids)))

@@ -1,0 +1,71 @@
+"""A pretrained encoder with a readout on it: what is fine-tuned to judge a text, or two together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.layers import Dropout, Linear
+from reservoir.models.stack import Make
+from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig, configured
+
+
+@dataclass(frozen=True)
+class TextClassifierConfig(TextEncoderConfig):
+    """Sizes and choices of a text classifier; those of its encoder are `TextEncoderConfig`'s.
+
+    Args:
+        classes: number of classes; 0 is filled in from the data.
+        pooling: what the readout sees of a text: "first" takes the state of its first token, as BERT and RoBERTa do;
+            "mean" that of all tokens.
+    """
+
+    classes: int = 0
+    pooling: Literal["first", "mean"] = "first"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pooling not in ("first", "mean"):
+            raise ValueError(f"pooling must be 'first' or 'mean', got {self.pooling!r}")
+
+    def sized(self, pieces: int, classes: int = 0) -> TextClassifierConfig:
+        """The same with sizes of 0 filled in."""
+        return replace(super().sized(pieces), classes=self.classes or classes)
+
+    def build(self) -> TextClassifier:
+        """The model, its memory not initialised."""
+        return TextClassifier(self)
+
+
+class TextClassifier(nn.Module):
+    """Reads a text and scores each class: encoder, pooling, one hidden layer, readout, as RoBERTa has it.
+
+    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+
+    Args:
+        config: sizes and choices.
+        mixing: as in `TextEncoder`.
+    """
+
+    def __init__(self, config: TextClassifierConfig, *, mixing: Make = configured):
+        super().__init__()
+        self.config = config
+        self.encoder = TextEncoder(config, mixing=mixing)
+        self.dropout = Dropout(config.dropout)
+        self.dense = Linear(config.d_model, config.d_model, stream="readout.dense")
+        self.readout = Linear(config.d_model, config.classes, stream="readout")
+
+    def features(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, d_model)
+        """What the readout sees of each text."""
+        x = self.encoder(ids)
+        if self.config.pooling == "first":
+            return x[:, 0]
+        mask = (ids != self.config.padding)[..., None]
+        return (x * mask).sum(1) / mask.sum(1)
+
+    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, classes)
+        hidden = torch.tanh(self.dense(self.dropout(self.features(ids))))
+        return self.readout(self.dropout(hidden))

@@ -1,0 +1,65 @@
+"""Hiding tokens: which positions a masked language model is asked about, and what it reads there instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from reservoir.frozen import Stream
+
+MASKED, REPLACED = 0.8, 0.1  # of the positions that are asked about; the rest is left as it is
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Texts with holes.
+
+    Args:
+        ids: what the model reads, (batch, length).
+        positions: which tokens are asked about, as indices into `ids.flatten()`, rising, (asked,).
+        targets: what stood there, (asked,).
+    """
+
+    ids: Tensor
+    positions: Tensor
+    targets: Tensor
+
+    def to(self, device: torch.device | str) -> MaskedBatch:
+        """The same batch on `device`."""
+        names = ("ids", "positions", "targets")
+        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
+
+
+def mask(ids: Tensor, stream: Stream, *, mask_id: int, specials: int = 4, share: float = 0.15) -> MaskedBatch:
+    """Choose tokens to ask about, and hide them (Devlin et al. 2019, §3.1).
+
+    Of all tokens that are not special `share` is chosen, to the nearest whole number and at least one. Of these 80 %
+    become the mask, 10 % a random token, and 10 % stay: in fine-tuning there are no masks, so the model must not rely
+    on seeing one wherever it has to think.
+
+    Args:
+        ids: (batch, length); ids under `specials` are never chosen and never put in.
+        stream: random words; the same stream hides the same tokens.
+        mask_id: the mask's id, above all others: tokens are `specials` … `mask_id` - 1.
+        specials: how many ids are special.
+        share: of the tokens that are chosen, in (0, 1].
+
+    Raises:
+        ValueError: `share` is out of range, or there is no token to hide.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share must be in (0, 1], got {share}")
+    flat = ids.flatten()
+    tokens = (flat >= specials).nonzero()[:, 0]
+    if not len(tokens):
+        raise ValueError(f"there is no token to hide among {len(flat)}: all are special")
+    words = stream.words(0, len(tokens) * 2, device=ids.device).view(2, -1)
+    asked = tokens[words[0].argsort(stable=True)[: max(1, round(share * len(tokens)))]]  # in random order
+    masked, replaced = (round(part * len(asked)) for part in (MASKED, MASKED + REPLACED))
+    read = flat.clone()
+    read[asked[:masked]] = mask_id
+    read[asked[masked:replaced]] = specials + words[1, masked:replaced] % (mask_id - specials)
+    positions = asked.sort().values
+    return MaskedBatch(read.view_as(ids), positions, flat[positions])
