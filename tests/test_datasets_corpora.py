@@ -128,3 +128,13 @@ def test_wrong_names_are_answered_with_the_nearest(call, message):
 
 def test_the_shipped_folder_has_the_manifest():
     assert (shipped() / "manifest.toml").is_file()
+
+
+def test_articles_stay_whole_and_their_marks_are_left_out(monkeypatch):
+    monkeypatch.setattr(corpora, "ARTICLES_HELD_OUT", 1)
+    lines = [line for n in range(4) for line in (f'<doc id="{n}">', f"Title {n}", "", f"Text {n}.", "</doc>")]
+    assert corpora._articles(lines) == (
+        "Title 0\nText 0.\nTitle 1\nText 1.\n",
+        "Title 2\nText 2.\n",
+        "Title 3\nText 3.\n",
+    )

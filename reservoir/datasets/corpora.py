@@ -19,6 +19,7 @@ MULTI30K_TESTS = {
     "coco2017": "test_2017_mscoco",
     "test2018": "test_2018_flickr",
 }
+ARTICLES_HELD_OUT = 500  # of Wikipedia, in each of valid and test
 TATOEBA_HELD_OUT = 2000  # pairs in each of valid and test
 PACKED = ("", ".gz", ".xz", ".zip")
 
@@ -68,17 +69,19 @@ def parallel(name: str, *, src: str, tgt: str, seed: int = 0) -> ParallelCorpus:
 
 
 def text(name: str) -> Text:
-    """Return running text: "wikitext-2" (by words, split as published), "tiny-shakespeare", "enwik8" or "miniature".
+    """Return running text: "wikitext-2" (by words, split as published), "tiny-shakespeare", "enwik8",
+    "wikipedia-2014" or "miniature".
 
     Shakespeare is cut at the line ends that follow 90 and 95 %. The first 100 MB of a Wikipedia dump of 2006, mark-up
     and all, are cut after 90 and 95 million bytes, wherever that is, as everybody cuts them; a character that is parted
-    is held by Python's "surrogateescape", which `ByteVocabulary` understands. The miniature's English has a sentence a
-    line.
+    is held by Python's "surrogateescape", which `ByteVocabulary` understands. The articles of
+    2014 are kept whole: the last 500 are the test, the 500 before them validate. The miniature's English has a sentence
+    a line.
 
     Raises:
         DataError: the name is unknown, or the data cannot be had or read.
     """
-    known = ("wikitext-2", "tiny-shakespeare", "enwik8", "miniature")
+    known = ("wikitext-2", "tiny-shakespeare", "enwik8", "wikipedia-2014", "miniature")
     if name not in known:
         raise manifest.unknown("text", name, known)
     if name == "miniature":
@@ -92,9 +95,26 @@ def text(name: str) -> Text:
         content = read_bytes(folder / "enwik8.zip", member="enwik8")
         ends = [len(content) * percent // 100 for percent in (0, 90, 95, 100)]
         return Text(name, *(content[i:j].decode("utf-8", "surrogateescape") for i, j in pairwise(ends)))
+    if name == "wikipedia-2014":
+        return Text(name, *_articles(read_lines(folder / "enwiki2014-AA-AB.txt.xz")))
     whole = read_text(folder / "input.txt")
     first, second = (whole.find("\n", len(whole) * percent // 100) + 1 for percent in (90, 95))
     return Text(name, whole[:first], whole[first:second], whole[second:])
+
+
+def _articles(lines: list[str]) -> tuple[str, str, str]:
+    """The texts between "<doc …>" and "</doc>", a paragraph a line, in three parts."""
+    starts = [number for number, line in enumerate(lines) if line.startswith("<doc ")]
+    cuts = [
+        0,
+        *(starts[max(0, len(starts) - last)] for last in (2 * ARTICLES_HELD_OUT, ARTICLES_HELD_OUT)),
+        None,
+    ]
+    marks = ("<doc ", "</doc>")
+    return tuple(
+        "".join(f"{line}\n" for line in lines[i:j] if line and not line.startswith(marks))
+        for i, j in pairwise(cuts)
+    )
 
 
 def _miniature(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
