@@ -10,6 +10,7 @@ from reservoir.datasets.labelled_texts import CLASSES, Labelled, LabelledCorpus,
 from reservoir.datasets.miniature import tagged
 from reservoir.datasets.newstest import test_set
 from reservoir.datasets.pairs import Pairs, ParallelCorpus
+from reservoir.datasets.pictures import ImageCorpus, Images, images
 from reservoir.datasets.reading import read_lines, read_pairs, read_text
 from reservoir.datasets.series import lorenz, mackey_glass
 from reservoir.datasets.shipped import shipped
@@ -18,8 +19,9 @@ from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 from reservoir.datasets.windows import Windows
 
 __all__ = [
-    "CLASSES", "Batch", "ByteVocabulary", "DataError", "Dictionary", "Epoch", "Labelled", "LabelledCorpus", "Pairs",
-    "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary", "Windows", "cache_dir", "fetch", "labelled",
-    "lorenz", "mackey_glass", "pad_sources", "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped",
-    "status", "tagged", "test_set", "text", "train_bpe",
+    "CLASSES", "Batch", "ByteVocabulary", "DataError", "Dictionary", "Epoch", "ImageCorpus", "Images",
+    "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary",
+    "Windows", "cache_dir", "fetch", "images", "labelled", "lorenz", "mackey_glass", "pad_sources",
+    "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped", "status", "tagged", "test_set",
+    "text", "train_bpe",
 ]  # fmt: skip

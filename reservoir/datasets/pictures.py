@@ -1,0 +1,179 @@
+"""Pictures with labels, and pictures as sequences: patches in rows, or one byte after another."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image, UnidentifiedImageError
+from torch import Tensor
+
+from reservoir.datasets import manifest
+from reservoir.datasets.errors import DataError
+from reservoir.datasets.fetching import fetch
+from reservoir.datasets.reading import read_bytes
+
+NAMES = ("digits", "mnist", "cifar10-sample")
+SIDE, EACH = 32, 1000  # CIFAR's pictures; how many are in a file of the sample
+TEST_FILE = 50  # of the sample; those before it are for training
+
+
+@dataclass(frozen=True)
+class Images:
+    """Pictures and what they show.
+
+    Args:
+        pixels: (n, rows, columns, channels), uint8.
+        labels: (n,), int64.
+    """
+
+    pixels: Tensor
+    labels: Tensor
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class ImageCorpus:
+    """Pictures to train and to test on.
+
+    Args:
+        name: of the dataset.
+        classes: the names of the labels.
+        train, test: disjoint.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    train: Images
+    test: Images
+
+
+DIGITS = tuple("0123456789")
+CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+
+
+def images(name: str) -> ImageCorpus:
+    """Return pictures with labels, fetched if need be.
+
+    Args:
+        name: "digits" (scikit-learn's 1,797 of 8 × 8 pixels, embedded; the last third is the test set, other writers
+            than the first), "mnist" (LeCun et al. 1998), or "cifar10-sample" (Krizhevsky 2009: ten of its fifty
+            thousands for training and one for testing).
+
+    Raises:
+        DataError: the name is unknown, or the data cannot be had or read.
+    """
+    if name not in NAMES:
+        raise manifest.unknown("image dataset", name, list(NAMES))
+    if name == "digits":
+        from sklearn.datasets import load_digits
+
+        bunch = load_digits()
+        pixels = torch.from_numpy((bunch.images * 255 / 16).round().astype(np.uint8))[..., None]
+        labels = torch.from_numpy(bunch.target.astype(np.int64))
+        cut = 2 * len(labels) // 3
+        return ImageCorpus(
+            name, DIGITS, Images(pixels[:cut], labels[:cut]), Images(pixels[cut:], labels[cut:])
+        )
+    folder = fetch(name)
+    if name == "mnist":
+        parts = [
+            Images(
+                read_idx(folder / f"{part}-images-idx3-ubyte.gz", 3)[..., None],
+                read_idx(folder / f"{part}-labels-idx1-ubyte.gz", 1).long(),
+            )
+            for part in ("train", "t10k")
+        ]
+        for part in parts:
+            if len(part.pixels) != len(part.labels):
+                raise DataError(f"{folder} has {len(part.pixels)} pictures but {len(part.labels)} labels")
+        return ImageCorpus(name, DIGITS, *parts)
+    labels = _labels(folder / "cifar10_labels.js")
+    train = [_sample(folder, number, labels) for number in range(10)]
+    whole = Images(torch.cat([part.pixels for part in train]), torch.cat([part.labels for part in train]))
+    return ImageCorpus(name, CIFAR, whole, _sample(folder, TEST_FILE, labels))
+
+
+def read_idx(path: Path, dimensions: int) -> Tensor:
+    """Read an IDX file of bytes: two zeros, the type, the number of dimensions, their sizes, then the numbers.
+
+    Raises:
+        DataError: the file is damaged, or is not what its head says.
+    """
+    content = read_bytes(path)
+    head = bytes([0, 0, 8, dimensions])
+    if content[:4] != head:
+        raise DataError(
+            f"{path} is no IDX file of bytes in {dimensions} dimensions: it begins with {content[:4].hex()}"
+        )
+    start = 4 + 4 * dimensions
+    shape = tuple(np.frombuffer(content[4:start], dtype=">u4").tolist())
+    if len(shape) != dimensions or len(content) - start != int(np.prod(shape)):
+        raise DataError(
+            f"{path} is cut off: its head says {shape}, but {len(content) - start} numbers follow"
+        )
+    return torch.from_numpy(np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape).copy())
+
+
+def patches(pixels: Tensor, size: int) -> Tensor:
+    """Pictures as sequences of square patches, row after row, each a vector of numbers from 0 to 1.
+
+    Args:
+        pixels: (n, rows, columns, channels), uint8.
+        size: of a patch's side; divides rows and columns. 4 is what Lu et al. (2021) take.
+
+    Returns:
+        (n, rows · columns / size², size² · channels), fp32.
+
+    Raises:
+        DataError: the picture cannot be cut into such patches.
+    """
+    n, rows, columns, channels = pixels.shape
+    if size < 1 or rows % size or columns % size:
+        raise DataError(
+            f"a picture of {rows} × {columns} pixels cannot be cut into patches of {size} × {size}"
+        )
+    cut = pixels.view(n, rows // size, size, columns // size, size, channels).transpose(2, 3)
+    return cut.reshape(n, -1, size * size * channels) / 255
+
+
+def bytes_in_a_row(pixels: Tensor) -> Tensor:
+    """Pictures as the Long Range Arena has them (Tay et al. 2021): grey, one pixel after another, (n, pixels, 1)."""
+    weights = torch.tensor([0.2989, 0.5870, 0.1140])  # ITU-R BT.601, as in TensorFlow's conversion
+    grey = pixels.float() @ weights if pixels.shape[-1] == 3 else pixels[..., 0].float()
+    return grey.flatten(1)[..., None] / 255
+
+
+def _sample(folder: Path, number: int, labels: list[int]) -> Images:
+    path = folder / f"cifar10_batch_{number}.png"
+    try:
+        with Image.open(io.BytesIO(read_bytes(path))) as opened:
+            table = np.asarray(opened.convert("RGB"))
+    except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        raise DataError(f"{path} is damaged, or no picture: {error}") from error
+    if table.shape != (EACH, SIDE * SIDE, 3):
+        raise DataError(
+            f"{path} is {table.shape[1]} × {table.shape[0]} pixels, not {SIDE * SIDE} × {EACH}: a row is a picture"
+        )
+    shown = labels[number * EACH : (number + 1) * EACH]
+    return Images(torch.from_numpy(table.reshape(EACH, SIDE, SIDE, 3).copy()), torch.tensor(shown))
+
+
+def _labels(path: Path) -> list[int]:
+    """The labels of all files, a JavaScript array."""
+    found = re.fullmatch(
+        r"\s*var labels\s*=\s*(\[[\d,\s]*\]);?\s*", read_bytes(path).decode("utf-8", "replace")
+    )
+    labels = json.loads(found[1]) if found else []
+    if len(labels) != (TEST_FILE + 1) * EACH or max(labels) > 9:
+        raise DataError(
+            f"{path} should be 'var labels=[…];' with {(TEST_FILE + 1) * EACH} classes from 0 to 9"
+        )
+    return labels
