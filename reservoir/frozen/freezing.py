@@ -16,7 +16,7 @@ from reservoir.frozen.origins import Drawn, Owned, origin_of, owned, set_origin
 COMPONENTS = {
     "embeddings": ("*embedding", "*positions*", "output", "output.*"),
     "attention": ("*.attention.*", "*.cross.query*", "*.cross.kv*", "*.cross.out*"),
-    "feed_forward": ("*.feed_forward.up*", "*.feed_forward.down*"),
+    "feed_forward": ("*.feed_forward.up*", "*.feed_forward.down*", "*.feed_forward.gate*"),
 }
 """The poster's EMB, ATT and FFN as patterns over stream names. Norms belong to none of them."""
 

@@ -147,7 +147,7 @@ class Scheme:
             return own
         if not item.attribute.startswith("weight"):  # a recurrent layer has several weights
             return Constant(0.0)
-        if isinstance(item.module, nn.LayerNorm):
+        if isinstance(item.module, nn.LayerNorm | nn.RMSNorm):
             return Constant(1.0)
         for pattern, initialisation in self.rules:
             if fnmatchcase(item.stream, pattern):

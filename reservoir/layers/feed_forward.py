@@ -1,4 +1,4 @@
-"""The feed-forward layer: two linear maps with a non-linearity between, applied to each position alone."""
+"""Feed-forward layers: linear maps with a non-linearity between, applied to each position alone."""
 
 from __future__ import annotations
 
@@ -46,3 +46,22 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
         return self.down(self.dropout(self.activation(self.up(x))))
+
+
+class GatedFeedForward(nn.Module):
+    """`W₂ (silu(W_g x) · W₁ x)`, "SwiGLU", without biases (Shazeer 2020, eq. 6).
+
+    Args:
+        d_model: width of the residual stream.
+        d_ff: width of the product.
+        stream: prefix of the three weights' stream names.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, *, stream: str):
+        super().__init__()
+        self.gate = Linear(d_model, d_ff, stream=f"{stream}.gate", bias=False)
+        self.up = Linear(d_model, d_ff, stream=f"{stream}.up", bias=False)
+        self.down = Linear(d_ff, d_model, stream=f"{stream}.down", bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+        return self.down(F.silu(self.gate(x)) * self.up(x))

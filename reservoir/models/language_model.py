@@ -69,6 +69,10 @@ class LanguageModelConfig:
         """The model, its memory not initialised."""
         return LanguageModel(self)
 
+    def build_body(self) -> Body:
+        """What reads, without embeddings and output."""
+        return Body(self)
+
 
 class Body(nn.Module):
     """What reads, between embeddings and output: positions, causal layers, and the last norm.

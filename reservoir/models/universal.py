@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from reservoir.frozen.initialisation import Orthogonal
 from reservoir.layers import Embedding, Linear
-from reservoir.models.language_model import Body, LanguageModelConfig
+from reservoir.models.language_model import LanguageModelConfig
+from reservoir.models.llama import LlamaConfig
 
 GAIN = math.sqrt(2)  # of the input's map, as in the released code (1.41)
 
@@ -30,7 +31,7 @@ class UniversalConfig:
     outputs: int = 0
     tokens: bool = False
     every: bool = False
-    body: LanguageModelConfig = field(default_factory=LanguageModelConfig)
+    body: LanguageModelConfig | LlamaConfig = field(default_factory=LanguageModelConfig)
 
     def sized(self, inputs: int, outputs: int) -> UniversalConfig:
         """The same with sizes of 0 filled in."""
@@ -60,7 +61,7 @@ class Universal(nn.Module):
         else:
             self.input = Linear(config.inputs, d_model, stream="input")
             self.input.initialisations = {"weight": Orthogonal(GAIN)}
-        self.body = Body(config.body)
+        self.body = config.body.build_body()
         self.readout = Linear(d_model, config.outputs, stream="readout")
 
     def forward(self, x: Tensor) -> Tensor:

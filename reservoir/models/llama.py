@@ -1,0 +1,196 @@
+"""A language model of the Llama family, and the tiny one of llama2.c that tells stories."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from reservoir.frozen import Pretrained, owned, set_origin
+from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
+from reservoir.models.gpt2 import WeightsError
+
+HEAD = struct.Struct("<7i")  # dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len
+
+
+@dataclass(frozen=True)
+class LlamaConfig:
+    """Sizes of a language model of the Llama family (Touvron et al. 2023).
+
+    Args:
+        vocab: number of tokens; 0 is filled in from the data.
+        d_model, n_heads, d_ff, layers: as in `LanguageModelConfig`.
+        n_kv_heads: heads of keys and values.
+        max_length: the longest sequence that it was trained on; longer ones are an error.
+    """
+
+    vocab: int = 0
+    d_model: int = 64
+    n_heads: int = 8
+    d_ff: int = 172
+    layers: int = 5
+    n_kv_heads: int = 4
+    max_length: int = 512
+
+    def sized(self, vocab: int) -> LlamaConfig:
+        """The same with a vocabulary of 0 filled in."""
+        return replace(self, vocab=self.vocab or vocab)
+
+    def build(self) -> Llama:
+        """The model, its memory not initialised."""
+        return Llama(self)
+
+    def build_body(self) -> LlamaBody:
+        """What reads, without embeddings and output."""
+        return LlamaBody(self)
+
+
+class LlamaLayer(nn.Module):
+    """Attention and gated feed-forward, each after an RMS norm and in a residual connection.
+
+    Args:
+        config: sizes.
+        stream: name of this layer, such as "layer.0".
+    """
+
+    def __init__(self, config: LlamaConfig, *, stream: str):
+        super().__init__()
+        c = config
+        self.mixing_norm = RMSNorm(c.d_model, stream=f"{stream}.mixing.norm")
+        self.attention = RotaryAttention(
+            c.d_model, c.n_heads, n_kv_heads=c.n_kv_heads, stream=f"{stream}.attention"
+        )
+        self.feed_forward_norm = RMSNorm(c.d_model, stream=f"{stream}.feed_forward.norm")
+        self.feed_forward = GatedFeedForward(c.d_model, c.d_ff, stream=f"{stream}.feed_forward")
+
+    def forward(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+        x = x + self.attention(self.mixing_norm(x))
+        return x + self.feed_forward(self.feed_forward_norm(x))
+
+
+class LlamaBody(nn.Module):
+    """Layers and the last norm. Streams are named as in `LanguageModel`; positions have no weights.
+
+    Args:
+        config: sizes.
+    """
+
+    def __init__(self, config: LlamaConfig):
+        super().__init__()
+        self.config = config
+        self.layers = nn.ModuleList(LlamaLayer(config, stream=f"layer.{i}") for i in range(config.layers))
+        self.norm = RMSNorm(config.d_model, stream="norm")
+
+    def states(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+        """The last states of embedded tokens, or of whatever stands in their place."""
+        if x.shape[1] > self.config.max_length:
+            raise ValueError(
+                f"the model has {self.config.max_length} positions, but the sequence needs {x.shape[1]}"
+            )
+        for layer in self.layers:
+            x = layer(x)
+        return self.norm(x)
+
+
+class Llama(LlamaBody):
+    """Reads tokens, and says at each position what may come next; the output shares the table of embeddings.
+
+    Args:
+        config: sizes.
+    """
+
+    def __init__(self, config: LlamaConfig):
+        super().__init__(config)
+        self.embedding = Embedding(config.vocab, config.d_model, stream="embedding")
+        self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
+        self.output.weight = self.embedding.weight
+
+    def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
+        """The last states."""
+        return self.states(self.embedding(ids))
+
+    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, length, vocab)
+        return self.output(self.hidden(ids))
+
+
+def load_llama2c(path: Path | str) -> Llama:
+    """A model in llama2.c's first format: seven numbers, then all weights in fp32, kind after kind.
+
+    Raises:
+        WeightsError: the file is missing, cut off, or none of these.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise WeightsError(f"there is no file {path}")
+    content = path.read_bytes()
+    if len(content) < HEAD.size:
+        raise WeightsError(f"{path} is cut off: it has {len(content)} bytes, not even a head")
+    d_model, d_ff, layers, n_heads, n_kv_heads, vocab, length = HEAD.unpack_from(content)
+    sizes = (d_model, d_ff, layers, n_heads, n_kv_heads, length)
+    if min(sizes) < 1 or max(sizes) > 1 << 20 or vocab == 0 or d_model % n_heads or n_heads % n_kv_heads:
+        raise WeightsError(
+            f"{path} is no model of llama2.c: it begins with {', '.join(map(str, (*sizes, vocab)))}"
+        )
+    if vocab < 0:
+        raise WeightsError(f"{path}: its output is not tied to its embeddings; only tied models are read")
+    model = LlamaConfig(vocab, d_model, n_heads, d_ff, layers, n_kv_heads, length).build()
+    kv = d_model * n_kv_heads // n_heads
+    kinds = {  # in the file's order
+        "embedding": (vocab, d_model),
+        "mixing.norm": (layers, d_model),
+        "attention.query": (layers, d_model, d_model),
+        "attention.key": (layers, kv, d_model),
+        "attention.value": (layers, kv, d_model),
+        "attention.out": (layers, d_model, d_model),
+        "feed_forward.norm": (layers, d_model),
+        "feed_forward.gate": (layers, d_ff, d_model),
+        "feed_forward.down": (layers, d_model, d_ff),
+        "feed_forward.up": (layers, d_ff, d_model),
+        "norm": (d_model,),
+    }
+    tables = length * (d_model // n_heads)  # cosines and sines, which we compute
+    wanted = HEAD.size + 4 * (sum(map(np.prod, kinds.values())) + tables)
+    if len(content) != wanted:
+        raise WeightsError(f"{path} has {len(content):,} bytes, but a model of its sizes has {wanted:,}")
+    numbers = torch.from_numpy(np.frombuffer(content, dtype="<f4", offset=HEAD.size).astype(np.float32))
+    found, start = {}, 0
+    for kind, shape in kinds.items():
+        size = int(np.prod(shape))
+        found[kind] = numbers[start : start + size].view(shape)
+        start += size
+    found["attention.kv"] = torch.cat([found["attention.key"], found["attention.value"]], 1)
+    with torch.no_grad():
+        for item in owned(model):
+            if item.stream.startswith("layer."):
+                _, layer, kind = item.stream.split(".", 2)
+                item.parameter.copy_(found[kind][int(layer)])
+            else:
+                item.parameter.copy_(found[item.stream])
+            set_origin(item, Pretrained(str(path)))
+    return model.eval()
+
+
+def read_llama2c_vocabulary(path: Path | str) -> list[bytes]:
+    """A vocabulary's pieces: the longest's length, then for each piece its score, its length and its bytes.
+
+    Raises:
+        WeightsError: the file is missing or cut off.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise WeightsError(f"there is no file {path}")
+    content, pieces, start = path.read_bytes(), [], 4
+    while start < len(content):
+        if start + 8 > len(content):
+            raise WeightsError(f"{path} is cut off after {len(pieces)} pieces")
+        _, size = struct.unpack_from("<fi", content, start)
+        piece = content[start + 8 : start + 8 + size]
+        if size < 0 or len(piece) < size:
+            raise WeightsError(f"{path} is cut off after {len(pieces)} pieces")
+        pieces.append(piece)
+        start += 8 + size
+    return pieces

@@ -1,0 +1,135 @@
+"""The Llama family's layers against transformers', and the model that tells stories."""
+
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import LlamaConfig as TheirConfig
+from transformers import LlamaForCausalLM
+
+from reservoir.frozen import Freeze, freeze, initialise, owned, report
+from reservoir.layers import turn
+from reservoir.models import UniversalConfig
+from reservoir.models.gpt2 import WeightsError
+from reservoir.models.llama import LlamaConfig, load_llama2c, read_llama2c_vocabulary
+
+SMALL = LlamaConfig(vocab=30, d_model=16, n_heads=4, d_ff=24, layers=2, n_kv_heads=2, max_length=12)
+IDS = torch.arange(20).view(2, 10)
+
+
+def halves(weight: torch.Tensor, d_head: int) -> torch.Tensor:
+    """Even rows of each head first, then the odd ones: transformers turns halves where Su et al. turn pairs."""
+    return weight.view(-1, d_head // 2, 2, weight.shape[1]).transpose(1, 2).reshape(weight.shape)
+
+
+@torch.no_grad()
+def test_it_has_transformers_logits():
+    ours = initialise(SMALL.build(), seed=0).eval()
+    for item in owned(ours):  # norms start at one, as if they were not there
+        item.parameter.add_(
+            0.1 * torch.randn(item.parameter.shape, generator=torch.Generator().manual_seed(1))
+        )
+    c = SMALL
+    theirs = LlamaForCausalLM(
+        TheirConfig(
+            vocab_size=c.vocab, hidden_size=c.d_model, intermediate_size=c.d_ff, num_hidden_layers=c.layers,
+            num_attention_heads=c.n_heads, num_key_value_heads=c.n_kv_heads, rms_norm_eps=1e-5,
+            tie_word_embeddings=True,
+        )
+    ).eval()  # fmt: skip
+    w, d_head = {item.stream: item.parameter for item in owned(ours)}, c.d_model // c.n_heads
+    state = {
+        "model.embed_tokens.weight": w["embedding"],
+        "lm_head.weight": w["embedding"],
+        "model.norm.weight": w["norm"],
+    }
+    for i in range(c.layers):
+        k, v = w[f"layer.{i}.attention.kv"].chunk(2)
+        state |= {
+            f"model.layers.{i}.{name}.weight": value
+            for name, value in {
+                "self_attn.q_proj": halves(w[f"layer.{i}.attention.query"], d_head),
+                "self_attn.k_proj": halves(k, d_head),
+                "self_attn.v_proj": v,
+                "self_attn.o_proj": w[f"layer.{i}.attention.out"],
+                "mlp.gate_proj": w[f"layer.{i}.feed_forward.gate"],
+                "mlp.up_proj": w[f"layer.{i}.feed_forward.up"],
+                "mlp.down_proj": w[f"layer.{i}.feed_forward.down"],
+                "input_layernorm": w[f"layer.{i}.mixing.norm"],
+                "post_attention_layernorm": w[f"layer.{i}.feed_forward.norm"],
+            }.items()
+        }
+    theirs.load_state_dict(state)
+    torch.testing.assert_close(ours(IDS), theirs(IDS).logits, atol=1e-4, rtol=1e-4)
+
+
+def test_a_turned_product_depends_on_the_distance_alone():
+    q, k = torch.randn(2, 1, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    products = turn(q.expand(9, 8)) @ turn(k.expand(9, 8)).T
+    for distance in range(-8, 9):
+        along = products.diagonal(distance)
+        torch.testing.assert_close(along, along[:1].expand_as(along), atol=1e-5, rtol=1e-5)
+
+
+def test_as_the_body_of_a_universal_engine_its_norms_move_and_nothing_else_of_it():
+    model = freeze(
+        initialise(UniversalConfig(3, 5, body=SMALL).build(), seed=0),
+        Freeze(attention=True, feed_forward=True),
+    )
+    moving = {item.stream for item in owned(model.body) if item.parameter.requires_grad}
+    assert moving == {stream for item in owned(model.body) if (stream := item.stream).endswith("norm")}
+    with pytest.raises(ValueError, match="the model has 12 positions, but the sequence needs 13"):
+        model(torch.randn(1, 13, 3))
+
+
+def llama2c(config: LlamaConfig, *, vocab: int | None = None) -> bytes:
+    c = config
+    kv = c.d_model * c.n_kv_heads // c.n_heads
+    count = c.vocab * c.d_model + c.layers * (
+        2 * c.d_model + 2 * c.d_model**2 + 2 * kv * c.d_model + 3 * c.d_ff * c.d_model
+    )
+    count += c.d_model + c.max_length * (c.d_model // c.n_heads)
+    head = struct.pack(
+        "<7i", c.d_model, c.d_ff, c.layers, c.n_heads, c.n_kv_heads, vocab or c.vocab, c.max_length
+    )
+    return head + np.random.default_rng(0).normal(size=count).astype("<f4").tobytes()
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    path = tmp_path / "model.bin"
+    path.write_bytes(whole := llama2c(SMALL))
+    assert (
+        report(load_llama2c(path)).total == 30 * 16 + 2 * (2 * 16 + 2 * 256 + 2 * 8 * 16 + 3 * 24 * 16) + 16
+    )
+    for wrong, message in [
+        (whole[:-4], f"has {len(whole) - 4:,} bytes, but a model of its sizes has {len(whole):,}"),
+        (whole[:9], "is cut off: it has 9 bytes, not even a head"),
+        (b"\x00" * 400, "is no model of llama2.c: it begins with 0, 0"),
+        (llama2c(SMALL, vocab=-30), "only tied models are read"),
+    ]:
+        path.write_bytes(wrong)
+        with pytest.raises(WeightsError, match=message):
+            load_llama2c(path)
+    with pytest.raises(WeightsError, match="there is no file"):
+        load_llama2c(tmp_path / "none.bin")
+    path.write_bytes(struct.pack("<ifi", 3, 0.0, 3) + b"abc" + struct.pack("<fi", 0.0, 3) + b"ab")
+    with pytest.raises(WeightsError, match="is cut off after 1 pieces"):
+        read_llama2c_vocabulary(path)
+
+
+@pytest.mark.data
+@torch.no_grad()
+def test_the_real_one_tells_a_story():
+    mirror = os.environ.get("RESERVOIR_MIRROR")
+    if not mirror:
+        pytest.skip("RESERVOIR_MIRROR names no mirror that has the dataset")
+    folder = Path(mirror, "stories260k")
+    model, pieces = load_llama2c(folder / "stories260K.bin"), read_llama2c_vocabulary(folder / "tok512.bin")
+    assert len(pieces) == model.config.vocab == 512
+    ids = [1]  # the beginning of a text
+    for _ in range(60):
+        ids.append(int(model(torch.tensor([ids]))[0, -1].argmax()))
+    assert b"".join(pieces[i] for i in ids[1:]).strip().startswith(b"Once upon a time, there was a")
