@@ -21,7 +21,6 @@ hypothesis.settings.load_profile("book")
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = ("unit", "slow", "data", "chapters", "book", "browser", "wheel")
 
-stage_of: dict[str, str] = {}  # test's node id -> its stage
 counts: dict[str, Counter] = defaultdict(Counter)  # stage -> outcome -> number of tests
 seconds: Counter = Counter()  # stage -> seconds spent in it
 processor: dict[str, int] = {}  # chapter -> seconds of processor time that running it took
@@ -29,15 +28,19 @@ processor: dict[str, int] = {}  # chapter -> seconds of processor time that runn
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the tests by stage, so that the quick ones fail first."""
-    for item in items:
+    for item in items:  # a property goes with a test's report, from another process as well
         marked = [stage for stage in STAGES if item.get_closest_marker(stage)]
-        stage_of[item.nodeid] = marked[-1] if marked else "unit"
-    items.sort(key=lambda item: STAGES.index(stage_of[item.nodeid]))
+        item.user_properties.append(("stage", marked[-1] if marked else "unit"))
+    items.sort(key=lambda item: STAGES.index(stage_of(item)))
+
+
+def stage_of(test: pytest.Item | pytest.TestReport) -> str:
+    return dict(test.user_properties).get("stage", "unit")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Say at once, not minutes later, that the browser tests cannot run here."""
-    wanted = any(stage_of.get(item.nodeid) == "browser" for item in session.items)
+    wanted = any(stage_of(item) == "browser" for item in session.items)
     if wanted and not session.config.option.collectonly and not find_chromium():
         raise pytest.UsageError(
             "the browser tests need chromium, and none was found: install the system's (Debian: apt-get install "
@@ -47,7 +50,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    stage = stage_of.get(report.nodeid, "unit")
+    stage = stage_of(report)
     seconds[stage] += report.duration
     if report.when == "call" or report.outcome != "passed":
         counts[stage][report.outcome] += 1

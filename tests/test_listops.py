@@ -1,8 +1,5 @@
 """ListOps: values by an independent reading, the published labels, and brackets that do not match."""
 
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,9 +69,6 @@ def test_a_file_is_refused_by_line(tmp_path):
 
 
 @pytest.mark.data
-def test_every_published_label_is_the_value():
-    mirror = os.environ.get("RESERVOIR_MIRROR")
-    if not mirror:
-        pytest.skip("RESERVOIR_MIRROR names no mirror that has the dataset")
-    sizes = {path.name: len(read_listops(path)[0]) for path in sorted(Path(mirror, "listops").glob("*.tsv"))}
+def test_every_published_label_is_the_value(mirror):
+    sizes = {path.name: len(read_listops(path)[0]) for path in sorted((mirror / "listops").glob("*.tsv"))}
     assert sum(sizes.values()) == 70_000

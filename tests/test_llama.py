@@ -1,8 +1,6 @@
 """The Llama family's layers against transformers', and the model that tells stories."""
 
-import os
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -122,11 +120,8 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 @pytest.mark.data
 @torch.no_grad()
-def test_the_real_one_tells_a_story():
-    mirror = os.environ.get("RESERVOIR_MIRROR")
-    if not mirror:
-        pytest.skip("RESERVOIR_MIRROR names no mirror that has the dataset")
-    folder = Path(mirror, "stories260k")
+def test_the_real_one_tells_a_story(mirror):
+    folder = mirror / "stories260k"
     model, pieces = load_llama2c(folder / "stories260K.bin"), read_llama2c_vocabulary(folder / "tok512.bin")
     assert len(pieces) == model.config.vocab == 512
     ids = [1]  # the beginning of a text

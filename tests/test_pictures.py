@@ -1,7 +1,6 @@
 """Pictures are read whole or refused, and cut into patches that can be put together again."""
 
 import gzip
-import os
 import struct
 
 import numpy as np
@@ -11,12 +10,6 @@ from PIL import Image
 
 from reservoir.datasets import DataError, images
 from reservoir.datasets.pictures import bytes_in_a_row, patches, read_idx
-
-
-@pytest.fixture
-def mirror():
-    if not os.environ.get("RESERVOIR_MIRROR"):
-        pytest.skip("RESERVOIR_MIRROR names no mirror that has the dataset")
 
 
 def test_the_digits_are_at_hand():
