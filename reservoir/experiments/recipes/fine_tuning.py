@@ -16,7 +16,7 @@ from reservoir.models import TextClassifierConfig
 from reservoir.training import Budget, Optimiser
 
 ENCODER = ("embedding", "encoder.*", "norm*")
-STEPS = {"sst-2": 300, "rte": 150, "mrpc": 150, "mnli": 300}
+STEPS = {"sst-2": 200, "rte": 100, "mrpc": 100, "mnli": 200}
 TEXTS = {"sst-2": 4000, "rte": 0, "mrpc": 0, "mnli": 4000}
 
 
