@@ -195,7 +195,8 @@ def described(library: Library, item: griffe.Object) -> str:
                 out.append(library.prose(section.value))
             case "parameters" | "attributes" | "other parameters":
                 terms = [(f"`{one.name}`", one.description) for one in section.value]
-                out.append(definitions(library, "Arguments", terms))
+                title = "Attributes" if section.kind.value == "attributes" else "Arguments"
+                out.append(definitions(library, title, terms))
             case "returns" | "yields":
                 words = " ".join(one.description for one in section.value)
                 out.append(f"**{section.kind.value.capitalize()}** {library.prose(words)}")
