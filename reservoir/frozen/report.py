@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 import pandas as pd
 from torch import nn
 
 from reservoir.frozen.origins import NAMES, Drawn, OriginName, origin_of, owned
+from reservoir.frozen.supermask import Supermask
 
 
 @dataclass(frozen=True)
@@ -17,15 +19,15 @@ class Row:
     Args:
         stream: its name.
         shape: its shape.
-        origin: "seed", "trained" or "pretrained".
+        origin: "seed", "trained", "pretrained", or "mask" for the scores that choose among the weights of another.
         moves: whether training changes it.
         parameters: how many numbers it has.
-        stored_bytes: what a checkpoint has to keep of it: nothing when the seed gives it back.
+        stored_bytes: what a checkpoint has to keep of it: nothing when the seed gives it back, one bit a score.
     """
 
     stream: str
     shape: tuple[int, ...]
-    origin: OriginName
+    origin: OriginName | Literal["mask"]
     moves: bool
     parameters: int
     stored_bytes: int
@@ -39,12 +41,12 @@ class Report:
 
     @property
     def total(self) -> int:
-        """Parameters in all."""
-        return sum(row.parameters for row in self.rows)
+        """Parameters in all, scores aside: they choose among parameters, and are gone when the choice is made."""
+        return sum(row.parameters for row in self.rows if row.origin != "mask")
 
     @property
     def trainable(self) -> int:
-        """Parameters that move."""
+        """Numbers that move, scores included."""
         return sum(row.parameters for row in self.rows if row.moves)
 
     @property
@@ -84,5 +86,7 @@ def report(model: nn.Module) -> Report:
         )
         if name == "pretrained":  # a reference to the checkpoint is enough
             kept = 0
+        if isinstance(item.module, Supermask):
+            name, kept = "mask", -(-item.parameter.numel() // 8)
         rows.append(Row(item.stream, tuple(item.parameter.shape), name, moves, item.parameter.numel(), kept))
     return Report(tuple(rows))

@@ -98,15 +98,15 @@ class Linear(nn.Linear):
     def __init__(self, d_in: int, d_out: int, *, stream: str, blocks: int = 1, bias: bool = True):
         if d_out % blocks:
             raise ValueError(f"d_out must be a multiple of blocks={blocks}, got {d_out}")
-        self.stream, self.blocks = stream, blocks
+        self.stream, self.blocks, self.mask = stream, blocks, None
         super().__init__(d_in, d_out, bias=bias)
 
     def reset_parameters(self) -> None:
         """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
 
     def effective_weight(self) -> Tensor:  # (d_out, d_in)
-        """The matrix that the product uses: the weight itself, unless a subclass masks it."""
-        return self.weight
+        """The matrix that the product uses: the weight itself, or what `mask`, a module, makes of it."""
+        return self.weight if self.mask is None else self.mask(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., d_out)
         return linear(x, self.effective_weight(), self.bias)
@@ -123,15 +123,15 @@ class Embedding(nn.Embedding):
     """
 
     def __init__(self, n: int, d_model: int, *, stream: str, padding: int | None = None):
-        self.stream, self.blocks = stream, 1
+        self.stream, self.blocks, self.mask = stream, 1, None
         super().__init__(n, d_model, padding_idx=padding)
 
     def reset_parameters(self) -> None:
         """Leave the memory as it is: `reservoir.frozen.initialise` draws the table from its stream."""
 
     def effective_weight(self) -> Tensor:  # (n, d_model)
-        """The table that is looked up: the weight itself, unless a subclass masks it."""
-        return self.weight
+        """The table that is looked up: the weight itself, or what `mask`, a module, makes of it."""
+        return self.weight if self.mask is None else self.mask(self.weight)
 
     def forward(self, ids: Tensor) -> Tensor:  # (...) -> (..., d_model)
         return F.embedding(ids, self.effective_weight(), self.padding_idx)

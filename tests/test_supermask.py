@@ -1,0 +1,140 @@
+"""Supermasks: how many weights take part, what moves, and what a mask learns."""
+
+import pytest
+import torch
+from torch import nn
+
+from reservoir.frozen import Freeze, freeze, initialise, owned, report
+from reservoir.frozen.supermask import Mask, Supermask, supermask
+from reservoir.layers import Embedding, Linear
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+
+CONFIG = EncoderDecoderConfig(17, 17, 8, 2, 16, 2, 1, norm_first=True, dropout=0.0)
+
+
+def masked(plan: Mask, *, seed: int = 0) -> EncoderDecoder:
+    model = supermask(initialise(EncoderDecoder(CONFIG), seed=seed), plan, seed=seed)
+    return freeze(model, Freeze(patterns=("*.bias", "*norm")))
+
+
+def masks(model: nn.Module) -> list[Supermask]:
+    return [module for module in model.modules() if isinstance(module, Supermask)]
+
+
+@pytest.mark.parametrize("by", ["magnitude", "score"])
+@pytest.mark.parametrize("keep", [0.1, 0.5, 0.9])
+def test_exactly_the_asked_share_takes_part(keep, by):
+    model = masked(Mask(keep=keep, by=by))
+    for mask in masks(model):
+        assert int(mask.chosen().sum()) == round(keep * mask.scores.numel())
+    layer = model.encoder[0].mixing.sublayer.qkv
+    assert torch.equal(layer.effective_weight(), layer.weight * layer.mask.chosen())
+
+
+def test_scores_move_and_nothing_else():
+    model = masked(Mask(keep=0.5))
+    moving = [item for item in owned(model) if item.parameter.requires_grad]
+    assert moving and all(item.attribute == "scores" for item in moving)
+    before = {item.stream: item.parameter.detach().clone() for item in owned(model)}
+    optimiser = torch.optim.AdamW([item.parameter for item in moving], lr=0.1, weight_decay=0.1)
+    model(torch.arange(1, 9)[None], torch.arange(1, 9)[None]).square().sum().backward()
+    optimiser.step()
+    for item in owned(model):
+        assert torch.equal(item.parameter, before[item.stream]) == (item.attribute != "scores"), item.stream
+
+
+def test_a_tied_output_shares_weight_and_scores_and_is_stored_once():
+    model = masked(Mask(keep=0.5))
+    assert model.output.mask is model.src_embedding.mask
+    made_of = report(model)
+    matrices = [item for item in owned(model) if item.attribute == "weight" and item.parameter.ndim == 2]
+    weights = sum(item.parameter.numel() for item in matrices)
+    assert made_of.trainable == weights  # one score a weight
+    assert made_of.total == report(initialise(EncoderDecoder(CONFIG), seed=0)).total
+    assert made_of.stored_bytes == sum(-(-mask.scores.numel() // 8) for mask in masks(model))
+
+
+@pytest.mark.parametrize("by", ["magnitude", "score"])
+def test_the_gradient_is_straight_through(by):
+    """Against the same graph written with the mask as a constant plus what is added and taken away again."""
+    layer = supermask(
+        initialise(Linear(6, 5, stream="map", bias=False), seed=0), Mask(keep=0.4, by=by), seed=1
+    )
+    x = torch.randn(7, 6, generator=torch.Generator().manual_seed(0))
+    layer(x).square().sum().backward()
+
+    scores = layer.mask.scores.detach().clone().requires_grad_()
+    soft = scores.abs() if by == "magnitude" else scores
+    through = layer.mask.chosen() + soft - soft.detach()
+    (x @ (layer.weight * through).T).square().sum().backward()
+    torch.testing.assert_close(layer.mask.scores.grad, scores.grad)
+
+
+@pytest.mark.parametrize("by", ["magnitude", "score"])
+def test_a_mask_learns_which_weights_take_part(by):
+    """A hidden mask is found again. Without the sign of the score the one by magnitude never finds it."""
+    layer = supermask(
+        initialise(Linear(12, 8, stream="map", bias=False), seed=0), Mask(keep=0.5, by=by), seed=1
+    )
+    wanted = Supermask(layer.weight.shape, keep=0.5, by=by, stream="other")
+    wanted = initialise(wanted, seed=5).chosen()
+    x = torch.randn(300, 12, generator=torch.Generator().manual_seed(0))
+    target = x @ (layer.weight * wanted).T
+    optimiser = torch.optim.Adam([layer.mask.scores], lr=0.02)
+    for _ in range(300):
+        loss = (layer(x) - target).square().mean()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    big = layer.weight.abs() > 0.1  # small weights hardly matter
+    assert (layer.mask.chosen() == wanted)[big].float().mean() > 0.97
+
+
+def test_a_mask_in_use_is_never_stale():
+    layer = supermask(
+        initialise(Linear(6, 5, stream="map", bias=False), seed=0), Mask(keep=0.5), seed=1
+    ).eval()
+    optimiser = torch.optim.AdamW([layer.mask.scores], lr=1.0, fused=True)
+    for _ in range(5):
+        assert torch.equal(layer.effective_weight() != 0, layer.mask.chosen())
+        layer.mask.scores.grad = torch.randn(5, 6)
+        optimiser.step()
+    with torch.no_grad():
+        layer.mask.scores.copy_(torch.arange(30.0).view(5, 6))
+    assert torch.equal(layer.effective_weight() != 0, torch.arange(30).view(5, 6) >= 15)
+
+
+def test_weights_are_drawn_larger_so_that_sums_keep_their_variance():
+    plain = initialise(Linear(400, 300, stream="map"), seed=0)
+    larger = supermask(initialise(Linear(400, 300, stream="map"), seed=0), Mask(keep=0.25), seed=0)
+    as_drawn = supermask(
+        initialise(Linear(400, 300, stream="map"), seed=0), Mask(keep=0.25, scaled=False), seed=0
+    )
+    torch.testing.assert_close(larger.weight, 2 * plain.weight)
+    assert torch.equal(as_drawn.weight, plain.weight)
+    x = torch.randn(50, 400, generator=torch.Generator().manual_seed(0))
+    assert (larger(x).std() / plain(x).std()).item() == pytest.approx(1.0, abs=0.05)
+
+
+def test_depths_of_a_shared_layer_have_masks_of_their_own():
+    layers = nn.ModuleList(Linear(6, 6, stream=f"layer.{i}", bias=False) for i in range(3))
+    for layer in layers[1:]:
+        layer.weight = layers[0].weight
+    supermask(initialise(layers, seed=0), Mask(keep=0.5), seed=0)
+    chosen = [layer.mask.chosen() for layer in layers]
+    assert not torch.equal(chosen[0], chosen[1]) and not torch.equal(chosen[1], chosen[2])
+    made_of = report(layers)
+    assert (made_of.total, made_of.trainable, made_of.stored_bytes) == (36, 108, 15)
+
+
+def test_padding_stays_nought_and_wrong_plans_are_refused():
+    table = supermask(initialise(Embedding(9, 4, stream="table", padding=0), seed=0), Mask(keep=0.5), seed=0)
+    assert not table(torch.zeros(1, dtype=torch.long)).any()
+    with pytest.raises(ValueError, match="'encodr' matches no linear map and no embedding"):
+        masked(Mask(keep=0.5, patterns=("encodr",)))
+    with pytest.raises(ValueError, match="by must be 'magnitude' or 'score', got 'size'"):
+        Mask(by="size")
+    with pytest.raises(ValueError, match=r"keep must be in \(0, 1\], got 0"):
+        Mask(keep=0)
+    model = initialise(EncoderDecoder(CONFIG), seed=0)
+    assert supermask(model, Mask(), seed=0) is model and not masks(model)
