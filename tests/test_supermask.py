@@ -1,9 +1,12 @@
 """Supermasks: how many weights take part, what moves, and what a mask learns."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch import nn
 
+from reservoir.experiments import recipes
 from reservoir.frozen import Freeze, freeze, initialise, owned, report
 from reservoir.frozen.supermask import Mask, Supermask, supermask
 from reservoir.layers import Embedding, Linear
@@ -138,3 +141,32 @@ def test_padding_stays_nought_and_wrong_plans_are_refused():
         Mask(keep=0)
     model = initialise(EncoderDecoder(CONFIG), seed=0)
     assert supermask(model, Mask(), seed=0) is model and not masks(model)
+
+
+def test_one_layer_at_every_depth_with_a_mask_for_each():
+    config = dataclasses.replace(CONFIG, share_layers=True, encoder_layers=3, decoder_layers=2)
+    shared = initialise(EncoderDecoder(config), seed=0)
+    one = initialise(EncoderDecoder(dataclasses.replace(config, encoder_layers=1, decoder_layers=1)), seed=0)
+    assert report(shared).total == report(one).total
+    supermask(shared, Mask(keep=0.5), seed=0)
+    chosen = [layer.mixing.sublayer.qkv.mask.chosen() for layer in shared.encoder]
+    assert not torch.equal(chosen[0], chosen[1]) and not torch.equal(chosen[1], chosen[2])
+    with pytest.raises(ValueError, match="only layers of one kind and size can share"):
+        EncoderDecoder(dataclasses.replace(config, encoder_kinds=("transformer", "ffn", "transformer")))
+
+
+def test_a_masked_run_is_loaded_to_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    run = recipes.get("transformer/miniature", scale="smoke").but(
+        model={"share_layers": True}, mask=Mask(keep=0.5), freeze=Freeze(patterns=("*.bias", "*norm"))
+    )
+    model, task, corpus = run.build()
+    record = run.train_and_test(model, task, corpus)
+    assert record.parameters["stored_bytes"] == sum(
+        -(-mask.scores.numel() // 8) for mask in set(masks(model))
+    )
+    again = run.load()[0]
+    for mine, theirs in zip(masks(model), masks(again), strict=True):
+        assert torch.equal(mine.chosen(), theirs.chosen())
+    ids = torch.arange(1, 9)[None]
+    assert torch.equal(model(ids, ids), again(ids, ids))

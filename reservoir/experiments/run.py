@@ -21,7 +21,7 @@ from reservoir.experiments.masked_language_modelling import MaskedLanguageModell
 from reservoir.experiments.pretrained import Start, references
 from reservoir.experiments.records import Record, read_record, record_path, results
 from reservoir.experiments.translation import Translation
-from reservoir.frozen import Freeze, Scheme, Skip, freeze, initialise, report
+from reservoir.frozen import Freeze, Mask, Scheme, Skip, freeze, initialise, report, supermask
 from reservoir.models import (
     ClassifierConfig,
     EncoderDecoderConfig,
@@ -68,6 +68,7 @@ class Run:
         model: sizes; vocabularies of 0 are filled in from the data.
         freeze: what does not move.
         skip: which backward passes are left out.
+        mask: whose weights never move, and are chosen among instead.
         optimiser, budget: how it is trained, and for how long.
         autocast: products in bf16, where the machine is faster at them; fp32 elsewhere.
         compiled: use `torch.compile`.
@@ -83,6 +84,7 @@ class Run:
     seed: int = 0
     freeze: Freeze = field(default_factory=Freeze)
     skip: Skip = field(default_factory=Skip)
+    mask: Mask = field(default_factory=Mask)
     optimiser: Optimiser = field(default_factory=Optimiser)
     autocast: bool = True
     compiled: bool = False
@@ -142,6 +144,7 @@ class Run:
         initialise(model, seed=self.seed, scheme=Scheme())
         if self.start:
             self.start.give(model, self.scale)
+        supermask(model, self.mask, seed=self.seed)
         if not self.freeze.after:  # what stops later moves now
             freeze(model, self.freeze)
         return model

@@ -31,6 +31,8 @@ from reservoir.frozen.random_features import (
 from reservoir.frozen.readout import Readout, free_run, memory_curve, ridge
 from reservoir.frozen.redrawing import redrawn
 from reservoir.frozen.report import Report, report
+from reservoir.frozen.selection import Selection, kept, largest
+from reservoir.frozen.supermask import Mask, Supermask, supermask
 
 __all__ = [
     "Backskipping",
@@ -43,6 +45,7 @@ __all__ = [
     "Freeze",
     "Identity",
     "Liquid",
+    "Mask",
     "Origin",
     "Pretrained",
     "RandomFeatureAttention",
@@ -52,9 +55,11 @@ __all__ = [
     "Readout",
     "Report",
     "Scheme",
+    "Selection",
     "Skip",
     "SpectralRadius",
     "Stream",
+    "Supermask",
     "Synapses",
     "Synthetic",
     "ThresholdFeatures",
@@ -64,6 +69,8 @@ __all__ = [
     "free_run",
     "freeze",
     "initialise",
+    "kept",
+    "largest",
     "mark_trained",
     "memory_curve",
     "origin_of",
@@ -77,5 +84,6 @@ __all__ = [
     "set_origin",
     "skip",
     "spectral_radius",
+    "supermask",
     "tap",
 ]

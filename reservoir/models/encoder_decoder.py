@@ -28,6 +28,7 @@ from reservoir.models.stack import (
     check_kinds,
     feed_forward,
     self_attention,
+    share,
     stack,
 )
 
@@ -56,6 +57,7 @@ class EncoderDecoderConfig:
             are transformer layers.
         kernel: width of the convolutions' windows.
         layer_drop: chance with which an encoder layer is left out of a training step (Fan et al. 2020).
+        share_layers: one encoder layer and one decoder layer, used at every depth (Dehghani et al. 2019).
     """
 
     src_vocab: int
@@ -77,6 +79,7 @@ class EncoderDecoderConfig:
     encoder_kinds: tuple[Kind, ...] = ()
     kernel: int = 7
     layer_drop: float = 0.0
+    share_layers: bool = False
 
     def __post_init__(self) -> None:
         check_kinds(self.encoder_kinds, self.encoder_layers, argument="encoder_kinds")
@@ -161,6 +164,8 @@ class EncoderDecoder(nn.Module):
             )
             for i in range(c.decoder_layers)
         )
+        if c.share_layers:
+            share(self.encoder), share(self.decoder)
         self.encoder_norm, self.decoder_norm = (
             LayerNorm(c.d_model, stream=f"{side}.norm") if c.norm_first else nn.Identity()
             for side in ("encoder", "decoder")

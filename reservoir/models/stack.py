@@ -113,3 +113,24 @@ def stack(
         )
         for index in range(layers)
     )
+
+
+def share(layers: nn.ModuleList) -> nn.ModuleList:
+    """One layer at every depth: all layers get the parameters of the first, and the streams of its weights with them.
+
+    What is then said of a weight at one depth holds at all of them, a mask's scores aside: those are each depth's own.
+
+    Raises:
+        ValueError: the layers are not of one kind and size.
+    """
+    first = dict(layers[0].named_parameters())
+    for layer in layers[1:]:
+        theirs = dict(layer.named_parameters())
+        if {name: p.shape for name, p in first.items()} != {name: p.shape for name, p in theirs.items()}:
+            raise ValueError(
+                "only layers of one kind and size can share their weights; leave the kinds empty"
+            )
+        for name in first:
+            owner, _, attribute = name.rpartition(".")
+            setattr(layer.get_submodule(owner), attribute, first[name])
+    return layers
