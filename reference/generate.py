@@ -194,7 +194,7 @@ def described(library: Library, item: griffe.Object) -> str:
             case "text":
                 out.append(library.prose(section.value))
             case "parameters" | "attributes" | "other parameters":
-                terms = [(f"`{one.name}`", one.description) for one in section.value]
+                terms = [(f"`{names(one)}`", one.description) for one in section.value]
                 title = "Attributes" if section.kind.value == "attributes" else "Arguments"
                 out.append(definitions(library, title, terms))
             case "returns" | "yields":
@@ -210,6 +210,12 @@ def described(library: Library, item: griffe.Object) -> str:
             case other:
                 sys.exit(f"{item.path}: the section {other!r} of its docstring has no way onto the page yet")
     return "\n\n".join(out)
+
+
+def names(one: griffe.DocstringNamedElement) -> str:
+    """What an entry describes. Of attributes listed as "a, b, c: …" griffe takes "b, c" for the type of "a,"."""
+    rest = str(one.annotation).strip("()")
+    return f"{one.name} {rest}" if one.name.endswith(",") else one.name
 
 
 def definitions(library: Library, title: str, terms: list[tuple[str, str]]) -> str:
