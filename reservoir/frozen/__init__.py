@@ -32,7 +32,7 @@ from reservoir.frozen.readout import Readout, free_run, memory_curve, ridge
 from reservoir.frozen.redrawing import redrawn
 from reservoir.frozen.report import Report, report
 from reservoir.frozen.selection import Selection, kept, largest
-from reservoir.frozen.supermask import Mask, Supermask, supermask
+from reservoir.frozen.supermask import FixedMask, Mask, Supermask, supermask
 
 __all__ = [
     "Backskipping",
@@ -41,6 +41,7 @@ __all__ = [
     "Drawn",
     "EchoState",
     "Estimate",
+    "FixedMask",
     "FourierFeatures",
     "Freeze",
     "Identity",

@@ -9,7 +9,7 @@ import pandas as pd
 from torch import nn
 
 from reservoir.frozen.origins import NAMES, Drawn, OriginName, origin_of, owned
-from reservoir.frozen.supermask import Supermask
+from reservoir.frozen.supermask import FixedMask, Supermask
 
 
 @dataclass(frozen=True)
@@ -89,4 +89,7 @@ def report(model: nn.Module) -> Report:
         if isinstance(item.module, Supermask):
             name, kept = "mask", -(-item.parameter.numel() // 8)
         rows.append(Row(item.stream, tuple(item.parameter.shape), name, moves, item.parameter.numel(), kept))
+    for mask in (module for module in model.modules() if isinstance(module, FixedMask)):
+        shape, n = tuple(mask.mask.shape), mask.mask.numel()
+        rows.append(Row(f"{mask.stream}.mask", shape, "mask", False, n, -(-n // 8)))
     return Report(tuple(rows))

@@ -80,6 +80,23 @@ class Supermask(nn.Module):
         return f"keep={self.keep}, by={self.by!r}"
 
 
+class FixedMask(nn.Module):
+    """A mask that was chosen once, and takes one bit a weight to store.
+
+    Args:
+        mask: bool, of the weights' shape.
+        stream: of the weights; the mask's is "<stream>.mask".
+    """
+
+    def __init__(self, mask: Tensor, *, stream: str):
+        super().__init__()
+        self.stream = stream
+        self.register_buffer("mask", mask, persistent=False)
+
+    def forward(self, weight: Tensor) -> Tensor:  # the weights -> those that take part, and zeros
+        return weight * self.mask
+
+
 class _Masked(torch.autograd.Function):
     """`weight · mask`, whose backward pass takes the choice of the mask for the identity (straight-through).
 

@@ -2,9 +2,12 @@
 
 from reservoir.models.classifier import Classifier, ClassifierConfig
 from reservoir.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from reservoir.models.errors import WeightsError
 from reservoir.models.gpt2 import load_gpt2
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
+from reservoir.models.llama import Llama, LlamaConfig, load_llama2c
 from reservoir.models.masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
+from reservoir.models.stored import from_pretrained, save_pretrained
 from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 from reservoir.models.universal import Universal, UniversalConfig
@@ -16,6 +19,8 @@ __all__ = [
     "EncoderDecoderConfig",
     "LanguageModel",
     "LanguageModelConfig",
+    "Llama",
+    "LlamaConfig",
     "MaskedLanguageModel",
     "MaskedLanguageModelConfig",
     "TextClassifier",
@@ -24,5 +29,9 @@ __all__ = [
     "TextEncoderConfig",
     "Universal",
     "UniversalConfig",
+    "WeightsError",
+    "from_pretrained",
     "load_gpt2",
+    "load_llama2c",
+    "save_pretrained",
 ]

@@ -11,6 +11,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from reservoir.frozen import Pretrained, owned, set_origin
+from reservoir.models.errors import WeightsError
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
 
 D_HEAD = 64  # in every released size
@@ -23,10 +24,6 @@ LAYER = {
     "mlp.c_fc": ("feed_forward.up", True),
     "mlp.c_proj": ("feed_forward.down", True),
 }
-
-
-class WeightsError(ValueError):
-    """A file of weights cannot be used; the message says which, and why."""
 
 
 def load_gpt2(path: Path | str, *, vocab: int | None = None, dropout: float = 0.0) -> LanguageModel:
