@@ -14,7 +14,19 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import attention, draw, dropout, freezing, linear, loss, prefix, reservoirs, selection, step
+from benchmarks import (
+    attention,
+    draw,
+    dropout,
+    freezing,
+    linear,
+    loss,
+    masked,
+    prefix,
+    reservoirs,
+    selection,
+    step,
+)
 from benchmarks.freezing import Saving
 from benchmarks.measure import Benchmark, Comparison, Settings
 from reservoir.experiments.machine import code, machine
@@ -28,6 +40,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "linear": linear.run,
     "draw": draw.run,
     "selection": selection.run,
+    "masked": masked.run,
     "prefix": prefix.run,
     "reservoirs": reservoirs.run,
 }
