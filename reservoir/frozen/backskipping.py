@@ -86,7 +86,9 @@ class Backskipping:
             d_model = next(p.shape[-1] for p in detour.inner.parameters())
             for kind in dict.fromkeys((plan.estimate, *plan.watch)):
                 made = estimates.make(kind, d_model, plan.width, stream=f"backskipping.{name}.{kind}")
-                self.estimates[_key(name, kind)] = initialise(made, seed=seed).to(example)
+                self.estimates[_key(name, kind)] = detour.watched[kind] = initialise(made, seed=seed).to(
+                    example
+                )
             detour.estimate = [self.of(name)]
         weights = list(self.estimates.parameters())
         self.optimiser = torch.optim.Adam(weights, lr=plan.lr, fused=True) if weights else None

@@ -63,6 +63,7 @@ class Detour(nn.Module):
     Attributes:
         skipping: whether the next steps leave it out. Then `inner` keeps nothing for a backward pass, either.
         pairs: one `Pair` for each full backward pass while `watching`, until someone takes them.
+        watched: estimates by name that learn from these pairs, whether they are ever used or not.
     """
 
     def __init__(self, inner: nn.Module, estimate: Estimate | None = None):
@@ -73,6 +74,7 @@ class Detour(nn.Module):
         ]  # in a list: it is no part of the model, and no plan, report or file sees it
         self.skipping, self.watching = False, False
         self.pairs: list[Pair] = []
+        self.watched: dict[str, Estimate] = {}
 
     def forward(self, x: Tensor, mask: Tensor | None = None, *args) -> Tensor:
         if not (self.training and torch.is_grad_enabled() and x.requires_grad):

@@ -10,7 +10,7 @@ among its neighbours, or stays undecided. To add a claim:
         return above(gap), f"{gap} BLEU"
 """
 
-from reservoir.experiments.claims import components
+from reservoir.experiments.claims import backskipping, components
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
     NotRunError,
@@ -35,6 +35,7 @@ __all__ = [
     "Word",
     "above",
     "area",
+    "backskipping",
     "below",
     "between",
     "claim",

@@ -1,5 +1,6 @@
 """Checks of the exercises: each runs what a reader wrote and, where it is wrong, names the mistake."""
 
+from reservoir.page.checks.backskipping import annealed, gradient_below, saved_products
 from reservoir.page.checks.components import stopped_attention, trained_share, zeroed_diagonals
 from reservoir.page.checks.echo_states import leaky_update, readout_pairs, scaled_to_radius
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
@@ -11,15 +12,18 @@ __all__ = [
     "EXERCISES",
     "Exercise",
     "Verdict",
+    "annealed",
     "bytes_kept",
     "causal_mask",
     "dichotomies",
     "enough_dimensions",
+    "gradient_below",
     "kitchen_sinks",
     "leaky_update",
     "length_penalty",
     "parameter_count",
     "readout_pairs",
+    "saved_products",
     "scaled_to_radius",
     "spread",
     "stopped_attention",
