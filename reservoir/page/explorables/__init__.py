@@ -41,6 +41,7 @@ from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.echo_state import EchoStateLab
 from reservoir.page.explorables.frozen_components import FrozenComponents
+from reservoir.page.explorables.gradients import Gradients
 from reservoir.page.explorables.layer_stack import LayerStack
 from reservoir.page.explorables.random_projection import RandomProjection
 from reservoir.page.explorables.seeded_weights import SeededWeights
@@ -51,6 +52,7 @@ __all__ = [
     "EchoStateLab",
     "Explorable",
     "FrozenComponents",
+    "Gradients",
     "LayerStack",
     "RandomProjection",
     "SeededWeights",
