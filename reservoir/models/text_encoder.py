@@ -11,10 +11,8 @@ from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, LayerNorm, LearnedPositions, SinusoidalPositions
 from reservoir.layers.feed_forward import Activation
-from reservoir.models.stack import Kind, Make, check_kinds, self_attention, stack
-
-MIXINGS: dict[str, Make] = {"attention": self_attention}
-"""What may mix the positions of a layer, by the name that a configuration calls it."""
+from reservoir.models.mixings import MIXINGS
+from reservoir.models.stack import Kind, Make, check_kinds, stack
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,11 @@ class TextEncoderConfig:
         attention_dropout, activation_dropout: on attention weights and inside the feed-forward layers.
         activation: "relu" or "gelu".
         positions: "sinusoidal" or "learned".
-        max_length: number of learned positions; sinusoidal ones have no limit.
+        max_length: number of learned positions, and of the tokens that a mixing by matrices is made for.
         padding: the id that fills up short texts.
         kinds: what each layer is, from the bottom up (see `reservoir.models.stack`). Empty: all are transformer layers.
-        mixing: what mixes the positions of each transformer layer, keys of `MIXINGS`. Empty: attention in all.
+        mixing: what mixes the positions of each transformer layer, keys of `reservoir.models.mixings.MIXINGS`. Empty:
+            attention in all.
         kernel: width of the convolutions' windows.
         layer_drop: chance with which a layer is left out of a training step (Fan et al. 2020).
     """

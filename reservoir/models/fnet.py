@@ -1,0 +1,116 @@
+"""FNet as it was released, so that its weights could be read: the text encoder of chapter 8 with its own embeddings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
+from reservoir.models.errors import WeightsError
+
+EPS = 1e-12  # of every norm
+
+
+@dataclass(frozen=True)
+class FNetConfig:
+    """Sizes of an FNet; the defaults are FNet-base's (Lee-Thorp et al. 2022). Large: 1024, 4096, 24 layers.
+
+    Args:
+        vocab: number of tokens; 0 is filled in from the data.
+        d_model: width of the residual stream.
+        d_ff: inner width of the feed-forward layers.
+        layers: depth.
+        max_length: number of positions.
+        types: kinds of segments that a token may belong to.
+        dropout: on the embeddings and on each feed-forward layer's output; Fourier mixing has none.
+    """
+
+    vocab: int = 32_000
+    d_model: int = 768
+    d_ff: int = 3072
+    layers: int = 12
+    max_length: int = 512
+    types: int = 4
+    dropout: float = 0.1
+
+    def sized(self, vocab: int) -> FNetConfig:
+        """The same with a vocabulary of 0 filled in."""
+        return replace(self, vocab=self.vocab or vocab)
+
+    def build(self) -> FNet:
+        """The model, its memory not initialised."""
+        return FNet(self)
+
+
+class FNet(nn.Module):
+    """Embeddings of tokens, positions and segments, a norm and a linear map; then post-LN layers that mix by Fourier.
+
+    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+
+    Args:
+        config: sizes.
+    """
+
+    def __init__(self, config: FNetConfig):
+        super().__init__()
+        self.config = c = config
+        self.embedding = Embedding(c.vocab, c.d_model, stream="embedding")
+        self.positions = Embedding(c.max_length, c.d_model, stream="positions")
+        self.types = Embedding(c.types, c.d_model, stream="types")
+        self.embedding_norm = LayerNorm(c.d_model, stream="embedding.norm")
+        self.projection = Linear(c.d_model, c.d_model, stream="projection")
+        self.dropout = Dropout(c.dropout)
+        self.layers = nn.ModuleList(self._layer(f"encoder.{i}") for i in range(c.layers))
+        self.pooler = Linear(c.d_model, c.d_model, stream="pooler")
+        for module in self.modules():
+            if isinstance(module, LayerNorm):
+                module.eps = EPS
+
+    def _layer(self, stream: str) -> EncoderLayer:
+        c = self.config
+        feed_forward = FeedForward(c.d_model, c.d_ff, stream=f"{stream}.feed_forward", activation="gelu-tanh")
+        layer = EncoderLayer(
+            Fourier(), feed_forward, d_model=c.d_model, stream=stream, norm_first=False, dropout=c.dropout
+        )
+        layer.mixing.dropout = Dropout(0.0)
+        return layer
+
+    def forward(self, ids: Tensor, types: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        # (batch, length), the same -> states (batch, length, d_model), and (batch, d_model) of the first token
+        types = torch.zeros_like(ids) if types is None else types
+        x = self.embedding(ids) + self.types(types) + self.positions.effective_weight()[: ids.shape[1]]
+        x = self.dropout(self.projection(self.embedding_norm(x)))
+        for layer in self.layers:
+            x = layer(x)
+        return x, self.pooler(x[:, 0]).tanh()
+
+
+WHOLE = {
+    "embedding": "embeddings.word_embeddings",
+    "positions": "embeddings.position_embeddings",
+    "types": "embeddings.token_type_embeddings",
+    "embedding.norm": "embeddings.LayerNorm",
+    "projection": "embeddings.projection",
+    "pooler": "pooler.dense",
+}
+LAYER = {
+    "mixing.norm": "fourier.output.LayerNorm",
+    "feed_forward.up": "intermediate.dense",
+    "feed_forward.down": "output.dense",
+    "feed_forward.norm": "output.LayerNorm",
+}
+"""Our streams, and what `transformers` calls the same tensors."""
+
+
+def theirs(stream: str) -> str:
+    """What `transformers` calls a tensor of ours."""
+    ending = "bias" if stream.endswith(".bias") else "weight"
+    stream = stream.removesuffix(".bias")
+    if stream in WHOLE:
+        return f"{WHOLE[stream]}.{ending}"
+    _, layer, rest = stream.split(".", 2)
+    if rest not in LAYER:
+        raise WeightsError(f"an FNet has no tensor {stream!r}")
+    return f"encoder.layer.{layer}.{LAYER[rest]}.{ending}"

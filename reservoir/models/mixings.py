@@ -1,0 +1,81 @@
+"""What may mix the positions of a text encoder's layer, by name, and where attention stands among cheaper mixings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import nn
+
+from reservoir.frozen import RandomFeatureAttention
+from reservoir.layers import DFT, Fourier, LinearMixing, MLPMixing
+from reservoir.models.stack import Make, Sizes, self_attention
+
+Where = Literal["bottom", "top", "middle", "mixed"]
+
+
+def fourier(config: Sizes, index: int, stream: str) -> nn.Module:
+    """The real part of a Fourier transform (Lee-Thorp et al. 2022)."""
+    return Fourier()
+
+
+def dft(config: Sizes, index: int, stream: str) -> nn.Module:
+    """The same as matrix products, for texts of `max_length` tokens."""
+    return DFT(config.d_model, config.max_length)
+
+
+def linear(config: Sizes, index: int, stream: str) -> nn.Module:
+    """Two matrices. Frozen by `Freeze(patterns=("*.linear.*",))` they are FNet's "Random"."""
+    return LinearMixing(config.d_model, config.max_length, stream=f"{stream}.linear")
+
+
+def mlp(config: Sizes, index: int, stream: str) -> nn.Module:
+    """A network over tokens, half as wide as the stream (Tolstikhin et al. 2021, table 1)."""
+    return MLPMixing(config.max_length, config.d_model // 2, stream=f"{stream}.mlp")
+
+
+def random_features(config: Sizes, index: int, stream: str) -> nn.Module:
+    """Attention by random features, twice as many as a head has (Choromanski et al. 2021)."""
+    n_features = 2 * config.d_model // config.n_heads
+    return RandomFeatureAttention(
+        config.d_model, config.n_heads, n_features=n_features, stream=f"{stream}.attention"
+    )
+
+
+MIXINGS: dict[str, Make] = {
+    "attention": self_attention,
+    "fourier": fourier,
+    "dft": dft,
+    "linear": linear,
+    "mlp": mlp,
+    "random-features": random_features,
+}
+"""What may mix the positions of a layer, by the name that a configuration calls it."""
+
+
+def hybrid(layers: int, k: int, *, where: Where, other: str = "fourier") -> tuple[str, ...]:
+    """Attention in `k` of the layers and another mixing in the rest, from the bottom up (Lee-Thorp et al. 2022, §4.5).
+
+    Args:
+        layers: in all.
+        k: with attention.
+        where: the "bottom" layers have it, the "top" ones, those in the "middle", or it is "mixed" in evenly, the last
+            layer included.
+        other: what the rest has.
+
+    Raises:
+        ValueError: `k` is out of range, or `where` or `other` is unknown.
+    """
+    if not 0 <= k <= layers:
+        raise ValueError(f"k must be from 0 to layers={layers}, got {k}")
+    if other not in MIXINGS:
+        raise ValueError(f"other must be one of {', '.join(MIXINGS)}, got {other!r}")
+    below = (layers - k) // 2
+    chosen = {
+        "bottom": range(k),
+        "top": range(layers - k, layers),
+        "middle": range(below, below + k),
+        "mixed": [(i + 1) * layers // k - 1 for i in range(k)],
+    }
+    if where not in chosen:
+        raise ValueError(f"where must be one of {', '.join(chosen)}, got {where!r}")
+    return tuple("attention" if layer in chosen[where] else other for layer in range(layers))
