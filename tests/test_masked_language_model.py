@@ -176,7 +176,7 @@ def test_the_mixing_is_an_argument():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"mixing": ("fourier",) * 3}, "mixing must be of attention"),
+        ({"mixing": ("convolution",) * 3}, "mixing must be of attention"),
         ({"mixing": ("attention",)}, "mixing must name all 3 layers"),
         ({"kinds": ("ffn",)}, "kinds must name all 3 layers"),
         ({"positions": "none"}, "positions"),
