@@ -18,6 +18,7 @@ from benchmarks import (
     attention,
     draw,
     dropout,
+    fourier,
     freezing,
     linear,
     loss,
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "draw": draw.run,
     "selection": selection.run,
     "masked": masked.run,
+    "fourier": fourier.run,
     "prefix": prefix.run,
     "reservoirs": reservoirs.run,
 }

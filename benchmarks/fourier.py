@@ -1,0 +1,109 @@
+"""Fourier mixing: the transform and a whole training step beside transformers' FNet, and attention by length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import nn
+from transformers import FNetConfig as TheirConfig
+from transformers import FNetModel
+from transformers.models.fnet.modeling_fnet import FNetBasicFourierTransform
+
+from benchmarks.measure import Comparison, Settings, compare
+from benchmarks.step import ADAMW
+from reservoir.frozen import initialise, owned
+from reservoir.layers import Attention, Fourier, fourier
+from reservoir.models.fnet import FNetConfig, theirs
+
+SIZES = {"laptop": (8, 512, 256, 1024, 2), "IWSLT": (4, 512, 768, 3072, 4)}
+"""Texts, tokens, d_model, d_ff and layers; the second has FNet-base's width."""
+LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+
+
+def stepper(module: nn.Module, call: Callable[[], torch.Tensor]) -> Callable[[int], None]:
+    optimiser = ADAMW.build(module)
+
+    def step(turn: int) -> None:
+        call().square().mean().backward()
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+
+    return step
+
+
+def transform(name: str, settings: Settings) -> Comparison:
+    """The transform of one layer."""
+    texts, tokens, d_model, _, _ = SIZES[name]
+    x = torch.randn(texts, tokens, d_model, device=settings.device)
+    peer = FNetBasicFourierTransform(TheirConfig(hidden_size=d_model))
+    return compare(
+        lambda turn: fourier(x),
+        lambda turn: peer(x),
+        case=f"{name}, the transform, {tokens} × {d_model}",
+        peer="transformers' FNet",
+        unit="tokens",
+        work=lambda turn: texts * tokens,
+        settings=settings,
+        required=1.5,
+    )
+
+
+def encoder(name: str, settings: Settings, *, activation: str) -> Comparison:
+    """A training step of the whole encoder, weights copied."""
+    texts, tokens, d_model, d_ff, layers = SIZES[name]
+    ours = initialise(FNetConfig(8000, d_model, d_ff, layers).build(), seed=0).to(settings.device).train()
+    peer = FNetModel(
+        TheirConfig(
+            vocab_size=8000,
+            hidden_size=d_model,
+            intermediate_size=d_ff,
+            num_hidden_layers=layers,
+            hidden_act=activation,
+        )
+    )
+    peer.load_state_dict({theirs(item.stream): item.parameter for item in owned(ours)})
+    peer = peer.to(settings.device).train()
+    ids = torch.randint(0, 8000, (texts, tokens), device=settings.device)
+    return compare(
+        stepper(ours, lambda: ours(ids)[0]),
+        stepper(peer, lambda: peer(ids).last_hidden_state),
+        case=f"{name}, a training step, {layers} layers, its {activation}",
+        peer="transformers' FNet",
+        unit="tokens",
+        work=lambda turn: texts * tokens,
+        settings=settings,
+        required=1.25 if activation == "gelu_new" else None,
+    )
+
+
+def by_length(name: str, length: int, settings: Settings) -> Comparison:
+    """One mixing layer, forward and back, at one length, beside our attention."""
+    d_model = SIZES[name][2]
+    tokens = max(length, 2048)
+    x = torch.randn(tokens // length, length, d_model, device=settings.device, requires_grad=True)
+    attention = initialise(Attention(d_model, d_model // 64, stream="attention"), seed=0).to(settings.device)
+    mixing = Fourier()
+
+    def turn(module: nn.Module) -> Callable[[int], None]:
+        return lambda number: module(x).sum().backward()
+
+    return compare(
+        turn(mixing),
+        turn(attention),
+        case=f"{name}, {length} tokens",
+        peer="our attention",
+        unit="tokens",
+        work=lambda number: tokens,
+        settings=settings,
+    )
+
+
+def run(settings: Settings) -> Iterator[Comparison]:
+    """The transform, the encoder as shipped and with the fused GELU on their side as well, and Fourier by length."""
+    for name in settings.chosen(SIZES):
+        yield transform(name, settings)
+        for activation in ("gelu_new", "gelu_pytorch_tanh"):
+            yield encoder(name, settings, activation=activation)
+        for length in LENGTHS:
+            yield by_length(name, length, settings)
