@@ -46,6 +46,7 @@ def test_one_seed_decides_nothing_unless_it_borrows_a_spread():
     assert above(Range.of([5.0]).widened(1.0) - Range.of([1.0, 1.2])) == "confirmed"
     assert above(Range.of([5.0]).widened(5.0) - Range.of([1.0, 1.2])) == "undecided"
     assert Range.of([1.0, 2.0]).widened(9.0) == Range.of([1.0, 2.0])
+    assert above(Range.of([5.0]).widened(0.0) - Range.of([1.0, 1.2])) == "undecided"
 
 
 def test_between_is_refuted_outside_and_undecided_across_the_edge():

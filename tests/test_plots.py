@@ -218,3 +218,16 @@ def test_a_reference_is_grey_and_named_once():
     lines = shown(figure)["data"][-2:]
     assert [line["showlegend"] for line in lines] == [True, False] and shown(figure)["layout"]["showlegend"]
     assert {line["line"]["color"] for line in lines} == {plots.colour("fixed")}
+
+
+def test_matrices_stand_side_by_side_on_one_scale_each_in_its_colour():
+    shown = {"random": np.array([[1.0, -2.0], [0.5, 0.0]]), "identity": torch.eye(2)}
+    drawn = plots.matrices(shown, origins={"identity": "fixed"})
+    first, second = drawn.data
+    assert first.zmax == second.zmax == 2.0 and [list(row) for row in first.z] == [[1.0, 2.0], [0.5, 0.0]]
+    assert first.customdata[0][1] == -2.0
+    assert first.colorscale[1][1] == plots.colour("seed") and second.colorscale[1][1] == plots.colour("fixed")
+    assert [note.text for note in drawn.layout.annotations] == ["random", "identity"]
+    assert drawn.layout.xaxis.domain[1] < drawn.layout.xaxis2.domain[0]
+    with pytest.raises(ValueError, match=r"'a' must be a matrix, got the shape \(3,\)"):
+        plots.matrices({"a": np.ones(3)})

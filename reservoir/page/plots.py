@@ -295,6 +295,77 @@ def attention_map(
     return drawn
 
 
+def matrices(
+    shown: Mapping[str, Any], *, origins: Mapping[str, str] | None = None, height: int = 260
+) -> go.Figure:
+    """Matrices side by side as squares, the stronger the larger the entry's size; its sign is in what a pointer shows.
+
+    Args:
+        shown: for each name a matrix, a tensor or an array; all on one scale.
+        origins: for each name a key of `ORIGINS`; "seed" for those not named.
+        height: pixels.
+
+    Raises:
+        ValueError: one of them is no matrix.
+    """
+    values = {
+        name: np.asarray(one.detach().float().cpu() if hasattr(one, "detach") else one, dtype=float)
+        for name, one in shown.items()
+    }
+    for name, one in values.items():
+        if one.ndim != 2:
+            raise ValueError(f"{name!r} must be a matrix, got the shape {one.shape}")
+    largest = max(float(np.abs(one).max()) for one in values.values()) or 1.0
+    drawn = figure(x="", y="", height=height, margin={"l": 8, "r": 8, "t": 36, "b": 8})
+    count, room = len(values), 0.06
+    side = (1 - room * (count - 1)) / count
+    for number, (name, one) in enumerate(values.items()):
+        axis = "" if number == 0 else str(number + 1)
+        origin = (origins or {}).get(name, "seed")
+        left = number * (side + room)
+        drawn.add_heatmap(
+            z=np.abs(one).round(4).tolist(),
+            customdata=one.round(4).tolist(),
+            zmin=0,
+            zmax=largest,
+            colorscale=[[0, colour(origin, 0.04)], [1, colour(origin)]],
+            showscale=False,
+            hovertemplate="row %{y}, column %{x}: %{customdata}<extra></extra>",
+            xgap=1,
+            ygap=1,
+            xaxis=f"x{axis}",
+            yaxis=f"y{axis}",
+        )
+        plain = {"showgrid": False, "zeroline": False, "showticklabels": False, "constrain": "domain"}
+        drawn.update_layout(
+            {
+                f"xaxis{axis}": {
+                    **plain,
+                    "domain": [left, left + side],
+                    "anchor": f"y{axis}",
+                    "title": {"text": ""},
+                },
+                f"yaxis{axis}": {
+                    **plain,
+                    "autorange": "reversed",
+                    "anchor": f"x{axis}",
+                    "scaleanchor": f"x{axis}",
+                    "title": {"text": ""},
+                },
+            }
+        )
+        drawn.add_annotation(
+            text=name,
+            x=left + side / 2,
+            y=1.02,
+            xref="paper",
+            yref="paper",
+            yanchor="bottom",
+            showarrow=False,
+        )
+    return drawn
+
+
 Prefix = tuple[tuple[str, ...], float]
 """Pieces written so far, and their log-probability."""
 

@@ -67,8 +67,11 @@ class Range:
         return Range(self.low / other.high, self.mean / other.mean, self.high / other.low, seeds)
 
     def widened(self, half_width: float) -> Range:
-        """One seed says nothing of its spread: this lends it another's, `half_width` to either side."""
-        if self.seeds > 1:
+        """One seed says nothing of its spread: this lends it another's, `half_width` to either side.
+
+        Where nobody has a spread to lend (0), one seed stays one seed, and decides nothing.
+        """
+        if self.seeds > 1 or not half_width:
             return self
         return replace(self, low=self.low - half_width, high=self.high + half_width, seeds=2)
 

@@ -1,7 +1,7 @@
 """Checks of the exercises: each runs what a reader wrote and, where it is wrong, names the mistake."""
 
 from reservoir.page.checks.backskipping import annealed, gradient_below, saved_products
-from reservoir.page.checks.components import stopped_attention, trained_share, zeroed_diagonals
+from reservoir.page.checks.components import attention_streams, trained_share, zeroed_diagonals
 from reservoir.page.checks.echo_states import leaky_update, readout_pairs, scaled_to_radius
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
 from reservoir.page.checks.reading import bytes_kept, spread
@@ -13,6 +13,7 @@ __all__ = [
     "Exercise",
     "Verdict",
     "annealed",
+    "attention_streams",
     "bytes_kept",
     "causal_mask",
     "dichotomies",
@@ -26,7 +27,6 @@ __all__ = [
     "saved_products",
     "scaled_to_radius",
     "spread",
-    "stopped_attention",
     "trained_share",
     "zeroed_diagonals",
 ]

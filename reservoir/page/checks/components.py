@@ -7,19 +7,19 @@ import math
 from collections.abc import Callable, Collection
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from reservoir.experiments import recipes
-from reservoir.frozen import Freeze, freeze, initialise, owned, report
+from reservoir.frozen import Freeze, freeze, owned, report
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.page.checks.verdict import Mistake, call, exercise
 
 PARTS = {"EMB": "embeddings", "ATT": "attention", "FFN": "feed_forward"}
 
 
-@exercise("ex-share", "share")
+@exercise("ex-share", "share_by_hand")
 def trained_share(written: Callable[[int, int, int, int, Collection[str]], float]) -> str:
-    """Exercise of chapter 4: `share(vocab, d_model, d_ff, layers, frozen)`, of a post-LN encoder-decoder."""
+    """Exercise of chapter 4: `share_by_hand(vocab, d_model, d_ff, layers, frozen)`, post-LN encoder-decoder."""
     sizes = ((36_000, 1024, 4096, 6), (500, 64, 64, 2))
     for vocab, d, f, layers in sizes:
         config = EncoderDecoderConfig(
@@ -67,52 +67,33 @@ def trained_share(written: Callable[[int, int, int, int, Collection[str]], float
     return "every share of the poster's first table is in your hands, and the one that it swapped"
 
 
-@exercise("ex-stop-attention", "stop_attention")
-def stopped_attention(written: Callable[[nn.Module], object]) -> str:
-    """Exercise of chapter 4: `stop_attention(model)` freezes all attention of an encoder-decoder, and nothing else."""
-    model = _small()
-    before = {item.stream: item.parameter.detach().clone() for item in owned(model)}
-    answer = written_answer(written, model)
-    model = answer if isinstance(answer, nn.Module) else model
-    frozen = {item.stream for item in owned(model) if not item.parameter.requires_grad}
-    right = {
-        item.stream
-        for item in owned(freeze(_small(), Freeze(attention=True)))
-        if not item.parameter.requires_grad
-    }
-    if any(not torch.equal(item.parameter, before[item.stream]) for item in owned(model)):
-        raise Mistake("freezing changes no weight, but some of the model's have other values now")
-    if frozen == right:
-        return "queries, keys, values and outputs stay as the seed drew them, in all three kinds of attention"
-    if not frozen:
-        raise Mistake("nothing is frozen: a parameter stops when its requires_grad is False")
-    if len(frozen) == len(before):
-        raise Mistake("everything is frozen, embeddings and feed-forward layers too")
-    norms = {stream for stream in frozen if "norm" in stream}
-    extra = frozen - right - norms
-    missing = right - frozen
-    if norms:
-        raise Mistake(f"norms belong to no component and should move, but {sorted(norms)[0]} is frozen")
-    if extra:
-        raise Mistake(f"{sorted(extra)[0]} is frozen, but it is no part of attention")
-    if all(".cross." in stream for stream in missing):
-        raise Mistake("the decoder's attention to the encoder still moves: its streams are named cross")
-    if all(stream.endswith(".bias") for stream in missing):
-        raise Mistake(f"the weights are frozen but {len(missing)} biases still move")
-    raise Mistake(f"{sorted(missing)[0]} still moves, and {len(missing) - 1} more")
-
-
-def _small() -> nn.Module:
-    return initialise(recipes.get("transformer/miniature", scale="smoke").model.sized(60).build(), seed=0)
-
-
-def written_answer(written: Callable[[nn.Module], object], model: nn.Module) -> object:
-    """What the reader's function answers; it may work in place and answer nothing."""
-    try:
-        return written(model)
-    except Exception as error:
-        name = getattr(written, "__name__", "your function")
-        raise Mistake(f"{name}(model) stopped with {type(error).__name__}: {error}") from error
+@exercise("ex-attention-names", "attention_names")
+def attention_streams(written: Callable[[Collection[str]], Collection[str]]) -> str:
+    """Exercise of chapter 4: `attention_names(names)`, those of a model's tensors that belong to attention."""
+    model = recipes.get("transformer/miniature", scale="smoke").model.sized(60).build()
+    names = [item.stream for item in owned(model)]
+    freeze(model, Freeze(attention=True))
+    right = {item.stream for item in owned(model) if not item.parameter.requires_grad}
+    answer = call(written, list(names))
+    if isinstance(answer, str) or not isinstance(answer, Collection):
+        raise Mistake(f"return the names in a list or a set, not a {type(answer).__name__}")
+    found = set(answer)
+    if found == right:
+        return "queries, keys, values and outputs with their biases, in all three kinds of attention"
+    if unknown := found - set(names):
+        raise Mistake(f"{sorted(map(str, unknown))[0]!r} is no name of a tensor")
+    if not found:
+        raise Mistake("no name is chosen; print them, and look for what they have in common")
+    if norms := {name for name in found if "norm" in name}:
+        raise Mistake(f"norms belong to no component, but {sorted(norms)[0]!r} is chosen")
+    if extra := found - right:
+        raise Mistake(f"{sorted(extra)[0]!r} is no part of attention")
+    missing = right - found
+    if all(".cross." in name for name in missing):
+        raise Mistake("the decoder's attention to the encoder is missing: its names have a cross in them")
+    if all(name.endswith(".bias") for name in missing):
+        raise Mistake(f"the {len(missing)} biases are missing")
+    raise Mistake(f"{len(missing)} names are missing, {sorted(missing)[0]!r} among them")
 
 
 @exercise("ex-zeroed", "zeroed")

@@ -38,7 +38,8 @@ export default {
     });
     const holder = html('div', { class: 'ex-figure fc-holder' }, stack);
     const facts = html('table', { class: 'fc-facts' });
-    ui.stage.append(html('div', { class: 'fc-left' }, holder, facts));
+    const note = html('p', { class: 'fc-note' });
+    ui.stage.append(html('div', { class: 'fc-left' }, holder, note, facts));
     const chart = ui.chart({ height: 250, x: { label: 'steps of our run', domain: [0, 1] }, y: { label: '', domain: [0, 1] } });
 
     ui.draw(({ table, drawn, ...moves }) => {
@@ -65,6 +66,7 @@ export default {
       const frozen = PARTS.filter((part) => !moves[part]).map((part) => NAMES[part].toLowerCase());
       stack.setAttribute('aria-label', `A stack of boxes as long as they have parameters; ${frozen.length ? `${listed(frozen)} frozen` : 'everything is trained'}`);
 
+      note.textContent = `${of.poster.encoder ? 'Encoder left, decoder right' : 'One stack of layers'}, the table of embeddings below. A layer has ${of.poster.across > 1 ? 'attention (the decoder’s twice)' : 'attention'}, then feed-forward maps.`;
       const [poster, ours] = [cost(of.poster, moves), cost(of.ours, moves)];
       const kept = (scores, whole) => {
         if (!scores || !whole) return '–';
