@@ -2,6 +2,7 @@
 import katex from 'katex';
 import { ansi } from './ansi.mjs';
 import { widget } from './explorables.mjs';
+import { aligned } from './frames.mjs';
 import { classes, escape, tag } from './html.mjs';
 
 export const PLOTLY = 'application/vnd.plotly.v1+json';
@@ -39,7 +40,7 @@ function html(content, node, page) {
   const remote = /\b(?:src|poster)\s*=\s*["']?(https?:\/\/[^"'\s>]+)/i.exec(content);
   if (remote) page.fail(node, `an HTML output loads ${remote[1]}; no page of the book may load from elsewhere`);
   // pandas scopes its styles to the frame; browsers dropped `scoped`, so they would reach the whole page.
-  return tag('div', { class: 'output-html scroll' }, content.replace(/<style[\s\S]*?<\/style>/gi, ''));
+  return tag('div', { class: 'output-html scroll' }, aligned(content.replace(/<style[\s\S]*?<\/style>/gi, '')));
 }
 
 function image(kind, entry, node, page, plainText) {

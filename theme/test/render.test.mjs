@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ContentError } from '../src/errors.mjs';
+import { aligned } from '../src/frames.mjs';
 import { minutesToRead } from '../src/facts.mjs';
 import { renderPage } from '../src/page.mjs';
 import { chapterNumber, neighbours, pagePath, readSite, rootFrom } from '../src/site.mjs';
@@ -83,6 +84,20 @@ test('the best form of an output is shown', async () => {
   assert.doesNotMatch(figure, /<p>page/);
   assert.equal(figure.match(/A <\/script>/), null);
   assert.match(await shown({ 'text/html': { content: '<b>frame</b>' }, 'text/plain': { content: 'frame' } }), /<b>frame<\/b>/);
+});
+
+test('in a printed table numbers stand flush right and words flush left', () => {
+  const long = 'A sentence about what the sources claim that is longer than sixty characters.';
+  const frame = aligned(`<table class="dataframe"><thead><tr style="x"><th></th><th>BLEU</th><th class="c">claim</th><th>run</th></tr></thead><tbody>
+    <tr><th>one</th><td>31.5 (30 to 32)</td><td>${long}</td><td>x/y</td></tr>
+    <tr><th>two</th><td>not run</td><td class="data">short</td><td></td></tr></tbody></table>`);
+  assert.match(frame, /<th>one<\/th><td>31\.5/);
+  assert.match(frame, /<th><\/th><th>BLEU<\/th><th class="words sentences c">claim<\/th><th class="words">run<\/th>/);
+  assert.match(frame, /<td class="words sentences">A sentence/);
+  assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words"><\/td>/);
+  const apart = '<table><tr><th colspan="2">both</th></tr><tr><td>a</td><td>b</td></tr></table>';
+  assert.equal(aligned(apart), apart);
+  assert.equal(aligned('<b>no table</b>'), '<b>no table</b>');
 });
 
 test('only a page with figures loads their script', async () => {

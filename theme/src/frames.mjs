@@ -1,0 +1,34 @@
+// Tables that a cell printed: numbers are set flush right, words flush left, and sentences get room.
+const ROW = /<tr\b[^>]*>[\s\S]*?<\/tr>/gi;
+const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
+const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
+const SENTENCE = 60; // characters
+
+const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
+const parts = (text, pattern) => [...text.matchAll(pattern)];
+const marked = (attributes, kind) => (/\bclass="/.test(attributes) ? attributes.replace(/\bclass="/, `class="${kind} `) : `${attributes} class="${kind}"`);
+
+/** What a column holds, "words" or "sentences"; nothing is said of numbers, and of columns that are empty. */
+function kindOf(cells) {
+  const filled = cells.map(plain).filter(Boolean);
+  if (filled.length === 0 || filled.filter((cell) => NUMBER.test(cell)).length * 2 >= filled.length) return undefined;
+  return filled.some((cell) => cell.length > SENTENCE) ? 'words sentences' : 'words';
+}
+
+/** The HTML with each table's cells marked by what their columns hold. pandas' frames have equally many cells in every row. */
+export function aligned(html) {
+  return html.replace(/<table\b[\s\S]*?<\/table>/gi, (table) => {
+    const rows = parts(table, ROW).map(([row]) => parts(row, CELL));
+    const body = rows.map((cells) => cells.filter(([, name]) => name === 'td').map(([, , , inside]) => inside)).filter((cells) => cells.length);
+    const width = body[0]?.length;
+    if (!width || /\bcolspan=/.test(table) || body.some((cells) => cells.length !== width)) return table;
+    const kinds = body[0].map((_, column) => kindOf(body.map((cells) => cells[column])));
+    return table.replace(ROW, (row) => {
+      let column = width - parts(row, CELL).length; // labels of the rows stand before the columns
+      return row.replace(CELL, (cell, name, attributes, inside) => {
+        const kind = kinds[column++];
+        return kind ? `<${name}${marked(attributes, kind)}>${inside}</${name}>` : cell;
+      });
+    });
+  });
+}
