@@ -10,7 +10,7 @@ among its neighbours, or stays undecided. To add a claim:
         return above(gap), f"{gap} BLEU"
 """
 
-from reservoir.experiments.claims import backskipping, components
+from reservoir.experiments.claims import backskipping, components, masked
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
     NotRunError,
@@ -42,6 +42,7 @@ __all__ = [
     "components",
     "every",
     "frame",
+    "masked",
     "records",
     "score",
     "spread",

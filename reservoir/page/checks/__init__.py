@@ -3,6 +3,7 @@
 from reservoir.page.checks.backskipping import annealed, gradient_below, saved_products
 from reservoir.page.checks.components import attention_streams, trained_share, zeroed_diagonals
 from reservoir.page.checks.echo_states import leaky_update, readout_pairs, scaled_to_radius
+from reservoir.page.checks.masked_language_models import hidden_loss, joined_pair, masking_shares
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
 from reservoir.page.checks.reading import bytes_kept, spread
 from reservoir.page.checks.transformer import causal_mask, length_penalty, parameter_count
@@ -19,9 +20,12 @@ __all__ = [
     "dichotomies",
     "enough_dimensions",
     "gradient_below",
+    "hidden_loss",
+    "joined_pair",
     "kitchen_sinks",
     "leaky_update",
     "length_penalty",
+    "masking_shares",
     "parameter_count",
     "readout_pairs",
     "saved_products",

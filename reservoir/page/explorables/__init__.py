@@ -43,6 +43,7 @@ from reservoir.page.explorables.echo_state import EchoStateLab
 from reservoir.page.explorables.frozen_components import FrozenComponents
 from reservoir.page.explorables.gradients import Gradients
 from reservoir.page.explorables.layer_stack import LayerStack
+from reservoir.page.explorables.masking import Masking
 from reservoir.page.explorables.random_projection import RandomProjection
 from reservoir.page.explorables.seeded_weights import SeededWeights
 from reservoir.page.explorables.separability import Separability
@@ -54,6 +55,7 @@ __all__ = [
     "FrozenComponents",
     "Gradients",
     "LayerStack",
+    "Masking",
     "RandomProjection",
     "SeededWeights",
     "Separability",

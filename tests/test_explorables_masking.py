@@ -1,0 +1,57 @@
+"""Holes in a text: the page hides the words that Python hides."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import torch
+
+from reservoir.frozen import Stream
+from reservoir.page.explorables import Masking
+from reservoir.training import mask
+
+MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/masking-model.mjs"
+SCRIPT = f"""
+import {{ hidden }} from '{MODEL.as_uri()}';
+console.log(JSON.stringify(JSON.parse(process.argv[1]).map((one) => hidden(one).map((word) => word ?? null))));
+"""
+
+
+def test_the_page_hides_what_python_hides():
+    asked = [
+        {"seed": seed, "epoch": epoch, "n": n, "share": share}
+        for seed, epoch, n, share in (
+            (0, 0, 35, 0.15),
+            (7, 3, 60, 0.5),
+            (2**40, 11, 1, 0.01),
+            (3, 2, 30, 0.15),
+        )
+    ]
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    for one, words in zip(asked, json.loads(done.stdout), strict=True):
+        ids, n = 4 + torch.arange(one["n"])[None], one["n"]
+        stream = Stream(one["seed"], f"masking/{one['epoch']}")
+        ours = mask(ids, stream, mask_id=4 + n, share=one["share"])
+        assert ours.positions.tolist() == [place for place, word in enumerate(words) if word]
+        for place in ours.positions.tolist():
+            read = int(ours.ids[0, place]) - 4
+            assert (words[place]["way"] == "mask") == (read == n)
+            assert read == n or words[place]["read"] == read
+
+
+def test_what_is_said_at_first_is_so():
+    first = Masking()
+    words = first.sentence.split()
+    ids = 4 + torch.arange(len(words))[None]
+    assert len(words) == 34
+    for epoch in range(4):
+        ours = mask(ids, Stream(0, f"masking/{epoch}"), mask_id=4 + 34)
+        assert len(ours.targets) == 5 and int((ours.ids == 4 + 34).sum()) == 4
+
+
+def test_the_picture_has_the_holes():
+    assert Masking().picture().count("▇▇▇") == 4 * 4
+    assert Masking(drawn="once", epochs=2).picture().count("▇▇▇") == 2 * 4
