@@ -164,7 +164,7 @@ def _drawn(steps: list[int], cosines: dict[str, list[float]]) -> str:
     width, height, left = 460, 190, 40
 
     def at(step: float, value: float) -> str:
-        return f"{left + (width - left - 150) * step / steps[-1]:.1f},{10 + (height - 40) * (1 - value) / 1.2:.1f}"
+        return f"{left + (width - left - 150) * step / steps[-1]:.1f},{10 + (height - 40) * (1 - value) / 2.0:.1f}"
 
     text = 'font-family="sans-serif" font-size="13" fill="#22262b"'
     colours = {
@@ -173,8 +173,8 @@ def _drawn(steps: list[int], cosines: dict[str, list[float]]) -> str:
         "synthetic": plots.ORIGINS["trained"],
     }
     parts = [
-        f'<text x="{left - 8}" y="{15 + (height - 40) * (1 - v) / 1.2:.0f}" text-anchor="end" {text}>{v}</text>'
-        for v in (0, 1)
+        f'<text x="{left - 8}" y="{15 + (height - 40) * (1 - v) / 2.0:.0f}" text-anchor="end" {text}>{v}</text>'
+        for v in (-1, 0, 1)
     ]
     for number, kind in enumerate(KINDS):
         points = " ".join(at(step, value) for step, value in zip(steps, cosines[kind], strict=True))

@@ -17,7 +17,7 @@ export default {
     ui.slider('frame', { label: 'Step', min: 0, max: steps.length - 1, format: (frame) => number(steps[frame], 4) });
     ui.choice('kind', { label: 'Estimate', options: KINDS.map((kind) => [kind, NAMES[kind]]) });
     const field = ui.chart({ height: 230, label: 'Gradients of each word', x: { label: '', domain: [-0.6, words.length - 0.4], ticks: words.map((_, i) => i), format: (i) => (ui.stage.clientWidth < 460 ? words[i].slice(0, 3) : words[i]) }, y: { label: '', domain: [-REACH, REACH], ticks: [] } });
-    const curves = ui.chart({ height: 190, label: 'Cosine with the true gradient', x: { label: 'steps', domain: [0, last] }, y: { label: 'cosine', domain: [-0.2, 1.05], ticks: [0, 0.5, 1] } });
+    const curves = ui.chart({ height: 190, label: 'Cosine with the true gradient', x: { label: 'steps', domain: [0, last] }, y: { label: 'cosine', domain: [-1, 1.05], ticks: [-1, 0, 1] } });
 
     ui.draw(({ frame, kind }) => {
       const true_ = arrows(data, { frame, words: words.length });
