@@ -2,6 +2,7 @@
 const ROW = /<tr\b[^>]*>[\s\S]*?<\/tr>/gi;
 const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
+const ABSENT = /^(not run\b|never$)/; // says that there is no number
 const SENTENCE = 60; // characters
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
@@ -10,7 +11,7 @@ const marked = (attributes, kind) => (/\bclass="/.test(attributes) ? attributes.
 
 /** What a column holds, "words" or "sentences"; nothing is said of numbers, and of columns that are empty. */
 function kindOf(cells) {
-  const filled = cells.map(plain).filter(Boolean);
+  const filled = cells.map(plain).filter((cell) => cell && !ABSENT.test(cell));
   if (filled.length === 0 || filled.filter((cell) => NUMBER.test(cell)).length * 2 >= filled.length) return undefined;
   return filled.some((cell) => cell.length > SENTENCE) ? 'words sentences' : 'words';
 }
@@ -26,7 +27,8 @@ export function aligned(html) {
     return table.replace(ROW, (row) => {
       let column = width - parts(row, CELL).length; // labels of the rows stand before the columns
       return row.replace(CELL, (cell, name, attributes, inside) => {
-        const kind = kinds[column++];
+        const kind = column < 0 && plain(inside).length > SENTENCE ? 'sentences' : kinds[column];
+        column += 1;
         return kind ? `<${name}${marked(attributes, kind)}>${inside}</${name}>` : cell;
       });
     });

@@ -95,6 +95,7 @@ test('in a printed table numbers stand flush right and words flush left', () => 
   assert.match(frame, /<th><\/th><th>BLEU<\/th><th class="words sentences c">claim<\/th><th class="words">run<\/th>/);
   assert.match(frame, /<td class="words sentences">A sentence/);
   assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words"><\/td>/);
+  assert.match(aligned(`<table><tr><th>${long}</th><td>not run yet</td></tr></table>`), /<th class="sentences">A sentence[^<]*<\/th><td>not run yet/);
   const apart = '<table><tr><th colspan="2">both</th></tr><tr><td>a</td><td>b</td></tr></table>';
   assert.equal(aligned(apart), apart);
   assert.equal(aligned('<b>no table</b>'), '<b>no table</b>');
