@@ -10,7 +10,7 @@ among its neighbours, or stays undecided. To add a claim:
         return above(gap), f"{gap} BLEU"
 """
 
-from reservoir.experiments.claims import backskipping, components, masked
+from reservoir.experiments.claims import backskipping, components, masked, reservoirs
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
     NotRunError,
@@ -44,6 +44,7 @@ __all__ = [
     "frame",
     "masked",
     "records",
+    "reservoirs",
     "score",
     "spread",
     "verdict",

@@ -6,6 +6,7 @@ from reservoir.page.checks.echo_states import leaky_update, readout_pairs, scale
 from reservoir.page.checks.masked_language_models import hidden_loss, joined_pair, masking_shares
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
 from reservoir.page.checks.reading import bytes_kept, spread
+from reservoir.page.checks.reservoir_layers import area_under_curve, gradients_needed, places
 from reservoir.page.checks.transformer import causal_mask, length_penalty, parameter_count
 from reservoir.page.checks.verdict import EXERCISES, Exercise, Verdict
 
@@ -14,12 +15,14 @@ __all__ = [
     "Exercise",
     "Verdict",
     "annealed",
+    "area_under_curve",
     "attention_streams",
     "bytes_kept",
     "causal_mask",
     "dichotomies",
     "enough_dimensions",
     "gradient_below",
+    "gradients_needed",
     "hidden_loss",
     "joined_pair",
     "kitchen_sinks",
@@ -27,6 +30,7 @@ __all__ = [
     "length_penalty",
     "masking_shares",
     "parameter_count",
+    "places",
     "readout_pairs",
     "saved_products",
     "scaled_to_radius",

@@ -1,0 +1,79 @@
+"""Rules on reservoir layers: on made-up runs each says what a reader of their curves would say."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from reservoir.experiments import claims
+from reservoir.experiments.claims import NotRunError, Range, reservoirs
+
+STEPS = (100, 200, 300)
+
+
+def run(best: float, flops: float):
+    """A run that is at 0.8, 0.95 and 1 of its best after each third, at so many operations a step."""
+    scores = (0.8 * best, 0.95 * best, best)
+    points = [
+        {"step": step, "flops": step * flops, "metrics": {"bleu": score}}
+        for step, score in zip(STEPS, scores, strict=True)
+    ]
+    return SimpleNamespace(points=points, metric="bleu", larger_is_better=True)
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Cheap feed-forward reservoirs a little above the small regular model; transformer reservoirs far below it."""
+    best = {"regular-4": 30, "regular-6": 33, "regular-8": 33}
+    best |= {f"{kind}-{depth}": 31 for kind in ("ffn", "layer-drop", "late") for depth in (6, 8)}
+    best |= {f"{kind}-{depth}": 20 for kind in ("transformer", "gru", "conv") for depth in (6, 8)}
+    best |= {"ffn-6-bottom": 30.9, "ffn-6-top": 28}
+
+    def records(name, scale="laptop"):
+        row = name.partition("/")[2]
+        if row not in best:
+            raise NotRunError(name)
+        flops = 0.8 if row.startswith("ffn") else 1.0
+        return [run(best[row] + wobble, flops) for wobble in (-0.1, 0.0, 0.1)]
+
+    monkeypatch.setattr(reservoirs, "records", records)
+    monkeypatch.setattr(
+        reservoirs, "bleu", lambda name: Range.of(r.points[-1]["metrics"]["bleu"] for r in records(name))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "seen"),
+    [
+        ("reservoir-transformers/time-iwslt", "confirmed", "6 layers, cost ratio 0."),
+        ("bair/faster", "refuted", "transformer-6 inf"),
+        ("ours/same-depth", "refuted", "inf"),
+        ("ours/area", "confirmed", "6 layers: BLEU more"),
+        ("reservoir-transformers/ffn-best", "confirmed", "above conv-8: 11.0"),
+        ("reservoir-transformers/layer-drop", "refuted", "-11.0"),
+        ("ours/placement", "undecided", "above bottom: 0.1"),
+        ("ours/late", "confirmed", "11.0"),
+        ("ours/characters", "not run", "characters/"),
+    ],
+)
+def test_a_rule_says_what_a_reader_would(made_up, monkeypatch, name, word, seen):
+    if name == "ours/characters":
+
+        def missing(recipe, **options):
+            raise NotRunError(recipe)
+
+        monkeypatch.setattr(reservoirs, "score", missing)
+    found = claims.verdict(name)
+    assert found.word == word and seen in found.seen
+
+
+def test_every_claim_is_of_recipes_that_exist():
+    from reservoir.experiments import recipes
+
+    names = [
+        n
+        for n, e in claims.ENTRIES.items()
+        if any(r.startswith(("reservoirs/", "characters/")) for r in e.recipes)
+    ]
+    assert len(names) >= 9
+    for name in names:
+        assert set(claims.ENTRIES[name].recipes) <= set(recipes.names())
