@@ -54,3 +54,7 @@ def test_a_verdict_can_be_read_in_a_notebook_and_cannot_break_its_page():
 def test_a_large_argument_is_told_by_its_shape():
     verdict = checks.scaled_to_radius(lambda *arguments: None)
     assert "(tensor of (30, 30), 0.9) returns nothing yet" in verdict.message
+
+
+def test_a_long_list_is_told_by_its_length():
+    assert "(list of 69) returns nothing yet" in checks.attention_streams(lambda names: None).message

@@ -78,6 +78,10 @@ def call(written: Callable, *arguments: Any) -> Any:
 
 
 def brief(argument: Any) -> str:
-    """An argument as a message shows it: a tensor or an array of some size by its shape alone."""
+    """An argument as a message shows it: a tensor or an array of some size by its shape, a long list by its length."""
     size = math.prod(getattr(argument, "shape", ()))
-    return repr(argument) if size <= 4 else f"{type(argument).__name__.lower()} of {tuple(argument.shape)}"
+    if size > 4:
+        return f"{type(argument).__name__.lower()} of {tuple(argument.shape)}"
+    if isinstance(argument, list | tuple | set) and len(argument) > 12:
+        return f"{type(argument).__name__} of {len(argument)}"
+    return repr(argument)

@@ -5,6 +5,8 @@ import { explorable, html, svg } from './ui.mjs';
 const NAMES = { embeddings: 'Embeddings', attention: 'Attention', feed_forward: 'Feed-forward' };
 const TABLES = [['components', 'Translation'], ['narrow', 'with narrow feed-forward'], ['language', 'Language model']];
 const DRAWN = { 'as-trained': 'Random', identity: 'Identity', hollow: 'Random, diagonal zero' };
+// No size of the poster's language model fits both its parameters and its shares: ours has the shares (appendix B).
+const SIZES = { language: 'our full scale, which has the poster’s shares' };
 const listed = (words) => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 const spread = (values, digits = 1) => {
@@ -106,17 +108,17 @@ export default {
           line && { kind: 'line', x: line.x, y: line.mean, origin: kind, width: 2.4, name: `this row, ${row.curves.length === 1 ? 'one seed' : `${row.curves.length} seeds`}` },
         ],
       });
-      ui.say(told({ of, row, frozen, shown, poster, score, whole }));
+      ui.say(told({ of, size: SIZES[table] ?? 'the poster’s size', row, frozen, shown, poster, score, whole }));
     });
     return ui.close;
   },
 };
 
 /** What is shown, in words. */
-function told({ of, row, frozen, shown, poster, score, whole }) {
+function told({ of, size, row, frozen, shown, poster, score, whole }) {
   const how = { 'as-trained': '', identity: ' as identities', hollow: ' with nought on the diagonal' }[shown];
   const what = frozen.length ? `${listed(frozen).replace(/^./, (letter) => letter.toUpperCase())} frozen${how}` : 'Everything trained';
-  const sentences = [`${what}: at the poster’s size ${short(poster.trained)} of ${short(poster.total)} parameters move, ${percent(poster.share)}.`];
+  const sentences = [`${what}: at ${size}, ${short(poster.trained)} of ${short(poster.total)} parameters move, ${percent(poster.share)}.`];
   if (!row) sentences.push('Neither the poster nor we have tried that.');
   else {
     sentences.push(`The poster has ${row.poster.score} ${of.score} there.`);
