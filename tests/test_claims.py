@@ -93,4 +93,4 @@ def test_every_entry_names_recipes_that_exist_and_has_a_verdict():
         assert set(entry.recipes) <= set(recipes.names()), name
         found = entry.verdict()
         assert found.seen and entry.rule and entry.says and entry.where, name
-        assert claims.frame([name]).loc[name, "verdict"] == found.word
+        assert claims.frame([name])["verdict"].item() == found.word

@@ -66,6 +66,13 @@ def test_a_rule_says_what_a_reader_would(made_up, monkeypatch, name, word, seen)
     assert found.word == word and seen in found.seen
 
 
+def test_nothing_is_held_against_a_model_that_has_hardly_learned(made_up, monkeypatch):
+    monkeypatch.setattr(reservoirs, "LEAST", 30.5)  # above the small regular model, below the deeper ones
+    found = claims.verdict("reservoir-transformers/time-iwslt")
+    assert found.word == "cannot be tested here" and "regular-4 reaches 30.0" in found.seen
+    assert claims.verdict("ours/same-depth").word == "refuted"
+
+
 def test_every_claim_is_of_recipes_that_exist():
     from reservoir.experiments import recipes
 

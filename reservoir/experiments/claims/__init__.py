@@ -13,6 +13,7 @@ among its neighbours, or stays undecided. To add a claim:
 from reservoir.experiments.claims import backskipping, components, masked, reservoirs
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
+    CannotTellError,
     NotRunError,
     Range,
     Word,
@@ -28,6 +29,7 @@ from reservoir.experiments.claims.ranges import (
 
 __all__ = [
     "ENTRIES",
+    "CannotTellError",
     "Entry",
     "NotRunError",
     "Range",

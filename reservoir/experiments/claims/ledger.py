@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from reservoir.experiments import sources
-from reservoir.experiments.claims.ranges import NotRunError, Word
+from reservoir.experiments.claims.ranges import CannotTellError, NotRunError, Word
 
 Judge = Callable[[], tuple[Word, str]]
-"""Looks at records; answers the verdict, and in words what it saw. May raise `NotRunError`."""
+"""Looks at records; answers the verdict, and in words what it saw. May raise `NotRunError` or `CannotTellError`."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Entry:
             return Verdict(self, *self.judge())
         except NotRunError as missing:
             return Verdict(self, "not run", str(missing))
+        except CannotTellError as reason:
+            return Verdict(self, "cannot be tested here", str(reason))
 
 
 @dataclass(frozen=True)
@@ -98,14 +100,13 @@ def verdict(name: str) -> Verdict:
 
 
 def frame(names: Iterable[str]) -> pd.DataFrame:
-    """A table for a page: what is claimed, when it counts as confirmed, what was seen, the verdict."""
+    """A table for a page: what is claimed and where, when it counts as confirmed, what was seen, the verdict."""
     verdicts = [verdict(name) for name in names]
     return pd.DataFrame(
         {
-            "claim": [f"{v.entry.says} ({v.entry.where})" for v in verdicts],
             "confirmed if": [v.entry.rule for v in verdicts],
             "seen": [v.seen for v in verdicts],
             "verdict": [v.word for v in verdicts],
         },
-        index=pd.Index([v.entry.name for v in verdicts]),
+        index=[f"{v.entry.says} ({v.entry.where})" for v in verdicts],
     )

@@ -16,6 +16,10 @@ class NotRunError(LookupError):
     """A record that a rule needs does not exist."""
 
 
+class CannotTellError(ValueError):
+    """The records that a rule needs exist, and are not fit to decide it."""
+
+
 @dataclass(frozen=True)
 class Range:
     """A figure over seeds.

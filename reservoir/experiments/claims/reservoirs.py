@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 
 from reservoir.experiments.claims.ledger import claim
 from reservoir.experiments.claims.ranges import (
+    CannotTellError,
     NotRunError,
     Range,
     Word,
@@ -30,6 +31,9 @@ from reservoir.experiments.recipes.reservoirs import DEPTHS, LEARNING
 from reservoir.models.stack import KINDS
 
 NEARLY = 1.0  # BLEU
+LEAST = 28.0
+"""BLEU on the first test set that a regular model must reach before anything is held against it: what saves costs next
+to a model that has hardly learned says little."""
 SAME_LEARNING = f"reservoirs/regular-{LEARNING}"
 
 
@@ -54,7 +58,15 @@ def bleu(recipe: str) -> Range:
 
 
 def cost_against(recipe: str, regular: str) -> Range:
-    """Operations until `recipe` is within 2 % of the best of `regular`, by what that one needed; ∞ if it never is."""
+    """Operations until `recipe` is within 2 % of the best of `regular`, by what that one needed; ∞ if it never is.
+
+    Raises:
+        CannotTellError: the regular model has fewer than `LEAST` BLEU.
+    """
+    if (reached := bleu(regular)).mean < LEAST:
+        raise CannotTellError(
+            f"{regular} reaches {reached} BLEU, and {LEAST:g} is the least to be held against"
+        )
     target = (1 - WITHIN) * sum(map(best, records(regular))) / len(records(regular))
 
     def cost(name: str) -> Range:
