@@ -20,7 +20,7 @@ from typing import Annotated
 import torch
 import tyro
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from reservoir.datasets import DataError, fetch, status
 from reservoir.experiments import recipes
@@ -43,7 +43,7 @@ class List:
     """List every recipe, with the scales that are recorded."""
 
     def __call__(self, overrides: Sequence[str]) -> None:
-        table = Table("recipe", "what it is", "recorded")
+        table = Table(Column("recipe", no_wrap=True), "what it is", "recorded")
         for name in recipes.names():
             doc = (recipes.RECIPES[name].__doc__ or "").partition("\n")[0]
             recorded = [scale for scale in SCALES if find_record(name, scale=scale) is not None]

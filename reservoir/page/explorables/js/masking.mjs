@@ -36,7 +36,7 @@ export default {
       const one = hidden({ seed, epoch: 0, n, share: share / 100 }).filter(Boolean);
       const count = (way) => one.filter((each) => each.way === way).length;
       const seen = covered({ seed, epochs, n, share: share / 100, anew });
-      ui.say(`In each epoch ${one.length} of ${n} words are asked about: ${count('mask')} hidden, ${count('random')} replaced, ${count('kept')} left alone. `
+      ui.say(`In each epoch ${share}\u202f% of ${n} words, which is ${one.length}, are asked about: ${count('mask')} hidden, ${count('random')} replaced, ${count('kept')} left alone. `
         + `After ${epochs} epoch${epochs === 1 ? '' : 's'} ${seen} of the ${n} have been asked about at least once, ${Math.round(100 * seen / n)}\u202f%.`);
     });
     return ui.close;
