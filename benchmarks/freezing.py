@@ -19,7 +19,7 @@ from rich.table import Table
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from benchmarks.measure import FEWEST, Settings
+from benchmarks.measure import FEWEST, Settings, synchronise
 from benchmarks.step import ADAMW, SIZES, batches, our_loss
 from reservoir.datasets import Batch
 from reservoir.frozen import Freeze, freeze, initialise, placement, report, reservoir_layers
@@ -84,7 +84,7 @@ class Side:
         self.model = initialise(EncoderDecoder(config), seed=0).to(device).train()
         freeze(self.model, plan)
         self.loss, self.device = our_loss(self.model), device
-        self.low, self.dtype = dtype == torch.bfloat16, dtype
+        self.low = dtype == torch.bfloat16
         self.optimiser = ADAMW.build(self.model)
         self.moving = [p for p in self.model.parameters() if p.requires_grad]
 
@@ -256,15 +256,10 @@ def turns(whole: Side, part: Side, data: list[Batch], settings: Settings) -> lis
     while len(found) < 2 * FEWEST or time.perf_counter() < until:
         pair, order = [0.0, 0.0], ((0, whole), (1, part))
         for which, side in order if len(found) % 2 else reversed(order):
-            _synchronise(settings.device)
+            synchronise(settings.device)
             start = time.perf_counter()
             side.step(data[len(found) % len(data)])
-            _synchronise(settings.device)
+            synchronise(settings.device)
             pair[which] = time.perf_counter() - start
         found.append((pair[0], pair[1]))
     return found
-
-
-def _synchronise(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

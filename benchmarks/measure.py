@@ -102,10 +102,10 @@ def compare(
     turn = 0
     while turn < FEWEST or (time.perf_counter() < until and turn < MOST):
         for which in (0, 1) if turn % 2 else (1, 0):  # neither is always the first
-            _synchronise(settings.device)
+            synchronise(settings.device)
             cpu_start, start = time.process_time(), time.perf_counter()
             sides[which](turn)
-            _synchronise(settings.device)
+            synchronise(settings.device)
             wall[which].append(time.perf_counter() - start)
             cpu[which].append(time.process_time() - cpu_start)
         turn += 1
@@ -128,6 +128,7 @@ def compare(
     )
 
 
-def _synchronise(device: torch.device) -> None:
+def synchronise(device: torch.device) -> None:
+    """Wait until a GPU has done what it was given; a CPU always has."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -6,8 +6,8 @@ from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from reservoir.frozen import report
-from reservoir.models.errors import WeightsError
 from reservoir.models.gpt2 import load_gpt2
+from reservoir.models.weights import WeightsError
 
 IDS = torch.arange(24).view(2, 12) % 50
 

@@ -18,7 +18,7 @@ from reservoir.models import (
     from_pretrained,
     save_pretrained,
 )
-from reservoir.models.errors import WeightsError
+from reservoir.models.weights import WeightsError
 
 IDS = torch.arange(1, 9)[None]
 SIZES = dict(d_model=16, n_heads=2, d_ff=32, norm_first=True, dropout=0.0)

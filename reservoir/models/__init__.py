@@ -2,7 +2,6 @@
 
 from reservoir.models.classifier import Classifier, ClassifierConfig
 from reservoir.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from reservoir.models.errors import WeightsError
 from reservoir.models.gpt2 import load_gpt2
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
 from reservoir.models.llama import Llama, LlamaConfig, load_llama2c
@@ -11,6 +10,7 @@ from reservoir.models.stored import from_pretrained, save_pretrained
 from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 from reservoir.models.universal import Universal, UniversalConfig
+from reservoir.models.weights import WeightsError
 
 __all__ = [
     "Classifier",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
-from reservoir.models.errors import WeightsError
+from reservoir.models.weights import WeightsError
 
 EPS = 1e-12  # of every norm
 

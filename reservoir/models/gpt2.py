@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
 from torch import Tensor
 
 from reservoir.frozen import Pretrained, owned, set_origin
-from reservoir.models.errors import WeightsError
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
+from reservoir.models.weights import WeightsError, read_safetensors
 
 D_HEAD = 64  # in every released size
 # A tensor of a layer in GPT-2's file -> the stream of ours, and whether the file has it as (in, out).
@@ -68,14 +67,10 @@ def load_gpt2(path: Path | str, *, vocab: int | None = None, dropout: float = 0.
 
 
 def _read(file: Path) -> dict[str, Tensor]:
-    if not file.is_file():
-        raise WeightsError(f"there is no file {file}")
-    try:
-        with safe_open(file, framework="pt") as opened:
-            names = [name for name in opened.keys() if not _is_mask(name)]
-            tensors = {name.removeprefix("transformer."): opened.get_tensor(name) for name in names}
-    except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
-        raise WeightsError(f"{file} is damaged, or no safetensors file: {error}") from error
+    found, _ = read_safetensors(file)
+    tensors = {
+        name.removeprefix("transformer."): tensor for name, tensor in found.items() if not _is_mask(name)
+    }
     head = tensors.pop("lm_head.weight", None)
     if head is not None and not torch.equal(head, tensors.get("wte.weight", head[:0])):
         raise WeightsError(f"{file}: its output is not tied to its embeddings, as GPT-2's is")

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
@@ -32,9 +31,9 @@ from reservoir.frozen import (
 from reservoir.frozen.initialisation import Initialisation, digest
 from reservoir.models.classifier import ClassifierConfig
 from reservoir.models.encoder_decoder import EncoderDecoderConfig
-from reservoir.models.errors import WeightsError
 from reservoir.models.language_model import LanguageModelConfig
 from reservoir.models.llama import LlamaConfig
+from reservoir.models.weights import WeightsError, read_safetensors
 
 FORMAT = "reservoir-model-1"
 GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
@@ -101,7 +100,7 @@ def save_pretrained(model: nn.Module, folder: Path | str, *, card: str | None = 
     (folder / WEIGHTS).write_bytes(save(tensors, metadata))
     config = {"format": FORMAT, "model": kind, "config": asdict(model.config)}
     (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
-    (folder / CARD).write_text(_card(model, kind) if card is None else card, encoding="utf-8")
+    (folder / CARD).write_text(_card(model, kind, tensors) if card is None else card, encoding="utf-8")
     return folder
 
 
@@ -193,14 +192,7 @@ def _checked(
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, dict]]:
-    if not path.is_file():
-        raise WeightsError(f"there is no file {path}")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
-        raise WeightsError(f"{path} is damaged, or no safetensors file: {error}") from error
+    tensors, metadata = read_safetensors(path)
     if metadata.get("format") != FORMAT:
         raise WeightsError(f"{path} has not the format {FORMAT}, got {metadata.get('format')!r}")
     if metadata.get("generator") != GENERATOR:
@@ -235,13 +227,14 @@ def _digest(tensor: Tensor) -> str:
     return hashlib.sha256(f"{tensor.dtype} {tuple(tensor.shape)}".encode() + data.tobytes()).hexdigest()[:16]
 
 
-def _card(model: nn.Module, kind: str) -> str:
+def _card(model: nn.Module, kind: str, tensors: dict[str, Tensor]) -> str:
     made_of = report(model)
     parts: dict[str, list[int]] = {}
     for row in made_of.rows:
         sums = parts.setdefault(row.origin, [0, 0])
         sums[0] += row.parameters
-        sums[1] += row.stored_bytes
+        # A pretrained tensor is written as well, though a reference would do: the folder stands alone.
+        sums[1] += tensors[row.stream].nbytes if row.stream in tensors else row.stored_bytes
     lines = [f"| {origin} | {n:,} | {size:,} |" for origin, (n, size) in parts.items()]
     return "\n".join(
         [

@@ -7,9 +7,7 @@ accuracy, of which SST-2's 872 sentences by themselves move a score by more than
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable
 
 from reservoir.experiments.claims.ledger import claim
 from reservoir.experiments.claims.ranges import (
@@ -19,6 +17,7 @@ from reservoir.experiments.claims.ranges import (
     above,
     below,
     between,
+    each,
     every,
     records,
     score,
@@ -52,7 +51,7 @@ def nats(recipe: str, family: str) -> Range:
     def ranges(name: str) -> Range:
         return Range.of(math.log(one.points[-1]["metrics"]["perplexity"]) for one in records(name))
 
-    return ranges(recipe).widened(_widest(ranges, family))
+    return ranges(recipe).widened(spread(_family(family), ranges))
 
 
 def epochs(recipe: str) -> Range:
@@ -64,23 +63,7 @@ def epochs(recipe: str) -> Range:
             raise NotRunError(f"no record of {name} says how long an epoch is")
         return Range.of(known)
 
-    return ranges(recipe).widened(_widest(ranges, "components"))
-
-
-def _widest(ranges: Callable[[str], Range], family: str) -> float:
-    """Half the widest range among the rows of a family that have been run."""
-    widths = [0.0]
-    for name in _family(family):
-        with contextlib.suppress(NotRunError):
-            widths.append(ranges(name).half_width)
-    return max(widths)
-
-
-def _each(gaps: dict[str, Range], judge) -> tuple[Word, str]:
-    """The verdict that all gaps must share, and what was seen."""
-    return every(judge(gap) for gap in gaps.values()), "; ".join(
-        f"{name} {gap}" for name, gap in gaps.items()
-    )
+    return ranges(recipe).widened(spread(_family("components"), ranges))
 
 
 @claim(
@@ -103,7 +86,7 @@ def similar():
 def least():
     best = bleu("components/feed-forward")
     gaps = {f"above {part}:": best - bleu(f"components/{part}") for part in ("embeddings", "attention")}
-    return _each(gaps, above)
+    return each(gaps, above)
 
 
 @claim(
@@ -121,7 +104,7 @@ def complementary():
         f"on top of {part}:": bleu(f"components/{part}") - bleu(f"components/embeddings-{part}")
         for part in ("feed-forward", "attention")
     }
-    return _each(gaps, above)
+    return each(gaps, above)
 
 
 @claim(
@@ -142,7 +125,7 @@ def _diagonal(reading: str):
             f"{part}:": bleu(f"components/{part}") - bleu(f"components/{part}-{reading}")
             for part in ("attention", "feed-forward")
         }
-        return _each(gaps, lambda gap: above(gap, SAME))
+        return each(gaps, lambda gap: above(gap, SAME))
 
     return judge
 
@@ -174,7 +157,7 @@ def sensitive():
     def kept(family: str, row: str) -> Range:
         return bleu(f"{family}/{row}") / bleu(f"{family}/baseline") * 100
 
-    return _each({f"{row}:": kept("narrow", row) - kept("components", row) for row in SHARED}, below)
+    return each({f"{row}:": kept("narrow", row) - kept("components", row) for row in SHARED}, below)
 
 
 @claim(
@@ -186,7 +169,7 @@ def sensitive():
 )
 def more_epochs():
     gaps = {f"{row}:": epochs(f"narrow/{row}") - epochs(f"components/{row}") for row in ("baseline", *SHARED)}
-    return _each(gaps, above)
+    return each(gaps, above)
 
 
 @claim(
@@ -221,7 +204,7 @@ def embeddings():
         f"perplexity above {part}:": worst - perplexity(f"language/{part}")
         for part in ("attention", "feed-forward")
     }
-    word, seen = _each(gaps, above)
+    word, seen = each(gaps, above)
     elsewhere = bleu("components/embeddings")
     others = {part: elsewhere - bleu(f"components/{part}") for part in ("attention", "feed-forward")}
     # Not the smallest: above one of the two at least.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -156,20 +157,19 @@ def score(recipe: str, *, test: str | None = None, metric: str | None = None, sc
     return Range.of(values)
 
 
-def area(recipe: str, *, scale: str = "laptop") -> Range:
-    """The area under a recipe's convergence curve over steps, as recorded, over its seeds."""
-    return Range.of(record.aucc["value"] for record in records(recipe, scale=scale))
-
-
-def spread(recipes: Iterable[str], *, test: str | None = None, scale: str = "laptop") -> float:
-    """Half the widest range among recipes with several seeds, to lend to a row that has one; 0 if none has."""
+def spread(recipes: Iterable[str], figure: Callable[[str], Range] = score) -> float:
+    """Half the widest range of a figure among recipes that have been run, to lend to a row with one seed."""
     widths = [0.0]
     for recipe in recipes:
-        try:
-            widths.append(score(recipe, test=test, scale=scale).half_width)
-        except NotRunError:
-            continue
+        with contextlib.suppress(NotRunError):
+            widths.append(figure(recipe).half_width)
     return max(widths)
+
+
+def each(gaps: dict[str, Range], judge: Callable[[Range], Word], digits: int = 1) -> tuple[Word, str]:
+    """The verdict that all gaps must share, and what was seen of each, by its name."""
+    word = every(judge(gap) for gap in gaps.values())
+    return word, "; ".join(f"{name} {gap.text(digits)}" for name, gap in gaps.items())
 
 
 def _range(value: Range | float) -> Range:

@@ -7,7 +7,6 @@ the other model's best", since a run whose learning rate falls to nought is best
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterable
 
@@ -16,11 +15,10 @@ from reservoir.experiments.claims.ranges import (
     CannotTellError,
     NotRunError,
     Range,
-    Word,
     above,
     below,
     between,
-    every,
+    each,
     records,
     score,
     spread,
@@ -37,19 +35,9 @@ to a model that has hardly learned says little."""
 SAME_LEARNING = f"reservoirs/regular-{LEARNING}"
 
 
-def _each(gaps: dict[str, Range], judge: Callable[[Range], Word], digits: int = 1) -> tuple[Word, str]:
-    """The verdict that all gaps must share, and what was seen."""
-    words = every(judge(gap) for gap in gaps.values())
-    return words, "; ".join(f"{name} {gap.text(digits)}" for name, gap in gaps.items())
-
-
 def _lent(figure: Callable[[str], Range], recipe: str) -> Range:
     """A figure over seeds; a row with one seed borrows the widest spread among the family's rows."""
-    widths = [0.0]
-    for name in family(recipe.partition("/")[0]):
-        with contextlib.suppress(NotRunError):
-            widths.append(figure(name).half_width)
-    return figure(recipe).widened(max(widths))
+    return figure(recipe).widened(spread(family(recipe.partition("/")[0]), figure))
 
 
 def bleu(recipe: str) -> Range:
@@ -103,7 +91,7 @@ def sooner():
     }
     words = [below(ratio, 1.0) for ratio in ratios.values()]
     word = next(w for w in ("confirmed", "undecided", "refuted") if w in words)
-    return word, _each(ratios, above, 2)[1]
+    return word, each(ratios, above, 2)[1]
 
 
 @claim(
@@ -121,7 +109,7 @@ def consistently():
         for kind in ("ffn", "transformer")
         for depth in DEPTHS
     }
-    return _each(ratios, lambda ratio: below(ratio, 1.0), 2)
+    return each(ratios, lambda ratio: below(ratio, 1.0), 2)
 
 
 @claim(
@@ -137,7 +125,7 @@ def same_depth():
         f"{depth} layers": cost_against(f"reservoirs/ffn-{depth}", f"reservoirs/regular-{depth}")
         for depth in DEPTHS
     }
-    return _each(ratios, lambda ratio: below(ratio, 1.0), 2)
+    return each(ratios, lambda ratio: below(ratio, 1.0), 2)
 
 
 @claim(
@@ -153,7 +141,7 @@ def larger_area():
         names = (f"reservoirs/ffn-{depth}", SAME_LEARNING)
         ours, theirs = (area_by_cost(name, among=names) for name in names)
         gaps[f"{depth} layers: BLEU more on average"] = ours - theirs
-    return _each(gaps, above)
+    return each(gaps, above)
 
 
 @claim(
@@ -168,7 +156,7 @@ def ffn_best():
         for kind in KINDS
         if kind != "ffn"
     }
-    return _each(gaps, above)
+    return each(gaps, above)
 
 
 @claim(
@@ -182,7 +170,7 @@ def layer_drop():
         - bleu(f"reservoirs/layer-drop-{depth}")
         for depth in DEPTHS
     }
-    return _each(gaps, lambda gap: between(gap, -NEARLY, NEARLY))
+    return each(gaps, lambda gap: between(gap, -NEARLY, NEARLY))
 
 
 @claim(
@@ -194,7 +182,7 @@ def layer_drop():
 )
 def places():
     middle = bleu("reservoirs/ffn-6")
-    return _each(
+    return each(
         {f"above {how}:": middle - bleu(f"reservoirs/ffn-6-{how}") for how in ("bottom", "top")}, above
     )
 
@@ -224,4 +212,4 @@ def characters():
 
     regular = bits("characters/regular-4")
     gaps = {f"{kind}: fewer by": regular - bits(f"characters/{kind}-6") for kind in ("ffn", "transformer")}
-    return _each(gaps, above, 3)
+    return each(gaps, above, 3)
