@@ -1,6 +1,7 @@
 """Where text comes from: fetch and verify, read, make pieces of words, make batches. Imports nothing else of ours."""
 
 from reservoir.datasets.batches import Batch, Epoch, TokenBatches, pad_sources
+from reservoir.datasets.byte_pieces import BytePieces, train_byte_pieces
 from reservoir.datasets.byte_vocabulary import ByteVocabulary
 from reservoir.datasets.corpora import Text, parallel, text
 from reservoir.datasets.dictionary import Dictionary
@@ -19,9 +20,9 @@ from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 from reservoir.datasets.windows import Windows
 
 __all__ = [
-    "CLASSES", "Batch", "ByteVocabulary", "DataError", "Dictionary", "Epoch", "ImageCorpus", "Images",
+    "CLASSES", "Batch", "BytePieces", "ByteVocabulary", "DataError", "Dictionary", "Epoch", "ImageCorpus", "Images",
     "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary",
     "Windows", "cache_dir", "fetch", "images", "labelled", "lorenz", "mackey_glass", "pad_sources",
     "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped", "status", "tagged", "test_set",
-    "text", "train_bpe",
+    "text", "train_bpe", "train_byte_pieces",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -62,9 +62,9 @@ class Vocabulary:
         return [encoding.ids for encoding in found]
 
     def encode_text(self, text: str) -> np.ndarray:
-        """Return the ids of a running text as one row of int32: each of its lines, and `eos` after each."""
-        lines = text.removesuffix("\n").split("\n")
-        return np.array([i for line in self.encode_batch(lines) for i in (*line, self.eos)], dtype=np.int32)
+        """Return the ids of a running text as one row of int32: each of its lines, and `line_end` after each."""
+        lines, end = text.removesuffix("\n").split("\n"), self.line_end
+        return np.array([i for line in self.encode_batch(lines) for i in (*line, end)], dtype=np.int32)
 
     def decode(self, ids: Iterable[int]) -> str:
         """Join pieces to text; special pieces are left out."""
@@ -132,15 +132,24 @@ def train_bpe(
     lines = [blank.normalizer.normalize_str(line) for line in lines]
     if not any(lines):
         raise DataError("lines holds no text to train a vocabulary on: give at least one sentence")
-    if not cache:
-        return _train(blank, lines, size)
+    return kept(Vocabulary, blank, lines, size, _train) if cache else _train(blank, lines, size)
+
+
+def kept(
+    kind: type[Vocabulary],
+    blank: Tokenizer,
+    lines: list[str],
+    size: int,
+    make: Callable[[Tokenizer, list[str], int], Vocabulary],
+) -> Vocabulary:
+    """What `make` makes of the lines, from the cache if it was made before: a vocabulary of the class `kind`."""
     # A blank tokenizer's JSON holds the settings, and the library's version may change what training makes of them.
     path = (
         cache_dir() / "bpe" / f"{_digest([blank.to_str(), tokenizers.__version__, str(size), *lines])}.json"
     )
-    found = _cached(path)
+    found = _cached(path, kind)
     if found is None:
-        found = _train(blank, lines, size)
+        found = make(blank, lines, size)
         content = found.to_json()
         try:
             place(path, lambda stream: stream.write(f"{_digest([content])}\n{content}".encode()))
@@ -186,10 +195,10 @@ def _digest(texts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def _cached(path: Path) -> Vocabulary | None:
+def _cached(path: Path, kind: type[Vocabulary]) -> Vocabulary | None:
     """The cached vocabulary, or None where there is none or where its checksum is wrong."""
     try:
         checksum, _, content = path.read_text(encoding="utf-8").partition("\n")
-        return Vocabulary.from_json(content) if checksum == _digest([content]) else None
+        return kind.from_json(content) if checksum == _digest([content]) else None
     except (OSError, UnicodeDecodeError, DataError):
         return None

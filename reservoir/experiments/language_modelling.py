@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from torch import nn
 
-from reservoir.datasets import ByteVocabulary, Text, Vocabulary, text, train_bpe
+from reservoir.datasets import ByteVocabulary, Text, Vocabulary, text, train_bpe, train_byte_pieces
 from reservoir.models import LanguageModelConfig
 from reservoir.training import LanguageModellingTask
 
@@ -23,27 +23,36 @@ class LanguageModelling:
     Args:
         text: a name that `reservoir.datasets.text` knows.
         vocabulary: size of the BPE vocabulary; bytes need none.
-        unit: "pieces" of words, as BPE cuts them, or "bytes".
+        unit: "pieces" of words, as BPE cuts them; "byte-pieces", the same over bytes, which leave nothing out; or
+            "bytes".
         length: tokens of a window.
         batch: windows in a batch.
+        characters: how much of the training text is read, to the end of a line; 0 takes all.
+        valid_tokens: how many tokens of the validation text are read at each validation point; 0 takes all.
     """
 
     text: str
     vocabulary: int = 4000
     length: int = 128
     batch: int = 16
-    unit: Literal["pieces", "bytes"] = "pieces"
+    unit: Literal["pieces", "byte-pieces", "bytes"] = "pieces"
+    characters: int = 0
+    valid_tokens: int = 0
 
     def __post_init__(self) -> None:
-        if self.unit not in ("pieces", "bytes"):
-            raise ValueError(f"unit must be 'pieces' or 'bytes', got {self.unit!r}")
+        if self.unit not in ("pieces", "byte-pieces", "bytes"):
+            raise ValueError(f"unit must be 'pieces', 'byte-pieces' or 'bytes', got {self.unit!r}")
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary | ByteVocabulary]:
         """The text, and the vocabulary: the given one, that of bytes, or one made from its training part."""
         corpus = text(self.text)
+        if self.characters:
+            end = corpus.train.find("\n", self.characters) + 1
+            corpus = replace(corpus, train=corpus.train[: end or None])
         if vocabulary is None and self.unit == "bytes":
             return corpus, ByteVocabulary()
-        return corpus, vocabulary or train_bpe(corpus.train.split("\n"), self.vocabulary)
+        train = train_byte_pieces if self.unit == "byte-pieces" else train_bpe
+        return corpus, vocabulary or train(corpus.train.split("\n"), self.vocabulary)
 
     def fit(self, config: LanguageModelConfig, vocabulary: int) -> LanguageModelConfig:
         """The model's sizes with those filled in that the data decides."""
@@ -51,9 +60,11 @@ class LanguageModelling:
 
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> LanguageModellingTask:
         """What the training loop trains on."""
-        parts = [vocabulary.encode_text(part) for part in (corpus.train, corpus.valid, corpus.test)]
+        train, valid, test = map(vocabulary.encode_text, (corpus.train, corpus.valid, corpus.test))
         sizes = dict(length=self.length, batch=self.batch)
-        return LanguageModellingTask(*parts, **sizes, seed=seed, vocabulary=vocabulary)
+        return LanguageModellingTask(
+            train, valid[: self.valid_tokens or None], test, **sizes, seed=seed, vocabulary=vocabulary
+        )
 
     def test(self, model: nn.Module, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
         """Perplexity on the test text: a token, a word (which other vocabularies share), and bits a byte."""
@@ -71,8 +82,7 @@ class LanguageModelling:
 def _samples(model: nn.Module, task: LanguageModellingTask, corpus: Text) -> list[dict]:
     """How some lines of the test text begin, how they go on, and how the model would."""
     found, vocabulary = [], task.vocabulary
-    by_bytes = isinstance(vocabulary, ByteVocabulary)
-    end, a_word = (vocabulary.line_end, A_WORD) if by_bytes else (vocabulary.eos, 1)
+    end, a_word = vocabulary.line_end, A_WORD if isinstance(vocabulary, ByteVocabulary) else 1
     for line in corpus.test.split("\n"):
         words = line.split()
         if len(words) <= WORDS or len(found) == SAMPLES:
