@@ -4,7 +4,7 @@ from reservoir.experiments.classification import Classification
 from reservoir.experiments.language_modelling import LanguageModelling
 from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
 from reservoir.experiments.pretrained import Start
-from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record
+from reservoir.experiments.records import Record, RecordError, find_record, find_records, frame, read_record
 from reservoir.experiments.run import Run, Translation
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Start",
     "Translation",
     "find_record",
+    "find_records",
     "frame",
     "read_record",
 ]

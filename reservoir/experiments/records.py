@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
@@ -21,6 +22,7 @@ KEYS = {
     "points": ("step", "seconds", "tokens", "flops", "metrics"),
     "samples": ("source", "reference"),
 }
+SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
 CLOCK_FIELDS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds")
 """What may differ between two runs with the same seed on one machine; `points` and `aucc` hold seconds too."""
 
@@ -98,6 +100,11 @@ class Record:
         metrics = next(iter(self.tests.values()))
         return next(name for name, value in metrics.items() if isinstance(value, float))
 
+    @property
+    def score(self) -> float:
+        """That metric on the first test set."""
+        return next(iter(self.tests.values()))[self.scored_by]
+
     def deterministic(self) -> dict[str, Any]:
         """The record without its clock fields: the same whenever the run is repeated on one machine."""
         data = {name: value for name, value in asdict(self).items() if name not in (*CLOCK_FIELDS, "aucc")}
@@ -171,6 +178,14 @@ def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record 
         if path.exists():
             return read_record(path)
     return None
+
+
+def find_records(recipe: str, *, scale: str = "laptop") -> list[Record]:
+    """The records of a recipe, one a seed, in the seeds' order; none if nobody has run it."""
+    folders = [folder / recipe / scale for folder in (results(), shipped() / "results")]
+    names = {path.name for folder in folders for path in folder.glob("seed-*.json")}
+    seeds = sorted(int(found[1]) for name in names if (found := SEED_FILE.fullmatch(name)))
+    return [record for seed in seeds if (record := find_record(recipe, scale=scale, seed=seed))]
 
 
 def all_records() -> Iterator[Record]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reservoir.experiments.records import Record, find_record
+from reservoir.experiments.records import Record, find_records
 
 Word = Literal["confirmed", "refuted", "undecided", "not run", "cannot be tested here"]
 SEEDS = (0, 1, 2)
@@ -132,7 +132,7 @@ def records(recipe: str, *, scale: str = "laptop") -> list[Record]:
     Raises:
         NotRunError: there is none.
     """
-    found = [record for seed in SEEDS if (record := find_record(recipe, scale=scale, seed=seed))]
+    found = find_records(recipe, scale=scale)
     if not found:
         raise NotRunError(f"{recipe} has not been run at the {scale} scale")
     return found

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import torch
 import traitlets
 
-from reservoir.experiments import find_record, recipes, sources
+from reservoir.experiments import find_records, recipes, sources
 from reservoir.experiments.convergence import epochs_to_converge
 from reservoir.experiments.recipes.components import ROWS, TABLES, in_table
 from reservoir.frozen import report
@@ -25,7 +25,6 @@ POSTER = {
     "narrow": ("poster/narrow", "BLEU"),
     "language": ("poster/lm", "PPL"),
 }
-SEEDS = range(3)
 HEIGHT, GAP, WIDTH = 15, 3, 480  # of a box, between boxes, and of the picture, in pixels
 
 
@@ -70,7 +69,7 @@ def rows_of(family: str) -> list[dict[str, Any]]:
     for row, (name, plan, _) in ROWS.items():
         if not in_table(family, row):
             continue
-        records = [one for seed in SEEDS if (one := find_record(f"{family}/{row}", seed=seed))]
+        records = find_records(f"{family}/{row}")
         known = [one for one in records if one.epoch_steps]
         found.append(
             {
@@ -82,7 +81,7 @@ def rows_of(family: str) -> list[dict[str, Any]]:
                     "score": printed.figure(name, score).printed,
                     "epochs": printed.figure(name, "Epochs").printed,
                 },
-                "scores": [round(next(iter(one.tests.values()))[one.scored_by], 2) for one in records],
+                "scores": [round(one.score, 2) for one in records],
                 "epochs": [round(epochs_to_converge(one), 2) for one in known],
                 "curves": [
                     [

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from reservoir.experiments.claims.ranges import SEEDS
 from reservoir.experiments.convergence import curve
 from reservoir.experiments.recipes import family
-from reservoir.experiments.records import find_record
+from reservoir.experiments.records import find_records
 from reservoir.models.stack import KINDS
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
@@ -30,7 +29,7 @@ def recorded() -> dict[str, dict[str, Any]]:
     """The recorded stacks of chapter 5 by "LRLRLL ffn" (a stack without reservoirs has no kind), for the page."""
     found: dict[str, dict[str, Any]] = {}
     for name in family("reservoirs"):
-        records = [record for seed in SEEDS if (record := find_record(name, seed=seed))]
+        records = find_records(name)
         # LayerDrop and layers that stop late are other ways to train the same stacks.
         if not records or records[0].run["model"]["layer_drop"] or records[0].run["freeze"].get("after"):
             continue
@@ -42,7 +41,7 @@ def recorded() -> dict[str, dict[str, Any]]:
             "name": name,
             "curves": [[list(map(float, side)) for side in curve(record)] for record in records],
             "aucc": [record.aucc["value"] for record in records],
-            "test": [next(iter(record.tests.values()))["bleu"] for record in records],
+            "test": [record.score for record in records],
         }
     return found
 
