@@ -1,4 +1,4 @@
-"""Fourier mixing: the transform and a whole training step beside transformers' FNet, and attention by length."""
+"""Fourier mixing: the transform and a whole training step beside transformers' FNet; attention by length and width."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from transformers.models.fnet.modeling_fnet import FNetBasicFourierTransform
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import ADAMW
 from reservoir.frozen import initialise, owned
-from reservoir.layers import Attention, Fourier, fourier
+from reservoir.layers import Attention, EncoderLayer, FeedForward, Fourier, fourier
 from reservoir.models.fnet import FNetConfig, theirs
 
 SIZES = {"laptop": (8, 512, 256, 1024, 2), "IWSLT": (4, 512, 768, 3072, 4)}
 """Texts, tokens, d_model, d_ff and layers; the second has FNet-base's width."""
+WIDTHS = {"laptop": (64, 256), "IWSLT": (768,)}
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+TOKENS = 2048  # in a batch, of as many texts as that makes; one text where it is longer
 
 
 def stepper(module: nn.Module, call: Callable[[], torch.Tensor]) -> Callable[[int], None]:
@@ -77,33 +79,35 @@ def encoder(name: str, settings: Settings, *, activation: str) -> Comparison:
     )
 
 
-def by_length(name: str, length: int, settings: Settings) -> Comparison:
-    """One mixing layer, forward and back, at one length, beside our attention."""
-    d_model = SIZES[name][2]
-    tokens = max(length, 2048)
+def by_length(d_model: int, length: int, settings: Settings) -> Comparison:
+    """One encoder layer, forward and back, at one length, its mixing a transform or attention."""
+    tokens = max(length, TOKENS)
     x = torch.randn(tokens // length, length, d_model, device=settings.device, requires_grad=True)
-    attention = initialise(Attention(d_model, d_model // 64, stream="attention"), seed=0).to(settings.device)
-    mixing = Fourier()
 
-    def turn(module: nn.Module) -> Callable[[int], None]:
-        return lambda number: module(x).sum().backward()
+    def turn(mixing: nn.Module) -> Callable[[int], None]:
+        within = FeedForward(d_model, 4 * d_model, stream="feed_forward", activation="gelu-tanh")
+        layer = EncoderLayer(mixing, within, d_model=d_model, stream="layer", norm_first=False)
+        initialise(layer, seed=0).to(settings.device)
+        return lambda number: layer(x).sum().backward()
 
     return compare(
-        turn(mixing),
-        turn(attention),
-        case=f"{name}, {length} tokens",
+        turn(Fourier()),
+        turn(Attention(d_model, max(1, d_model // 64), stream="attention")),
+        case=f"a layer of width {d_model}, {length} tokens",
         peer="our attention",
         unit="tokens",
         work=lambda number: tokens,
         settings=settings,
+        warm_up=(0,),
     )
 
 
 def run(settings: Settings) -> Iterator[Comparison]:
-    """The transform, the encoder as shipped and with the fused GELU on their side as well, and Fourier by length."""
+    """The transform, the encoder as shipped and with equal activations, and Fourier by length at the size's widths."""
     for name in settings.chosen(SIZES):
         yield transform(name, settings)
         for activation in ("gelu_new", "gelu_pytorch_tanh"):
             yield encoder(name, settings, activation=activation)
-        for length in LENGTHS:
-            yield by_length(name, length, settings)
+        for d_model in WIDTHS[name]:
+            for length in LENGTHS:
+                yield by_length(d_model, length, settings)

@@ -152,3 +152,28 @@ def test_a_record_of_a_classifier_tells_its_accuracy(results):
     assert record.scored_by == "accuracy" and 0 <= record.tests["test"]["accuracy"] <= 100
     assert record.tests["test"]["sentences"] == 500
     assert {"source", "reference", "prediction"} == set(record.samples[0])
+
+
+def test_cut_texts_keep_both_sentences_and_the_longer_one_loses_first(vocabulary):
+    long, short = "der hund und die katze schlafen nicht", "weil der hund schläft"
+    pair = Labelled([(long, short)], [0])
+    left, right = (vocabulary.encode(side) for side in (long, short))
+    assert len(left) > len(right) > 3
+
+    def read(cut):
+        task = ClassificationTask(
+            pair, pair, vocabulary=vocabulary, max_tokens=64, seed=0, lead=(vocabulary.bos,), cut=cut
+        )
+        (row,) = task.encode(pair)
+        return row, task.epoch(0)[0].src.shape[1]
+
+    whole = len(left) + len(right) + 3
+    assert read(whole) == read(None) and read(whole)[1] == whole
+    for cut in range(5, whole):
+        row, length = read(cut)
+        end = row.index(vocabulary.eos)
+        kept = (end - 1, len(row) - end - 1)
+        assert length == cut and row[1:end] == left[: kept[0]] and row[end + 1 :] == right[: kept[1]]
+        assert kept[1] == len(right) or abs(kept[0] - kept[1]) <= 1
+    with pytest.raises(ValueError, match="cut must be at least 5 with 1 ids in the lead, got 4"):
+        read(4)

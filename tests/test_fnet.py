@@ -61,6 +61,17 @@ def test_every_mixing_runs_forward_and_back_in_the_encoder(name):
     assert not torch.allclose(model(IDS)[:, 9], model(moved)[:, 9])  # positions are mixed
 
 
+@pytest.mark.parametrize("name", MIXINGS)
+def test_a_text_is_the_same_whatever_stands_beside_it(name):
+    config = MaskedLanguageModelConfig(
+        50, d_model=16, n_heads=2, d_ff=32, layers=2, dropout=0.0, max_length=14, mixing=(name,) * 2
+    )
+    model = initialise(config.build(), seed=0).eval()
+    short = IDS.clone()
+    short[1, 7:] = config.padding
+    torch.testing.assert_close(model(short)[1:2, :7], model(short[1:2, :7]), atol=1e-4, rtol=1e-4)
+
+
 def test_random_mixing_is_linear_mixing_that_is_frozen():
     config = MaskedLanguageModelConfig(
         50, d_model=16, n_heads=2, d_ff=32, layers=2, max_length=12, mixing=("linear",) * 2

@@ -24,6 +24,7 @@ class Classification:
         max_length: texts of more tokens are left out of training.
         texts: how many of the training texts are used, from the first on; 0 takes all.
         begin: whether a beginning-of-sentence stands before each text, as masked language models are pretrained.
+        cut: texts are cut to so many tokens, in training and in testing; 0 leaves them whole.
     """
 
     corpus: str
@@ -32,6 +33,7 @@ class Classification:
     max_length: int = 128
     texts: int = 0
     begin: bool = False
+    cut: int = 0
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
@@ -63,6 +65,7 @@ class Classification:
             max_length=self.max_length,
             seed=seed,
             lead=(Vocabulary.bos,) if self.begin else (),
+            cut=self.cut or None,
         )
 
     def test(self, model: nn.Module, task: ClassificationTask, corpus: LabelledCorpus) -> tuple[dict, list]:

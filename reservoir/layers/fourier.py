@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 
-def fourier(x: Tensor) -> Tensor:
+def fourier(x: Tensor, *, length: int | None = None) -> Tensor:
     """`Re(FFT_seq(FFT_hidden(x)))` (Lee-Thorp et al. 2022, eq. 3), unnormalised.
 
     The transform of real numbers at (-n, -k) is the conjugate of that at (n, k), so half of it is computed and the real
@@ -17,46 +17,79 @@ def fourier(x: Tensor) -> Tensor:
     come back as they were.
 
     Args:
-        x: (..., length, d_model), real.
+        x: (..., tokens, d_model), real.
+        length: the transform is that of so many tokens, of which those that `x` lacks are zero; only the first
+            `tokens` rows of it are returned. As many as `x` has by default.
 
     Returns:
-        (..., length, d_model), of the same dtype.
+        (..., tokens, d_model), of the same dtype.
+
+    Raises:
+        ValueError: `x` has more tokens than `length`.
     """
-    return _Fourier.apply(x)
+    tokens = x.shape[-2]
+    if length is not None and tokens > length:
+        raise ValueError(f"this transform is of {length} tokens, got {tokens}; cut the text, or give more")
+    return _Fourier.apply(x, tokens if length is None else length)
 
 
 class _Fourier(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x: Tensor) -> Tensor:
-        return _real_part(x)
+    def forward(ctx, x: Tensor, length: int) -> Tensor:
+        ctx.length = length
+        return _real_part(x, length)
 
     @staticmethod
-    def backward(ctx, grad: Tensor) -> Tensor:
-        return fourier(grad)
+    def backward(ctx, grad: Tensor):
+        return fourier(grad, length=ctx.length), None
 
 
-def _real_part(x: Tensor) -> Tensor:
+def _real_part(x: Tensor, length: int) -> Tensor:
     wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
-    d_model = x.shape[-1]
+    tokens, d_model = x.shape[-2:]
     half = d_model // 2 + 1
-    found = torch.fft.rfft2(wide).real  # (..., length, half)
-    whole = torch.empty_like(x)
-    whole[..., :half] = found
-    mirrored = found[..., 1 : (d_model + 1) // 2].flip(-1)  # feature d - k stands for -k
-    whole[..., 0, half:] = mirrored[..., 0, :]  # token 0 is its own mirror image
-    whole[..., 1:, half:] = mirrored[..., 1:, :].flip(-2)
-    return whole
+    whole = x.new_empty(*x.shape[:-2], length, d_model)
+    whole[..., :half] = torch.fft.rfft2(wide, s=(length, d_model)).real
+    found = whole[..., 1 : (d_model + 1) // 2]  # feature d - k stands for -k
+    whole[..., 0, half:] = found[..., 0, :].flip(-1)  # token 0 is its own mirror image
+    whole[..., 1:, half:] = found[..., 1:, :].flip(-2, -1)
+    return whole[..., :tokens, :]
 
 
 class Fourier(nn.Module):
     """Fourier mixing in the place of attention (Lee-Thorp et al. 2022).
 
-    There is no mask in a transform: what fills up a short text is mixed into every token of it. Give texts of one
-    length, or always fill up to the same one.
+    A transform has no mask: whatever fills up a short text is mixed into every token of it, and so is how much of it
+    there is. With a `length` every text is transformed as one of so many tokens, of which the missing are zero: what
+    comes out depends on the text alone, whatever stands beside it in a batch. Without, a text that is filled up is
+    refused; give texts of one length then, such as the windows that masked language models are pretrained on.
+
+    Args:
+        length: tokens of the longest text; None transforms each batch at the length it has.
+        normalised: divide by the root of the number of entries, so that what goes in and what comes out are alike
+            in size; the paper does not.
     """
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # (batch, length, d_model) -> same
-        return fourier(x)
+    def __init__(self, length: int | None = None, *, normalised: bool = False):
+        super().__init__()
+        if length is not None and length < 1:
+            raise ValueError(f"length must be at least 1, got {length}")
+        self.length, self.normalised = length, normalised
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        if mask is not None and self.length is None:
+            if not bool(mask.all()):
+                raise ValueError(
+                    "a text is filled up, and a Fourier transform has no mask: make the mixing for texts of one"
+                    " length, Fourier(length=…), or give texts that are alike in length"
+                )
+        elif mask is not None:
+            x = x * mask[..., None]
+        mixed = fourier(x, length=self.length)
+        if self.normalised:
+            mixed = mixed / math.sqrt((self.length or x.shape[-2]) * x.shape[-1])
+        return mixed
 
 
 def cosines_and_sines(n: int, *, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
@@ -72,11 +105,12 @@ class DFT(nn.Module):
     """The same transform as four matrix products: `C_n x C_d - S_n x S_d` (Lee-Thorp et al. 2022, §4.1).
 
     On hardware that is much better at products than at anything else it is the faster form for short texts. A matrix
-    cut down to fewer rows is not the transform of fewer tokens, so each length gets matrices of its own.
+    cut down to fewer rows is not the transform of fewer tokens: here, as in `Fourier(length)`, a text of fewer tokens
+    is taken as filled up with zeros.
 
     Args:
         d_model: width of the residual stream.
-        length: tokens of a text, all texts alike.
+        length: tokens of the longest text.
     """
 
     def __init__(self, d_model: int, length: int):
@@ -87,13 +121,17 @@ class DFT(nn.Module):
             self.register_buffer(f"{name}_cosines", cosines, persistent=False)
             self.register_buffer(f"{name}_sines", sines, persistent=False)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # (batch, length, d_model) -> same
-        if x.shape[-2] != self.length:
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        tokens = x.shape[-2]
+        if tokens > self.length:
             raise ValueError(
-                f"this transform is of {self.length} tokens, got {x.shape[-2]}; fill up or cut to that, or use Fourier"
+                f"this transform is of {self.length} tokens, got {tokens}; cut the text, or give more"
             )
+        if mask is not None:
+            x = x * mask[..., None]
         with torch.autocast(x.device.type, enabled=False):  # its sums over all tokens and features need fp32
             wide = x.float()
-            even = self.sequence_cosines @ (wide @ self.hidden_cosines)
-            odd = self.sequence_sines @ (wide @ self.hidden_sines)
+            even = self.sequence_cosines[:tokens, :tokens] @ (wide @ self.hidden_cosines)
+            odd = self.sequence_sines[:tokens, :tokens] @ (wide @ self.hidden_sines)
             return (even - odd).to(x.dtype)

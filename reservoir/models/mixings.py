@@ -14,12 +14,17 @@ Where = Literal["bottom", "top", "middle", "mixed"]
 
 
 def fourier(config: Sizes, index: int, stream: str) -> nn.Module:
-    """The real part of a Fourier transform (Lee-Thorp et al. 2022)."""
-    return Fourier()
+    """The real part of a Fourier transform (Lee-Thorp et al. 2022), each text filled up to `max_length` with zeros."""
+    return Fourier(config.max_length)
+
+
+def fourier_normalised(config: Sizes, index: int, stream: str) -> nn.Module:
+    """The same, divided by the root of `max_length` times `d_model`."""
+    return Fourier(config.max_length, normalised=True)
 
 
 def dft(config: Sizes, index: int, stream: str) -> nn.Module:
-    """The same as matrix products, for texts of `max_length` tokens."""
+    """The first as matrix products."""
     return DFT(config.d_model, config.max_length)
 
 
@@ -44,6 +49,7 @@ def random_features(config: Sizes, index: int, stream: str) -> nn.Module:
 MIXINGS: dict[str, Make] = {
     "attention": self_attention,
     "fourier": fourier,
+    "fourier-normalised": fourier_normalised,
     "dft": dft,
     "linear": linear,
     "mlp": mlp,

@@ -30,7 +30,8 @@ class TextEncoderConfig:
         attention_dropout, activation_dropout: on attention weights and inside the feed-forward layers.
         activation: "relu" or "gelu".
         positions: "sinusoidal" or "learned".
-        max_length: number of learned positions, and of the tokens that a mixing by matrices is made for.
+        max_length: number of learned positions, and of the tokens that transforms and matrices over tokens are made
+            for: they take a shorter text as filled up with zeros.
         padding: the id that fills up short texts.
         kinds: what each layer is, from the bottom up (see `reservoir.models.stack`). Empty: all are transformer layers.
         mixing: what mixes the positions of each transformer layer, keys of `reservoir.models.mixings.MIXINGS`. Empty:

@@ -24,6 +24,12 @@ class ClassificationTask:
         seed: of the order of the data.
         max_length: texts of more tokens are left out of training.
         lead: ids that stand before every text, such as the beginning-of-sentence that a model was pretrained with.
+        cut: texts are cut to so many tokens, `lead` and the ends of sentences included, in training and in testing: for
+            models that are made for no more. Of two sentences the longer one loses its last token, and so on. None
+            leaves them whole.
+
+    Raises:
+        ValueError: `cut` has no room for the ends of two sentences and a token of each.
     """
 
     metric, larger_is_better = METRIC, True
@@ -38,8 +44,13 @@ class ClassificationTask:
         seed: int,
         max_length: int = 128,
         lead: Sequence[int] = (),
+        cut: int | None = None,
     ):
-        self.vocabulary, self.valid, self.lead = vocabulary, valid, tuple(lead)
+        if cut is not None and cut < len(lead) + 4:
+            raise ValueError(
+                f"cut must be at least {len(lead) + 4} with {len(lead)} ids in the lead, got {cut}"
+            )
+        self.vocabulary, self.valid, self.lead, self.cut = vocabulary, valid, tuple(lead), cut
         # A class is a target of one token: the batches of translation serve as they are.
         classes = [[label] for label in train.labels]
         self.train = TokenBatches(
@@ -50,9 +61,18 @@ class ClassificationTask:
         """Token ids of each text; an end-of-sentence stands between two sentences that are judged together."""
         sides = [self.vocabulary.encode_batch(side) for side in zip(*texts.texts, strict=True)]
         return [
-            [*self.lead, *[id for side in rows for id in (*side, Vocabulary.eos)][:-1]]
+            [*self.lead, *[id for side in self._cut(rows) for id in (*side, Vocabulary.eos)][:-1]]
             for rows in zip(*sides, strict=True)
         ]
+
+    def _cut(self, sides: Sequence[Sequence[int]]) -> Sequence[Sequence[int]]:
+        """The sides of a text, the longest of them shortened until all fit."""
+        if self.cut is None:
+            return sides
+        kept, room = [len(side) for side in sides], self.cut - len(self.lead) - len(sides)
+        while sum(kept) > room:
+            kept[kept.index(max(kept))] -= 1
+        return [side[:length] for side, length in zip(sides, kept, strict=True)]
 
     def epoch(self, number: int) -> Sequence[Batch]:
         """The batches of an epoch."""

@@ -10,7 +10,7 @@ among its neighbours, or stays undecided. To add a claim:
         return above(gap), f"{gap} BLEU"
 """
 
-from reservoir.experiments.claims import backskipping, components, masked, reservoirs
+from reservoir.experiments.claims import backskipping, components, masked, mixing, reservoirs
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
     CannotTellError,
@@ -45,6 +45,7 @@ __all__ = [
     "every",
     "frame",
     "masked",
+    "mixing",
     "records",
     "reservoirs",
     "score",

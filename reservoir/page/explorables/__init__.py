@@ -40,6 +40,7 @@ notebooks up to date.
 from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.echo_state import EchoStateLab
+from reservoir.page.explorables.fourier_mixing import FourierMixing
 from reservoir.page.explorables.frozen_components import FrozenComponents
 from reservoir.page.explorables.gradients import Gradients
 from reservoir.page.explorables.layer_stack import LayerStack
@@ -52,6 +53,7 @@ __all__ = [
     "AttentionMaps",
     "EchoStateLab",
     "Explorable",
+    "FourierMixing",
     "FrozenComponents",
     "Gradients",
     "LayerStack",

@@ -1,0 +1,244 @@
+"""What is said of mixing without attention, and by which rule our records decide it.
+
+The rules were written down before the records were made. Pretraining runs have one seed each: there a difference of
+perplexity counts when it is more than `NOTABLE`. Fine-tuned rows that a claim rests on have three seeds.
+"""
+
+from __future__ import annotations
+
+import math
+
+from reservoir.experiments.claims.ledger import claim
+from reservoir.experiments.claims.ranges import (
+    CannotTellError,
+    Range,
+    Word,
+    above,
+    between,
+    each,
+    every,
+    records,
+    score,
+    spread,
+)
+from reservoir.experiments.recipes.mixing import PLACES
+
+LEAST = 65.0
+"""Percent of SST-2's sentences that attention must judge rightly before anything is held against it: half of them are
+right by chance."""
+NOISE = 2.0
+"""Points of accuracy that a recipe with one seed may move: 872 sentences alone give a standard error of about 1.5."""
+NOTABLE = 0.05
+"""The share of its perplexity by which a pretraining run must differ from another of one seed."""
+SEEDED = ("attention", "fourier", "linear", "random", "feed-forward")
+CLOSE = 5.0  # points
+
+
+def accuracy(name: str, corpus: str = "sst-2") -> Range:
+    """Accuracy on the test sentences; a row with one seed borrows the widest spread of those with more."""
+    lent = spread([f"mixing/{corpus}/{other}" for other in SEEDED])
+    return score(f"mixing/{corpus}/{name}").widened(max(lent, NOISE / 2))
+
+
+def attention() -> Range:
+    """The accuracy on SST-2 that all else is held against.
+
+    Raises:
+        CannotTellError: it is under `LEAST`.
+    """
+    found = accuracy("attention")
+    if found.mean < LEAST:
+        raise CannotTellError(
+            f"attention judges {found} % rightly, and {LEAST:g} is the least to be held against"
+        )
+    return found
+
+
+def perplexity(name: str) -> float:
+    """Of a hidden token of WikiText-2's test text, after pretraining; the mean over seeds."""
+    return score(f"mixing/{name}", metric="perplexity").mean
+
+
+def lower(name: str, than: str) -> tuple[Word, str]:
+    """Whether a row's perplexity is notably lower than another's: refuted where it is notably higher."""
+    ours, theirs = perplexity(name), perplexity(than)
+    gain = 1 - ours / theirs
+    word: Word = "confirmed" if gain > NOTABLE else "refuted" if gain < -NOTABLE else "undecided"
+    return word, f"perplexity {ours:.0f} against {theirs:.0f}, {-gain:+.1%}"
+
+
+@claim(
+    "fnet/quality",
+    rule="every seed of the Fourier encoder keeps 92 % of the accuracy of every seed of attention on SST-2; nothing is"
+    " said of speed",
+    recipes=("mixing/sst-2/fourier", "mixing/sst-2/attention"),
+)
+def quality() -> tuple[Word, str]:
+    """The share of attention's accuracy."""
+    ours, theirs = accuracy("fourier"), attention()
+    share = ours / theirs * 100
+    return above(share, 92.0), f"{ours} of {theirs} %: a share of {share.text(0)} %"
+
+
+@claim(
+    "mixing/above-chance",
+    says="The same, counted from where guessing stands: Fourier keeps 92 % of what attention has learned.",
+    where="ours: half of SST-2 is right by chance",
+    rule="as above, after 50 is taken from each accuracy",
+    recipes=("mixing/sst-2/fourier", "mixing/sst-2/attention"),
+)
+def above_chance() -> tuple[Word, str]:
+    """The share of attention's accuracy above one half."""
+    ours, theirs = accuracy("fourier") - 50.0, attention() - 50.0
+    if ours.low <= 0:
+        return "refuted", f"the worst of Fourier's seeds is {ours.low:.1f} points from one half"
+    share = ours / theirs * 100
+    return above(share, 92.0), f"a share of {share.text(0)} %"
+
+
+@claim(
+    "blog/close",
+    rule=f"on SST-2 attention is above Fourier at every seed, by at most {CLOSE:g} points; and Fourier's pretraining"
+    " makes fewer products",
+    recipes=(
+        *("mixing/sst-2/fourier", "mixing/sst-2/attention"),
+        *("mixing/fourier", "mixing/attention"),
+    ),
+)
+def close() -> tuple[Word, str]:
+    """What attention is ahead, and the products of matrices that it takes."""
+    gap = attention() - accuracy("fourier")
+    ours, theirs = (records(f"mixing/{name}")[0].flops for name in ("fourier", "attention"))
+    less: Word = "confirmed" if ours < theirs else "refuted"
+    word = every([above(gap), between(gap, -CLOSE, CLOSE), less])
+    return word, f"{gap} points behind, {ours / theirs:.0%} of the operations in products"
+
+
+@claim(
+    "mixing/pretraining-pays",
+    says="Fine-tuning a pretrained encoder beats training it from scratch, with attention and with Fourier.",
+    where="what every row of fine-tuning rests on",
+    rule="on SST-2 every seed that was pretrained is above every seed from scratch",
+    recipes=[f"mixing/sst-2/{name}{way}" for name in ("attention", "fourier") for way in ("", "-scratch")],
+)
+def pretraining_pays() -> tuple[Word, str]:
+    """Points that pretraining is worth."""
+    gaps = {
+        f"{name}:": score(f"mixing/sst-2/{name}") - score(f"mixing/sst-2/{name}-scratch")
+        for name in ("attention", "fourier")
+    }
+    return each(gaps, above)
+
+
+@claim(
+    "mixing/some-mixing",
+    says="Tokens have to be mixed somehow: without any mixing a model is worse than with each of the others.",
+    where="what the paper's FF-only row is for",
+    rule=f"FF-only's perplexity is more than {NOTABLE:.0%} above that of attention, Fourier, Linear and Random",
+    recipes=[f"mixing/{name}" for name in SEEDED],
+)
+def some_mixing() -> tuple[Word, str]:
+    """Each of the four against FF-only."""
+    found = {name: lower(name, "feed-forward") for name in SEEDED[:-1]}
+    return every(word for word, _ in found.values()), "; ".join(f"{n}: {s}" for n, (_, s) in found.items())
+
+
+@claim(
+    "mixing/learned-mixing",
+    says="A mixing that learns beats the same one frozen as it was drawn: Linear beats Random.",
+    where="the order of two of the paper's rows",
+    rule=f"Linear's perplexity is more than {NOTABLE:.0%} below Random's, and on SST-2 every seed is above every seed",
+    recipes=[f"mixing/{corpus}{name}" for corpus in ("", "sst-2/") for name in ("linear", "random")],
+)
+def learned_mixing() -> tuple[Word, str]:
+    """Both stages."""
+    word, seen = lower("linear", "random")
+    gap = accuracy("linear") - accuracy("random")
+    return every([word, above(gap)]), f"{seen}; {gap} points on SST-2"
+
+
+@claim(
+    "mixing/fixed-as-good",
+    says="A fixed transform mixes as well as a matrix that learns to: Fourier is not behind Linear.",
+    where="the blog's “set of tools”: two neighbouring rows of the paper",
+    rule=f"Fourier's perplexity is not more than {NOTABLE:.0%} above Linear's, and on SST-2 it is not more than"
+    f" {NOISE:g} points below",
+    recipes=[f"mixing/{corpus}{name}" for corpus in ("", "sst-2/") for name in ("fourier", "linear")],
+)
+def fixed_as_good() -> tuple[Word, str]:
+    """Both stages."""
+    ours, theirs = perplexity("fourier"), perplexity("linear")
+    first: Word = "confirmed" if ours <= (1 + NOTABLE) * theirs else "refuted"
+    gap = accuracy("fourier") - accuracy("linear")
+    seen = f"perplexity {ours:.0f} against {theirs:.0f}; {gap} points on SST-2"
+    return every([first, above(gap, -NOISE)]), seen
+
+
+@claim(
+    "mixing/hybrids",
+    says="A few layers of attention among transforms recover most of what attention is ahead.",
+    where="what the paper's Hybrid rows are for",
+    rule="in the best of four places, two layers of attention of four make up more than half of the distance between"
+    " Fourier and attention in nats a hidden token",
+    recipes=[f"mixing/{name}" for name in ("attention", "fourier", *(f"hybrid-{p}" for p in PLACES))],
+)
+def hybrids() -> tuple[Word, str]:
+    """The share of the distance in nats that the best hybrid makes up."""
+    whole, none = (math.log(perplexity(name)) for name in ("attention", "fourier"))
+    if none - whole < NOTABLE:
+        raise CannotTellError(f"attention is {none - whole:.2f} nats ahead of Fourier: too little to make up")
+    parts = {where: (none - math.log(perplexity(f"hybrid-{where}"))) / (none - whole) for where in PLACES}
+    best = max(parts, key=parts.get)
+    shown = ", ".join(f"{where} {share:.0%}" for where, share in parts.items())
+    return ("confirmed" if parts[best] > 0.5 else "refuted"), f"made up: {shown}"
+
+
+@claim(
+    "mixing/on-top",
+    says="If only some layers have attention, it belongs to the top.",
+    where="ours, of the paper's four places",
+    rule=f"with two layers of attention on top the perplexity is more than {NOTABLE:.0%} below that of the three other"
+    " places",
+    recipes=[f"mixing/hybrid-{where}" for where in PLACES],
+)
+def on_top() -> tuple[Word, str]:
+    """The top against the three other places."""
+    found = {where: lower("hybrid-top", f"hybrid-{where}") for where in PLACES if where != "top"}
+    return every(word for word, _ in found.values()), "; ".join(f"{w}: {s}" for w, (_, s) in found.items())
+
+
+@claim(
+    "mixing/random-features",
+    says="Attention by random features pretrains as well as attention.",
+    where="what such features are for (Choromanski et al. 2021)",
+    rule=f"its perplexity is at most {NOTABLE:.0%} above attention's",
+    recipes=("mixing/random-features", "mixing/attention"),
+)
+def random_features() -> tuple[Word, str]:
+    """Features that nobody trains, in the place of the softmax."""
+    word, seen = lower("random-features", "attention")
+    return ("refuted" if word == "refuted" else "confirmed"), seen
+
+
+@claim(
+    "mixing/trained-mixer",
+    says="The mixing of MLP-Mixer, which is trained, beats the transform, which is not.",
+    where="the blog's footnote 1 sets them against each other",
+    rule=f"its perplexity is more than {NOTABLE:.0%} below Fourier's",
+    recipes=("mixing/mixer", "mixing/fourier"),
+)
+def trained_mixer() -> tuple[Word, str]:
+    """A network over tokens against a transform."""
+    return lower("mixer", "fourier")
+
+
+@claim(
+    "mixing/normalised",
+    says="Divided by the root of the number of entries, a transform trains better than as the paper writes it.",
+    where="ours: in a small pre-LN model the unnormalised one drowns the residual",
+    rule=f"its perplexity is more than {NOTABLE:.0%} lower",
+    recipes=("mixing/fourier", "mixing/fourier-unnormalised"),
+)
+def normalised() -> tuple[Word, str]:
+    """The same encoder but for one factor."""
+    return lower("fourier", "fourier-unnormalised")

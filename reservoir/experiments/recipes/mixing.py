@@ -1,0 +1,178 @@
+"""Chapter 8: what mixes the tokens of a text, after Lee-Thorp et al. 2022, all else equal.
+
+`mixing/<name>` pretrains a masked language model of that mixing, the same steps on the same windows of one length
+without padding. `mixing/<corpus>/<name>` fine-tunes the encoder of its seed 0; the seeds of such a row are those of the
+readout, of the order of the texts and of dropout. What was frozen in pretraining stays frozen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from reservoir.experiments.classification import Classification
+from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
+from reservoir.experiments.pretrained import Start
+from reservoir.experiments.recipes.fine_tuning import ENCODER
+from reservoir.experiments.recipes.registry import RECIPES, recipe
+from reservoir.experiments.run import Run, Scale
+from reservoir.frozen import Freeze
+from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
+from reservoir.models.mixings import Where, hybrid
+from reservoir.training import Budget, Optimiser
+
+PLACES: tuple[Where, ...] = ("bottom", "middle", "top", "mixed")
+LENGTH = {"smoke": 24, "laptop": 64, "full": 512}
+"""Tokens of a window, and of the longest text that is classified."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the chapter's tables.
+
+    Args:
+        mixing: of every layer; or of a hybrid's other layers.
+        words: what it is, for the docstring of its recipes.
+        attention: how many layers of a hybrid have attention.
+        where: which ones.
+        freeze: what never learns.
+    """
+
+    mixing: str
+    words: str
+    attention: int = 0
+    where: Where = "top"
+    freeze: Freeze = field(default_factory=Freeze)
+
+    def model(self, layers: int) -> dict[str, Any]:
+        """The fields of a text encoder's configuration that say how it mixes."""
+        if self.mixing == "none":
+            return {"kinds": ("ffn",) * layers}
+        return {"mixing": hybrid(layers, self.attention, where=self.where, other=self.mixing)}
+
+
+ROWS = {
+    "attention": Row("attention", "Attention in all layers: BERT's"),
+    "fourier": Row("fourier-normalised", "Fourier transforms, divided by the root of the number of entries"),
+    "fourier-unnormalised": Row("fourier", "Fourier transforms as the paper writes them"),
+    "linear": Row("linear", "Linear: a learned matrix over features and one over tokens"),
+    "random": Row(
+        "linear", "Random: the same two matrices, frozen as drawn", freeze=Freeze(patterns=("*.linear.*",))
+    ),
+    "feed-forward": Row("none", "FF-only: nothing mixes the tokens"),
+    "random-features": Row("random-features", "Attention by positive random features"),
+    "mixer": Row("mlp", "MLP-Mixer's network over tokens, which is trained"),
+    **{
+        f"hybrid-{where}": Row("fourier-normalised", f"Attention in two layers, {where}", 2, where)
+        for where in PLACES
+    },
+    "hybrid-top-1": Row("fourier-normalised", "Attention in the last layer alone", 1),
+}
+"""Every way of mixing, by the name of its recipes."""
+LARGE = ("attention", "fourier-unnormalised")
+"""Rows that have a larger model as well: FNet-Large and BERT-Large in size at full scale."""
+SIZES = {
+    "smoke": dict(d_model=32, n_heads=4, d_ff=64, layers=4, dropout=0.0),
+    "laptop": dict(d_model=128, n_heads=4, d_ff=512, layers=4, dropout=0.0),
+    "full": dict(norm_first=False, activation="gelu-tanh", positions="learned"),  # FNet-base's
+}
+LARGER = {
+    "smoke": dict(layers=5),
+    "laptop": dict(d_model=192, n_heads=6, d_ff=768, layers=6),
+    "full": dict(d_model=1024, n_heads=16, d_ff=4096, layers=24),
+}
+CORPORA = {"sst-2": tuple(ROWS), "rte": ("attention", "fourier", "linear", "random", "feed-forward")}
+SCRATCH = ("attention", "fourier")
+"""Rows that are also trained on SST-2 from scratch."""
+STEPS = {"sst-2": 300, "rte": 150}
+
+
+def pretrained(name: str, scale: Scale, *, large: bool = False) -> Run:
+    """A masked language model that mixes as `ROWS[name]` says."""
+    row, length = ROWS[name], LENGTH[scale]
+    tasks = {
+        "smoke": MaskedLanguageModelling("miniature", vocabulary=300, length=length, batch=8),
+        # Twice the usual share is asked about, as in chapter 7; half its vocabulary leaves time for more steps.
+        "laptop": MaskedLanguageModelling(
+            "wikitext-2", vocabulary=3000, length=length, batch=32, share=0.3, valid_tokens=30_000
+        ),
+        "full": MaskedLanguageModelling("wikipedia-2014", vocabulary=32_000, length=length, batch=64),
+    }
+    steps = {"smoke": 12, "laptop": 2400, "full": 100_000}[scale]
+    rates = {"smoke": 1e-3, "laptop": 2e-3, "full": 1e-4}
+    sizes = {**SIZES[scale], **(LARGER[scale] if large else {})}
+    model = MaskedLanguageModelConfig(**sizes, max_length=length)
+    return Run(
+        recipe=f"mixing/{name}{'-large' if large else ''}",
+        scale=scale,
+        task=tasks[scale],
+        model=model,
+        freeze=row.freeze,
+        optimiser=Optimiser(
+            lr=rates[scale], schedule="linear", warmup=min(200, steps // 4), weight_decay=0.01
+        ),
+        budget=Budget(steps=steps, validate_every=-(-steps // 12), checkpoint_every=-(-steps // 12)),
+    ).but(model=row.model(model.layers))
+
+
+def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
+    """The encoder of `mixing/<name>` with a new readout."""
+    pretraining = RECIPES[f"mixing/{name}"](scale)
+    kept = (
+        *("d_model", "n_heads", "d_ff", "layers", "norm_first", "activation", "positions", "max_length"),
+        *("kinds", "mixing"),
+    )
+    smoke, full = scale == "smoke", scale == "full"
+    steps = 12 if smoke else 10_000 if full else STEPS[corpus]
+    return Run(
+        recipe=f"mixing/{corpus}/{name}",
+        scale=scale,
+        task=Classification(
+            "miniature-order" if smoke else corpus,
+            vocabulary=pretraining.task.vocabulary,
+            max_tokens=16_384 if full else 1024,
+            max_length=LENGTH[scale],
+            texts=0 if smoke or full or corpus == "rte" else 6000,
+            begin=True,
+            cut=LENGTH[scale],
+        ),
+        model=TextClassifierConfig(
+            **{size: getattr(pretraining.model, size) for size in kept},
+            dropout=0.1,
+            pooling="first" if full else "mean",
+        ),
+        freeze=pretraining.freeze,
+        optimiser=Optimiser(
+            lr=2e-5 if full else 1e-3, schedule="linear", warmup=steps // 10, weight_decay=0.01
+        ),
+        budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
+        start=Start(f"mixing/{name}", streams=ENCODER),
+    )
+
+
+def from_scratch(corpus: str, name: str, scale: Scale) -> Run:
+    """The same from its random start: what it takes from the pretraining run is the vocabulary alone."""
+    return fine_tuned(corpus, name, scale).but(
+        recipe=f"mixing/{corpus}/{name}-scratch", start={"streams": ()}
+    )
+
+
+def _enter(name: str, words: str, make: Any, *arguments: Any, **options: Any) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return make(*arguments, scale, **options)
+
+    run.__doc__ = f"{words}."
+    recipe(name)(run)
+
+
+for _name, _row in ROWS.items():
+    _enter(f"mixing/{_name}", _row.words, pretrained, _name)
+for _name in LARGE:
+    _enter(f"mixing/{_name}-large", f"{ROWS[_name].words}, wider and deeper", pretrained, _name, large=True)
+for _corpus, _names in CORPORA.items():
+    for _name in _names:
+        _words = f"{_corpus.upper()}: mixing/{_name}, fine-tuned"
+        _enter(f"mixing/{_corpus}/{_name}", _words, fine_tuned, _corpus, _name)
+for _name in SCRATCH:
+    _words = f"SST-2: mixing/{_name}, from scratch"
+    _enter(f"mixing/sst-2/{_name}-scratch", _words, from_scratch, "sst-2", _name)

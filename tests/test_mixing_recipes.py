@@ -1,0 +1,104 @@
+"""Chapter 8's recipes: rows that differ in their mixing alone, and fine-tuning that goes on with it."""
+
+from dataclasses import replace
+
+import pytest
+
+from reservoir.experiments import claims, recipes
+from reservoir.experiments.recipes.mixing import CORPORA, LARGE, LENGTH, PLACES, ROWS, SCRATCH
+from reservoir.frozen import Freeze
+from reservoir.models import MaskedLanguageModelConfig
+from reservoir.models.fnet import FNetConfig
+
+
+def letters(name: str, scale: str = "laptop") -> str:
+    """The first letter of each layer's mixing, a dash for none."""
+    model = recipes.get(f"mixing/{name}", scale=scale).model
+    return "".join(m[0] for m in model.mixing) or "-" * len(model.kinds)
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "full"])
+def test_the_rows_differ_in_their_mixing_alone(scale):
+    runs = [recipes.get(f"mixing/{name}", scale=scale) for name in ROWS]
+    plain = {
+        run.but(recipe="", freeze=Freeze(), model={"mixing": (), "kinds": ()}).identity() for run in runs
+    }
+    assert len(plain) == 1
+    assert len({(run.model.mixing, run.model.kinds, run.freeze) for run in runs}) == len(ROWS)
+
+
+def test_what_each_layer_mixes_by():
+    assert [letters(f"hybrid-{where}") for where in PLACES] == ["aaff", "faaf", "ffaa", "fafa"]
+    assert (letters("attention"), letters("hybrid-top-1"), letters("feed-forward")) == (
+        "aaaa",
+        "fffa",
+        "----",
+    )
+    assert (letters("linear"), letters("random"), letters("mixer")) == ("llll", "llll", "mmmm")
+    assert len(set(letters("attention-large"))) == 1 and len(letters("attention-large")) == 6
+
+
+def test_full_scale_has_fnets_sizes():
+    base, large = (
+        recipes.get(f"mixing/{name}", scale="full").model for name in ("fourier", "attention-large")
+    )
+    theirs = replace(FNetConfig(), d_model=1024, d_ff=4096, layers=24)
+    for ours, their in ((base, FNetConfig()), (large, theirs)):
+        for size in ("d_model", "d_ff", "layers", "max_length"):
+            assert getattr(ours, size) == getattr(their, size)
+    assert not base.norm_first and base.positions == "learned" and base.activation == "gelu-tanh"
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_fine_tuning_goes_on_with_the_model_that_was_pretrained(corpus):
+    for name in CORPORA[corpus]:
+        run, before = (recipes.get(f"mixing/{part}{name}") for part in (f"{corpus}/", ""))
+        assert run.start.recipe == before.recipe and run.freeze == before.freeze
+        assert run.task.cut == run.model.max_length == before.task.length == LENGTH["laptop"]
+        same = ("d_model", "layers", "mixing", "kinds", "norm_first", "positions")
+        assert all(getattr(run.model, size) == getattr(before.model, size) for size in same)
+
+
+def test_from_scratch_nothing_but_the_vocabulary_is_taken():
+    for name in SCRATCH:
+        ours, scratch = (recipes.get(f"mixing/sst-2/{name}{way}") for way in ("", "-scratch"))
+        assert not scratch.start.streams and scratch.but(recipe=ours.recipe, start=ours.start) == ours
+
+
+def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():
+    known = [*ROWS, *(f"{name}-large" for name in LARGE)]
+    known += [f"{corpus}/{name}" for corpus, names in CORPORA.items() for name in names]
+    known += [f"sst-2/{name}-scratch" for name in SCRATCH]
+    assert recipes.family("mixing") == sorted(f"mixing/{name}" for name in known)
+    for name in LARGE:
+        small, large = (recipes.get(f"mixing/{name}{way}").model for way in ("", "-large"))
+        assert isinstance(large, MaskedLanguageModelConfig) and large.d_model > small.d_model
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "word"),
+    [(90.0, 100.0, "confirmed"), (110.0, 100.0, "refuted"), (97.0, 100.0, "undecided")],
+)
+def test_one_seed_of_pretraining_decides_only_what_is_notable(monkeypatch, ours, theirs, word):
+    found = {"mixer": ours, "fourier": theirs}
+    monkeypatch.setattr(claims.mixing, "perplexity", found.get)
+    assert claims.verdict("mixing/trained-mixer").word == word
+
+
+def test_nothing_is_held_against_attention_that_has_learned_hardly_anything(monkeypatch):
+    figures = {"attention": claims.Range(60, 61, 62, 3), "fourier": claims.Range(59, 60, 61, 3)}
+    monkeypatch.setattr(claims.mixing, "accuracy", lambda name, corpus="sst-2": figures[name])
+    assert claims.verdict("fnet/quality").word == "cannot be tested here"
+    figures["attention"], figures["fourier"] = claims.Range(80, 80, 80, 3), claims.Range(76, 76, 76, 3)
+    assert claims.verdict("fnet/quality").word == "confirmed"
+    assert claims.verdict("mixing/above-chance").word == "refuted"  # 26 of 30 points
+
+
+def test_a_hybrid_is_measured_by_the_distance_it_makes_up(monkeypatch):
+    found = {"attention": 50.0, "fourier": 100.0} | {f"hybrid-{where}": 95.0 for where in PLACES}
+    monkeypatch.setattr(claims.mixing, "perplexity", lambda name: found[name])
+    assert claims.verdict("mixing/hybrids").word == "refuted"
+    found["hybrid-mixed"] = 60.0
+    assert claims.verdict("mixing/hybrids").word == "confirmed"
+    found["fourier"] = 51.0
+    assert claims.verdict("mixing/hybrids").word == "cannot be tested here"
