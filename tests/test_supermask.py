@@ -7,10 +7,11 @@ import torch
 from torch import nn
 
 from reservoir.experiments import recipes
-from reservoir.frozen import Freeze, freeze, initialise, owned, report
-from reservoir.frozen.supermask import Mask, Supermask, supermask
+from reservoir.frozen import FixedMask, Freeze, freeze, initialise, owned, report
+from reservoir.frozen.report import mask_bytes
+from reservoir.frozen.supermask import DRAWN, Mask, Supermask, supermask
 from reservoir.layers import Embedding, Linear
-from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig, TextClassifierConfig
 
 CONFIG = EncoderDecoderConfig(17, 17, 8, 2, 16, 2, 1, norm_first=True, dropout=0.0)
 
@@ -119,6 +120,68 @@ def test_weights_are_drawn_larger_so_that_sums_keep_their_variance():
     assert (larger(x).std() / plain(x).std()).item() == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.parametrize("keep", [0.5, 0.9])
+@pytest.mark.parametrize("drawn", DRAWN)
+def test_what_is_drawn_has_its_spread_over_what_is_kept(drawn, keep):
+    """For tables as well, and for each of the three maps that are stacked; scaled by 1 / √keep whatever it is."""
+    layers = nn.ModuleList(
+        [Embedding(300, 200, stream="table"), Linear(200, 600, stream="maps.qkv", blocks=3, bias=False)]
+    )
+    supermask(initialise(layers, seed=0), Mask(keep=keep, drawn=drawn), seed=0)
+    for layer, fan_out in zip(layers, (300, 200), strict=True):
+        variance = 2 / (200 + fan_out) if drawn == "xavier-uniform" else 2 / 200
+        assert layer.weight.var().item() == pytest.approx(variance / keep, rel=0.02)
+    assert (len(layers[0].weight.abs().unique()) == 1) == (drawn == "signed-constant")
+    plain = initialise(nn.ModuleList([Linear(200, 600, stream="maps.qkv", blocks=3, bias=False)]), seed=0)
+    supermask(plain, Mask(keep=keep, drawn=drawn, scaled=False), seed=0)
+    torch.testing.assert_close(layers[1].weight, plain[0].weight / keep**0.5)
+
+
+def test_pruning_keeps_the_largest_weights_and_they_go_on_learning():
+    config = dataclasses.replace(CONFIG, bare=True)
+    model = initialise(EncoderDecoder(config), seed=0)
+    before = {item.stream: item.parameter.detach().clone() for item in owned(model)}
+    supermask(model, Mask(keep=0.1, by="weight"), seed=0)
+    assert model.output.mask is model.src_embedding.mask and not masks(model)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.1)
+    model(torch.arange(1, 9)[None], torch.arange(1, 9)[None]).square().sum().backward()
+    optimiser.step()
+    for item in owned(model):
+        mask = item.module.mask
+        assert isinstance(mask, FixedMask) and item.parameter.requires_grad
+        was, n = before[item.stream].abs(), item.parameter.numel()
+        assert int(mask.mask.sum()) == round(0.1 * n) and was[mask.mask].min() >= was[~mask.mask].max()
+        assert not torch.equal(item.parameter[mask.mask], before[item.stream][mask.mask])
+    rows = report(model)
+    kept = sum(round(0.1 * item.parameter.numel()) for item in owned(model))
+    assert rows.stored_bytes == 4 * kept + sum(
+        mask_bytes(item.parameter.numel(), round(0.1 * item.parameter.numel())) for item in owned(model)
+    )
+    assert (mask_bytes(1024, 1000), mask_bytes(1024, 8), mask_bytes(1, 1)) == (128, 10, 1)
+
+
+def test_a_bare_model_is_all_matrices_and_computes_what_frozen_norms_and_biases_do():
+    bare, usual = (
+        initialise(EncoderDecoder(dataclasses.replace(CONFIG, bare=flag)), seed=0) for flag in (True, False)
+    )
+    assert all(item.parameter.ndim == 2 for item in owned(bare))
+    ids = torch.arange(1, 9)[None]
+    torch.testing.assert_close(bare(ids, ids), usual(ids, ids))
+
+
+def test_a_classifier_shares_one_layer_as_well():
+    sizes = dict(vocab=20, d_model=8, n_heads=2, d_ff=12, layers=3, classes=2, bare=True)
+    shared, one = (
+        initialise(TextClassifierConfig(**{**sizes, **changes}).build(), seed=0)
+        for changes in ({"share_layers": True}, {"layers": 1})
+    )
+    assert report(shared).total == report(one).total
+    supermask(shared, Mask(keep=0.5, patterns=("encoder.*", "readout*")), seed=0)
+    chosen = [layer.feed_forward.sublayer.up.mask.chosen() for layer in shared.encoder.layers]
+    assert not torch.equal(chosen[0], chosen[1]) and shared.encoder.embedding.mask is None
+    assert shared(torch.arange(1, 9)[None]).shape == (1, 2)
+
+
 def test_depths_of_a_shared_layer_have_masks_of_their_own():
     layers = nn.ModuleList(Linear(6, 6, stream=f"layer.{i}", bias=False) for i in range(3))
     for layer in layers[1:]:
@@ -135,8 +198,10 @@ def test_padding_stays_nought_and_wrong_plans_are_refused():
     assert not table(torch.zeros(1, dtype=torch.long)).any()
     with pytest.raises(ValueError, match="'encodr' matches no linear map and no embedding"):
         masked(Mask(keep=0.5, patterns=("encodr",)))
-    with pytest.raises(ValueError, match="by must be 'magnitude' or 'score', got 'size'"):
+    with pytest.raises(ValueError, match="by must be 'magnitude', 'score' or 'weight', got 'size'"):
         Mask(by="size")
+    with pytest.raises(ValueError, match=r"drawn must be 'as-trained' or one of .* got 'zero'"):
+        Mask(drawn="zero")
     with pytest.raises(ValueError, match=r"keep must be in \(0, 1\], got 0"):
         Mask(keep=0)
     model = initialise(EncoderDecoder(CONFIG), seed=0)

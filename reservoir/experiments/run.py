@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -109,9 +109,13 @@ class Run:
         return json.loads(json.dumps(asdict(self)))
 
     def identity(self) -> str:
-        """A digest of everything that decides the outcome."""
+        """A digest of everything that decides the outcome.
+
+        A field that came later, marked so in its metadata, counts where it says something new: weights that were
+        trained before are still those of their run.
+        """
         return hashlib.blake2b(
-            json.dumps(self.to_json(), sort_keys=True).encode(), digest_size=16
+            json.dumps(_settled(self), sort_keys=True).encode(), digest_size=16
         ).hexdigest()
 
     def torch_device(self) -> torch.device:
@@ -318,6 +322,17 @@ def _skipping(history: History) -> dict[str, Any]:
         },
         "seconds": history.kind_seconds,
     }
+
+
+def _settled(value: Any) -> Any:
+    """The fields as JSON values, without those that came later and have the value that changes nothing."""
+    if is_dataclass(value):
+        return {
+            entry.name: _settled(getattr(value, entry.name))
+            for entry in fields(value)
+            if not (entry.metadata.get("later") and getattr(value, entry.name) == entry.default)
+        }
+    return [_settled(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _differences(old: Any, new: Any, prefix: str = "") -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -22,7 +23,8 @@ class Row:
         origin: "seed", "trained", "pretrained", or "mask" for the scores that choose among the weights of another.
         moves: whether training changes it.
         parameters: how many numbers it has.
-        stored_bytes: what a checkpoint has to keep of it: nothing when the seed gives it back, one bit a score.
+        stored_bytes: what a checkpoint has to keep of it: nothing when the seed gives it back, one bit a score; of a
+            pruned tensor that moves what is left of it, and of its mask `mask_bytes`.
     """
 
     stream: str
@@ -88,8 +90,18 @@ def report(model: nn.Module) -> Report:
             kept = 0
         if isinstance(item.module, Supermask):
             name, kept = "mask", -(-item.parameter.numel() // 8)
+        if moves and item.attribute == "weight" and isinstance(getattr(item.module, "mask", None), FixedMask):
+            kept = (
+                int(item.module.mask.mask.sum()) * item.parameter.element_size()
+            )  # the pruned ones are nought
         rows.append(Row(item.stream, tuple(item.parameter.shape), name, moves, item.parameter.numel(), kept))
     for mask in (module for module in model.modules() if isinstance(module, FixedMask)):
         shape, n = tuple(mask.mask.shape), mask.mask.numel()
-        rows.append(Row(f"{mask.stream}.mask", shape, "mask", False, n, -(-n // 8)))
+        rows.append(Row(f"{mask.stream}.mask", shape, "mask", False, n, mask_bytes(n, int(mask.mask.sum()))))
     return Report(tuple(rows))
+
+
+def mask_bytes(n: int, k: int) -> int:
+    """Bytes that say which k of n weights a mask keeps: a bit for each of the n, or the k places if that is less."""
+    places = k * max(1, math.ceil(math.log2(n))) if n > 1 else 1
+    return -(-min(n, places) // 8)

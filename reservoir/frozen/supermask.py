@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from reservoir.frozen.initialisation import KaimingUniform
+from reservoir.frozen.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
 from reservoir.frozen.origins import Drawn, Owned, initialise, origin_of, set_origin
-from reservoir.frozen.selection import Selection, kept
+from reservoir.frozen.selection import Selection, kept, largest
 
-By = Literal["magnitude", "score"]
+By = Literal["magnitude", "score", "weight"]
+DRAWN: dict[str, Initialisation] = {
+    "kaiming-uniform": KaimingUniform(a=0.0),
+    "xavier-uniform": XavierUniform(),
+    "signed-constant": SignedConstant(),
+}
+"""What masked weights may be drawn as, tables of embeddings included, instead of what they would be if they moved."""
 
 
 @dataclass(frozen=True)
 class Mask:
-    """A plan for masks. The tensors that it names stop moving; what chooses among their weights moves.
+    """A plan for masks: which weights of each tensor take part.
+
+    By "magnitude" or "score" it is a supermask: the weights stop moving, and scores of theirs, which move, choose
+    among them. By "weight" it is pruning, what supermasks are compared with: the choice falls once, at the start, and
+    the weights that are left go on moving.
 
     Args:
         keep: share of the weights of each tensor that take part, exactly `round(keep · n)`; 1 masks nothing.
         by: "magnitude" keeps the weights whose scores are largest in magnitude, as the released code of the one-layer
-            paper does; "score" those whose scores are largest, as its formula and Ramanujan et al. (2020) have it.
+            paper does, and that of Ramanujan et al. (2020); "score" those whose scores are largest, as both papers'
+            formulas read; "weight" those that are largest themselves (Han et al. 2015).
         patterns: over stream names of linear maps and embeddings, such as "encoder.*".
+        drawn: what a masked weight is drawn as: "as-trained", or a key of `DRAWN`.
         scaled: whether weights are drawn √(1 / keep) times as large, so that sums keep their variance.
     """
 
@@ -34,11 +46,16 @@ class Mask:
     by: By = "magnitude"
     patterns: tuple[str, ...] = ("*",)
     scaled: bool = True
+    drawn: Literal["as-trained", "kaiming-uniform", "xavier-uniform", "signed-constant"] = field(
+        default="as-trained", metadata={"later": True}
+    )
 
     def __post_init__(self) -> None:
         kept(1, self.keep)
-        if self.by not in ("magnitude", "score"):
-            raise ValueError(f"by must be 'magnitude' or 'score', got {self.by!r}")
+        if self.by not in ("magnitude", "score", "weight"):
+            raise ValueError(f"by must be 'magnitude', 'score' or 'weight', got {self.by!r}")
+        if self.drawn != "as-trained" and self.drawn not in DRAWN:
+            raise ValueError(f"drawn must be 'as-trained' or one of {', '.join(DRAWN)}, got {self.drawn!r}")
 
 
 class Supermask(nn.Module):
@@ -46,7 +63,7 @@ class Supermask(nn.Module):
 
     Args:
         shape: of the weights.
-        keep, by: as in `Mask`.
+        keep, by: as in `Mask`, but for "weight".
         stream: of the weights; the scores' is "<stream>.scores".
     """
 
@@ -122,10 +139,10 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     """Mask the linear maps and embeddings of `model` that `plan` names, and return it.
 
     Maps that share a weight get masks of their own, as the depths of a shared layer do. An output that is tied to a
-    table of embeddings shares its scores as well.
+    table of embeddings shares its mask as well.
 
     Args:
-        model: initialised. Its norms and biases are left as they are: freeze them to have none that learn.
+        model: initialised. Its norms and biases are left as they are: freeze them, or make the model `bare`.
         plan: what to mask.
         seed: of the scores.
 
@@ -138,24 +155,33 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     for pattern in plan.patterns:
         if not any(fnmatchcase(module.stream, pattern) for module in found):
             raise ValueError(f"{pattern!r} matches no linear map and no embedding of the model")
-    tables: dict[int, Supermask] = {}
+    tables: dict[int, nn.Module] = {}
     drawn: set[int] = set()
     for module in found:
         if not any(fnmatchcase(module.stream, pattern) for pattern in plan.patterns):
             continue
         weight = module.weight
-        if plan.scaled and id(weight) not in drawn:
-            _enlarge(module, plan.keep)
+        if plan.by != "weight" and id(weight) not in drawn:
+            _draw_for(module, plan)
         drawn.add(id(weight))
-        weight.requires_grad_(False)
-        shared = tables.get(id(weight))
-        if shared is None:
-            shared = Supermask(weight.shape, keep=plan.keep, by=plan.by, stream=module.stream)
-            shared = initialise(shared, seed=seed).to(weight.device)
+        mask = tables.get(id(weight))
+        if mask is None:
+            mask = _mask(module, plan, seed=seed)
             if isinstance(module, nn.Embedding):
-                tables[id(weight)] = shared
-        module.mask = shared.train(module.training)
+                tables[id(weight)] = mask
+        module.mask = mask.train(module.training)
     return model
+
+
+def _mask(module: nn.Linear | nn.Embedding, plan: Mask, *, seed: int) -> nn.Module:
+    weight = module.weight
+    if plan.by == "weight":
+        return FixedMask(
+            largest(weight.abs(), kept(weight.numel(), plan.keep)).to(weight.device), stream=module.stream
+        )
+    weight.requires_grad_(False)
+    mask = Supermask(weight.shape, keep=plan.keep, by=plan.by, stream=module.stream)
+    return initialise(mask, seed=seed).to(weight.device)
 
 
 def _maskable(model: nn.Module) -> Iterator[nn.Linear | nn.Embedding]:
@@ -165,12 +191,15 @@ def _maskable(model: nn.Module) -> Iterator[nn.Linear | nn.Embedding]:
 
 
 @torch.no_grad()
-def _enlarge(module: nn.Module, keep: float) -> None:
-    """Draw a weight again for a layer of which the share `keep` takes part; one that was not drawn stays as it is."""
+def _draw_for(module: nn.Module, plan: Mask) -> None:
+    """Draw a weight again for a layer of which a share takes part; one that was not drawn stays as it is."""
     item = Owned(module.stream, module, "weight", module.weight)
     origin = origin_of(item)
     if not isinstance(origin, Drawn):
         return
-    origin = replace(origin, initialisation=origin.initialisation.scaled(keep))
+    initialisation = DRAWN.get(plan.drawn, origin.initialisation)
+    if plan.scaled:
+        initialisation = initialisation.scaled(plan.keep)
+    origin = replace(origin, initialisation=initialisation)
     item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
     set_origin(item, origin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 import torch
@@ -24,6 +24,7 @@ from reservoir.layers.feed_forward import Activation
 from reservoir.models.stack import (
     Kind,
     Make,
+    bare,
     causal_attention,
     check_kinds,
     feed_forward,
@@ -58,6 +59,7 @@ class EncoderDecoderConfig:
         kernel: width of the convolutions' windows.
         layer_drop: chance with which an encoder layer is left out of a training step (Fan et al. 2020).
         share_layers: one encoder layer and one decoder layer, used at every depth (Dehghani et al. 2019).
+        bare: norms without weights and biases, linear maps without biases.
     """
 
     src_vocab: int
@@ -80,6 +82,7 @@ class EncoderDecoderConfig:
     kernel: int = 7
     layer_drop: float = 0.0
     share_layers: bool = False
+    bare: bool = field(default=False, metadata={"later": True})
 
     def __post_init__(self) -> None:
         check_kinds(self.encoder_kinds, self.encoder_layers, argument="encoder_kinds")
@@ -173,6 +176,8 @@ class EncoderDecoder(nn.Module):
         self.output = Linear(c.d_model, c.tgt_vocab, stream="output", bias=False)
         if c.tie != "none":
             self.output.weight = self.tgt_embedding.weight
+        if c.bare:
+            bare(self)
 
     def _positions(self, side: str) -> nn.Module:
         if self.config.positions == "learned":

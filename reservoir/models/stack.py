@@ -115,6 +115,15 @@ def stack(
     )
 
 
+def bare(model: nn.Module) -> nn.Module:
+    """Nothing but matrices: norms lose their weights and biases, linear maps their biases. Returns the model."""
+    for module in model.modules():
+        gone = {nn.LayerNorm: ("weight", "bias"), nn.Linear: ("bias",)}
+        for name in next((names for kind, names in gone.items() if isinstance(module, kind)), ()):
+            module.register_parameter(name, None)
+    return model
+
+
 def share(layers: nn.ModuleList) -> nn.ModuleList:
     """One layer at every depth: all layers get the parameters of the first, and the streams of its weights with them.
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Linear
-from reservoir.models.stack import Make
+from reservoir.models.stack import Make, bare
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig, configured
 
 
@@ -57,6 +57,8 @@ class TextClassifier(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.dense = Linear(config.d_model, config.d_model, stream="readout.dense")
         self.readout = Linear(config.d_model, config.classes, stream="readout")
+        if config.bare:
+            bare(self)
 
     def features(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, d_model)
         """What the readout sees of each text."""

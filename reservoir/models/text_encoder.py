@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from reservoir.layers import Dropout, Embedding, LayerNorm, LearnedPositions, SinusoidalPositions
 from reservoir.layers.feed_forward import Activation
 from reservoir.models.mixings import MIXINGS
-from reservoir.models.stack import Kind, Make, check_kinds, stack
+from reservoir.models.stack import Kind, Make, bare, check_kinds, share, stack
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class TextEncoderConfig:
             attention in all.
         kernel: width of the convolutions' windows.
         layer_drop: chance with which a layer is left out of a training step (Fan et al. 2020).
+        share_layers: one layer, used at every depth (Lan et al. 2020).
+        bare: norms without weights and biases, linear maps without biases.
     """
 
     vocab: int = 0
@@ -57,6 +59,8 @@ class TextEncoderConfig:
     mixing: tuple[str, ...] = ()
     kernel: int = 7
     layer_drop: float = 0.0
+    share_layers: bool = field(default=False, metadata={"later": True})
+    bare: bool = field(default=False, metadata={"later": True})
 
     def __post_init__(self) -> None:
         check_kinds(self.kinds, self.layers)
@@ -101,7 +105,11 @@ class TextEncoder(nn.Module):
         )
         self.dropout = Dropout(c.dropout)
         self.layers = stack(c, c.layers, prefix="encoder", kinds=c.kinds, mixing=mixing)
+        if c.share_layers:
+            share(self.layers)
         self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
+        if c.bare:
+            bare(self)
 
     def mask(self, ids: Tensor) -> Tensor | None:
         """(batch, length), true at tokens, false at padding; None when nothing is padded."""

@@ -10,7 +10,7 @@ among its neighbours, or stays undecided. To add a claim:
         return above(gap), f"{gap} BLEU"
 """
 
-from reservoir.experiments.claims import backskipping, components, masked, mixing, reservoirs
+from reservoir.experiments.claims import backskipping, components, masked, mixing, reservoirs, supermasks
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
     CannotTellError,
@@ -50,5 +50,6 @@ __all__ = [
     "reservoirs",
     "score",
     "spread",
+    "supermasks",
     "verdict",
 ]

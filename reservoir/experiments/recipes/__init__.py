@@ -15,6 +15,7 @@ from reservoir.experiments.recipes import (
     mixing,
     reservoirs,
     sentences,
+    supermasks,
     transformer,
 )
 from reservoir.experiments.recipes.registry import RECIPES, Recipe
@@ -36,6 +37,7 @@ __all__ = [
     "names",
     "reservoirs",
     "sentences",
+    "supermasks",
     "transformer",
 ]
 

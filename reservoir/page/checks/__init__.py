@@ -7,6 +7,7 @@ from reservoir.page.checks.masked_language_models import hidden_loss, joined_pai
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
 from reservoir.page.checks.reading import bytes_kept, spread
 from reservoir.page.checks.reservoir_layers import area_under_curve, gradients_needed, places
+from reservoir.page.checks.supermasks import choices, score_gradient, top_mask
 from reservoir.page.checks.transformer import causal_mask, length_penalty, parameter_count
 from reservoir.page.checks.verdict import EXERCISES, Exercise, Verdict
 
@@ -19,6 +20,7 @@ __all__ = [
     "attention_streams",
     "bytes_kept",
     "causal_mask",
+    "choices",
     "dichotomies",
     "enough_dimensions",
     "gradient_below",
@@ -34,7 +36,9 @@ __all__ = [
     "readout_pairs",
     "saved_products",
     "scaled_to_radius",
+    "score_gradient",
     "spread",
+    "top_mask",
     "trained_share",
     "zeroed_diagonals",
 ]

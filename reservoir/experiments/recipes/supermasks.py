@@ -1,0 +1,334 @@
+"""Chapter 10: supermasks in random transformers, after Shen et al. 2021 ("What's hidden in a one-layer …?").
+
+`keep/<stack>-<embeddings>-<percent>` is figures 2, 3 and 4, and the upper half of table 1: a percentage of weights that
+take part, in a stack of "layers" with weights of their own, or of one "shared" layer (also "deep": twice as many times;
+and "wide": twice as wide), with embeddings that are "random" and masked like the rest, or "pretrained" and frozen as
+they are. Beside them stand what learns its weights, and what the paper lacks: one shared layer that learns, magnitude
+pruning of a trained model to the same bytes, and the top of S instead of |S|. `initial/` is figure 5, `wmt/` the lower
+half of table 1, `pairs/` figures 6 and 7. `supermask/` is the same thing larger and longer, for what it can reach.
+
+All models are bare, the trained ones too: rows differ in what learns alone. (fairseq's have biases and gains, 0.3 % of
+the weights.) Weights are drawn kaiming-uniform, √(1/keep) times as large, all of them: in the released code one or the
+other does not apply. The large RoBERTa of figures 6 and 7 has no recipe: no pretraining run here is as wide.
+
+BUDGET
+"""
+
+from __future__ import annotations
+
+from reservoir.experiments.pretrained import Start
+from reservoir.experiments.recipes import fine_tuning, transformer
+from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.recipes.reservoirs import FAIRSEQ_DICTIONARIES
+from reservoir.experiments.run import Run, Scale
+from reservoir.frozen import Freeze, Mask
+from reservoir.models import TextClassifierConfig
+from reservoir.training import Budget, Decoding, Optimiser
+
+PERCENTAGES = tuple(range(10, 100, 10))
+HALF = 50  # where the paper's table stands, and its best models
+LAYERS = ("encoder.*.*", "decoder.*.*")  # all but the embeddings
+DRAWN = "kaiming-uniform"
+PRUNED = 0.0207
+"""What is left of a pruned model that takes as many bytes as masks do: a weight and its place take some 50 bits, a mask
+takes one for each weight that there was."""
+WMT_PIECES = 40_870  # on either side: from table 1's sizes, see appendix B
+
+
+def trained(scale: Scale) -> Run:
+    """The paper's Trans_small: layers with weights of their own, everything trained."""
+    base = transformer.brief(scale).but(model={"bare": True, "share_layers": False})
+    if scale == "laptop":
+        return base.but(
+            task={"valid_sentences": 200, "decoding": Decoding(beam=1)},
+            model={"d_ff": 256, "encoder_layers": 3, "decoder_layers": 3},
+            budget=Budget(steps=600, validate_every=150, checkpoint_every=300),
+        )
+    if scale == "full":  # fairseq's transformer_iwslt_de_en, for the paper's 55 epochs
+        return base.but(
+            task={"corpus": "iwslt14-de-en", "dictionaries": FAIRSEQ_DICTIONARIES, "max_length": 250},
+            model={"norm_first": False, "tie": "output"},
+            budget=Budget(steps=60_000, validate_every=2000, checkpoint_every=2000),
+        )
+    return base
+
+
+def wide(run: Run) -> Run:
+    """The same twice as wide."""
+    return run.but(model={"d_model": 2 * run.model.d_model, "d_ff": 2 * run.model.d_ff})
+
+
+def deep(run: Run) -> Run:
+    """The same twice as deep."""
+    sizes = {side: 2 * getattr(run.model, side) for side in ("encoder_layers", "decoder_layers")}
+    return run.but(model=sizes)
+
+
+def shared(run: Run) -> Run:
+    """The same with one encoder layer and one decoder layer, each used at every depth."""
+    return run.but(model={"share_layers": True})
+
+
+STACKS = {
+    "layers": lambda run: run,
+    "shared": shared,
+    "deep": lambda run: shared(deep(run)),
+    "wide": lambda run: shared(wide(run)),
+}
+"""Name in a recipe -> what it makes of the trained transformer. The last three are the paper's one-layer models."""
+TRAINED = {
+    "layers": "keep/trained",
+    "shared": "keep/trained",
+    "deep": "keep/trained",
+    "wide": "keep/wide-trained",
+}
+"""Whose embeddings are taken for each."""
+
+
+def learned(run: Run, **mask) -> Run:
+    """The same with its weights as drawn, and masks that learn: scores want larger steps than weights, and no decay."""
+    run = run.but(mask=Mask(**{"drawn": DRAWN, **mask}))
+    if run.scale == "full":  # the paper keeps the settings that are best for weights
+        return run
+    return run.but(optimiser={"lr": 1e-2, "weight_decay": 0.0})
+
+
+def with_embeddings(run: Run, source: str) -> Run:
+    """A masked run whose embeddings are another run's, frozen, and not masked."""
+    return run.but(
+        mask={"patterns": LAYERS},
+        freeze=Freeze(embeddings=True),
+        start=Start(source, streams=("*embedding",)),
+    )
+
+
+def kept(stack: str, embeddings: str, percent: int, scale: Scale) -> Run:
+    """A point of figures 2, 3 and 4."""
+    run = learned(STACKS[stack](trained(scale)), keep=percent / 100)
+    run = run.but(recipe=f"keep/{stack}-{embeddings}-{percent}")
+    return with_embeddings(run, TRAINED[stack]) if embeddings == "pretrained" else run
+
+
+def half(scale: Scale) -> Run:
+    """The one-layer model at one half, which several rows vary."""
+    return kept("shared", "random", HALF, scale)
+
+
+@recipe("keep/trained")
+def _trained(scale: Scale = "laptop") -> Run:
+    """Table 1, Trans_small: everything trained; the embeddings that the pretrained rows take are its own."""
+    return trained(scale).but(recipe="keep/trained")
+
+
+@recipe("keep/wide-trained")
+def _wide_trained(scale: Scale = "laptop") -> Run:
+    """Everything trained at the width of table 1's Trans_wide, for its embeddings."""
+    return wide(trained(scale)).but(recipe="keep/wide-trained")
+
+
+@recipe("keep/trained-shared")
+def _trained_shared(scale: Scale = "laptop") -> Run:
+    """A control that the paper lacks: one layer used at every depth, its weights trained."""
+    return shared(trained(scale)).but(recipe="keep/trained-shared")
+
+
+@recipe("keep/pruned")
+def _pruned(scale: Scale = "laptop") -> Run:
+    """A control that the paper lacks: the trained model, all but its largest weights cut away, the rest trained on."""
+    return trained(scale).but(
+        recipe="keep/pruned",
+        mask=Mask(keep=PRUNED, by="weight"),
+        optimiser={"lr": trained(scale).optimiser.lr / 2},
+        start=Start("keep/trained", streams=("*",)),
+    )
+
+
+@recipe("keep/by-score-50")
+def _by_score(scale: Scale = "laptop") -> Run:
+    """One shared layer, half of the weights by the largest S, as the paper's formula reads, instead of |S|."""
+    return half(scale).but(recipe="keep/by-score-50", mask={"by": "score"})
+
+
+INITIAL = {
+    "xavier": ({"drawn": "xavier-uniform"}, "drawn Xavier-uniform"),
+    "signed": ({"drawn": "signed-constant"}, "drawn as a constant with random signs"),
+    "unscaled": ({"scaled": False}, "drawn kaiming-uniform, however many are kept"),
+}
+"""Figure 5's initialisations but the usual one -> what they change, and what that is."""
+
+WMT = {
+    "base-trained": ("Trans-base", "everything trained"),
+    "base": ("One-layer Random Trans_base", "half of one shared layer, embeddings of wmt/base-trained"),
+    "wider-trained": ("the source of Trans_wider's embeddings", "everything trained"),
+    "wider": ("One-layer Random Trans_wider", "half of one shared layer, embeddings of wmt/wider-trained"),
+    "deeper": ("One-layer Random Trans_deeper", "half of one layer shared twice as often"),
+}
+"""The lower half of table 1."""
+
+
+def wmt(row: str, scale: Scale) -> Run:
+    """A row of table 1 on WMT14; at the laptop scale its sizes beside those of `keep/`, on the same text."""
+    run = trained(scale)
+    run = run.but(model={"d_ff": 2 * run.model.d_ff})
+    if scale == "full":
+        run = run.but(
+            task={
+                "corpus": "wmt14-en-de",
+                "src": "en",
+                "tgt": "de",
+                "vocabulary": 40_000,
+                "max_tokens": 4096,
+                "dictionaries": (WMT_PIECES, WMT_PIECES),
+            },
+            model={"n_heads": 8, "dropout": 0.2},
+            optimiser={"lr": 1e-3},
+            budget=Budget(steps=400_000, accumulate=8, validate_every=5000, checkpoint_every=5000),
+        )
+    if row.startswith("wider"):
+        run = wide(run)
+    if not row.endswith("-trained"):
+        run = learned(shared(deep(run) if row == "deeper" else run), keep=HALF / 100)
+        run = with_embeddings(run, f"wmt/{'wider' if row == 'wider' else 'base'}-trained")
+    return run.but(recipe=f"wmt/{row}")
+
+
+def pair(corpus: str, percent: int, scale: Scale) -> Run:
+    """A point of figures 6 and 7: one random layer at every depth, on embeddings of a masked language model."""
+    run = fine_tuning.fine_tuned("mnli" if corpus == "qqp" else corpus, "regular-4", scale)
+    sizes = {
+        name: getattr(run.model, name)
+        for name in ("d_model", "n_heads", "d_ff", "norm_first", "activation", "positions", "pooling")
+    }
+    layers = 12 if scale == "full" else run.model.layers
+    steps = 12 if scale == "smoke" else 20_000 if scale == "full" else 150
+    return run.but(
+        recipe=f"pairs/{corpus}-{percent}",
+        task=run.task if scale == "smoke" else {"corpus": corpus},
+        model=TextClassifierConfig(**sizes, layers=layers, dropout=0.0, share_layers=True, bare=True),
+        mask=Mask(keep=percent / 100, drawn=DRAWN, patterns=("encoder.*", "readout*")),
+        freeze=Freeze(embeddings=True),
+        optimiser=Optimiser(
+            lr=5e-4 if scale == "full" else 1e-2, schedule="linear", warmup=steps // 10, weight_decay=0.0
+        ),
+        budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
+        start=Start("masked/regular-4", streams=("embedding",)),
+    )
+
+
+@recipe("pairs/qqp-trained")
+def _qqp_trained(scale: Scale = "laptop") -> Run:
+    """What figure 6 is held against: a pretrained encoder, fine-tuned whole. Chapter 7 has those of the others."""
+    run = fine_tuning.fine_tuned("mnli", "regular-4", scale).but(recipe="pairs/qqp-trained")
+    return run if scale == "smoke" else run.but(task={"corpus": "qqp"})
+
+
+@recipe("supermask/trained")
+def large(scale: Scale = "laptop") -> Run:
+    """Twice the width of `keep/trained`, trained for six minutes: whose embeddings `supermask/pretrained` takes."""
+    run = wide(trained(scale)).but(recipe="supermask/trained")
+    if scale != "laptop":
+        return run
+    return run.but(
+        task={"decoding": Decoding(beam=5, length_penalty=1.0)},
+        optimiser={"lr": 2e-3},
+        budget=Budget(steps=800, validate_every=200, checkpoint_every=200),
+    )
+
+
+@recipe("supermask/random")
+def large_random(scale: Scale = "laptop") -> Run:
+    """One shared layer, half of its weights and of the embeddings: all that is learned are masks. Ten minutes."""
+    run = learned(shared(large(scale)), keep=HALF / 100).but(recipe="supermask/random")
+    if scale != "laptop":
+        return run
+    return run.but(budget=Budget(steps=1400, validate_every=350, checkpoint_every=200))
+
+
+@recipe("supermask/pretrained")
+def large_pretrained(scale: Scale = "laptop") -> Run:
+    """The same with the embeddings of `supermask/trained`, frozen and not masked. Ten minutes."""
+    return with_embeddings(large_random(scale), "supermask/trained").but(recipe="supermask/pretrained")
+
+
+def _enter_kept(stack: str, embeddings: str, percent: int, words: str) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return kept(stack, embeddings, percent, scale)
+
+    run.__doc__ = words
+    recipe(f"keep/{stack}-{embeddings}-{percent}")(run)
+
+
+def _enter_initial(name: str, percent: int) -> None:
+    changes, words = INITIAL[name]
+
+    def run(scale: Scale = "laptop") -> Run:
+        point = kept("shared", "random", percent, scale)
+        return point.but(recipe=f"initial/{name}-{percent}", mask=changes)
+
+    run.__doc__ = f"Figure 5: {percent} % of one shared layer, weights {words}."
+    recipe(f"initial/{name}-{percent}")(run)
+
+
+def _enter_wmt(row: str) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return wmt(row, scale)
+
+    run.__doc__ = f"Table 1, {WMT[row][0]}: {WMT[row][1]}."
+    recipe(f"wmt/{row}")(run)
+
+
+def _enter_pair(corpus: str, percent: int) -> None:
+    def run(scale: Scale = "laptop") -> Run:
+        return pair(corpus, percent, scale)
+
+    figure = {"qqp": "Figure 6", "mnli": "Figure 7"}.get(
+        corpus, "As figures 6 and 7, on a corpus that is here"
+    )
+    run.__doc__ = f"{figure}: {corpus.upper()}, {percent} % of one random layer under pretrained embeddings."
+    recipe(f"pairs/{corpus}-{percent}")(run)
+
+
+_STACKS = {
+    "layers": "layers of their own",
+    "shared": "one shared layer",
+    "deep": "one layer shared twice as often",
+    "wide": "one shared layer of twice the width",
+}
+for _percent in PERCENTAGES:
+    for _stack, _words in _STACKS.items():
+        _where = "Figure 4" if _stack in ("deep", "wide") else "Figure 2"
+        _enter_kept(
+            _stack, "random", _percent, f"{_where}: {_percent} % of {_words}, and of random embeddings."
+        )
+    for _stack in ("layers", "shared"):
+        _enter_kept(
+            _stack,
+            "pretrained",
+            _percent,
+            f"Figure 3: {_percent} % of {_STACKS[_stack]}, embeddings of keep/trained.",
+        )
+    for _name in INITIAL:
+        _enter_initial(_name, _percent)
+    for _corpus in ("mrpc", "rte", "qqp", "mnli"):
+        _enter_pair(_corpus, _percent)
+for _stack in ("deep", "wide"):
+    _enter_kept(
+        _stack,
+        "pretrained",
+        HALF,
+        f"Table 1, Trans_{_stack}: 50 % of {_STACKS[_stack]}, pretrained embeddings.",
+    )
+for _row in WMT:
+    _enter_wmt(_row)
+
+TABLE = {
+    "Trans_small": "keep/trained",
+    "One-layer Random Trans_small": "keep/shared-pretrained-50",
+    "One-layer Trans_wide": "keep/wide-pretrained-50",
+    "One-layer Random Trans_deep": "keep/deep-pretrained-50",
+    "Trans-base": "wmt/base-trained",
+    "One-layer Random Trans_base": "wmt/base",
+    "One-layer Random Trans_wider": "wmt/wider",
+    "One-layer Random Trans_deeper": "wmt/deeper",
+}
+"""Table 1's models -> recipes."""

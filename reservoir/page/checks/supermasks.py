@@ -1,0 +1,114 @@
+"""Checks of chapter 10's exercises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from reservoir.frozen import kept, largest
+from reservoir.page.checks.verdict import Mistake, call, exercise
+
+
+@exercise("ex-top-k", "top_mask")
+def top_mask(written: Callable[[Tensor, float], Tensor]) -> str:
+    """Exercise of chapter 10: `top_mask(scores, keep)`, true at exactly round(keep · n) of the largest |scores|."""
+    draw = torch.Generator().manual_seed(0)
+    plain = torch.randn(20, 50, generator=draw)
+    tied = torch.randint(-3, 4, (10, 10), generator=draw).float()
+    across = torch.randn(30, 20, generator=draw).T  # not contiguous
+    for scores, keep in ((plain, 0.5), (plain, 0.9), (across, 0.3), (tied, 0.5), (torch.zeros(7), 0.6)):
+        found = call(written, scores.clone(), keep)
+        if not isinstance(found, Tensor) or found.shape != scores.shape:
+            raise Mistake(f"return a tensor of the scores' shape, {tuple(scores.shape)}, not {_shape(found)}")
+        if not set(found.unique().tolist()) <= {0, 1}:
+            raise Mistake("a mask has nothing but noughts and ones: what you return has other numbers in it")
+        mask, n = found.bool(), scores.numel()
+        k, number = kept(n, keep), int(mask.sum())
+        if number != k:
+            if number == n - k:
+                raise Mistake(
+                    f"your mask keeps {number} of {n} weights and leaves {k} out: keep is the share that is kept"
+                )
+            if len(scores.abs().unique()) < n and number > k:
+                raise Mistake(
+                    f"among equal scores your mask keeps {number} of {n} weights instead of {k}: decide between them"
+                )
+            raise Mistake(f"your mask keeps {number} of {n} weights; keep={keep:g} means {k}")
+        low = scores.abs()[mask].min() if k else torch.inf
+        if low < scores.abs()[~mask].max():
+            if torch.equal(mask, largest(scores, k)):
+                raise Mistake("you rank S itself; a strongly negative score counts as much as a positive one")
+            if torch.equal(mask, largest(-scores.abs(), k)):
+                raise Mistake("you keep the weights with the smallest scores")
+            raise Mistake(
+                f"your mask keeps {k} weights, as it should, but not those with the largest |scores|"
+            )
+    return "exactly so many, the largest of them, whatever ties and memory look like"
+
+
+@exercise("ex-straight-through", "score_gradient")
+def score_gradient(written: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Exercise of chapter 10: `score_gradient(grad, weight, scores, mask)`, straight through the choice by |S|."""
+    draw = torch.Generator().manual_seed(0)
+    grad, weight, scores = torch.randn(3, 6, 8, generator=draw)
+    mask = largest(scores.abs(), 24)
+    found = call(written, grad, weight, scores, mask)
+    if not isinstance(found, Tensor) or found.shape != scores.shape:
+        raise Mistake(f"return a tensor of the scores' shape, {tuple(scores.shape)}, not {_shape(found)}")
+    right = grad * weight * scores.sign()
+    if torch.allclose(found.float(), right):
+        return "the weight's part in the loss, turned round where the score is negative; dropped weights learn too"
+    slips = {
+        "the sign of the score is missing: a negative score that should grow in magnitude would shrink":
+            grad * weight,
+        "the weight is missing: the loss feels a mask's entry through the weight that it lets through":
+            grad * scores.sign(),
+        "you stop the gradient where the mask is nought: then a weight that was dropped never comes back":
+            right * mask,
+        "you stop the gradient where the mask is nought, and the sign of the score is missing": grad * weight * mask,
+        "straight through means that the choice is taken for |S| itself; its derivative is a sign, not S":
+            grad * weight * scores,
+        "the gradient is turned round: this is the direction that lowers the loss": -right,
+    }  # fmt: skip
+    for name, slip in slips.items():
+        if torch.allclose(found.float(), slip):
+            raise Mistake(name)
+    raise Mistake(f"at the first weight you have {found[0, 0]:.3f}, not {right[0, 0]:.3f}")
+
+
+@exercise("ex-choices", "choices")
+def choices(written: Callable[[int, float], float]) -> str:
+    """Exercise of chapter 10: `choices(n, keep)`, the bits that it takes to say which of n weights are kept."""
+
+    def bits(n: int, keep: float) -> float:
+        k = round(keep * n)
+        return (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)) / math.log(2)
+
+    slips = {
+        "you count all masks; only those with exactly round(keep · n) ones are meant": lambda n, keep: n,
+        "that is in nats; divide by the logarithm of 2": lambda n, keep: bits(n, keep) * math.log(2),
+        "that is the number of weights that are kept, not of ways to choose them": lambda n, keep: round(keep * n),
+        "the order in which weights are chosen plays no part: divide by k! as well":
+            lambda n, keep: (math.lgamma(n + 1) - math.lgamma(n - round(keep * n) + 1)) / math.log(2),
+        "that is the bits for each weight; multiply by n": lambda n, keep: bits(n, keep) / n,
+        "that is the number of choices; take its logarithm to the base 2":
+            lambda n, keep: 2.0 ** min(bits(n, keep), 1000),
+    }  # fmt: skip
+    for n, keep in ((8, 0.5), (20, 0.25), (1000, 0.9), (1_000_000, 0.5), (30, 1.0)):
+        found = call(written, n, keep)
+        if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+            raise Mistake(f"choices({n:,}, {keep:g}) should be a finite number, not {found!r}")
+        if math.isclose(found, bits(n, keep), rel_tol=1e-6, abs_tol=1e-6):
+            continue
+        for name, slip in slips.items():
+            if math.isclose(found, slip(n, keep), rel_tol=1e-6):
+                raise Mistake(name)
+        raise Mistake(f"choices({n:,}, {keep:g}) is {found:g}, not {bits(n, keep):g}")
+    return "the logarithm of a binomial coefficient: most at one half, where it is nearly a bit a weight"
+
+
+def _shape(found: object) -> str:
+    return f"one of {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__

@@ -1,0 +1,85 @@
+"""Chapter 10's recipes: the paper's sizes, rows that differ in one thing, and pruning to the bytes of masks."""
+
+import pytest
+import torch
+
+from reservoir.experiments import recipes, sources
+from reservoir.experiments.recipes import supermasks
+from reservoir.frozen import Freeze, Mask, freeze, initialise, report, supermask
+
+LAPTOP = "laptop"
+
+
+def built(name: str, scale: str):
+    """What a recipe's model is made of, its weights not drawn; what it begins with is taken for frozen or not."""
+    run = recipes.get(name, scale=scale)
+    with torch.device("meta"):
+        model = initialise(run.task.fit(run.model, run.task.vocabulary).build(), seed=0)
+        if run.mask.by != "weight":
+            supermask(model, run.mask, seed=0)
+    return run, freeze(model, run.freeze)
+
+
+@pytest.mark.parametrize("row", supermasks.TABLE)
+def test_table_1_has_the_sizes_that_it_prints(row):
+    """Every weight of a trained model; of the others half of one layer on each side and of the tables."""
+    run, model = built(supermasks.TABLE[row], "full")
+    printed = sources.table("one-layer/translation").figure(row, "Param (no mask)").value
+    share = 1.0 if run.mask.keep == 1 else 0.5
+    assert round(share * report(model).total / 1e6) == printed
+    assert run.mask.keep == (1.0 if row in ("Trans_small", "Trans-base") else 0.5)
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "full"])
+@pytest.mark.parametrize(
+    "family",
+    [f"keep/{stack}-random" for stack in supermasks.STACKS]
+    + [f"keep/{stack}-pretrained" for stack in ("layers", "shared")]
+    + [f"initial/{name}" for name in supermasks.INITIAL]
+    + [f"pairs/{corpus}" for corpus in ("mrpc", "rte", "qqp", "mnli")],
+)
+def test_a_curve_varies_in_the_share_alone(family, scale):
+    runs = [recipes.get(f"{family}-{percent}", scale=scale) for percent in supermasks.PERCENTAGES]
+    assert [run.mask.keep for run in runs] == [percent / 100 for percent in supermasks.PERCENTAGES]
+    assert len({run.but(recipe="", mask={"keep": 1.0}).identity() for run in runs}) == 1
+
+
+@pytest.mark.parametrize("name", ["keep/shared-random-50", "keep/layers-pretrained-50", "supermask/random"])
+def test_nothing_but_scores_moves(name):
+    _, model = built(name, LAPTOP)
+    assert {row.origin for row in report(model).rows if row.moves} == {"mask"}
+
+
+def test_the_initialisations_and_ways_to_choose_differ_in_that_alone():
+    half = recipes.get("keep/shared-random-50")
+    for name in ("initial/xavier-50", "initial/signed-50", "initial/unscaled-50", "keep/by-score-50"):
+        run = recipes.get(name)
+        assert run.mask != half.mask and run.but(recipe=half.recipe, mask=half.mask) == half
+
+
+def test_shared_layers_have_as_many_mask_bits_as_layers_of_their_own():
+    layers, shared = (report(built(f"keep/{stack}-random-50", LAPTOP)[1]) for stack in ("layers", "shared"))
+    assert layers.stored_bytes == shared.stored_bytes and layers.total > shared.total
+
+
+def test_a_pruned_model_takes_the_bytes_of_masks():
+    masks = report(built("keep/shared-random-50", LAPTOP)[1]).stored_bytes
+    run = recipes.get("keep/pruned")
+    model = initialise(run.task.fit(run.model, run.task.vocabulary).build(), seed=0)
+    supermask(model, run.mask, seed=0)
+    assert report(model).stored_bytes == pytest.approx(masks, rel=0.03)
+    assert (
+        run.start.recipe == "keep/trained"
+        and run.freeze == Freeze()
+        and run.mask == Mask(supermasks.PRUNED, "weight")
+    )
+
+
+def test_embeddings_are_taken_from_a_run_of_the_same_width_and_vocabulary():
+    for name in recipes.names():
+        for scale in ("smoke", "laptop", "full"):
+            run = recipes.get(name, scale=scale)
+            if name.startswith(("keep/", "supermask/", "wmt/", "pairs/")) and run.start:
+                source = run.start.source(scale)
+                assert run.model.d_model == source.model.d_model
+                assert run.task.vocabulary == source.task.vocabulary
