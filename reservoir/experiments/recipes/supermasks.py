@@ -11,7 +11,12 @@ All models are bare, the trained ones too: rows differ in what learns alone. (fa
 the weights.) Weights are drawn kaiming-uniform, √(1/keep) times as large, all of them: in the released code one or the
 other does not apply. The large RoBERTa of figures 6 and 7 has no recipe: no pretraining run here is as wide.
 
-BUDGET
+Budget at the laptop scale, in processor minutes of one busy hyperthread: a run of `keep/` or `initial/` takes 1.8
+(deep 3.3, wide 4.2), of `pairs/` 0.5, `supermask/trained` 6 and its other two 10 each. To be recorded: one shared layer
+with random embeddings at all nine percentages and the other three curves at every other one, 43; two more seeds of the
+four at 50 %, 14; depth and width at 50, 60 and 70 %, 22; table 1's deep and wide rows with their reference, 12; figure 5
+at 50 and 90 %, 11; what is trained (three seeds), shared and trained, pruned, and chosen by S, 11; sentence pairs at
+every other percentage, 5; `supermask/`, 26. That is 144 minutes.
 """
 
 from __future__ import annotations
