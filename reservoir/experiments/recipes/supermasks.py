@@ -35,7 +35,7 @@ PERCENTAGES = tuple(range(10, 100, 10))
 HALF = 50  # where the paper's table stands, and its best models
 LAYERS = ("encoder.*.*", "decoder.*.*")  # all but the embeddings
 DRAWN = "kaiming-uniform"
-RATE = 8e-3  # for scores; wider models, whose scores start smaller, take less
+RATE = 3e-3  # for scores; wider models, whose scores start smaller, take less
 PRUNED = 0.0207
 """What is left of a pruned model that takes as many bytes as masks do: a weight and its place take some 50 bits, a mask
 takes one for each weight that there was."""
@@ -215,7 +215,7 @@ def pair(corpus: str, percent: int, scale: Scale) -> Run:
         mask=Mask(keep=percent / 100, drawn=DRAWN, patterns=("encoder.*", "readout*")),
         freeze=Freeze(embeddings=True),
         optimiser=Optimiser(
-            lr=5e-4 if scale == "full" else 1e-2, schedule="linear", warmup=steps // 10, weight_decay=0.0
+            lr=5e-4 if scale == "full" else RATE, schedule="linear", warmup=steps // 10, weight_decay=0.0
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
         start=Start("masked/regular-4", streams=("embedding",)),
