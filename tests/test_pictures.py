@@ -1,7 +1,9 @@
 """Pictures are read whole or refused, and cut into patches that can be put together again."""
 
 import gzip
+import io
 import struct
+import tarfile
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import torch
 from PIL import Image
 
 from reservoir.datasets import DataError, images
-from reservoir.datasets.pictures import bytes_in_a_row, patches, read_idx
+from reservoir.datasets.pictures import bytes_in_a_row, patches, read_idx, shrunk
 
 
 def test_the_digits_are_at_hand():
@@ -109,3 +111,43 @@ def test_a_damaged_sample_is_refused(tmp_path, monkeypatch, spoil, message):
     spoil(tmp_path)
     with pytest.raises(DataError, match=message):
         images("cifar10-sample")
+
+
+def archive(path, **files: bytes):
+    """CIFAR-10's archive, with the files given and empty ones instead of the others."""
+    with tarfile.open(path, "w:gz") as tar:
+        for name in (*(f"data_batch_{n}" for n in range(1, 6)), "test_batch"):
+            content = files.get(name, bytes(3073))
+            info = tarfile.TarInfo(f"cifar-10-batches-bin/{name}.bin")
+            info.size = len(content)
+            if content:
+                tar.addfile(info, io.BytesIO(content))
+
+
+def test_cifar_s_archive_has_a_label_and_three_planes_a_picture(tmp_path, monkeypatch):
+    monkeypatch.setattr("reservoir.datasets.pictures.fetch", lambda name: tmp_path)
+    planes = np.random.default_rng(0).integers(0, 256, (2, 3, 32, 32), dtype=np.uint8)
+    records = b"".join(bytes([label]) + plane.tobytes() for label, plane in zip((3, 9), planes, strict=True))
+    path = tmp_path / "cifar-10-binary.tar.gz"
+    archive(path, test_batch=records)
+    corpus = images("cifar10")
+    assert len(corpus.train) == 5 and corpus.test.labels.tolist() == [3, 9]
+    assert np.array_equal(corpus.test.pixels.numpy(), planes.transpose(0, 2, 3, 1))
+    archive(path, data_batch_2=records[:-1])
+    with pytest.raises(DataError, match="data_batch_2 is cut off: 6,145 bytes are no number of records"):
+        images("cifar10")
+    archive(path, data_batch_2=bytes([10]) + records[1:])
+    with pytest.raises(DataError, match="data_batch_2: a label must be from 0 to 9, got 10"):
+        images("cifar10")
+    archive(path, test_batch=b"")
+    with pytest.raises(DataError, match="is damaged, or not the archive"):
+        images("cifar10")
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(DataError, match=r"truncated|not a sound"):
+        images("cifar10")
+
+
+def test_shrinking_takes_means():
+    pixels = torch.tensor([[[0, 2], [4, 6]]], dtype=torch.uint8)[..., None]
+    assert shrunk(pixels, 2).flatten().tolist() == [3]
+    assert torch.equal(shrunk(pixels, 1), pixels)

@@ -6,6 +6,7 @@ from reservoir.datasets.byte_vocabulary import ByteVocabulary
 from reservoir.datasets.corpora import Text, parallel, text
 from reservoir.datasets.dictionary import Dictionary
 from reservoir.datasets.errors import DataError
+from reservoir.datasets.examples import Examples, Generated, Stored
 from reservoir.datasets.fetching import Row, fetch, status
 from reservoir.datasets.labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
 from reservoir.datasets.miniature import tagged
@@ -20,9 +21,10 @@ from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 from reservoir.datasets.windows import Windows
 
 __all__ = [
-    "CLASSES", "Batch", "BytePieces", "ByteVocabulary", "DataError", "Dictionary", "Epoch", "ImageCorpus", "Images",
-    "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus", "Row", "Text", "TokenBatches", "Vocabulary",
-    "Windows", "cache_dir", "fetch", "images", "labelled", "lorenz", "mackey_glass", "pad_sources",
-    "parallel", "place", "read_lines", "read_pairs", "read_text", "shipped", "status", "tagged", "test_set",
-    "text", "train_bpe", "train_byte_pieces",
+    "CLASSES", "Batch", "BytePieces", "ByteVocabulary", "DataError", "Dictionary", "Epoch", "Examples",
+    "Generated", "ImageCorpus", "Images", "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus",
+    "Row", "Stored", "Text", "TokenBatches", "Vocabulary", "Windows", "cache_dir", "fetch", "images",
+    "labelled", "lorenz", "mackey_glass", "pad_sources", "parallel", "place", "read_lines",
+    "read_pairs", "read_text", "shipped", "status", "tagged", "test_set", "text", "train_bpe",
+    "train_byte_pieces",
 ]  # fmt: skip

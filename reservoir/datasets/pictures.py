@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
 from reservoir.datasets.reading import read_bytes
 
-NAMES = ("digits", "mnist", "cifar10-sample")
+NAMES = ("digits", "mnist", "cifar10", "cifar10-sample")
 SIDE, EACH = 32, 1000  # CIFAR's pictures; how many are in a file of the sample
 TEST_FILE = 50  # of the sample; those before it are for training
 
@@ -64,8 +65,8 @@ def images(name: str) -> ImageCorpus:
 
     Args:
         name: "digits" (scikit-learn's 1,797 of 8 × 8 pixels, embedded; the last third is the test set, other writers
-            than the first), "mnist" (LeCun et al. 1998), or "cifar10-sample" (Krizhevsky 2009: ten of its fifty
-            thousands for training and one for testing).
+            than the first), "mnist" (LeCun et al. 1998), "cifar10" (Krizhevsky 2009), or "cifar10-sample" (ten of its
+            fifty thousands for training and one for testing).
 
     Raises:
         DataError: the name is unknown, or the data cannot be had or read.
@@ -95,10 +96,54 @@ def images(name: str) -> ImageCorpus:
             if len(part.pixels) != len(part.labels):
                 raise DataError(f"{folder} has {len(part.pixels)} pictures but {len(part.labels)} labels")
         return ImageCorpus(name, DIGITS, *parts)
+    if name == "cifar10":
+        return _cifar(folder / "cifar-10-binary.tar.gz")
     labels = _labels(folder / "cifar10_labels.js")
     train = [_sample(folder, number, labels) for number in range(10)]
     whole = Images(torch.cat([part.pixels for part in train]), torch.cat([part.labels for part in train]))
     return ImageCorpus(name, CIFAR, whole, _sample(folder, TEST_FILE, labels))
+
+
+def _cifar(path: Path) -> ImageCorpus:
+    """The published archive: five files to train on, one to test on."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(read_bytes(path)), mode="r:") as archive:
+            parts = {
+                name: archive.extractfile(f"cifar-10-batches-bin/{name}.bin").read()
+                for name in (*(f"data_batch_{n}" for n in range(1, 6)), "test_batch")
+            }
+    except (tarfile.TarError, KeyError, AttributeError) as error:
+        raise DataError(
+            f"{path} is damaged, or not the archive of CIFAR-10's binary files: {error}"
+        ) from error
+    train = [_records(f"{path}, {name}", content) for name, content in parts.items() if name != "test_batch"]
+    whole = Images(torch.cat([part.pixels for part in train]), torch.cat([part.labels for part in train]))
+    return ImageCorpus("cifar10", CIFAR, whole, _records(f"{path}, test_batch", parts["test_batch"]))
+
+
+def _records(where: str, content: bytes) -> Images:
+    """A byte for the label, then a picture's red, green and blue, row after row."""
+    size = 1 + SIDE * SIDE * 3
+    if not content or len(content) % size:
+        raise DataError(f"{where} is cut off: {len(content):,} bytes are no number of records of {size:,}")
+    table = torch.from_numpy(np.frombuffer(content, dtype=np.uint8).reshape(-1, size).copy())
+    if int(table[:, 0].max()) >= len(CIFAR):
+        raise DataError(f"{where}: a label must be from 0 to 9, got {int(table[:, 0].max())}")
+    pixels = table[:, 1:].reshape(-1, 3, SIDE, SIDE).permute(0, 2, 3, 1).contiguous()
+    return Images(pixels, table[:, 0].long())
+
+
+def shrunk(pixels: Tensor, factor: int) -> Tensor:
+    """Pictures whose pixels are means of squares of `factor` × `factor` pixels.
+
+    Raises:
+        DataError: the picture has no whole number of such squares.
+    """
+    n, rows, columns, channels = pixels.shape
+    if factor < 1 or rows % factor or columns % factor:
+        raise DataError(f"a picture of {rows} × {columns} pixels cannot be shrunk {factor} times")
+    cut = pixels.view(n, rows // factor, factor, columns // factor, factor, channels)
+    return cut.float().mean((2, 4)).round().to(torch.uint8)
 
 
 def read_idx(path: Path, dimensions: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""The command line: list, show, run, table and data.
+"""The command line: list, show, run, table, export and data.
 
 examples:
   python -m reservoir list
@@ -7,6 +7,7 @@ examples:
   python -m reservoir run transformer/multi30k --scale laptop --seeds 0 1 2
   python -m reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
   python -m reservoir table transformer
+  python -m reservoir export gpt/wikipedia --to data/weights/gpt-wikipedia
   python -m reservoir data multi30k
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import torch
@@ -23,7 +25,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from reservoir.datasets import DataError, fetch, status
-from reservoir.experiments import recipes
+from reservoir.experiments import recipes, released
 from reservoir.experiments.records import Record, RecordError, find_record
 from reservoir.experiments.run import SCALES, Run, Scale
 from reservoir.experiments.tables import METRICS
@@ -139,6 +141,25 @@ class TableCommand:
 
 
 @dataclass(frozen=True)
+class Export:
+    """Write the language model of a finished run to a folder that stands alone, in half precision."""
+
+    recipe: Positional[str]
+    """Such as gpt/wikipedia."""
+    to: Path
+    """The folder; one that is there is replaced."""
+    scale: Scale = "laptop"
+    """smoke, laptop or full."""
+    seed: int = 0
+    """Of the run."""
+
+    def __call__(self, overrides: Sequence[str]) -> None:
+        folder = released.export(self.recipe, to=self.to, scale=self.scale, seed=self.seed)
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        console.print(f"{folder}: {size / 1e6:.2f} MB", highlight=False)
+
+
+@dataclass(frozen=True)
 class Data:
     """List the datasets and where they are, or fetch some."""
 
@@ -161,6 +182,7 @@ Command = (
     | Annotated[Show, tyro.conf.subcommand("show")]
     | Annotated[RunCommand, tyro.conf.subcommand("run")]
     | Annotated[TableCommand, tyro.conf.subcommand("table")]
+    | Annotated[Export, tyro.conf.subcommand("export")]
     | Annotated[Data, tyro.conf.subcommand("data")]
 )
 TAKES_FIELDS = (Show, RunCommand)

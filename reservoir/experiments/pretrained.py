@@ -12,6 +12,8 @@ from torch import nn
 
 from reservoir.datasets import Vocabulary
 from reservoir.frozen import Drawn, Pretrained, origin_of, owned, set_origin
+from reservoir.frozen.initialisation import NormalAround
+from reservoir.frozen.origins import Owned
 from reservoir.training import CheckpointError
 
 if TYPE_CHECKING:
@@ -29,11 +31,14 @@ class Start:
         recipe, seed: the other run.
         streams: patterns over stream names, such as "embedding" or "layer.*": what they match is taken. Without any,
             the vocabulary alone is: the run that learns from scratch, to be compared with those that do not.
+        matched: take no tensor itself, but its mean and its standard deviation: what is drawn with these, from this
+            run's seed, stands in its place.
     """
 
     recipe: str
     seed: int = 0
     streams: tuple[str, ...] = ()
+    matched: bool = False
 
     def source(self, scale: Scale) -> Run:
         """The run that is begun from."""
@@ -59,8 +64,7 @@ class Start:
             )
         return source.data()[1]
 
-    @torch.no_grad()
-    def give(self, model: nn.Module, scale: Scale) -> None:
+    def give(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
         """Copy the other run's tensors into `model`, and record where they are from.
 
         Raises:
@@ -69,35 +73,78 @@ class Start:
         """
         if not self.streams:
             return
-        wanted = list(owned(model))
-        for glob in self.streams:
-            if not any(fnmatchcase(item.stream, glob) for item in wanted):
-                near = difflib.get_close_matches(glob, [item.stream for item in wanted], n=1, cutoff=0.3)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
-                raise ValueError(f"start.streams: {glob!r} matches no parameter of the model{hint}")
-        wanted = [item for item in wanted if any(fnmatchcase(item.stream, glob) for glob in self.streams)]
-        source = self.source(scale)
+        wanted = _matching(model, self.streams)
         try:
-            learned, digest = source.trained()
+            learned, digest = self.source(scale).trained()
         except CheckpointError as error:
             raise CheckpointError(
                 f"this run begins with the weights of {self.recipe}, but {error}"
             ) from error
-        checkpoint = Pretrained(f"{self.recipe}/{scale}/seed-{self.seed}@{digest}")
-        theirs = {item.stream: item for item in owned(learned)}
-        for item in wanted:
-            found = theirs.get(item.stream)
-            if found is None or found.parameter.shape != item.parameter.shape:
-                has = "nothing" if found is None else tuple(found.parameter.shape)
-                raise ValueError(
-                    f"{self.recipe} has {has} for {item.stream!r}, but the model needs"
-                    f" {tuple(item.parameter.shape)}; choose sizes that agree, or other start.streams"
-                )
-        for item in wanted:
-            found = theirs[item.stream]
-            item.parameter.copy_(found.parameter)
-            origin = origin_of(found)
-            set_origin(item, origin if isinstance(origin, Drawn | Pretrained) else checkpoint)
+        checkpoint = f"{self.recipe}/{scale}/seed-{self.seed}@{digest}"
+        _take(wanted, learned, self.recipe, checkpoint, seed=seed if self.matched else None)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a run takes from a released model: as in `Start`, but no vocabulary goes with it.
+
+    Args:
+        name: one that `reservoir.experiments.released.NAMES` knows.
+        streams, matched: as in `Start`.
+    """
+
+    name: str
+    streams: tuple[str, ...]
+    matched: bool = False
+
+    def give(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
+        """Copy the released model's tensors into `model`, and record where they are from.
+
+        Raises:
+            CheckpointError: the model cannot be had.
+            ValueError: a pattern matches nothing in the model, or the released one has no such tensor of that shape.
+        """
+        from reservoir.experiments import released
+
+        wanted = _matching(model, self.streams)
+        learned, digest = released.load(self.name)
+        _take(wanted, learned, self.name, f"{self.name}@{digest}", seed=seed if self.matched else None)
+
+
+def _matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:
+    items = list(owned(model))
+    for glob in streams:
+        if not any(fnmatchcase(item.stream, glob) for item in items):
+            near = difflib.get_close_matches(glob, [item.stream for item in items], n=1, cutoff=0.3)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"start.streams: {glob!r} matches no parameter of the model{hint}")
+    return [item for item in items if any(fnmatchcase(item.stream, glob) for glob in streams)]
+
+
+@torch.no_grad()
+def _take(wanted: list[Owned], learned: nn.Module, name: str, checkpoint: str, *, seed: int | None) -> None:
+    """Copy what is wanted from `learned`; with a seed, draw it anew with each tensor's mean and standard deviation."""
+    theirs = {item.stream: item for item in owned(learned)}
+    for item in wanted:
+        found = theirs.get(item.stream)
+        if found is None or found.parameter.shape != item.parameter.shape:
+            has = "nothing" if found is None else tuple(found.parameter.shape)
+            raise ValueError(
+                f"{name} has {has} for {item.stream!r}, but the model needs"
+                f" {tuple(item.parameter.shape)}; choose sizes that agree, or other start.streams"
+            )
+    for item in wanted:
+        found = theirs[item.stream]
+        if seed is not None:
+            numbers = found.parameter.double()
+            like = NormalAround(float(numbers.mean()), float(numbers.std(correction=0)))
+            drawn = Drawn(seed, item.stream, like)
+            item.parameter.copy_(drawn.draw(item.parameter.shape, device=item.parameter.device))
+            set_origin(item, drawn)
+            continue
+        item.parameter.copy_(found.parameter)
+        origin = origin_of(found)
+        set_origin(item, origin if isinstance(origin, Drawn | Pretrained) else Pretrained(checkpoint))
 
 
 def references(model: nn.Module, *, frozen: bool = False) -> list[str]:

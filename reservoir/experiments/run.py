@@ -13,12 +13,13 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from reservoir.datasets import LabelledCorpus, ParallelCorpus, Text, Vocabulary
+from reservoir.datasets import Examples, LabelledCorpus, ParallelCorpus, Text, Vocabulary
 from reservoir.experiments.classification import Classification
+from reservoir.experiments.computation import Bits, Computation, Expressions, Pictures, Proteins
 from reservoir.experiments.language_modelling import LanguageModelling
 from reservoir.experiments.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
-from reservoir.experiments.pretrained import Start, references
+from reservoir.experiments.pretrained import Checkpoint, Start, references
 from reservoir.experiments.records import Record, read_record, record_path, results
 from reservoir.experiments.translation import Translation
 from reservoir.frozen import Freeze, Mask, Scheme, Skip, freeze, initialise, report, supermask
@@ -28,6 +29,7 @@ from reservoir.models import (
     LanguageModelConfig,
     MaskedLanguageModelConfig,
     TextClassifierConfig,
+    UniversalConfig,
 )
 from reservoir.training import (
     Budget,
@@ -45,7 +47,16 @@ from reservoir.training.checkpoint import clear_partials, read_weights, write_we
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
-Assignment = Translation | LanguageModelling | MaskedLanguageModelling | Classification
+Assignment = (
+    Translation
+    | LanguageModelling
+    | MaskedLanguageModelling
+    | Classification
+    | Bits
+    | Expressions
+    | Pictures
+    | Proteins
+)
 """What a run is set to do: its data, the sizes that follow from them, what is trained on, and how it is tested."""
 Model = (
     EncoderDecoderConfig
@@ -53,8 +64,9 @@ Model = (
     | MaskedLanguageModelConfig
     | ClassifierConfig
     | TextClassifierConfig
+    | UniversalConfig
 )
-Corpus = ParallelCorpus | Text | LabelledCorpus
+Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ class Run:
         autocast: products in bf16, where the machine is faster at them; fp32 elsewhere.
         compiled: use `torch.compile`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
-        start: the run that this one begins with, instead of at its own seed alone.
+        start: the run or the released model that this one begins with, instead of at its own seed alone.
     """
 
     recipe: str
@@ -89,7 +101,7 @@ class Run:
     autocast: bool = True
     compiled: bool = False
     device: str = "auto"
-    start: Start | None = None
+    start: Start | Checkpoint | None = None
 
     def but(self, **changes: Any) -> Run:
         """The same run with some fields changed; a dictionary changes some fields of a field.
@@ -131,8 +143,9 @@ class Run:
 
     def data(self) -> tuple[Corpus, Vocabulary]:
         """The corpus, and the vocabulary that cuts it."""
-        given = self.start and self.start.vocabulary(self.scale, self.task.vocabulary)
-        return self.task.load(given)
+        if isinstance(self.start, Start) and not isinstance(self.task, Computation):
+            return self.task.load(self.start.vocabulary(self.scale, self.task.vocabulary))
+        return self.task.load()
 
     def build(self) -> tuple[nn.Module, Task, Corpus]:
         """The initialised model, with its freezing plan applied if that begins at once, the task, and the corpus.
@@ -147,7 +160,7 @@ class Run:
         model = self.task.fit(self.model, len(vocabulary)).build().to(self.torch_device())
         initialise(model, seed=self.seed, scheme=Scheme())
         if self.start:
-            self.start.give(model, self.scale)
+            self.start.give(model, self.scale, seed=self.seed)
         supermask(model, self.mask, seed=self.seed)
         if not self.freeze.after:  # what stops later moves now
             freeze(model, self.freeze)

@@ -217,6 +217,18 @@ class Normal(Initialisation):
 
 
 @dataclass(frozen=True)
+class NormalAround(Initialisation):
+    """`Normal` around a mean that need not be 0: what is left of a learned tensor when all but two numbers are lost."""
+
+    mean: float
+    std: float
+
+    def _draw(self, stream, shape, blocks, device):
+        scale = self._enlargement
+        return draws.normal(stream, shape, std=self.std * scale, device=device).add_(self.mean * scale)
+
+
+@dataclass(frozen=True)
 class Uniform(Initialisation):
     """Uniform on [-bound, bound), whatever the fans."""
 

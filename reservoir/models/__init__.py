@@ -5,7 +5,9 @@ from reservoir.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfi
 from reservoir.models.gpt2 import load_gpt2
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
 from reservoir.models.llama import Llama, LlamaConfig, load_llama2c
+from reservoir.models.lstm import LSTMConfig
 from reservoir.models.masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
+from reservoir.models.one_body import OneBody
 from reservoir.models.stored import from_pretrained, save_pretrained
 from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
@@ -17,12 +19,14 @@ __all__ = [
     "ClassifierConfig",
     "EncoderDecoder",
     "EncoderDecoderConfig",
+    "LSTMConfig",
     "LanguageModel",
     "LanguageModelConfig",
     "Llama",
     "LlamaConfig",
     "MaskedLanguageModel",
     "MaskedLanguageModelConfig",
+    "OneBody",
     "TextClassifier",
     "TextClassifierConfig",
     "TextEncoder",

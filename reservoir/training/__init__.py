@@ -4,6 +4,7 @@ from reservoir.training.aucc import Aucc, aucc
 from reservoir.training.bleu import Comparison, Score, bleu, paired_bootstrap
 from reservoir.training.checkpoint import CheckpointError
 from reservoir.training.classification import ClassificationTask, accuracy
+from reservoir.training.computation import ComputationTask
 from reservoir.training.decoding import Decoding, beam_search, translate
 from reservoir.training.events import (
     Event,
@@ -36,6 +37,7 @@ __all__ = [
     "CheckpointError",
     "ClassificationTask",
     "Comparison",
+    "ComputationTask",
     "Decoding",
     "Event",
     "Finished",

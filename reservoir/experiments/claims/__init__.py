@@ -10,7 +10,15 @@ among its neighbours, or stays undecided. To add a claim:
         return above(gap), f"{gap} BLEU"
 """
 
-from reservoir.experiments.claims import backskipping, components, masked, mixing, reservoirs, supermasks
+from reservoir.experiments.claims import (
+    backskipping,
+    components,
+    masked,
+    mixing,
+    reservoirs,
+    supermasks,
+    universal,
+)
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
     CannotTellError,
@@ -51,5 +59,6 @@ __all__ = [
     "score",
     "spread",
     "supermasks",
+    "universal",
     "verdict",
 ]

@@ -17,6 +17,7 @@ from reservoir.experiments.recipes import (
     sentences,
     supermasks,
     transformer,
+    universal,
 )
 from reservoir.experiments.recipes.registry import RECIPES, Recipe
 from reservoir.experiments.run import SCALES, Run, Scale
@@ -39,6 +40,7 @@ __all__ = [
     "sentences",
     "supermasks",
     "transformer",
+    "universal",
 ]
 
 

@@ -41,6 +41,7 @@ from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.echo_state import EchoStateLab
 from reservoir.page.explorables.fourier_mixing import FourierMixing
+from reservoir.page.explorables.frozen_body import FrozenBody
 from reservoir.page.explorables.frozen_components import FrozenComponents
 from reservoir.page.explorables.gradients import Gradients
 from reservoir.page.explorables.layer_stack import LayerStack
@@ -54,6 +55,7 @@ __all__ = [
     "EchoStateLab",
     "Explorable",
     "FourierMixing",
+    "FrozenBody",
     "FrozenComponents",
     "Gradients",
     "LayerStack",

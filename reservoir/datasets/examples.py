@@ -1,0 +1,154 @@
+"""Sequences of any kind with what is to be said about them, in three parts and in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some sequences.
+
+    Args:
+        x: (n, length, features) numbers, or (n, length) ids.
+        y: (n,) classes; or (n, places, bits) of 0 and 1, to be said at the last `places` positions.
+        last: (n,) index of the last position of each, where they are of several lengths and filled up behind.
+    """
+
+    x: Tensor
+    y: Tensor
+    last: Tensor | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on another device."""
+        last = None if self.last is None else self.last.to(device)
+        return Batch(self.x.to(device), self.y.to(device), last)
+
+
+class Stored:
+    """Sequences that are kept, in batches whose order is shuffled anew in each epoch.
+
+    Args:
+        x: what `prepare` makes sequences of; (n, …).
+        y: as in `Batch`.
+        last: as in `Batch`.
+        prepare: from some rows of `x` to sequences, when a batch is asked for; none if they are sequences already.
+    """
+
+    def __init__(
+        self,
+        x: Tensor,
+        y: Tensor,
+        *,
+        last: Tensor | None = None,
+        prepare: Callable[[Tensor], Tensor] = lambda x: x,
+    ):
+        self.x, self.y, self.last, self.prepare = x, y, last, prepare
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def take(self, rows: Tensor) -> Batch:
+        """Those of some rows; what no sequence among them needs is cut off behind."""
+        x, last = self.prepare(self.x[rows]), None
+        if self.last is not None:
+            last = self.last[rows]
+            x = x[:, : int(last.max()) + 1]
+        return Batch(x, self.y[rows], last)
+
+    def part(self, rows: slice) -> Stored:
+        """The sequences of some rows alone."""
+        last = None if self.last is None else self.last[rows]
+        return Stored(self.x[rows], self.y[rows], last=last, prepare=self.prepare)
+
+    def epoch(self, number: int, *, batch: int, seed: int) -> Sequence[Batch]:
+        """Epoch `number` (from 0): every sequence once, in an order that the seed and the number fix."""
+        words = np.random.PCG64(np.random.SeedSequence([seed, number])).random_raw
+        order = torch.from_numpy(np.argsort(words(len(self)), kind="stable"))
+        return _Rows(self, order, batch)
+
+    def in_order(self, *, batch: int) -> Sequence[Batch]:
+        """Every sequence once, as they are kept."""
+        return _Rows(self, torch.arange(len(self)), batch)
+
+
+class Generated:
+    """Sequences without end: each batch is drawn when it is asked for, and none is seen twice.
+
+    Args:
+        draw: `draw(n, seed=…, number=…)` gives x and y of batch `number` of the stream that the seed determines.
+    """
+
+    EPOCH = 1000  # batches; any number would do
+
+    def __init__(self, draw: Callable[..., tuple[Tensor, Tensor]]):
+        self.draw = draw
+
+    def epoch(self, number: int, *, batch: int, seed: int) -> Sequence[Batch]:
+        """The batches of epoch `number`."""
+        return _Drawn(self, number * self.EPOCH, batch, seed)
+
+    def some(self, n: int, *, seed: int) -> Stored:
+        """Sequences to keep, for validation or a test."""
+        return Stored(*self.draw(n, seed=seed))
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Sequences to train on, to validate on, and to test on.
+
+    Args:
+        name: of the task.
+        classes: names of what is said.
+        train, valid, test: disjoint, or drawn from streams of their own.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    train: Stored | Generated
+    valid: Stored
+    test: Stored
+
+
+def padded(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> Stored:
+    """Rows of ids of several lengths, filled up behind with zeros, which nothing that reads forwards ever sees."""
+    longest = max(map(len, rows))
+    table = np.zeros((len(rows), longest), dtype=np.int64)
+    for number, row in enumerate(rows):
+        table[number, : len(row)] = row
+    last = torch.tensor([len(row) - 1 for row in rows])
+    return Stored(torch.from_numpy(table), torch.tensor(labels), last=last)
+
+
+class _Rows(Sequence):
+    def __init__(self, stored: Stored, order: Tensor, batch: int):
+        self._stored, self._order, self._batch = stored, order, batch
+
+    def __len__(self) -> int:
+        return -(-len(self._order) // self._batch)
+
+    def __getitem__(self, index: int) -> Batch:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return self._stored.take(self._order[index * self._batch : (index + 1) * self._batch])
+
+
+class _Drawn(Sequence):
+    def __init__(self, generated: Generated, first: int, batch: int, seed: int):
+        self._generated, self._first, self._batch, self._seed = generated, first, batch, seed
+
+    def __len__(self) -> int:
+        return Generated.EPOCH
+
+    def __getitem__(self, index: int) -> Batch:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        return Batch(*self._generated.draw(self._batch, seed=self._seed, number=self._first + index))

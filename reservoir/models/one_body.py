@@ -1,0 +1,135 @@
+"""One frozen body that serves several tasks: each brings what is its own, and nobody changes what is shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from reservoir.frozen import FixedMask, Supermask, owned
+from reservoir.models.universal import Universal, UniversalConfig
+
+
+@dataclass(frozen=True)
+class Belongings:
+    """What a task has of its own.
+
+    Args:
+        config: of its model.
+        ends: its input and its output.
+        tensors: of the body, by stream name: those that the task has trained, such as its norms.
+        masks: by the stream name of the masked map: shape, and one bit a weight, packed.
+    """
+
+    config: UniversalConfig
+    ends: tuple[nn.Module, nn.Module]
+    tensors: dict[str, Tensor]
+    masks: dict[str, tuple[torch.Size, np.ndarray]]
+
+    @property
+    def parameters(self) -> int:
+        """Trained numbers; the bits of masks are not among them."""
+        ends = sum(p.numel() for end in self.ends for p in end.parameters())
+        return ends + sum(tensor.numel() for tensor in self.tensors.values())
+
+    @property
+    def bytes(self) -> int:
+        """What one more task costs: its trained numbers, and its masks' bits."""
+        ends = sum(p.nbytes for end in self.ends for p in end.parameters())
+        trained = sum(tensor.nbytes for tensor in self.tensors.values())
+        return ends + trained + sum(bits.nbytes for _, bits in self.masks.values())
+
+
+class OneBody:
+    """A body in memory once, and for each task its belongings: an input, an output, norms and positions, or masks.
+
+    Masks of several tasks over the same random weights are what Wortsman et al. (2020) call supermasks in
+    superposition.
+
+    Args:
+        models: trained, by the name of their task. What does not move in them must be the same to the bit in all.
+
+    Raises:
+        ValueError: there are none, or two bodies differ in a tensor that is frozen.
+    """
+
+    def __init__(self, models: Mapping[str, Universal]):
+        if not models:
+            raise ValueError("models must name at least one task, got none")
+        self.belongings: dict[str, Belongings] = {}
+        (first, model), *_ = models.items()
+        for name, other in models.items():
+            _same(first, model.body, name, other.body)
+            self.belongings[name] = _belongings(other)
+        self.body = model.body
+
+    @torch.inference_mode()
+    def __call__(self, task: str, x: Tensor, last: Tensor | None = None) -> Tensor:
+        """What the task's model says of `x`: see `Universal.forward`.
+
+        Raises:
+            ValueError: there is no such task.
+        """
+        if task not in self.belongings:
+            raise ValueError(f"task must be one of {', '.join(self.belongings)}, got {task!r}")
+        own = self.belongings[task]
+        for item in owned(self.body):
+            if item.stream in own.tensors:
+                item.parameter.data = own.tensors[item.stream]
+        for module in self.body.modules():
+            if hasattr(module, "effective_weight"):
+                module.mask = _mask(own, module)
+        model = Universal.__new__(Universal)
+        nn.Module.__init__(model)
+        model.config, model.body = own.config, self.body
+        model.input, model.readout = own.ends
+        return model.eval()(x, last)
+
+
+def _belongings(model: Universal) -> Belongings:
+    masked = {
+        m.stream: m.mask for m in model.body.modules() if isinstance(getattr(m, "mask", None), nn.Module)
+    }
+    return Belongings(
+        model.config,
+        (model.input, model.readout),
+        {
+            item.stream: item.parameter.detach().clone()
+            for item in owned(model.body)
+            if item.parameter.requires_grad and not isinstance(item.module, Supermask)
+        },
+        {stream: _packed(mask) for stream, mask in masked.items()},
+    )
+
+
+def _packed(mask: Supermask | FixedMask) -> tuple[torch.Size, np.ndarray]:
+    bits = mask.chosen() if isinstance(mask, Supermask) else mask.mask
+    return bits.shape, np.packbits(bits.cpu().numpy())
+
+
+def _mask(own: Belongings, module: nn.Module) -> FixedMask | None:
+    if module.stream not in own.masks:
+        return None
+    shape, packed = own.masks[module.stream]
+    bits = np.unpackbits(packed, count=shape.numel()).astype(bool)
+    mask = torch.from_numpy(bits).view(shape).to(module.weight.device)
+    return FixedMask(mask, stream=module.stream)
+
+
+def _same(first: str, body: nn.Module, name: str, other: nn.Module) -> None:
+    frozen, theirs = (
+        {
+            item.stream: item.parameter
+            for item in owned(one)
+            if not item.parameter.requires_grad and not isinstance(item.module, Supermask)
+        }
+        for one in (body, other)
+    )
+    for stream in frozen.keys() ^ theirs.keys():
+        raise ValueError(f"{stream!r} is frozen in one of {first!r} and {name!r} and not in the other")
+    for stream, tensor in frozen.items():
+        if not torch.equal(tensor, theirs[stream]):
+            raise ValueError(f"{first!r} and {name!r} have not one body: their {stream!r} differ")

@@ -1,0 +1,83 @@
+"""Any task on sequences that is not language: a class for each sequence, or a bit for each place of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reservoir.datasets.examples import Batch, Examples, Stored
+from reservoir.models import Universal
+
+METRIC = "accuracy"
+AT_ONCE = 200  # sequences that are scored together
+
+
+class ComputationTask:
+    """Learn what is to be said about the sequences of `examples.train`, validate on `examples.valid`.
+
+    Args:
+        examples: the sequences.
+        batch: sequences in a batch.
+        seed: of the order of the sequences, or of what is drawn.
+
+    Attributes:
+        dropped: 0; no sequence is left out.
+    """
+
+    metric, larger_is_better, dropped = METRIC, True, 0
+
+    def __init__(self, examples: Examples, *, batch: int, seed: int):
+        self.examples, self.batch, self.seed = examples, batch, seed
+        self.train = self
+
+    def epoch(self, number: int) -> Sequence[Batch]:
+        """The batches of an epoch."""
+        return self.examples.train.epoch(number, batch=self.batch, seed=self.seed)
+
+    def size(self, batch: Batch) -> tuple[int, int]:
+        """Answers, and positions, those that a sequence is filled up with left out."""
+        positions = batch.x.shape[0] * batch.x.shape[1] if batch.last is None else int((batch.last + 1).sum())
+        return batch.y.numel(), positions
+
+    def loss(self, model: Universal, batch: Batch) -> Tensor:
+        """Cross-entropy, summed over answers, in nats."""
+        batch = batch.to(next(model.parameters()).device)
+        logits = self.logits(model, batch).float()
+        return F.cross_entropy(logits.flatten(0, -2), batch.y.flatten(), reduction="sum")
+
+    @staticmethod
+    def logits(model: Universal, batch: Batch) -> Tensor:
+        """(n, classes); or (n, places, bits, 2), of the last `places` positions."""
+        said = model(batch.x, batch.last)
+        return said if batch.y.dim() == 1 else said[:, -batch.y.shape[1] :].unflatten(-1, (-1, 2))
+
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """The share of answers that are right on the validation set, in percent."""
+        return self.score(model, self.examples.valid)
+
+    @torch.inference_mode()
+    def score(self, model: Universal, stored: Stored) -> dict[str, float]:
+        """The share of answers that are right, in percent.
+
+        Where bits are to be said of which some can be seen at their places, as -1 or 1 and not 0, "hidden" is the share
+        among the others.
+        """
+        right = answers = unseen_right = unseen = 0
+        device = next(model.parameters()).device
+        for batch in stored.in_order(batch=AT_ONCE):
+            batch = batch.to(device)
+            found = self.logits(model, batch).argmax(-1) == batch.y
+            right, answers = right + int(found.sum()), answers + found.numel()
+            if found.dim() == 3 and batch.x.shape[-1] == found.shape[-1]:
+                hidden = batch.x[:, -found.shape[1] :] == 0
+                unseen_right, unseen = unseen_right + int((found & hidden).sum()), unseen + int(hidden.sum())
+        scores = {METRIC: 100 * right / answers}
+        return scores | ({"hidden": 100 * unseen_right / unseen} if unseen else {})
+
+    @torch.inference_mode()
+    def predict(self, model: Universal, batch: Batch) -> Tensor:
+        """What the model says about each sequence: classes or bits."""
+        return self.logits(model, batch.to(next(model.parameters()).device)).argmax(-1)

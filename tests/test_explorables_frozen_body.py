@@ -1,0 +1,72 @@
+"""The explorable of frozen bodies counts what the library counts, and cuts its bars as its picture does."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+from reservoir.experiments import find_records, recipes
+from reservoir.experiments.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
+from reservoir.frozen import freeze, initialise, report
+from reservoir.page.explorables import FrozenBody
+from reservoir.page.explorables.frozen_body import SIZES, bar, counted, named
+
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+SCRIPT = f"""
+import * as page from '{(JS / "frozen-body-model.mjs").as_uri()}';
+const asked = JSON.parse(process.argv[1]);
+console.log(JSON.stringify(asked.map(([what, ...rest]) => page[what](...rest))));
+"""
+
+
+def in_javascript(*asked: list) -> list:
+    command = ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def made() -> FrozenBody:
+    return FrozenBody.recorded()
+
+
+def test_the_page_counts_what_the_report_counts():
+    asked, right = [], []
+    for parts in SWITCHES:
+        run = recipes.get(switch_name("random", parts))
+        with torch.device("meta"):
+            model = run.task.fit(run.model, run.task.vocabulary).build()
+        found = report(freeze(initialise(model, seed=0), run.freeze))
+        right.append([found.total, found.trainable])
+        moves = {named(part): part in parts for part in PARTS}
+        asked.append(["cost", counted(*SIZES["our small GPT, digits"]), moves])
+    assert [[one["total"], one["trained"]] for one in in_javascript(*asked)] == right
+
+
+def test_the_paper_s_parts_of_gpt_2_are_the_released_count(made):
+    moves = {named(part): getattr(made, named(part)) for part in PARTS}
+    (found,) = in_javascript(["cost", made.sizes["GPT-2, CIFAR-10"], moves])
+    assert found["trained"] == 870_154
+
+
+def test_bars_are_the_same_in_the_picture_and_on_the_page(made):
+    cases = [(of, width) for of in made.sizes.values() for width in (480, 290)]
+    for (of, width), page in zip(cases, in_javascript(*(["bar", *case] for case in cases)), strict=True):
+        ours = bar(of, width)
+        assert [piece["part"] for piece in ours] == [piece["part"] for piece in page]
+        for a, b in zip(ours, page, strict=True):
+            assert a["x"] == pytest.approx(b["x"]) and a["width"] == pytest.approx(b["width"])
+    assert made.picture().count("<rect") == sum(map(len, made.sizes.values()))
+
+
+def test_it_carries_every_recipe_with_its_records_and_stays_small(made):
+    assert len(made.rows) == len(STARTS) * len(SWITCHES)
+    for row in made.rows:
+        parts = tuple(part for part in PARTS if named(part) in row["trained"])
+        name = switch_name(row["start"], parts)
+        records = find_records(name)
+        assert len(row["scores"]) == len(row["curves"]) == len(records)
+    assert len(json.dumps([made.sizes, made.rows])) < 40_000

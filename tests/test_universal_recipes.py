@@ -1,0 +1,204 @@
+"""Chapter 9's recipes: what is trained in each, what it begins with, and that a frozen body stays as it was."""
+
+import pytest
+import torch
+
+from reservoir.datasets import DataError
+from reservoir.experiments import Checkpoint, Start, find_record, recipes, released
+from reservoir.experiments.recipes import universal
+from reservoir.experiments.sweep import choose
+from reservoir.frozen import Drawn, Pretrained, freeze, initialise, origin_of, owned, report, supermask
+from reservoir.frozen.initialisation import NormalAround
+from reservoir.models import from_pretrained
+from reservoir.training import CheckpointError
+
+RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
+    "bit-memory": 940_900,
+    "bit-xor": 827_906,
+    "listops": 844_042,
+    "mnist": 845_578,
+    "cifar10": 870_154,
+    "cifar10-pixels": 834_058,
+    "homology": 1_770_672,
+}
+RUNS = [  # every body, and every task
+    *(("bit-memory", name) for name in universal.BODIES if universal.in_table("bit-memory", name)),
+    *((task, "random") for task in universal.TASKS if task != "bit-memory"),
+    ("listops", "pretrained-full"),
+    ("listops", "masked"),
+]
+SWITCHED = ["switches/pretrained/output", "switches/random/norms"]
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory):
+    """A results folder in which the smoke scale's GPT has been trained."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
+        recipes.get(released.OURS, scale="smoke")()
+        yield
+
+
+def name_of(task: str, body: str) -> str:
+    return f"universal/{task}/{body}/lr-3e-3"
+
+
+def made_of(name: str, scale: str):
+    run = recipes.get(name, scale=scale)
+    with torch.device("meta"):
+        model = run.task.fit(run.model, run.task.vocabulary).build()
+    initialise(model, seed=0)
+    return report(freeze(supermask(model, run.mask, seed=0), run.freeze))
+
+
+@pytest.mark.parametrize("task", RELEASED)
+@pytest.mark.parametrize("body", ["pretrained", "random", "matched"])
+def test_as_many_numbers_are_trained_at_full_scale_as_in_the_released_code(task, body):
+    assert made_of(name_of(task, body), "full").trainable == RELEASED[task]
+
+
+@pytest.mark.parametrize("name", recipes.family("universal") + recipes.family("switches"))
+def test_a_recipe_freezes_what_it_says(name):
+    moving = {row.stream for row in made_of(name, "laptop").rows if row.moves}
+    inside = {stream for stream in moving if ".attention." in stream or ".feed_forward.up" in stream}
+    family, *_, body = name.removesuffix("/" + name.rpartition("/")[2]).split("/")
+    if family == "switches":
+        parts = name.rpartition("/")[2].split("+")
+        assert ("readout" in moving) == ("output" in parts) and ("input" in moving) == ("input" in parts)
+        assert ("positions" in moving) == ("positions" in parts) and ("norm" in moving) == ("norms" in parts)
+        assert bool(inside) == bool({"attention", "feed-forward"} & set(parts))
+    elif body in ("full", "pretrained-full"):
+        assert inside
+    elif body == "masked":
+        assert inside and all(stream.endswith(".scores") for stream in inside) and "norm" not in moving
+    elif body != "lstm":
+        assert not inside and {"input", "readout", "norm"} <= moving
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*(name_of(*pair) for pair in RUNS), *SWITCHED])
+def test_one_recipe_of_each_kind_runs_at_smoke_scale(pretrained, name):
+    run = recipes.get(name, scale="smoke")
+    record = run()
+    assert find_record(name, scale="smoke") == record and record.overrides == {}
+    assert 0 <= record.tests["test"]["accuracy"] <= 100 and record.samples
+    before, after = (
+        {i.stream: i.parameter for i in owned(model)} for model in (run.build()[0], run.load()[0])
+    )
+    moved = {stream for stream in before if not torch.equal(before[stream], after[stream])}
+    trainable = {item.stream for item in owned(run.load()[0]) if item.parameter.requires_grad}
+    assert moved and moved <= trainable
+
+
+def test_a_pretrained_body_is_the_language_models_to_the_bit(pretrained):
+    run = recipes.get(name_of("listops", "pretrained"), scale="smoke")
+    model, learned = run.build()[0], recipes.get(released.OURS, scale="smoke").load()[0]
+    theirs = {item.stream: item.parameter for item in owned(learned)}
+    for item in owned(model.body):
+        assert torch.equal(item.parameter, theirs[item.stream]), item.stream
+        assert isinstance(origin_of(item), Pretrained)
+
+
+def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to_store(pretrained):
+    model = recipes.get(name_of("listops", "matched"), scale="smoke").build()[0]
+    learned = recipes.get(released.OURS, scale="smoke").load()[0]
+    theirs = {item.stream: item.parameter for item in owned(learned)}
+    for item in owned(model.body):
+        origin = origin_of(item)
+        assert isinstance(origin, Drawn) and isinstance(origin.initialisation, NormalAround)
+        learned_tensor = theirs[item.stream].detach()
+        mean, std = learned_tensor.mean(), learned_tensor.std(correction=0)
+        torch.testing.assert_close(torch.tensor(origin.initialisation.mean), mean, atol=1e-6, rtol=1e-4)
+        noise = 5 * float(std) / item.parameter.numel() ** 0.5
+        assert abs(float(item.parameter.mean() - mean)) <= noise + 1e-6
+        assert not torch.equal(item.parameter, theirs[item.stream]) or not float(std)
+    frozen = [row for row in report(model).rows if not row.moves]
+    assert frozen and sum(row.stored_bytes for row in frozen) == 0
+
+
+def test_unknown_parts_and_released_models_are_named():
+    with pytest.raises(ValueError, match=r"parts must be of input, .*, got readout"):
+        universal.only("readout")
+    with pytest.raises(
+        CheckpointError, match=r"a released model must be one of gpt/wikipedia, .* got 'gpt3'"
+    ):
+        released.load("gpt3")
+
+
+@pytest.mark.data
+def test_the_stories_models_body_is_taken_by_name(mirror):
+    run = recipes.get(name_of("bit-xor", "stories"))
+    model = run.build()[0]
+    learned, digest = released.load("stories260k")
+    theirs = {item.stream: item.parameter for item in owned(learned)}
+    for item in owned(model.body):
+        assert torch.equal(item.parameter, theirs[item.stream])
+        assert origin_of(item) == Pretrained(f"stories260k@{digest}")
+
+
+def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained, tmp_path):
+    folder = released.export(released.OURS, to=tmp_path / "gpt", scale="smoke")
+    model = from_pretrained(folder)
+    run = recipes.get(released.OURS, scale="smoke")
+    learned, task, _ = run.load()
+    ids = torch.arange(20)[None] + 4
+    torch.testing.assert_close(model(ids), learned(ids), atol=2e-2, rtol=2e-2)
+    assert all(torch.equal(p, p.half().float()) for p in model.parameters())
+    n = sum(p.numel() for p in set(model.parameters()))
+    assert n * 2 < (folder / "model.safetensors").stat().st_size < n * 2 + 20_000
+    assert "bits a byte" in (folder / "README.md").read_text()
+    assert type(task.vocabulary).load(folder / "vocabulary.json").tokens == task.vocabulary.tokens
+    assert (
+        released.export(released.OURS, to=tmp_path / "gpt", scale="smoke") == folder
+    )  # replaces what is there
+
+
+def test_a_body_of_another_size_is_refused(pretrained):
+    run = recipes.get(name_of("digits", "pretrained"), scale="smoke")
+    wide = run.but(model={"body": universal.body("laptop")})
+    with pytest.raises(ValueError, match=r"gpt/wikipedia has .* for 'positions', but the model needs"):
+        wide.build()
+    with pytest.raises(ValueError, match=r"start.streams: 'layers.\*' matches no parameter"):
+        run.but(start=Start(released.OURS, streams=("layers.*",))).build()
+    assert isinstance(recipes.get(name_of("digits", "pretrained")).start, Checkpoint)
+
+
+def test_a_sequence_longer_than_the_positions_and_a_picture_of_the_wrong_size_are_refused(pretrained):
+    run = recipes.get(name_of("listops", "random"), scale="smoke")
+    model = run.build()[0]
+    with pytest.raises(ValueError, match="the model has 64 positions, but the sequence needs 65"):
+        model(torch.zeros(1, 65, dtype=torch.long))
+    pictures = recipes.get(name_of("mnist", "random"), scale="smoke").but(task={"patch": 3})
+    with pytest.raises(DataError, match="a picture of 8 × 8 pixels cannot be cut into patches of 3 × 3"):
+        pictures()
+    model = recipes.get(name_of("mnist", "random"), scale="smoke").build()[0]
+    with pytest.raises(ValueError, match="a position has 9 numbers, but the input layer takes 16"):
+        model(torch.zeros(1, 4, 9))
+
+
+def test_the_rate_is_chosen_on_validation(monkeypatch):
+    class One:
+        metric, larger_is_better = "accuracy", True
+
+        def __init__(self, valid):
+            self.points = [{"metrics": {"accuracy": 0.0}}, {"metrics": {"accuracy": valid}}]
+
+    known = {("a", 0): One(50.0), ("b", 0): One(70.0), ("b", 2): One(10.0), ("c", 1): One(99.0)}
+    monkeypatch.setattr(
+        "reservoir.experiments.sweep.find_record", lambda name, scale, seed=0: known.get((name, seed))
+    )
+    monkeypatch.setattr(
+        "reservoir.experiments.sweep.find_records",
+        lambda name, scale: [one for (recipe, _), one in known.items() if recipe == name],
+    )
+    found = choose(["a", "b", "c"])
+    assert (found.recipe, len(found.records), found.complete) == ("b", 2, False)
+    assert found.at_the_edge and not choose(["a", "b", "a "]).complete  # b is the last that was tried
+    assert choose(["d"]) is None
+
+
+def test_a_task_has_all_rates_of_a_body_or_none():
+    for task in universal.TASKS:
+        for body in universal.BODIES:
+            names = [f"universal/{task}/{body}/{rate}" for rate in universal.RATES]
+            assert all((name in recipes.RECIPES) == universal.in_table(task, body) for name in names)
