@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import nn
 
@@ -33,7 +33,7 @@ class Classification:
     max_length: int = 128
     texts: int = 0
     begin: bool = False
-    cut: int = 0
+    cut: int = field(default=0, metadata={"later": True})
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from torch import nn
@@ -36,8 +36,8 @@ class LanguageModelling:
     length: int = 128
     batch: int = 16
     unit: Literal["pieces", "byte-pieces", "bytes"] = "pieces"
-    characters: int = 0
-    valid_tokens: int = 0
+    characters: int = field(default=0, metadata={"later": True})
+    valid_tokens: int = field(default=0, metadata={"later": True})
 
     def __post_init__(self) -> None:
         if self.unit not in ("pieces", "byte-pieces", "bytes"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ class Start:
     recipe: str
     seed: int = 0
     streams: tuple[str, ...] = ()
-    matched: bool = False
+    matched: bool = field(default=False, metadata={"later": True})
 
     def source(self, scale: Scale) -> Run:
         """The run that is begun from."""
@@ -95,7 +95,7 @@ class Checkpoint:
 
     name: str
     streams: tuple[str, ...]
-    matched: bool = False
+    matched: bool = field(default=False, metadata={"later": True})
 
     def give(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
         """Copy the released model's tensors into `model`, and record where they are from.
