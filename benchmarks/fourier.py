@@ -19,7 +19,7 @@ from reservoir.models.fnet import FNetConfig, theirs
 SIZES = {"laptop": (8, 512, 256, 1024, 2), "IWSLT": (4, 512, 768, 3072, 4)}
 """Texts, tokens, d_model, d_ff and layers; the second has FNet-base's width."""
 WIDTHS = {"laptop": (64, 256), "IWSLT": (768,)}
-LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096, 8192)
+LENGTHS = (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 TOKENS = 2048  # in a batch, of as many texts as that makes; one text where it is longer
 
 

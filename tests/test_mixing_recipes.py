@@ -1,9 +1,11 @@
 """Chapter 8's recipes: rows that differ in their mixing alone, and fine-tuning that goes on with it."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from reservoir.datasets import shipped
 from reservoir.experiments import claims, recipes
 from reservoir.experiments.recipes.mixing import CORPORA, LARGE, LENGTH, PLACES, ROWS, SCRATCH
 from reservoir.frozen import Freeze
@@ -102,3 +104,17 @@ def test_a_hybrid_is_measured_by_the_distance_it_makes_up(monkeypatch):
     assert claims.verdict("mixing/hybrids").word == "confirmed"
     found["fourier"] = 51.0
     assert claims.verdict("mixing/hybrids").word == "cannot be tested here"
+
+
+def test_the_recorded_benchmark_has_every_length_and_both_peers():
+    recorded = json.loads((shipped() / "benchmarks" / "fourier-cpu.json").read_text(encoding="utf-8"))
+    found = recorded["comparisons"]
+    assert recorded["benchmark"] == "fourier" and recorded["note"] and recorded["machine"]["cpu"]
+    assert all(c["pairs"] >= 3 and c["low"] <= c["ratio"] <= c["high"] for c in found)
+    cases = [c["case"] for c in found if c["peer"] == "our attention"]
+    lengths = [8 * 2**i for i in range(11)]
+    assert cases == [
+        f"a layer of width {width}, {length} tokens" for width in (64, 256) for length in lengths
+    ]
+    transform = next(c for c in found if c["required"] == 1.5)
+    assert "512 × 256" in transform["case"] and transform["cpu_ratio"] >= 1.5

@@ -4,6 +4,7 @@ from reservoir.page.checks.backskipping import annealed, gradient_below, saved_p
 from reservoir.page.checks.components import attention_streams, trained_share, zeroed_diagonals
 from reservoir.page.checks.echo_states import leaky_update, readout_pairs, scaled_to_radius
 from reservoir.page.checks.masked_language_models import hidden_loss, joined_pair, masking_shares
+from reservoir.page.checks.mixing import directions_kept, mirrored_half, no_leak
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
 from reservoir.page.checks.reading import bytes_kept, spread
 from reservoir.page.checks.reservoir_layers import area_under_curve, gradients_needed, places
@@ -22,6 +23,7 @@ __all__ = [
     "causal_mask",
     "choices",
     "dichotomies",
+    "directions_kept",
     "enough_dimensions",
     "gradient_below",
     "gradients_needed",
@@ -31,6 +33,8 @@ __all__ = [
     "leaky_update",
     "length_penalty",
     "masking_shares",
+    "mirrored_half",
+    "no_leak",
     "parameter_count",
     "places",
     "readout_pairs",
