@@ -16,7 +16,11 @@ from rich.table import Table
 
 from benchmarks import (
     attention,
+<<<<<<< HEAD
     decoding,
+=======
+    communication,
+>>>>>>> 1e2ceef (Benchmark of communication: gradients handed over, by freezing plan)
     draw,
     dropout,
     fourier,
@@ -29,7 +33,11 @@ from benchmarks import (
     selection,
     step,
 )
+<<<<<<< HEAD
 from benchmarks.decoding import Agreement
+=======
+from benchmarks.communication import Traffic
+>>>>>>> 1e2ceef (Benchmark of communication: gradients handed over, by freezing plan)
 from benchmarks.freezing import Saving
 from benchmarks.measure import Benchmark, Comparison, Settings
 from reservoir.experiments.machine import code, machine
@@ -48,6 +56,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "fourier": fourier.run,
     "prefix": prefix.run,
     "reservoirs": reservoirs.run,
+    "communication": communication.run,
 }
 
 
@@ -129,7 +138,11 @@ def main() -> None:
         console.width = 160  # a file has room for the table
     folder = Path(os.environ.get("RESERVOIR_RESULTS") or "results") / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
+<<<<<<< HEAD
     measured: dict[str, list[Comparison | Saving | Agreement]] = {}
+=======
+    measured: dict[str, list[Comparison | Saving | Traffic]] = {}
+>>>>>>> 1e2ceef (Benchmark of communication: gradients handed over, by freezing plan)
     for name in chosen.names or BENCHMARKS:
         measured[name] = []
         for result in BENCHMARKS[name](settings):
@@ -147,11 +160,13 @@ def main() -> None:
         path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     caption = ", ".join(f"{key} {value}" for key, value in where.items() if value is not None)
     caption = f"{caption}; figures in {folder}"
-    savings = measured.pop("freezing", [])
+    savings, traffic = measured.pop("freezing", []), measured.pop("communication", [])
     if measured:
         console.print(table(measured, caption))
     if savings:
         console.print(freezing.table(savings, caption))
+    if traffic:
+        console.print(communication.table(traffic, caption))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,17 @@ class Batch:
     tgt_out: Tensor
     n_tokens: int
 
+    @property
+    def rows(self) -> int:
+        """Number of pairs."""
+        return len(self.src)
+
+    def part(self, index: int, of: int) -> "Batch":
+        """Every `of`-th pair from number `index` on, as long as they all are."""
+        tgt_out = self.tgt_out[index::of]
+        n_tokens = int((tgt_out != PAD).sum())
+        return Batch(self.src[index::of], self.tgt_in[index::of], tgt_out, n_tokens)
+
     def to(self, device: torch.device | str) -> "Batch":
         """Return the same batch on `device`."""
         moved = {

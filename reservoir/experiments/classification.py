@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 
 from torch import nn
 
-from reservoir.datasets import CLASSES, DataError, Labelled, LabelledCorpus, Vocabulary, labelled, train_bpe
+from reservoir.datasets import (
+    CLASSES,
+    Batch,
+    DataError,
+    Labelled,
+    LabelledCorpus,
+    Vocabulary,
+    labelled,
+    train_bpe,
+)
+from reservoir.experiments.sketch import FILLED, LENGTH, Sketch, token_ids
 from reservoir.models import ClassifierConfig, TextClassifierConfig
 from reservoir.training import ClassificationTask, accuracy
 
@@ -53,6 +63,14 @@ class Classification:
     ) -> ClassifierConfig | TextClassifierConfig:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary, len(CLASSES.get(self.corpus, ())))
+
+    def sketch(self, *, processes: int = 1) -> Sketch:
+        """What one process sees of a batch, without any text."""
+        rows = max(1, self.max_tokens // LENGTH // processes)
+        labels = token_ids(rows, 2)
+        batch = Batch(token_ids(rows, LENGTH), labels, labels, rows)
+        tokens = FILLED * rows * LENGTH
+        return Sketch(lambda model: ClassificationTask.loss(model, batch), tokens, rows)
 
     def task(self, corpus: LabelledCorpus, vocabulary: Vocabulary, *, seed: int) -> ClassificationTask:
         """What the training loop trains on."""

@@ -1,4 +1,4 @@
-"""The command line: list, show, run, table, export and data.
+"""The command line: list, show, run, submit, table, export and data.
 
 examples:
   python -m reservoir list
@@ -6,6 +6,9 @@ examples:
   python -m reservoir run transformer/miniature
   python -m reservoir run transformer/multi30k --scale laptop --seeds 0 1 2
   python -m reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
+  python -m reservoir run components --scale full --dry-run --gpu h100 --price 2.20
+  torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir run components/baseline --scale full
+  python -m reservoir submit components narrow --scale full --seeds 0 1 2 --gpus 8 --hours 12
   python -m reservoir table transformer
   python -m reservoir export gpt/wikipedia --to data/weights/gpt-wikipedia
   python -m reservoir data multi30k
@@ -15,7 +18,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -26,12 +29,15 @@ from rich.table import Column, Table
 
 from reservoir.datasets import DataError, fetch, status
 from reservoir.experiments import recipes, released
-from reservoir.experiments.records import Record, RecordError, find_record
+from reservoir.experiments.dry_run import On, dry_run
+from reservoir.experiments.records import Record, RecordError, find_record, results
 from reservoir.experiments.run import SCALES, Run, Scale
+from reservoir.experiments.submit import Cluster, Job, Resources, executor, submit
 from reservoir.experiments.tables import METRICS
 from reservoir.experiments.tables import table as make_table
 from reservoir.frozen import freeze, initialise, report
-from reservoir.training import CheckpointError, TrainingError
+from reservoir.training import EXIT_STATUS, CheckpointError, Noted, Preempted, TrainingError, Watch
+from reservoir.training.distribution import World, joined
 from reservoir.training.listeners import automatic
 
 console = Console()
@@ -77,7 +83,17 @@ class Show:
 
 @dataclass(frozen=True)
 class RunCommand:
-    """Train, test and record. Any field of the run can be changed: --optimiser.lr 1e-3 --budget.steps 200."""
+    """Train, test and record. Any field of the run can be changed: --optimiser.lr 1e-3 --budget.steps 200.
+
+    SIGTERM and SIGUSR1 end a run after the step under way, with a checkpoint and exit status 75; the same command goes
+    on from there. Under torchrun the processes share every batch, so the tokens of a step stay what they are.
+
+    examples:
+      python -m reservoir run transformer/multi30k --seeds 0 1 2
+      python -m reservoir run components/baseline --scale full --dry-run --gpu h200 --gpus 8 --measure
+      python -m reservoir run components/baseline --scale full --compiled
+      torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir run components/baseline --scale full
+    """
 
     names: Positional[tuple[str, ...]]
     """Recipes, or families such as transformer."""
@@ -89,29 +105,99 @@ class RunCommand:
     """Run again what is recorded, from the start."""
     tensorboard: str | None = None
     """Folder for TensorBoard's logs as well."""
+    dry_run: bool = False
+    """Train nothing: say what the runs would take of data, operations, memory, hours and money."""
+    gpu: str = On.name
+    """Of a dry run: h200, h100, a100, l4, rtx4090 or t4."""
+    gpus: int = On.gpus
+    """Of a dry run: how many GPUs share each batch."""
+    price: float | None = On.price
+    """Of a dry run: dollars for an hour of one GPU, instead of an assumption."""
+    measure: bool = False
+    """Of a dry run: take a few real steps first, of the laptop scale where the full one has no GPU here."""
 
     def __call__(self, overrides: Sequence[str]) -> None:
-        if not self.names:
-            raise ValueError("name a recipe to run, such as transformer/miniature")
-        if not self.seeds:
-            raise ValueError("--seeds needs at least one, such as --seeds 0 1 2")
-        if "seed" in "".join(
-            option.partition("=")[0].strip("-") for option in overrides if option.startswith("--")
-        ):
-            raise ValueError("seeds are given as --seeds 0 1 2")
-        chosen = [name for given in self.names for name in recipes.family(given)]
-        runs = [
-            _override(recipes.get(name, scale=self.scale, seed=seed), overrides)
-            for name in chosen
-            for seed in self.seeds
-        ]
-        for run in runs:
-            path = run.path()
-            if run.finished() and not self.fresh:
-                console.print(f"{path} is there already; --fresh runs again", highlight=False)
-            record = run(fresh=self.fresh, listeners=automatic(tensorboard=self.tensorboard))
-            _print_record(record)
-            console.print(f"recorded in {path}", highlight=False)
+        runs = _chosen(self.names, self.scale, self.seeds, overrides)
+        on = On(self.gpu, self.gpus, self.price)
+        if self.dry_run:
+            dry_run(runs, on, measured=self.measure, console=console)
+            return
+        if self.measure:
+            raise ValueError("--measure belongs to a dry run; add --dry-run, or leave it out")
+        with joined() as world, Watch() as watch:
+            for run in runs:
+                carry_out(run, world, watch, fresh=self.fresh, tensorboard=self.tensorboard)
+
+
+def carry_out(
+    run: Run, world: World, watch: Watch, *, fresh: bool = False, tensorboard: str | None = None
+) -> None:
+    """Run `run`, and show what happens, where this is the process that speaks."""
+    path = run.path()
+    if not world.main:
+        run(fresh=fresh, stop=watch)
+        return
+    if run.finished() and not fresh:
+        console.print(f"{path} is there already; --fresh runs again", highlight=False)
+    listeners = automatic(tensorboard=tensorboard)
+    if world.size > 1:
+        for listener in listeners:
+            listener(Noted(f"{world.size} processes share every batch"))
+    record = run(fresh=fresh, listeners=listeners, stop=watch)
+    _print_record(record)
+    console.print(f"recorded in {path}", highlight=False)
+
+
+@dataclass(frozen=True)
+class Submit:
+    """Submit runs as jobs to SLURM, one for each recipe and seed, or run them as processes of this machine.
+
+    A job whose time is nearly up writes a checkpoint, goes back into the queue, and goes on from there. What is
+    recorded already is left out. Any field of the runs can be changed, as with `run`.
+
+    examples:
+      python -m reservoir submit components --scale full --seeds 0 1 2 --gpus 8 --hours 12 --partition gpu
+      python -m reservoir submit transformer/miniature --seeds 0 1 --cluster local --gpus 0
+    """
+
+    names: Positional[tuple[str, ...]]
+    """Recipes, or families such as components."""
+    scale: Scale = "full"
+    """smoke, laptop or full."""
+    seeds: tuple[int, ...] = (0,)
+    """One job for each."""
+    fresh: bool = False
+    """Run again what is recorded, from the start."""
+    cluster: Cluster = "auto"
+    """slurm; local: processes of this machine; auto: SLURM where there is one."""
+    folder: str = ""
+    """For the jobs' logs; by default `jobs` in the results folder, which all nodes must share."""
+    resources: tyro.conf.OmitArgPrefixes[Resources] = field(default_factory=Resources)
+
+    def __call__(self, overrides: Sequence[str]) -> None:
+        runs = _chosen(self.names, self.scale, self.seeds, overrides)
+        jobs = [Job(run, self.fresh) for run in runs if self.fresh or not run.finished()]
+        if len(jobs) < len(runs):
+            console.print(
+                f"{len(runs) - len(jobs)} of {len(runs)} are recorded already; --fresh runs them again"
+            )
+        if not jobs:
+            return
+        folder = Path(self.folder) if self.folder else results() / "jobs"
+        queue = executor(self.cluster, self.resources, folder.resolve() / "%j", name="reservoir")
+        failed = 0
+        for job, submitted in zip(jobs, submit(jobs, queue, parallel=self.resources.parallel), strict=True):
+            where = f"{submitted.paths.stderr}"
+            words = "submitted"
+            if queue.cluster == "local":
+                wrong = submitted.exception()
+                failed += wrong is not None
+                words = "ended" if wrong is None else f"failed ({str(wrong).strip().splitlines()[-1]})"
+            run = job.run
+            line = f"job {submitted.job_id}: {run.recipe} ({run.scale}, seed {run.seed}) {words}; log {where}"
+            console.print(line, highlight=False, soft_wrap=True)
+        if failed:
+            raise TrainingError(f"{failed} of {len(jobs)} jobs failed; their logs say why")
 
 
 @dataclass(frozen=True)
@@ -181,15 +267,17 @@ Command = (
     Annotated[List, tyro.conf.subcommand("list")]
     | Annotated[Show, tyro.conf.subcommand("show")]
     | Annotated[RunCommand, tyro.conf.subcommand("run")]
+    | Annotated[Submit, tyro.conf.subcommand("submit")]
     | Annotated[TableCommand, tyro.conf.subcommand("table")]
     | Annotated[Export, tyro.conf.subcommand("export")]
     | Annotated[Data, tyro.conf.subcommand("data")]
 )
-TAKES_FIELDS = (Show, RunCommand)
+TAKES_FIELDS = (Show, RunCommand, Submit)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0, 1 for a failure explained in one sentence, 2 for a typing error."""
+    """Run a command; returns the exit status: 0, 1 for a failure explained in one sentence, 2 for a typing error,
+    75 (EX_TEMPFAIL) where a signal asked a run to stop and the same command goes on."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     command, rest = tyro.cli(
         Command, prog="python -m reservoir", description=__doc__, args=arguments, return_unknown_args=True
@@ -208,6 +296,10 @@ def _explained(work: Callable[[], None], *, stopped: str) -> int:
         work()
     except (DataError, RecordError, CheckpointError, TrainingError, OSError, ValueError) as error:
         return _fail(str(error))
+    except Preempted as asked:
+        return _fail(
+            f"{asked}; {stopped.partition('; ')[2] or 'the same command goes on'}", status=EXIT_STATUS
+        )
     except KeyboardInterrupt:
         return _fail(stopped, status=130)
     return 0
@@ -216,6 +308,22 @@ def _explained(work: Callable[[], None], *, stopped: str) -> int:
 def _fail(message: str, *, status: int = 1) -> int:
     print(f"error: {message}", file=sys.stderr)
     return status
+
+
+def _chosen(names: Sequence[str], scale: Scale, seeds: Sequence[int], overrides: Sequence[str]) -> list[Run]:
+    """A run for each recipe and seed, with the fields that the command line changes."""
+    if not names:
+        raise ValueError("name a recipe to run, such as transformer/miniature")
+    if not seeds:
+        raise ValueError("--seeds needs at least one, such as --seeds 0 1 2")
+    if "seed" in "".join(
+        option.partition("=")[0].strip("-") for option in overrides if option.startswith("--")
+    ):
+        raise ValueError("seeds are given as --seeds 0 1 2")
+    chosen = [name for given in names for name in recipes.family(given)]
+    return [
+        _override(recipes.get(name, scale=scale, seed=seed), overrides) for name in chosen for seed in seeds
+    ]
 
 
 def _override(run: Run, overrides: Sequence[str]) -> Run:

@@ -9,6 +9,7 @@ from typing import Literal
 from torch import nn
 
 from reservoir.datasets import ByteVocabulary, Text, Vocabulary, text, train_bpe, train_byte_pieces
+from reservoir.experiments.sketch import Sketch, token_ids
 from reservoir.models import LanguageModelConfig
 from reservoir.training import LanguageModellingTask
 
@@ -57,6 +58,12 @@ class LanguageModelling:
     def fit(self, config: LanguageModelConfig, vocabulary: int) -> LanguageModelConfig:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary)
+
+    def sketch(self, *, processes: int = 1) -> Sketch:
+        """What one process sees of a batch, without any text."""
+        rows = max(1, self.batch // processes)
+        windows = token_ids(rows, self.length + 1)
+        return Sketch(lambda model: LanguageModellingTask.loss(model, windows), rows * self.length, rows)
 
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> LanguageModellingTask:
         """What the training loop trains on."""

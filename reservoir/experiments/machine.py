@@ -7,6 +7,9 @@ import platform
 import resource
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +71,38 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """A machine at its best: operations and bytes a second, and the seconds that it takes to start an operation."""
+
+    flops: float
+    bandwidth: float
+    start: float
+
+
+def peaks(device: torch.device, dtype: torch.dtype, *, size: int = 1024) -> Peaks:
+    """Measure a machine, in a second or so: a square product, a copy, and an operation on next to nothing.
+
+    Processor time is what counts on a CPU: other programs on a shared machine do not lengthen it.
+    """
+    a = torch.randn(size, size, device=device).to(dtype)
+    large, small = torch.zeros(1 << 24, device=device), torch.zeros(1, device=device)
+    other = torch.empty_like(large)
+    return Peaks(
+        flops=2 * size**3 / _fastest(lambda: a @ a, device),
+        bandwidth=2 * large.nbytes / _fastest(lambda: other.copy_(large), device),
+        start=_fastest(lambda: [small.add_(1.0) for _ in range(100)], device) / 100,
+    )
+
+
+def _fastest(work: Callable[[], object], device: torch.device, turns: int = 6) -> float:
+    clock, found = (time.process_time if device.type == "cpu" else time.perf_counter), []
+    for _ in range(turns):
+        started = clock()
+        work()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        found.append(clock() - started)
+    return max(min(found), 1e-9)

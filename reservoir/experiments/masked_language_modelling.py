@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from torch import nn
 
 from reservoir.datasets import Text, Vocabulary, text, train_bpe
+from reservoir.experiments.sketch import Sketch, token_ids
 from reservoir.models import MaskedLanguageModelConfig
-from reservoir.training import MaskedLanguageModellingTask
+from reservoir.training import MaskedBatch, MaskedLanguageModellingTask
 
 SAMPLES, TOKENS, EVERY = (
     8,
@@ -57,6 +58,14 @@ class MaskedLanguageModelling:
     def fit(self, config: MaskedLanguageModelConfig, vocabulary: int) -> MaskedLanguageModelConfig:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary)
+
+    def sketch(self, *, processes: int = 1) -> Sketch:
+        """What one process sees of a batch, without any text."""
+        rows = max(1, self.batch // processes)
+        asked = token_ids(max(1, round(self.share * rows * self.length)))
+        batch = MaskedBatch(token_ids(rows, self.length), asked, asked)
+        tokens = rows * self.length
+        return Sketch(lambda model: MaskedLanguageModellingTask.loss(model, batch), tokens, rows)
 
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> MaskedLanguageModellingTask:
         """What the training loop trains on."""

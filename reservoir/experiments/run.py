@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -39,11 +40,13 @@ from reservoir.training import (
     Noted,
     Optimiser,
     Task,
+    Watch,
     aucc,
     bf16_pays,
     train,
 )
 from reservoir.training.checkpoint import clear_partials, read_weights, write_weights
+from reservoir.training.distribution import here
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
@@ -166,6 +169,13 @@ class Run:
             freeze(model, self.freeze)
         return model
 
+    def outline(self) -> nn.Module:
+        """The model on the meta device, frozen as planned: sizes without memory, data or other runs' weights."""
+        with torch.device("meta"):
+            model = self.task.fit(self.model, self.task.vocabulary).build()
+        supermask(initialise(model, seed=self.seed, scheme=Scheme()), self.mask, seed=self.seed)
+        return model if self.freeze.after else freeze(model, self.freeze)
+
     def _stamp(self, model: nn.Module) -> str:
         """What a file of weights has to be of: this run, and what it refers to without holding it."""
         return "@".join([self.identity(), *references(model, frozen=True)])
@@ -185,25 +195,38 @@ class Run:
         """Whether it is recorded in the results folder, and no later start of it was cut off."""
         return self.path().exists() and not self.path().with_suffix(".checkpoint").exists()
 
-    def __call__(self, *, fresh: bool = False, listeners: Sequence[Listener] = ()) -> Record:
+    def __call__(
+        self, *, fresh: bool = False, listeners: Sequence[Listener] = (), stop: Watch | None = None
+    ) -> Record:
         """Train, test, record. A run that is recorded is not run again; one that was cut off goes on.
+
+        Several processes that have joined (`reservoir.training.distribution`) run it together: all call it, share
+        every batch, and get the record that the first one writes.
 
         Args:
             fresh: run even so, from the start.
             listeners: told what happens.
+            stop: says whether the run was asked to end early; it then does so with a checkpoint.
 
         Returns:
             The record, also written to `self.path()`, beside the weights.
+
+        Raises:
+            Preempted: `stop` said so; calling it again goes on.
         """
+        world = here()
         path, checkpoint = self.path(), self.path().with_suffix(".checkpoint")
         if self.finished() and not fresh:
             return read_record(path)
-        for target in (path, checkpoint, path.with_suffix(".safetensors")):
-            clear_partials(target)
-        if fresh:
-            checkpoint.unlink(missing_ok=True)
-        model, task, corpus = self.build()
-        return self.train_and_test(model, task, corpus, listeners=listeners, checkpoint=checkpoint)
+        world.wait()  # until all have seen that it is not
+        with world.first():
+            if world.main:
+                for target in (path, checkpoint, path.with_suffix(".safetensors")):
+                    clear_partials(target)
+                if fresh:
+                    checkpoint.unlink(missing_ok=True)
+            model, task, corpus = self.build()
+        return self.train_and_test(model, task, corpus, listeners=listeners, checkpoint=checkpoint, stop=stop)
 
     def load(self) -> tuple[nn.Module, Task, Corpus]:
         """The trained model of a finished run, its task and its corpus.
@@ -251,8 +274,10 @@ class Run:
         *,
         listeners: Sequence[Listener] = (),
         checkpoint: Path | None = None,
+        stop: Watch | None = None,
     ) -> Record:
         """What calling the run does with a model that was built: train it in place, test it, write the record."""
+        world = here()
         if left_out := task.train.dropped:
             note = (
                 f"{left_out:,} training texts are left out: they have more than {self.task.max_length} tokens"
@@ -274,8 +299,24 @@ class Run:
             compiled=self.compiled,
             late=self.freeze if self.freeze.after else None,
             skip=self.skip,
+            stop=stop,
         )
-        write_weights(self.path().with_suffix(".safetensors"), model, identity=stamp)
+        if not world.main:
+            world.wait()  # for the first one, which tests
+            return read_record(self.path())
+        with stop.at_once() if stop else nullcontext():
+            write_weights(self.path().with_suffix(".safetensors"), model, identity=stamp)
+            record = self._tested(model, task, corpus, history, begun_with)
+        record.write(self.path())
+        if checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
+        world.wait()
+        return record
+
+    def _tested(
+        self, model: nn.Module, task: Task, corpus: Corpus, history: History, begun_with: list[str]
+    ) -> Record:
+        """The record of a run that has been trained."""
         started, cpu_before = time.perf_counter(), cpu_seconds()
         with self.precision():
             tests, samples = self.task.test(model, task, corpus)
@@ -289,7 +330,7 @@ class Run:
             larger_is_better=task.larger_is_better,
             floor=0.0 if task.larger_is_better else None,
         )
-        record = Record(
+        return Record(
             recipe=self.recipe,
             scale=self.scale,
             seed=self.seed,
@@ -313,17 +354,13 @@ class Run:
             tokens=history.tokens,
             flops=history.flops,
             peak_memory=peak_memory(),
-            machine=machine(self.torch_device()),
+            machine=machine(self.torch_device()) | {"processes": here().size},
             code=code(),
-            left_out=left_out,
+            left_out=task.train.dropped,
             epoch_steps=len(task.epoch(0)) / self.budget.accumulate,
             begun_with=begun_with,
             skipping=_skipping(history) if self.skip.layers else {},
         )
-        record.write(self.path())
-        if checkpoint is not None:
-            checkpoint.unlink(missing_ok=True)
-        return record
 
 
 def _skipping(history: History) -> dict[str, Any]:

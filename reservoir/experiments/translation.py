@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from torch import nn
 
-from reservoir.datasets import DataError, Dictionary, ParallelCorpus, Vocabulary, parallel, train_bpe
+from reservoir.datasets import Batch, DataError, Dictionary, ParallelCorpus, Vocabulary, parallel, train_bpe
+from reservoir.experiments.sketch import FILLED, LENGTH, Sketch, token_ids
 from reservoir.models import EncoderDecoderConfig
 from reservoir.training import Decoding, TranslationTask, bleu
 
@@ -80,6 +81,17 @@ class Translation:
             return config.sized(vocabulary)
         src, tgt = self.dictionaries
         return replace(config, src_vocab=config.src_vocab or src, tgt_vocab=config.tgt_vocab or tgt)
+
+    def sketch(self, *, processes: int = 1) -> Sketch:
+        """What one process sees of a batch, without any text."""
+        rows = max(1, self.max_tokens // LENGTH // processes)
+        side = token_ids(rows, LENGTH)
+        batch = Batch(side, side, side, side.numel())
+        return Sketch(
+            lambda model: TranslationTask.losses(model, batch, self.smoothing)[0],
+            2 * FILLED * side.numel(),
+            rows,
+        )
 
     def task(self, corpus: ParallelCorpus, vocabulary: Vocabulary, *, seed: int) -> TranslationTask:
         """What the training loop trains on."""

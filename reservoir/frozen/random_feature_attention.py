@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from reservoir.frozen.initialisation import Normal
 from reservoir.layers import Linear
+from reservoir.layers.precision import full_precision
 
 
 class RandomFeatureAttention(nn.Module):
@@ -39,7 +40,7 @@ class RandomFeatureAttention(nn.Module):
         # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
         batch, length, d_model = x.shape
         q, k, v = self.qkv(x).view(batch, length, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)
-        with torch.autocast(x.device.type, enabled=False):  # exponentials and sums over all tokens want fp32
+        with full_precision(x.device):  # exponentials and sums over all tokens want fp32
             q, k, values = (
                 part.float() * scale for part, scale in ((q, _share(q)), (k, _share(k)), (v, 1.0))
             )

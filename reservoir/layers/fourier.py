@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.precision import full_precision
+
 
 def fourier(x: Tensor, *, length: int | None = None) -> Tensor:
     """`Re(FFT_seq(FFT_hidden(x)))` (Lee-Thorp et al. 2022, eq. 3), unnormalised.
@@ -130,7 +132,7 @@ class DFT(nn.Module):
             )
         if mask is not None:
             x = x * mask[..., None]
-        with torch.autocast(x.device.type, enabled=False):  # its sums over all tokens and features need fp32
+        with full_precision(x.device):  # its sums over all tokens and features need fp32
             wide = x.float()
             even = self.sequence_cosines[:tokens, :tokens] @ (wide @ self.hidden_cosines)
             odd = self.sequence_sines[:tokens, :tokens] @ (wide @ self.hidden_sines)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
+
+from reservoir.layers.precision import full_precision
 
 
 class BiGRU(nn.GRU):
@@ -25,7 +26,7 @@ class BiGRU(nn.GRU):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
-        with torch.autocast(x.device.type, enabled=False):  # a sum over hundreds of steps wants its digits
+        with full_precision(x.device):  # a sum over hundreds of steps wants its digits
             x = x.float()
             if mask is None:
                 return super().forward(x)[0]

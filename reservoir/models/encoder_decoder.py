@@ -191,7 +191,7 @@ class EncoderDecoder(nn.Module):
     def src_mask(self, src: Tensor) -> Tensor | None:
         """(batch, src_len), true at tokens, false at padding; None when nothing is padded."""
         mask = src != self.config.padding
-        return None if not src.is_cuda and bool(mask.all()) else mask
+        return None if src.is_meta or (not src.is_cuda and bool(mask.all())) else mask
 
     def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, src_len), (batch, src_len) -> (batch, src_len, d_model)

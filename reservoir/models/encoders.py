@@ -62,6 +62,8 @@ class LSTM(nn.LSTM):
         """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
+        if x.is_meta:
+            return super().forward(x)[0]
         lengths = mask.sum(1).cpu()
         packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         states, _ = super().forward(packed)

@@ -114,7 +114,7 @@ class TextEncoder(nn.Module):
     def mask(self, ids: Tensor) -> Tensor | None:
         """(batch, length), true at tokens, false at padding; None when nothing is padded."""
         mask = ids != self.config.padding
-        return None if not ids.is_cuda and bool(mask.all()) else mask
+        return None if ids.is_meta or (not ids.is_cuda and bool(mask.all())) else mask
 
     def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
         x = self.dropout(self.positions(self.embedding(ids) * math.sqrt(self.config.d_model)))

@@ -26,11 +26,13 @@ from reservoir.training.masked_language_modelling import MaskedLanguageModelling
 from reservoir.training.masking import MaskedBatch, mask
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
+from reservoir.training.preemption import EXIT_STATUS, Preempted, Watch
 from reservoir.training.prefix import CachedPrefix
 from reservoir.training.task import Task
 from reservoir.training.translation import TranslationTask
 
 __all__ = [
+    "EXIT_STATUS",
     "Aucc",
     "Budget",
     "CachedPrefix",
@@ -49,6 +51,7 @@ __all__ = [
     "Noted",
     "Optimiser",
     "Point",
+    "Preempted",
     "Saved",
     "Score",
     "Started",
@@ -58,6 +61,7 @@ __all__ = [
     "TrainingError",
     "TranslationTask",
     "Validated",
+    "Watch",
     "accuracy",
     "aucc",
     "beam_search",

@@ -82,7 +82,8 @@ class ClassificationTask:
         """Texts, and their tokens."""
         return len(batch.src), int((batch.src != Vocabulary.pad).sum())
 
-    def loss(self, model: Classifier, batch: Batch) -> torch.Tensor:
+    @staticmethod
+    def loss(model: Classifier, batch: Batch) -> torch.Tensor:
         """Cross-entropy, summed over texts, in nats."""
         batch = batch.to(next(model.parameters()).device)
         return F.cross_entropy(model(batch.src).float(), batch.tgt_out[:, 0], reduction="sum")

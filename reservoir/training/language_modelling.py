@@ -54,7 +54,8 @@ class LanguageModellingTask:
         predicted = batch.shape[0] * (batch.shape[1] - 1)
         return predicted, predicted
 
-    def loss(self, model: LanguageModel, batch: Tensor) -> Tensor:
+    @staticmethod
+    def loss(model: LanguageModel, batch: Tensor) -> Tensor:
         """Cross-entropy, summed over tokens, in nats."""
         batch = batch.to(next(model.parameters()).device)
         weight = model.output.effective_weight()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from torch import nn
 from reservoir.frozen import Backskipping, Freeze, Skip, freeze, mark_trained, owned
 from reservoir.layers import DecoderLayer, EncoderLayer
 from reservoir.training import checkpoint as checkpoints
+from reservoir.training.distribution import Exchange, here, share
 from reservoir.training.events import (
     Finished,
     Listener,
@@ -33,6 +34,7 @@ from reservoir.training.history import History
 from reservoir.training.memory import release
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
+from reservoir.training.preemption import Preempted
 from reservoir.training.task import Task
 
 
@@ -81,11 +83,15 @@ def train(
     compiled: bool = False,
     late: Freeze | None = None,
     skip: Skip | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> History:
     """Train `model` on `task` within `budget`.
 
     The order of the data is the task's own. Dropout draws from PyTorch's generator, which is seeded anew for
     every step from (seed, step) and put back at the end, so a run that resumes needs no state of it.
+
+    Where several processes have joined (`reservoir.training.distribution`), they share every batch; all read the
+    checkpoint, and the first alone validates, writes and has the points of the history.
 
     Args:
         model: initialised; where it lies decides the device.
@@ -101,6 +107,7 @@ def train(
         compiled: `torch.compile` the layers first: worth it on a GPU, slower than eager on the CPUs that we tried.
         late: a plan with `after`: what it names learns for so many steps and then stops, at no cost from there on.
         skip: which backward passes to leave out, and how often. Validation points then say how good the estimates were.
+        stop: asked after every step; once it is true, a checkpoint is written and training ends.
 
     Returns:
         The history; `model` is trained in place and left in eval mode.
@@ -108,10 +115,17 @@ def train(
     Raises:
         TrainingError: the loss is not finite.
         CheckpointError: the checkpoint cannot be used.
-        ValueError: `late` would stop nothing before the last step.
+        Preempted: `stop` was true before the last step.
+        ValueError: `late` would stop nothing before the last step, or several processes were to skip backward passes.
     """
     if late is not None and not 0 < late.after < budget.steps:
         raise ValueError(f"after must be from 1 to {budget.steps - 1}, below budget.steps, got {late.after}")
+    world = here()
+    if world.size > 1 and skip is not None and skip.layers:
+        raise ValueError(
+            f"skip.layers names {', '.join(skip.layers)}, and estimates learn in one process alone, got {world.size};"
+            " start the run without torchrun"
+        )
     device = next(model.parameters()).device
     autocast = autocast and bf16_pays(device)
     torch_optimiser = optimiser.build(model)
@@ -123,7 +137,12 @@ def train(
         if numbers := progress.pop("skipping", None):
             skipping.restore(numbers)
         history = History.restored(progress)
-    cpu_before = history.cpu_seconds - time.process_time()
+    if not world.same((identity, history.step)):
+        raise TrainingError(
+            f"{name}: {world.size} processes begin with different runs or checkpoints; give all of them one"
+            " RESERVOIR_RESULTS, on a file system that they share"
+        )
+    cpu_before = (history.cpu_seconds if world.main else 0.0) - time.process_time()
     durations: dict[str, list[float]] = {"full": [], "skipped": []}
     mark_trained(model)
     if late is not None and history.step >= late.after:
@@ -142,17 +161,19 @@ def train(
             history.kind_seconds |= {
                 kind: statistics.median(taken) for kind, taken in durations.items() if taken
             }
-        history.cpu_seconds = cpu_before + time.process_time()
+        history.cpu_seconds = world.sum(cpu_before + time.process_time())
 
     def save() -> None:
         read_clocks()
-        if checkpoint is not None and budget.checkpoint_every:
+        if checkpoint is not None and world.main:
             progress = history.progress() | ({"skipping": skipping.numbers()} if skipping else {})
             state = checkpoints.State(identity, progress)
             checkpoints.write(checkpoint, model, torch_optimiser, state, beside=beside)
             tell(Saved(history.step, str(checkpoint)))
 
     def validate() -> None:
+        if not world.main:
+            return
         model.eval()
         release()
         with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
@@ -172,6 +193,7 @@ def train(
             if isinstance(layer, EncoderLayer | DecoderLayer):
                 layer.compile(dynamic=True)
     model.train()
+    exchange = Exchange(model, task, world)
     batches = _batches(task, history.step, budget)
     try:
         with (
@@ -183,10 +205,11 @@ def train(
                 started = time.perf_counter()
                 step = history.step + 1
                 rate = optimiser.rate(step, budget.steps)
-                torch.manual_seed(_step_seed(seed, step))
+                torch.manual_seed(_step_seed(seed, step, world.rank))
                 kind = "skipped" if skipping and skipping.begin(step) else "full"
                 try:
-                    loss = _step(model, task, micro, torch_optimiser, optimiser, rate, autocast)
+                    asked = stop is not None and stop()
+                    loss, asked = _step(exchange, micro, torch_optimiser, optimiser, rate, autocast, asked)
                 except FloatingPointError as error:
                     raise TrainingError(
                         f"{name}: {error} at step {step} (learning rate {rate:.2g});"
@@ -198,13 +221,14 @@ def train(
                 if (
                     not history.flops_per_token
                 ):  # the shapes of later batches differ, their cost a token hardly
+                    example = share(micro[0], world)[0]
                     if skipping and skipping.plan.most:
                         skipping.set(skipping=True)
-                        cost = _flops_per_token(model, task, micro[0], autocast, skipping)
+                        cost = _flops_per_token(model, task, example, autocast, skipping)
                         history.flops_per_skipped_token = cost
                     if skipping:
                         skipping.set(skipping=False)
-                    history.flops_per_token = _flops_per_token(model, task, micro[0], autocast, skipping)
+                    history.flops_per_token = _flops_per_token(model, task, example, autocast, skipping)
                 tokens = sum(task.size(batch)[1] for batch in micro)
                 history.step = step
                 history.seconds += durations[kind][-1]
@@ -217,16 +241,23 @@ def train(
                 history.losses.append(loss)
                 tell(Stepped(step, loss, rate, history.tokens, history.seconds))
                 if late is not None and step == late.after:
-                    before = _flops_per_token(model, task, micro[0], autocast)
+                    example = share(micro[0], world)[0]
+                    before = _flops_per_token(model, task, example, autocast)
                     stopped = _stop(model, torch_optimiser, late)
-                    after = _flops_per_token(model, task, micro[0], autocast)
+                    exchange.wrap()
+                    after = _flops_per_token(model, task, example, autocast)
                     history.flops_per_token *= after / before
                     tell(Noted(f"step {step}: {stopped:,} parameters stop learning"))
                 last = step == budget.steps
                 if last or step % budget.validate_every == 0:
                     validate()
-                if last or (budget.checkpoint_every and step % budget.checkpoint_every == 0):
+                if world.size == 1:  # several have to agree, and do so in the next step
+                    asked = asked or (stop is not None and stop())
+                every = budget.checkpoint_every
+                if asked or (every and (last or step % every == 0)):
                     save()
+                if asked and not last:
+                    raise Preempted(f"{name}: stopped after step {step} of {budget.steps}")
     except BaseException:
         tell(Stopped(history.step))
         raise
@@ -236,20 +267,33 @@ def train(
     return history
 
 
-def _step(model, task, micro, torch_optimiser, optimiser: Optimiser, rate: float, autocast: bool) -> float:
-    """One optimiser step over the batches of `micro`; returns the loss per prediction in nats.
+def _step(
+    exchange: Exchange,
+    micro: list[Any],
+    torch_optimiser: torch.optim.Optimizer,
+    optimiser: Optimiser,
+    rate: float,
+    autocast: bool,
+    stop: bool,
+) -> tuple[float, bool]:
+    """One optimiser step over the batches of `micro`.
+
+    Returns:
+        The loss per prediction in nats, and whether this or another process was asked to stop.
 
     Raises:
         FloatingPointError: the loss or a gradient is not finite; no weight was changed.
     """
-    device = next(model.parameters()).device
-    predictions = sum(task.size(batch)[0] for batch in micro)
+    device = next(exchange.model.parameters()).device
+    predictions = sum(exchange.task.size(batch)[0] for batch in micro)
     total = torch.zeros((), device=device)
-    for batch in micro:
-        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
-            loss = task.loss(model, batch) / predictions
-        loss.backward()
+    for number, batch in enumerate(micro, start=1):
+        with exchange.summing(last=number == len(micro)):
+            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
+                loss = exchange.loss(batch) / predictions
+            loss.backward()
         total += loss.detach()
+    total, stop = exchange.total(total, stop)
     moving = torch_optimiser.param_groups[0]["params"]
     norm = torch.nn.utils.clip_grad_norm_(moving, optimiser.clip or math.inf)
     total, norm = torch.stack(
@@ -262,7 +306,7 @@ def _step(model, task, micro, torch_optimiser, optimiser: Optimiser, rate: float
     torch_optimiser.param_groups[0]["lr"] = rate
     torch_optimiser.step()
     torch_optimiser.zero_grad(set_to_none=True)
-    return total
+    return total, stop
 
 
 def _stop(model: nn.Module, torch_optimiser: torch.optim.Optimizer, plan: Freeze) -> int:
@@ -317,5 +361,5 @@ def _batches(task: Task, done: int, budget: Budget) -> Iterator[list[Any]]:
         epoch += 1
 
 
-def _step_seed(seed: int, step: int) -> int:
-    return (seed * 1_000_003 + step) % 2**63
+def _step_seed(seed: int, step: int, rank: int) -> int:
+    return (seed * 1_000_003 + step + (rank << 40)) % 2**63

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from reservoir.layers.linear import ROWS, pad_rows
+from reservoir.layers.precision import full_precision
 
 CHUNK = 1 << 22  # logits held at a time: 16 MB in fp32
 
@@ -85,13 +86,12 @@ def smoothed_cross_entropy(
     Returns:
         The smoothed loss (differentiable) and the plain negative log-likelihood (not), each summed, in nats.
     """
-    dtype = (
-        torch.get_autocast_dtype(hidden.device.type)
-        if torch.is_autocast_enabled(hidden.device.type)
-        else None
-    )
-    flat = target.reshape(-1)
+    flat, kind = target.reshape(-1), hidden.device.type
+    if kind == "meta":  # no numbers, so nobody knows what is padding: all of it counts
+        rows = hidden.flatten(0, -2)
+        return _SmoothedCrossEntropy.apply(rows, weight, flat, smoothing, hidden.dtype)
+    dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
     real = (flat != padding).nonzero()[:, 0]
     rows = hidden.flatten(0, -2).index_select(0, real)
-    with torch.autocast(hidden.device.type, enabled=False):
+    with full_precision(hidden.device):
         return _SmoothedCrossEntropy.apply(rows, weight, flat[real], smoothing, dtype or hidden.dtype)

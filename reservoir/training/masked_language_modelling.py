@@ -71,7 +71,8 @@ class MaskedLanguageModellingTask:
         """Tokens that are asked about, and tokens that are read."""
         return len(batch.targets), batch.ids.numel()
 
-    def loss(self, model: MaskedLanguageModel, batch: MaskedBatch) -> Tensor:
+    @staticmethod
+    def loss(model: MaskedLanguageModel, batch: MaskedBatch) -> Tensor:
         """Cross-entropy, summed over the tokens that are asked about, in nats. Only their rows go to the output."""
         batch = batch.to(next(model.parameters()).device)
         rows = model.hidden(batch.ids).flatten(0, 1).index_select(0, batch.positions)

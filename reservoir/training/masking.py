@@ -26,6 +26,19 @@ class MaskedBatch:
     positions: Tensor
     targets: Tensor
 
+    @property
+    def rows(self) -> int:
+        """Number of texts."""
+        return len(self.ids)
+
+    def part(self, index: int, of: int) -> MaskedBatch:
+        """Every `of`-th text from number `index` on, with its own holes."""
+        length = self.ids.shape[1]
+        row, column = self.positions // length, self.positions % length
+        mine = row % of == index
+        positions = row[mine] // of * length + column[mine]
+        return MaskedBatch(self.ids[index::of], positions, self.targets[mine])
+
     def to(self, device: torch.device | str) -> MaskedBatch:
         """The same batch on `device`."""
         names = ("ids", "positions", "targets")

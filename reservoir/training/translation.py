@@ -66,7 +66,9 @@ class TranslationTask:
         """Target tokens, and source and target tokens together."""
         return batch.n_tokens, batch.n_tokens + int((batch.src != Vocabulary.pad).sum())
 
-    def _losses(self, model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
+    @staticmethod
+    def losses(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
+        """The smoothed loss and the plain one, each summed over target tokens, in nats."""
         batch = batch.to(next(model.parameters()).device)
         hidden = model.hidden(batch.src, batch.tgt_in)
         return smoothed_cross_entropy(
@@ -75,13 +77,13 @@ class TranslationTask:
 
     def loss(self, model: EncoderDecoder, batch: Batch) -> Tensor:
         """Smoothed cross-entropy, summed over target tokens, in nats."""
-        return self._losses(model, batch, self.smoothing)[0]
+        return self.losses(model, batch, self.smoothing)[0]
 
     def validate(self, model: EncoderDecoder) -> dict[str, float]:
         """Perplexity a token on the whole validation set and, if asked for, BLEU on its first sentences."""
         total = tokens = 0.0
         for batch in self.valid.epoch(0):
-            total += self._losses(model, batch, 0.0)[1].item()
+            total += self.losses(model, batch, 0.0)[1].item()
             tokens += batch.n_tokens
         metrics = {"perplexity": math.exp(min(total / tokens, 50.0))}
         if self.valid_src:

@@ -1,0 +1,227 @@
+"""What a run takes, before anybody runs it: data, operations, memory of each GPU, hours and money.
+
+Nothing is trained. The model takes one step on the meta device, which knows shapes and no numbers; what that step
+reads, multiplies and keeps is added up, and a named GPU's peak figures turn it into time. A short measured step on the
+machine at hand (`measure`) says how far such a sum is from the truth.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from reservoir.datasets import status
+from reservoir.experiments.gpus import GPU
+from reservoir.experiments.machine import peaks
+from reservoir.experiments.run import Run
+from reservoir.experiments.work import Work, work
+from reservoir.training import Stepped, bf16_pays, train
+
+FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
+MOMENTS = {"adamw": 2, "adam": 2, "sgd": 1}
+LOW = 0.7  # of what autograd keeps in fp32, what it keeps where products are in bf16: norms and sums stay in fp32
+UPDATE = 5  # times that an optimiser step reads or writes each number that moves, moments apart
+STEPS, WARM = 8, 2  # steps that are measured, and those before them that are not
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run's size.
+
+    Args:
+        data: name of what it trains on, and `state`: "embedded", "cached", "mirror", "absent", "by hand" or "files".
+        steps, tokens: optimiser steps, and tokens that they see, padding left out.
+        flops: of the whole training.
+        total, trained: parameters.
+        work: what one process does for one batch.
+        batches: in a step.
+        weights, gradients, optimiser, activations: bytes in each process's memory.
+        low: whether products are in bf16.
+        moments: numbers that the optimiser keeps for each that moves.
+        processes: that share each batch.
+        bounds: what is counted as more than it is.
+    """
+
+    data: str
+    state: str
+    steps: int
+    tokens: float
+    flops: float
+    total: int
+    trained: int
+    work: Work
+    batches: int
+    weights: float
+    gradients: float
+    optimiser: float
+    activations: float
+    low: bool
+    moments: int
+    processes: int
+    bounds: tuple[str, ...]
+
+    @property
+    def memory(self) -> float:
+        """Bytes in each process's memory, all told."""
+        return self.weights + self.gradients + self.optimiser + self.activations
+
+    def step_seconds(self, gpu: GPU) -> float:
+        """How long a step takes each of `processes` GPUs: its batches, the exchange of gradients, the update."""
+        low = self.low and gpu.bf16 > 0
+        batch = self.work.seconds(flops=gpu.bf16 if low else gpu.fp32, bandwidth=gpu.bandwidth)
+        update = (UPDATE + 2 * self.moments) * FLOAT * self.trained / gpu.bandwidth
+        around = 2 * (self.processes - 1) / self.processes * self.gradients / gpu.link
+        return self.batches * batch + update + around
+
+    def hours(self, gpu: GPU, *, slower: float = 1.0) -> float:
+        """How long training takes, validation and tests left out; `slower` is what a measured step says."""
+        return self.steps * self.step_seconds(gpu) * slower / 3600
+
+
+def plan(run: Run, *, processes: int = 1) -> Plan:
+    """The size of a run whose batches are shared among `processes`.
+
+    Raises:
+        ValueError: `processes` is less than 1, or more than a batch has rows.
+    """
+    if processes < 1:
+        raise ValueError(f"--gpus must be at least 1, got {processes}")
+    model = run.outline().train()
+    bounds = []
+    if getattr(model, "layer_drop", 0.0):
+        model.layer_drop = 0.0
+        bounds.append("layers that are left out by chance are counted")
+    if run.skip.layers and run.skip.most:
+        bounds.append("backward passes that are skipped are counted")
+    if run.freeze.after:
+        bounds.append(f"what stops after {run.freeze.after:,} steps is counted to the end")
+    whole, mine = run.task.sketch(), run.task.sketch(processes=processes)
+    if processes > whole.rows:
+        raise ValueError(f"--gpus must be at most {whole.rows}, the rows of a batch; got {processes}")
+    done = work(lambda: mine.loss(model))
+    total, trained = (
+        sum(p.numel() for p in model.parameters() if p.requires_grad or every) for every in (True, False)
+    )
+    low, batches, moments = run.autocast, run.budget.accumulate, MOMENTS[run.optimiser.name]
+    tokens = whole.tokens * batches * run.budget.steps
+    return Plan(
+        *data(run),
+        steps=run.budget.steps,
+        tokens=tokens,
+        flops=done.flops / mine.tokens * tokens,
+        total=total,
+        trained=trained,
+        work=_rounded(done) if low else done,
+        batches=batches,
+        weights=total * (FLOAT + 2 * low),  # in bf16, a step's products have copies of their own
+        gradients=trained * FLOAT,
+        optimiser=trained * FLOAT * moments,
+        activations=done.kept * (LOW if low else 1.0),
+        low=low,
+        moments=moments,
+        processes=processes,
+        bounds=tuple(bounds),
+    )
+
+
+def _rounded(done: Work) -> Work:
+    """The same with products that read and write numbers of two bytes."""
+    return replace(
+        done, operations=tuple((flops, size / 2 if flops else size) for flops, size in done.operations)
+    )
+
+
+def data(run: Run) -> tuple[str, str]:
+    """What a run trains on, and whether it is here."""
+    name = getattr(run.task, "corpus", "") or getattr(run.task, "text", "") or type(run.task).__name__
+    if name.startswith("files:"):
+        return name, "files"
+    states = {row.name: row.state for row in status()}
+    return name, states.get(name, "embedded")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A few steps on the machine at hand.
+
+    Args:
+        scale: whose; the run's own, or the laptop's where the run is meant for GPUs and there is none.
+        step_seconds: of a step, the median: wall-clock on a GPU, processor time on a CPU, which other programs on a
+            shared machine do not lengthen.
+        predicted: what the sum says for this machine, by what it multiplies and moves at its best.
+        tokens: that a step saw, the mean.
+        device: where.
+    """
+
+    scale: str
+    step_seconds: float
+    predicted: float
+    tokens: float
+    device: str
+
+    @property
+    def slower(self) -> float:
+        """How many times longer a step takes than the sum says."""
+        return self.step_seconds / self.predicted
+
+
+def measure(run: Run, *, steps: int = STEPS) -> Measured:
+    """Take a few real steps of `run`, and hold them against what they should take here.
+
+    Raises:
+        DataError: its data cannot be had.
+    """
+    device = run.torch_device()
+    clock: Callable[[], float] = time.process_time if device.type == "cpu" else time.perf_counter
+    model, task, _ = run.build()
+    ticks: list[float] = []
+    tokens: list[int] = []
+
+    def listen(event: object) -> None:
+        if isinstance(event, Stepped):
+            ticks.append(clock())
+            tokens.append(event.tokens)
+
+    # Counting the first step's operations takes another pass through it, and the last one is validated.
+    train(
+        model,
+        _Unwatched(task),
+        optimiser=run.optimiser,
+        budget=replace(run.budget, steps=WARM + steps + 1, validate_every=10**9, checkpoint_every=0),
+        seed=run.seed,
+        autocast=run.autocast,
+        compiled=run.compiled,
+        listeners=[listen],
+    )
+    taken = [after - before for before, after in zip(ticks[WARM:], ticks[WARM + 1 :], strict=False)]
+    sized = plan(run)
+    low = run.autocast and bf16_pays(device)
+    machine = peaks(device, torch.bfloat16 if low else torch.float32)
+    here = GPU("here", machine.flops, machine.flops, machine.bandwidth, 0.0, 1.0, 0.0)
+    predicted = replace(sized, low=low).work.seconds(
+        flops=here.fp32, bandwidth=here.bandwidth, start=machine.start, reached=1.0
+    )
+    return Measured(
+        run.scale,
+        statistics.median(taken),
+        predicted * run.budget.accumulate,
+        tokens[-1] / len(tokens),
+        "GPU" if device.type == "cuda" else "CPU",
+    )
+
+
+class _Unwatched:
+    """A task that is trained on and not validated."""
+
+    def __init__(self, task: object):
+        self._task = task
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._task, name)
+
+    def validate(self, model: object) -> dict[str, float]:
+        return {}

@@ -1,0 +1,53 @@
+"""GPUs by name: what their makers say they do at most, and what an hour of one is taken to cost."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class GPU:
+    """A GPU's peak figures, from its data sheet, without sparsity.
+
+    Args:
+        words: its name, written out.
+        bf16, fp32: operations a second of matrix products, in bf16 and in fp32 (without TF32); bf16 is 0 where the
+            hardware does not multiply it.
+        bandwidth: bytes a second, to and from its memory.
+        memory: bytes.
+        link: bytes a second to the other GPUs of its machine, one way.
+        price: an assumption, in US dollars an hour: about what clouds asked when this was written. `--price` says what
+            yours asks.
+    """
+
+    words: str
+    bf16: float
+    fp32: float
+    bandwidth: float
+    memory: float
+    link: float
+    price: float
+
+
+GPUS = {
+    "h200": GPU("NVIDIA H200 SXM", 989e12, 67e12, 4.8e12, 141e9, 450e9, 3.50),
+    "h100": GPU("NVIDIA H100 SXM", 989e12, 67e12, 3.35e12, 80e9, 450e9, 2.50),
+    "a100": GPU("NVIDIA A100 SXM 80 GB", 312e12, 19.5e12, 2.04e12, 80e9, 300e9, 1.60),
+    "l4": GPU("NVIDIA L4", 121e12, 30.3e12, 0.30e12, 24e9, 32e9, 0.70),
+    "rtx4090": GPU("NVIDIA GeForce RTX 4090", 165e12, 82.6e12, 1.01e12, 24e9, 32e9, 0.45),
+    "t4": GPU("NVIDIA T4", 0.0, 8.1e12, 0.32e12, 16e9, 16e9, 0.35),
+}
+
+
+def gpu(name: str) -> GPU:
+    """The GPU of that name.
+
+    Raises:
+        ValueError: the table has none; the nearest name is suggested.
+    """
+    if name.lower() not in GPUS:
+        near = difflib.get_close_matches(name.lower(), GPUS, n=1, cutoff=0.4)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(GPUS)}"
+        raise ValueError(f"--gpu knows no {name!r}; {hint}")
+    return GPUS[name.lower()]

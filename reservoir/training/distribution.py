@@ -1,0 +1,204 @@
+"""Several processes, one run: each takes its share of every batch, and all of them take the same step.
+
+A batch is what it would be for one process, and so is the step: its rows are shared out, gradients are summed, and the
+loss is divided by the predictions of the whole batch. So the number of processes changes nothing but rounding and what
+dropout drops. Frozen tensors are not sent, at the start either: every process draws them from the seed.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from reservoir.training.task import Task
+
+PATIENCE = timedelta(hours=2)
+"""How long processes wait for one another: the first one validates, tests and prepares data while the others wait."""
+
+
+@dataclass(frozen=True)
+class World:
+    """The processes of a run, and which of them this is.
+
+    Args:
+        rank: from 0.
+        size: how many there are.
+    """
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def main(self) -> bool:
+        """Whether this is the one that validates, tests, writes and speaks."""
+        return self.rank == 0
+
+    def sum(self, number: float) -> float:
+        """The sum over all processes of a number that each has."""
+        if self.size == 1:
+            return number
+        total = torch.tensor(number, dtype=torch.float64)
+        dist.all_reduce(total)
+        return total.item()
+
+    def wait(self) -> None:
+        """Go on when all processes have come this far."""
+        self.sum(0.0)
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Let the first process do it before the others, which then find what it left in the cache."""
+        if not self.main:
+            self.wait()
+        yield
+        if self.main:
+            self.wait()
+
+    def same(self, thing: Any) -> bool:
+        """Whether all processes have the same thing."""
+        if self.size == 1:
+            return True
+        found: list[Any] = [None] * self.size
+        dist.all_gather_object(found, thing)
+        return all(one == thing for one in found)
+
+
+def here() -> World:
+    """The processes that this one has joined; itself alone where it joined none."""
+    return World(dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else World()
+
+
+@contextmanager
+def joined() -> Iterator[World]:
+    """Join the other processes that `torchrun` has started: over NCCL between GPUs, over Gloo between CPUs.
+
+    Where there are none this does nothing.
+
+    Raises:
+        ValueError: there are more processes on this machine than GPUs.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
+        yield here()
+        return
+    if torch.cuda.is_available():
+        local, gpus = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+        if local >= gpus:
+            raise ValueError(
+                f"--nproc-per-node must be at most {gpus}, the GPUs of this machine; got {local + 1} or more"
+            )
+        torch.cuda.set_device(local)
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backend, timeout=PATIENCE)
+    try:
+        yield here()
+    finally:
+        dist.destroy_process_group()
+
+
+def share(batch: Any, world: World) -> tuple[Any, float]:
+    """This process's rows of a batch, and what they count: 1, or 0 where there are fewer rows than processes.
+
+    Every `world.size`-th row is taken, so that long sentences are shared as evenly as short ones. All keep the padding
+    of the whole batch, since some mixings (a Fourier transform) read it.
+
+    Raises:
+        TypeError: nobody has said how to share out a batch of this kind.
+    """
+    if world.size == 1:
+        return batch, 1.0
+    if isinstance(batch, Tensor):
+        rows, part = len(batch), lambda index, of: batch[index::of]
+    elif hasattr(batch, "part"):
+        rows, part = batch.rows, batch.part
+    else:
+        raise TypeError(
+            f"a batch of type {type(batch).__name__} cannot be shared among {world.size} processes;"
+            " give it `rows` and `part(index, of)`, or run it in one process"
+        )
+    if world.rank < rows:
+        return part(world.rank, world.size), 1.0
+    return part(0, rows), 0.0  # a row to go through the motions with
+
+
+class Exchange:
+    """Losses of batches whose rows are shared among processes, and gradients summed over them.
+
+    Args:
+        model, task: what is trained on what.
+        world: the processes.
+
+    Attributes:
+        sent: bytes of gradients that this process has handed over to be summed.
+    """
+
+    def __init__(self, model: nn.Module, task: Task, world: World):
+        self.model, self.task, self.world, self.sent = model, task, world, 0
+        self.wrap()
+
+    def wrap(self) -> None:
+        """Look again at which tensors move: theirs are the gradients to be exchanged."""
+        self._loss: nn.Module = _Loss(self.model, self.task)
+        if self.world.size > 1:
+            with warnings.catch_warnings():
+                warnings.filterwarnings(
+                    "ignore", message=".*broadcast_buffers"
+                )  # its heir is newer than torch 2.5
+                self._loss = DistributedDataParallel(
+                    self._loss,
+                    init_sync=False,  # the seed, or the checkpoint, has given every process the same
+                    broadcast_buffers=False,
+                    gradient_as_bucket_view=True,
+                    find_unused_parameters=bool(getattr(self.model, "layer_drop", 0.0)),
+                )
+            self._loss.register_comm_hook(self, _sum)
+
+    def loss(self, batch: Any) -> Tensor:
+        """The loss of this process's rows, summed over what they predict."""
+        part, counts = share(batch, self.world)
+        loss = self._loss(part)
+        return loss if counts else loss * counts
+
+    def summing(self, *, last: bool) -> AbstractContextManager:
+        """The context of a batch's two passes: gradients are exchanged in the last batch of a step."""
+        return self._loss.no_sync() if self.world.size > 1 and not last else nullcontext()
+
+    def logged(self) -> int:
+        """What DDP says the buckets of gradients hold, in bytes."""
+        sizes = self._loss._get_ddp_logging_data().get("bucket_sizes", "") if self.world.size > 1 else ""
+        return sum(map(int, str(sizes).replace(",", " ").split()))
+
+    def total(self, loss: Tensor, stop: bool) -> tuple[Tensor, bool]:
+        """The loss summed over processes, and whether any of them was asked to stop."""
+        if self.world.size == 1:
+            return loss, stop
+        both = torch.stack([loss, loss.new_tensor(float(stop))])
+        dist.all_reduce(both)
+        return both[0], bool(both[1] > 0)
+
+
+class _Loss(nn.Module):
+    """A task's loss as a forward pass, for DDP to stand around."""
+
+    def __init__(self, model: nn.Module, task: Task):
+        super().__init__()
+        self.model, self.task = model, task
+
+    def forward(self, batch: Any) -> Tensor:
+        return self.task.loss(self.model, batch)
+
+
+def _sum(exchange, bucket):  # DDP compares annotations with the types themselves, and here they are text
+    """Sum a bucket of gradients over all processes (DDP of itself would take the mean), and count its bytes."""
+    buffer = bucket.buffer()
+    exchange.sent += buffer.numel() * buffer.element_size()
+    return dist.all_reduce(buffer, async_op=True).get_future().then(lambda done: done.value()[0])

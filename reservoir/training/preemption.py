@@ -1,0 +1,61 @@
+"""Asked to stop: a scheduler's signal ends a run after the step under way, with a checkpoint to go on from."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+EXIT_STATUS = 75
+"""Of a process that was asked to stop and can go on: EX_TEMPFAIL of sysexits.h, "try again later"."""
+
+
+class Preempted(Exception):
+    """The run was asked to stop, and did; what it has done is in its checkpoint."""
+
+
+class Watch:
+    """Notes signals while it is entered: `with Watch() as watch`, then `watch()` says whether one has come.
+
+    Where training listens, it ends after the step (and the validation) under way. Elsewhere nothing is worth keeping
+    that the last checkpoint lacks, and `at_once` ends it there and then.
+
+    Args:
+        signals: which.
+    """
+
+    def __init__(self, signals: tuple[signal.Signals, ...] = SIGNALS):
+        self.signals, self.came = signals, ""
+        self._before: dict[signal.Signals, object] = {}
+        self._at_once = False
+
+    def __call__(self) -> bool:
+        return bool(self.came)
+
+    def __enter__(self) -> Watch:
+        if threading.current_thread() is threading.main_thread():  # no other may set handlers
+            self._before = {number: signal.signal(number, self._note) for number in self.signals}
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Raise `Preempted` the moment a signal comes, or if one has come already."""
+        self._at_once = True
+        try:
+            if self.came:
+                raise Preempted(self.came)
+            yield
+        finally:
+            self._at_once = False
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.came = signal.Signals(number).name
+        if self._at_once:
+            raise Preempted(self.came)

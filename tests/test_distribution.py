@@ -1,0 +1,193 @@
+"""Several processes, one run: the same losses as one process has, and only the gradients of what moves are sent."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from processes import together
+from small import small_run, write_text
+
+from reservoir.datasets import Batch, Vocabulary
+from reservoir.experiments.records import read_record
+from reservoir.experiments.run import Freeze
+from reservoir.frozen import Skip
+from reservoir.training import MaskedBatch, train
+from reservoir.training import loop as loops
+from reservoir.training.distribution import Exchange, World, here, joined, share
+
+PLANS = {
+    "everything moves": Freeze(),
+    "attention": Freeze(attention=True),
+    "all but attention": Freeze(embeddings=True, feed_forward=True),
+}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+# A batch in parts
+
+
+def rows_of(batch) -> list[tuple]:
+    """What each row holds, padding left out."""
+    if isinstance(batch, torch.Tensor):
+        return [tuple(row.tolist()) for row in batch]
+    if isinstance(batch, MaskedBatch):
+        length, holes = batch.ids.shape[1], [[] for _ in batch.ids]
+        for position, target in zip(batch.positions.tolist(), batch.targets.tolist(), strict=True):
+            holes[position // length].append((position % length, target))
+        return [(*row.tolist(), *found) for row, found in zip(batch.ids, holes, strict=True)]
+    return [
+        tuple(map(tuple, (s.tolist(), t.tolist()))) for s, t in zip(batch.src, batch.tgt_out, strict=True)
+    ]
+
+
+def examples():
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(1, 9, (7, 5), generator=generator)
+    ids[2:, 4] = Vocabulary.pad
+    holes = torch.tensor([0, 3, 5, 6, 20, 34])
+    return {
+        "pairs": Batch(ids, ids, ids, int((ids != Vocabulary.pad).sum())),
+        "windows": ids,
+        "holes": MaskedBatch(ids, holes, ids.flatten()[holes]),
+    }
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("kind", ["pairs", "windows", "holes"])
+def test_the_parts_of_a_batch_are_its_rows_each_once(kind, size):
+    batch = examples()[kind]
+    parts = [share(batch, World(rank, size)) for rank in range(size)]
+    assert [counts for _, counts in parts] == [1.0] * size
+    assert sorted(row for part, _ in parts for row in rows_of(part)) == sorted(rows_of(batch))
+    if kind == "pairs":
+        assert sum(part.n_tokens for part, _ in parts) == batch.n_tokens
+        assert {part.src.shape[1] for part, _ in parts} == {5}  # padding as before: some mixings read it
+
+
+@pytest.mark.parametrize("kind", ["pairs", "windows", "holes"])
+def test_a_process_without_a_row_takes_one_that_counts_nothing(kind):
+    batch = examples()[kind]
+    part, counts = share(batch, World(8, 9))
+    assert counts == 0.0 and len(rows_of(part)) == 1
+
+
+def test_a_batch_that_nobody_can_share_out_is_named():
+    with pytest.raises(TypeError, match=r"type dict cannot be shared among 2 processes; give it `rows`"):
+        share({}, World(0, 2))
+
+
+def test_alone_there_is_nobody_to_wait_for(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with joined() as world, world.first():
+        assert world == here() == World() and world.main
+        assert world.sum(3.0) == 3.0 and world.same("this")
+
+
+def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):
+    run = small_run(text)
+    model, task, _ = run.build()
+    monkeypatch.setattr(loops, "here", lambda: World(0, 2))
+    with pytest.raises(
+        ValueError, match=r"skip.layers names encoder.0.* got 2; start the run without torchrun"
+    ):
+        train(
+            model, task, optimiser=run.optimiser, budget=run.budget, seed=0, skip=Skip(layers=("encoder.0",))
+        )
+
+
+# The same run
+
+
+def steady(text: Path, steps: int = 100, **changes):
+    """A run in fp32 without dropout, some of whose batches have fewer rows than there are processes."""
+    budget = {"steps": steps, "validate_every": steps, "checkpoint_every": 0}
+    return small_run(text, autocast=False, model={"dropout": 0.0}, budget=budget).but(**changes)
+
+
+def losses(run, path: Path) -> None:
+    """Train, and leave the losses, the counts and the last weights' sizes in `path`."""
+    model, task, _ = run.build()
+    history = train(model, task, optimiser=run.optimiser, budget=run.budget, seed=0, autocast=False)
+    if here().main:
+        sizes = [p.double().abs().sum().item() for p in model.parameters()]
+        metrics = history.points[-1].metrics
+        path.write_text(json.dumps([history.losses, history.tokens, sizes, metrics["perplexity"]]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "accumulate"), [(2, 1), (4, 2)])
+def test_processes_that_share_each_batch_have_the_losses_of_one(text, tmp_path, size, accumulate):
+    run = steady(text, 100 if size == 2 else 30, task={"max_tokens": 64, "max_length": 50})
+    run = run.but(budget={"accumulate": accumulate})
+    task = run.build()[1]
+    fewest = min(batch.rows for batch in task.epoch(0))
+    assert fewest < size or size == 2  # some batch has fewer rows than processes
+    together(losses, size, run, tmp_path / "many")
+    losses(run, tmp_path / "one")
+    many, one = (json.loads((tmp_path / name).read_text()) for name in ("many", "one"))
+    assert len(one[0]) == run.budget.steps and one[0][-1] < one[0][0]
+    assert many[0] == pytest.approx(one[0], rel=1e-5)
+    assert many[1] == one[1]
+    assert many[2] == pytest.approx(one[2], rel=1e-4) and many[3] == pytest.approx(one[3], rel=1e-4)
+
+
+def whole(run, folder: Path) -> None:
+    """What `run` does in each of several processes; the record is the same for all."""
+    import os
+
+    os.environ["RESERVOIR_RESULTS"] = str(folder)
+    record = run()
+    assert record.machine["processes"] == here().size
+    (folder / f"seen-{here().rank}").write_text(str(record.tests["test"]["bleu"]))
+
+
+@pytest.mark.slow
+def test_one_process_writes_the_record_and_all_get_it(text, tmp_path, monkeypatch):
+    run = steady(text, 6, freeze=Freeze(feed_forward=True, after=3)).but(budget={"checkpoint_every": 2})
+    together(whole, 2, run, tmp_path / "two")
+    seen = {(tmp_path / "two" / f"seen-{rank}").read_text() for rank in range(2)}
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "two"))
+    two = read_record(run.path())
+    assert seen == {str(two.tests["test"]["bleu"])}
+    left = sorted(path.suffix for path in run.path().parent.iterdir())
+    assert left == [".json", ".safetensors"]  # no checkpoint, nothing half-written
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "one"))
+    one = run()
+    assert (two.tokens, two.parameters, two.epoch_steps) == (one.tokens, one.parameters, one.epoch_steps)
+    for a, b in zip(two.points, one.points, strict=True):
+        assert a["metrics"]["perplexity"] == pytest.approx(b["metrics"]["perplexity"], rel=1e-4)
+    assert two.cpu_seconds > two.points[-1]["seconds"] / 2  # of both processes
+
+
+# What is sent
+
+
+def sent(run, plans, folder: Path) -> None:
+    """Leave what each process hands over in a step, for each freezing plan, in `folder`."""
+    found = {}
+    for name, plan in plans.items():
+        model, task, _ = run.but(freeze=plan).build()
+        exchange = Exchange(model.train(), task, here())
+        for step in range(2):
+            for number, batch in enumerate([task.epoch(0)[2 * step], task.epoch(0)[2 * step + 1]]):
+                with exchange.summing(last=number == 1):
+                    exchange.loss(batch).backward()
+            assert all(p.grad is None for p in model.parameters() if not p.requires_grad)
+            model.zero_grad(set_to_none=True)
+        found[name] = [exchange.sent / 2, sum(p.numel() for p in model.parameters() if p.requires_grad)]
+    (folder / str(here().rank)).write_text(json.dumps(found))
+
+
+@pytest.mark.slow
+def test_gradients_of_what_is_frozen_are_not_sent(text, tmp_path):
+    together(sent, 2, steady(text), PLANS, tmp_path)
+    first, second = (json.loads((tmp_path / str(rank)).read_text()) for rank in range(2))
+    assert first == second and set(first) == set(PLANS)
+    for bytes_sent, trained in first.values():  # four a number, once a step of two batches
+        assert bytes_sent == 4 * trained
+    assert first["all but attention"][0] < first["attention"][0] < first["everything moves"][0]

@@ -1,0 +1,96 @@
+"""A run that is asked to stop writes a checkpoint, says so by its status, and goes on to the same record."""
+
+import os
+import signal
+import time
+
+import pytest
+from processes import command, context
+from safetensors.torch import load_file
+from small import arguments, files, small_run, write_text
+
+from reservoir.experiments.records import read_record
+from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, Watch, train
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_a_watch_notes_signals_and_leaves_the_handlers_as_they_were(number):
+    before = signal.getsignal(number)
+    with Watch() as watch:
+        assert not watch()
+        signal.raise_signal(number)
+        assert watch() and watch.came == number.name
+        with pytest.raises(Preempted, match=number.name), watch.at_once():
+            pytest.fail("what comes after the signal must not begin")
+    assert signal.getsignal(number) is before
+
+
+def test_at_once_means_in_the_middle():
+    with Watch() as watch, pytest.raises(Preempted), watch.at_once():
+        signal.raise_signal(signal.SIGTERM)
+        pytest.fail("it went on")
+
+
+@pytest.mark.parametrize("every", [0, 3])
+def test_training_ends_after_the_step_with_a_checkpoint_and_goes_on_to_the_same_losses(text, tmp_path, every):
+    run = small_run(text, budget={"checkpoint_every": every})
+
+    def trained(**options):
+        model, task, _ = run.build()
+        found = dict(optimiser=run.optimiser, budget=run.budget, seed=0, autocast=run.autocast, **options)
+        return train(model, task, **found)
+
+    events = []
+    asked = lambda: any(isinstance(event, Stepped) and event.step == 4 for event in events)  # noqa: E731
+    with pytest.raises(Preempted, match="stopped after step 4 of 8"):
+        trained(checkpoint=tmp_path / "c", listeners=[events.append], stop=asked)
+    assert [event.step for event in events if isinstance(event, Saved)] == ([4] if every == 0 else [3, 4])
+    whole, rest = trained(), trained(checkpoint=tmp_path / "c")
+    assert rest.losses == whole.losses[4:] and rest.tokens == whole.tokens
+    assert [p.metrics for p in rest.points] == [p.metrics for p in whole.points]
+
+
+def test_a_run_that_is_asked_in_its_last_step_is_finished(text):
+    run = small_run(text, budget={"steps": 1})
+    model, task, _ = run.build()
+    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0)
+    assert train(model, task, stop=lambda: True, **options).step == 1
+
+
+@pytest.mark.slow
+def test_a_process_ends_with_75_on_either_signal_and_the_same_command_ends_in_the_same_record(
+    text, tmp_path, monkeypatch
+):
+    changed = {"budget": {"steps": 120, "validate_every": 60, "checkpoint_every": 10}}
+    words = arguments(text, budget_steps=120, budget_validate__every=60, budget_checkpoint__every=10)
+    run, log = small_run(text, **changed), tmp_path / "log"
+    log.touch()
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "reference"))
+    reference = run()
+    untouched = run.path()
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "cut"))
+    checkpoint = run.path().with_suffix(".checkpoint")
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        one = context().Process(target=command, args=(words, tmp_path / "cut", log))
+        began = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        one.start()
+        while one.is_alive() and (not checkpoint.exists() or checkpoint.stat().st_mtime_ns == began):
+            time.sleep(0.002)
+        os.kill(one.pid, number)
+        one.join()
+        assert one.exitcode == EXIT_STATUS == 75, log.read_text()
+        last = log.read_text().splitlines()[-1]
+        assert "stopped after step" in last and "the same command goes on from the last checkpoint" in last
+        assert files(tmp_path / "cut") == [checkpoint.name]
+    one = context().Process(target=command, args=(words, tmp_path / "cut", log))
+    one.start()
+    one.join()
+    assert one.exitcode == 0 and log.read_text().count("goes on at step") == 2
+    assert read_record(run.path()).deterministic() == reference.deterministic()
+    weights = [load_file(path.with_suffix(".safetensors")) for path in (run.path(), untouched)]
+    assert all(weights[0][name].equal(tensor) for name, tensor in weights[1].items())
