@@ -16,11 +16,8 @@ from rich.table import Table
 
 from benchmarks import (
     attention,
-<<<<<<< HEAD
-    decoding,
-=======
     communication,
->>>>>>> 1e2ceef (Benchmark of communication: gradients handed over, by freezing plan)
+    decoding,
     draw,
     dropout,
     fourier,
@@ -33,11 +30,8 @@ from benchmarks import (
     selection,
     step,
 )
-<<<<<<< HEAD
-from benchmarks.decoding import Agreement
-=======
 from benchmarks.communication import Traffic
->>>>>>> 1e2ceef (Benchmark of communication: gradients handed over, by freezing plan)
+from benchmarks.decoding import Agreement
 from benchmarks.freezing import Saving
 from benchmarks.measure import Benchmark, Comparison, Settings
 from reservoir.experiments.machine import code, machine
@@ -138,11 +132,7 @@ def main() -> None:
         console.width = 160  # a file has room for the table
     folder = Path(os.environ.get("RESERVOIR_RESULTS") or "results") / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
-<<<<<<< HEAD
-    measured: dict[str, list[Comparison | Saving | Agreement]] = {}
-=======
-    measured: dict[str, list[Comparison | Saving | Traffic]] = {}
->>>>>>> 1e2ceef (Benchmark of communication: gradients handed over, by freezing plan)
+    measured: dict[str, list[Comparison | Saving | Traffic | Agreement]] = {}
     for name in chosen.names or BENCHMARKS:
         measured[name] = []
         for result in BENCHMARKS[name](settings):
