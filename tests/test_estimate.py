@@ -1,0 +1,193 @@
+"""A dry run: every recipe fits on the meta device, and what is foretold of a run is what its record says."""
+
+import time
+
+import pytest
+import torch
+from small import RECIPE, files, sentence, small_run, write_text
+
+from reservoir.experiments import find_record, recipes, sources
+from reservoir.experiments.cli import main
+from reservoir.experiments.dry_run import On
+from reservoir.experiments.estimate import data, measure, plan
+from reservoir.experiments.gpus import GPUS
+from reservoir.experiments.run import SCALES, Freeze
+from reservoir.experiments.work import Work, work
+from reservoir.training import Stepped, train
+
+FAMILIES = sorted({name.partition("/")[0] for name in recipes.names()})
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_recipe_is_built_at_full_scale_without_memory(family):
+    for name in recipes.family(family):
+        run = recipes.get(name, scale="full")
+        model = run.outline()
+        assert all(p.is_meta for p in model.parameters()), name
+        still = [p for p in model.parameters() if not p.requires_grad]
+        assert len(still) < len(list(model.parameters())), f"{name}: nothing is trained"
+        assert still or run.freeze == Freeze() or run.freeze.after, f"{name}: nothing is frozen"
+
+
+def test_the_parameters_are_those_that_the_sources_print():
+    printed = [sources.number(text) for text in sources.claim("poster/sizes").text]
+    for family, millions, off in zip(
+        ("components", "narrow", "language"), printed, (0.5, 1.0, 3.5), strict=True
+    ):
+        total = sum(p.numel() for p in recipes.get(f"{family}/baseline", scale="full").outline().parameters())
+        # For its language model no usual vocabulary gives both its size and its ratios; ours keeps the ratios.
+        assert abs(total / 1e6 - millions) < off, family
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_foretold_of_a_run_is_what_its_record_says(family):
+    recorded = {name: find_record(name) for name in recipes.family(family)}
+    name, record = next(((n, r) for n, r in recorded.items() if r), (None, None))
+    if record is None:
+        pytest.skip(f"no {family} is recorded at the laptop scale")
+    foretold = plan(recipes.get(name))
+    assert foretold.steps == record.points[-1]["step"]
+    assert foretold.tokens == pytest.approx(record.tokens, rel=0.25)
+    assert foretold.flops == pytest.approx(record.flops, rel=0.25)
+    assert (foretold.total, foretold.trained) == (record.parameters["total"], record.parameters["trainable"])
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_plan_adds_up(scale):
+    run = recipes.get("components/baseline", scale=scale)
+    whole, half = plan(run), plan(run, processes=2)
+    frozen = plan(recipes.get("components/attention-feed-forward", scale=scale))
+    assert half.work.flops == pytest.approx(whole.work.flops / 2, rel=0.1) and half.tokens == whole.tokens
+    assert half.activations < whole.activations and half.gradients == whole.gradients == 4 * whole.trained
+    assert whole.optimiser == 8 * whole.trained and frozen.total == whole.total
+    for name in ("trained", "gradients", "optimiser", "activations", "flops"):
+        assert getattr(frozen, name) < getattr(whole, name)
+    gpu = GPUS["h100"]
+    assert 0 < frozen.hours(gpu) < whole.hours(gpu) == whole.hours(gpu, slower=2.0) / 2
+    assert whole.hours(GPUS["h200"]) <= whole.hours(gpu) <= whole.hours(GPUS["l4"])
+    alone = whole.hours(gpu) / half.hours(gpu)
+    assert 1 / 8 < alone <= 2  # two GPUs are at most twice as fast, and small batches do not pay
+
+
+def test_work_is_counted_by_operation():
+    a, b = (torch.empty(64, 64, device="meta", requires_grad=True) for _ in range(2))
+    done = work(lambda: (a @ b).sum())
+    assert done.flops == 3 * 2 * 64**3  # forward, and the gradients of either side
+    assert done.kept == 2 * 4 * 64 * 64
+    one = Work(((1e12, 1.0), (0.0, 1e9), (0.0, 0.0)), 0.0)
+    taken = one.seconds(flops=1e12, bandwidth=1e9, start=0.5, reached=1.0)
+    assert taken == 1.0 + 1.0 + 0.5
+
+
+def test_what_is_counted_as_more_than_it_is_is_said():
+    for name in ("backskipping/estimated", "reservoirs/layer-drop-6", "reservoirs/late-6"):
+        assert len(plan(recipes.get(name)).bounds) == 1, name
+    assert plan(recipes.get("components/baseline")).bounds == ()
+
+
+def test_data_are_named_with_where_they_are(text):
+    assert data(recipes.get(RECIPE)) == ("miniature", "embedded")
+    assert data(small_run(text))[1] == "files"
+    name, state = data(recipes.get("components/baseline", scale="full"))
+    assert name == "wmt18-tr-en" and state in ("cached", "mirror", "absent", "by hand")
+
+
+# Time
+
+
+@pytest.mark.slow
+def test_a_measured_estimate_is_near_what_training_takes():
+    """By processor time, which a busy machine lengthens less; `benchmarks` and the appendix have the exact figure."""
+    run = recipes.get(RECIPE, scale="smoke").but(budget={"steps": 60, "validate_every": 60})
+    foretold = measure(run).step_seconds * run.budget.steps
+    model, task, _ = run.build()
+    ticks = []
+
+    def listen(event):
+        if isinstance(event, Stepped):
+            ticks.append(time.process_time())
+
+    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, autocast=run.autocast)
+    train(model, task, listeners=[listen], **options)
+    taken = (ticks[-2] - ticks[0]) / (len(ticks) - 2) * run.budget.steps
+    print(f"foretold {foretold:.2f} s, taken {taken:.2f} s of processor time: {foretold / taken:.2f}")
+    assert 0.6 < foretold / taken < 1.6
+
+
+# The command
+
+
+@pytest.fixture
+def call(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*words):
+        try:
+            status = main([str(word) for word in words])
+        except SystemExit as end:
+            status = end.code
+        captured = capsys.readouterr()
+        assert files(tmp_path) == []
+        return status, captured.out, captured.err
+
+    return run
+
+
+def test_a_dry_run_of_one_recipe_says_all_and_trains_nothing(call):
+    words = ("run", "components/embeddings", "--scale", "full", "--dry-run", "--gpu", "a100", "--gpus", 4)
+    status, out, _ = call(*words, "--price", "1.25", "--seeds", 0, 1)
+    assert status == 0
+    for part in (
+        "wmt18-tr-en",
+        "100,000",
+        "213,221,376",
+        "176,357,376 of them trained",
+        "memory of a GPU",
+        "4 × a100",
+    ):
+        assert part in out
+    for part in ("activations", "communication", "$1.25 an hour of a GPU", "for 2 seeds", "A100"):
+        assert part in out
+
+
+def test_a_dry_run_of_a_family_has_a_line_each_and_a_sum(call):
+    status, out, _ = call("run", "narrow", "--scale", "full", "--dry-run", "--budget.steps", 1000)
+    assert status == 0 and "of training in all" in out and "embeddings-feed-forward" in out
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def test_a_dry_run_can_be_measured(call):
+    words = ("run", RECIPE, "--scale", "smoke", "--dry-run", "--measure")
+    status, out, _ = call(*words)
+    assert status == 0 and "measured here" in out and "on this machine" in out and "calibrated" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--dry-run", "--gpu", "h20"], "--gpu knows no 'h20'; did you mean 'h200'?"),
+        (["--dry-run", "--gpus", "0"], "--gpus must be at least 1, got 0"),
+        (["--dry-run", "--gpus", "5000"], "--gpus must be at most"),
+        (["--dry-run", "--price", "-1"], "--price must be at least 0 dollars an hour, got -1"),
+        (["--measure"], "--measure belongs to a dry run; add --dry-run"),
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_sense_gets_one_sentence(call, words, said):
+    status, _, err = call("run", RECIPE, "--scale", "smoke", *words)
+    assert status == 1 and said in sentence(err)
+
+
+def test_a_gpu_has_figures_that_make_sense():
+    for name, one in GPUS.items():
+        assert On(name).gpu is one and one.memory > 1e10 and one.price > 0
+        assert one.bf16 == 0 or one.bf16 > one.fp32 > one.bandwidth

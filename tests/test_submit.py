@@ -1,0 +1,174 @@
+"""Runs as jobs: one that is cut off goes back into the queue, and on to the record that it would have had."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from cluster import Cluster, missing
+from small import RECIPE, arguments, files, sentence, small_run, write_text
+
+from reservoir.experiments.cli import main
+from reservoir.experiments.records import read_record
+from reservoir.experiments.submit import Job, Resources, executor, submit
+from reservoir.training import Stepped
+
+pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
+HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    return tmp_path / "results"
+
+
+def reference(run, tmp_path, monkeypatch):
+    """The record of the same run when nothing cuts it off."""
+    with monkeypatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(tmp_path / "reference"))
+        return run()
+
+
+# What a job asks for
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--cpus", "0"], "--cpus must be at least 1, got 0"),
+        (["--gpus", "-1"], "--gpus must be at least 0, got -1"),
+        (["--hours", "0.05", "--lead", "200"], "--lead must be shorter than --hours, 180 s, got 200 s"),
+        (["--cluster", "slum"], "--cluster"),
+        (["--seeds"], "--seeds needs at least one"),
+        (["--budget.steps", "0"], "steps must be at least 1, got 0"),
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_sense_is_named(capsys, results, words, said):
+    try:
+        status = main(["submit", RECIPE, "--scale", "smoke", *words])
+    except SystemExit as end:
+        status = end.code
+    err = capsys.readouterr().err
+    assert status in (1, 2) and said in " ".join(err.replace("│", " ").split()) and files(results) == []
+    if status == 1:
+        sentence(err)
+
+
+def test_without_slurm_the_error_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(
+        ValueError, match=r"--cluster slurm: .*; --cluster local runs the jobs on this machine"
+    ):
+        executor("slurm", Resources(), tmp_path, name="test")
+
+
+def test_without_submitit_the_error_names_the_package(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "submitit", None)
+    with pytest.raises(ValueError, match="submit needs its package: pip install 'submitit"):
+        executor("local", Resources(), tmp_path, name="test")
+
+
+def test_a_job_goes_on_where_it_was_even_if_it_was_begun_afresh(text):
+    again = Job(small_run(text), fresh=True).checkpoint()
+    assert again.function == Job(small_run(text), fresh=False) and not again.args
+
+
+# On this machine
+
+
+@pytest.mark.slow
+def test_a_local_job_that_is_asked_to_stop_is_started_again_and_finishes(
+    text, results, tmp_path, monkeypatch, capsys
+):
+    changes = {"budget": {"steps": 150, "validate_every": 75, "checkpoint_every": 5}}
+    _, _, *options = arguments(text, budget_steps=150, budget_validate__every=75, budget_checkpoint__every=5)
+    run = small_run(text, **changes)
+    checkpoint, asked = run.path().with_suffix(".checkpoint"), []
+
+    def ask():
+        while not checkpoint.exists():
+            time.sleep(0.005)
+        for process in psutil.Process().children(recursive=True):
+            if "submitit.core._submit" in process.cmdline():
+                process.send_signal(signal.SIGUSR2)
+                asked.append(process.pid)
+
+    watcher = threading.Thread(target=ask, daemon=True)
+    watcher.start()
+    words = ["submit", RECIPE, *options, "--cluster", "local", "--gpus", "0", "--hours", "1", "--lead", "60"]
+    status = main(words)
+    said = capsys.readouterr()
+    logs = "".join(path.read_text() for path in results.rglob("*_log.*"))
+    assert status == 0 and "seed 0) ended" in said.out, said.err + logs
+    watcher.join(timeout=1)
+    assert len(asked) == 1 and logs.count("goes on at step") == 1 and "Requeued job" in logs
+    assert read_record(run.path()).deterministic() == reference(run, tmp_path, monkeypatch).deterministic()
+    assert not checkpoint.exists()
+    assert main(words) == 0 and "1 of 1 are recorded already" in capsys.readouterr().out
+
+
+# On SLURM
+
+
+class Slow(Job):
+    """A job that takes its time in its first life, so that its time limit comes first."""
+
+    def listeners(self):
+        def wait(event):
+            if isinstance(event, Stepped) and "SLURM_RESTART_COUNT" not in os.environ:
+                time.sleep(1.0)
+
+        return [*super().listeners(), wait]
+
+
+@pytest.fixture
+def slurm(tmp_path_factory, monkeypatch):
+    """A cluster of one node, for one test."""
+    if why := missing():
+        pytest.skip(why)
+    with Cluster(tmp_path_factory.mktemp("slurm")) as cluster:
+        for name, value in cluster.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent}")  # where a job finds this file
+        yield cluster
+
+
+@pytest.mark.slow
+def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
+    slurm, text, results, tmp_path, monkeypatch
+):
+    run = small_run(text, budget={"steps": 400, "validate_every": 200, "checkpoint_every": 100})
+    busy = os.getloadavg()[0] > 2 * os.cpu_count()
+    # SLURM looks every half minute, so the signal comes 45 to 75 s after the start (on a busy machine 270 to 300).
+    resources = (
+        Resources(hours=6 / 60, lead=60, gpus=0, cpus=1)
+        if busy
+        else Resources(hours=2 / 60, lead=45, gpus=0, cpus=1)
+    )
+    queue = executor("slurm", resources, results / "jobs" / "%j", name="test")
+    (job,) = submit([Slow(run)], queue, parallel=1)
+    until, freed = time.monotonic() + (1500 if busy else 420), False
+    while not run.path().exists() and time.monotonic() < until:
+        shown = slurm.call("scontrol", "show", "job", job.job_id)
+        if "Restarts=1" in shown and "JobState=PENDING" in shown and not freed:
+            slurm.call(
+                "scontrol", "update", f"jobid={job.job_id}", "StartTime=now"
+            )  # SLURM waits two minutes
+            freed = True
+        time.sleep(1.0)
+    logs = "".join(path.read_text() for path in results.rglob("*_log.*"))
+    shown = slurm.call("scontrol", "show", "job", job.job_id)
+    assert run.path().exists(), f"{logs}\n{shown}\n{slurm.logs()}"
+    assert "Restarts=1" in shown and "this job is timed-out" in logs and "goes on at step" in logs
+    assert read_record(run.path()).deterministic() == reference(run, tmp_path, monkeypatch).deterministic()
