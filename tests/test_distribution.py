@@ -1,12 +1,16 @@
 """Several processes, one run: the same losses as one process has, and only the gradients of what moves are sent."""
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 from processes import together
-from small import small_run, write_text
+from small import arguments, small_run, write_text
 
 from reservoir.datasets import Batch, Vocabulary
 from reservoir.experiments.records import read_record
@@ -160,7 +164,42 @@ def test_one_process_writes_the_record_and_all_get_it(text, tmp_path, monkeypatc
     assert (two.tokens, two.parameters, two.epoch_steps) == (one.tokens, one.parameters, one.epoch_steps)
     for a, b in zip(two.points, one.points, strict=True):
         assert a["metrics"]["perplexity"] == pytest.approx(b["metrics"]["perplexity"], rel=1e-4)
-    assert two.cpu_seconds > two.points[-1]["seconds"] / 2  # of both processes
+
+
+@pytest.mark.slow
+def test_torchrun_starts_again_what_was_killed_and_it_goes_on_from_the_last_checkpoint(
+    text, tmp_path, monkeypatch
+):
+    steps = dict(steps=120, validate_every=60, checkpoint_every=10)
+    run = small_run(text, autocast=False, model={"dropout": 0.0}, budget=steps)
+    words = arguments(
+        text,
+        "--no-autocast",
+        model_dropout=0.0,
+        **{f"budget_{k.replace('_', '__')}": v for k, v in steps.items()},
+    )
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "two"))
+    path = run.path()
+    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "2", "--standalone"]
+    log = (tmp_path / "log").open("w+")
+    one = subprocess.Popen(
+        [sys.executable, *launch, "-m", "reservoir", *map(str, words)], stdout=log, stderr=subprocess.STDOUT
+    )
+    while one.poll() is None and not path.with_suffix(".checkpoint").exists():
+        time.sleep(0.01)
+    workers = [child for child in psutil.Process(one.pid).children() if "reservoir" in child.cmdline()]
+    workers[-1].kill()
+    status = one.wait()
+    log.seek(0)
+    said = log.read()
+    assert status == 0 and len(workers) == 2, said
+    assert said.count("goes on at step") == 1 and said.count("recorded in") == 1
+    two = read_record(path)
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "one"))
+    alone = run()
+    assert (two.tokens, two.run, two.overrides) == (alone.tokens, alone.run, alone.overrides)
+    for a, b in zip(two.points, alone.points, strict=True):
+        assert a["metrics"]["perplexity"] == pytest.approx(b["metrics"]["perplexity"], rel=1e-3)
 
 
 # What is sent

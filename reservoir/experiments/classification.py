@@ -21,6 +21,7 @@ from reservoir.models import ClassifierConfig, TextClassifierConfig
 from reservoir.training import ClassificationTask, accuracy
 
 SAMPLES = 8  # test texts that a record shows
+LENGTHS = {"sst-2": 8}  # tokens of a text where they are few: SST-2 trains on phrases
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,11 @@ class Classification:
 
     def sketch(self, *, processes: int = 1) -> Sketch:
         """What one process sees of a batch, without any text."""
-        rows = max(1, self.max_tokens // LENGTH // processes)
+        length = LENGTHS.get(self.corpus, LENGTH)
+        rows = max(1, self.max_tokens // length // processes)
         labels = token_ids(rows, 2)
-        batch = Batch(token_ids(rows, LENGTH), labels, labels, rows)
-        tokens = FILLED * rows * LENGTH
+        batch = Batch(token_ids(rows, length), labels, labels, rows)
+        tokens = FILLED * rows * length
         return Sketch(lambda model: ClassificationTask.loss(model, batch), tokens, rows)
 
     def task(self, corpus: LabelledCorpus, vocabulary: Vocabulary, *, seed: int) -> ClassificationTask:
