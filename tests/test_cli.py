@@ -45,12 +45,16 @@ def flat(printed: str) -> str:
     return " ".join("".join(" " if ord(c) in range(0x2500, 0x2580) else c for c in printed).split())
 
 
-@pytest.mark.parametrize("words", [[], ["list"], ["show"], ["run"], ["table"], ["data"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [[], ["list"], ["show"], ["run"], ["submit"], ["table"], ["data"]], ids=" ".join
+)
 def test_every_command_has_help(call, words):
     status, out, _ = call(*words, "--help")
     assert status == 0 and "usage: python -m reservoir" in flat(out)
-    for word in ("list", "show", "run", "table", "data") if not words else ():
+    for word in ("list", "show", "run", "submit", "table", "data") if not words else ():
         assert word in out
+    if words in (["run"], ["submit"]):
+        assert "examples:" in out and f"python -m reservoir {words[0]} transformer/" in flat(out)
     if words == ["run"]:
         assert "--seeds" in out and "--fresh" in out and "--optimiser.lr 1e-3" in flat(out)
 
