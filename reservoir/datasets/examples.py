@@ -27,6 +27,16 @@ class Batch:
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def rows(self) -> int:
+        """Number of sequences."""
+        return len(self.y)
+
+    def part(self, index: int, of: int) -> Batch:
+        """Every `of`-th sequence from number `index` on."""
+        last = None if self.last is None else self.last[index::of]
+        return Batch(self.x[index::of], self.y[index::of], last)
+
     def to(self, device: torch.device) -> Batch:
         """The same on another device."""
         last = None if self.last is None else self.last.to(device)

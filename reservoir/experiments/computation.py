@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from reservoir.datasets import Examples, Generated, Stored, images, listops, pictures, proteins
 from reservoir.datasets.bits import BitMemory, BitXor
-from reservoir.datasets.examples import padded
+from reservoir.datasets.examples import Batch, padded
+from reservoir.experiments.sketch import FILLED, Sketch, token_ids
 from reservoir.models import UniversalConfig
 from reservoir.training import ComputationTask
 
 SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbers of each
+SIDES = {"digits": (8, 1), "mnist": (28, 1), "cifar10": (32, 3)}  # of a picture, and its channels
+RESIDUES = 256  # that a protein is taken to have where nobody has looked
 VALID, TEST = 1, 2  # of generated tasks: seeds of what is held out, beside which training draws from its own
 
 
@@ -56,6 +60,16 @@ class Computation:
         ]
         return {"test": task.score(model, corpus.test) | {"sequences": len(corpus.test)}}, samples
 
+    def sketch(self, *, processes: int = 1) -> Sketch:
+        """What one process sees of a batch, without any data."""
+        rows = max(1, self.batch // processes)
+        batch, tokens = self.shapes(rows)
+        return Sketch(lambda model: ComputationTask.loss(model, batch), tokens, rows)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        """A batch on the meta device, and how many positions of it are no filling."""
+        raise NotImplementedError
+
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         """The model's sizes with those filled in that the data decides."""
         raise NotImplementedError
@@ -82,6 +96,12 @@ class Bits(Computation):
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         patch = self.patch if self.kind == "memory" else 1
         return replace(config.sized(patch, 2 * patch), every=True)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        patch, strings = (self.patch, self.strings + 1) if self.kind == "memory" else (1, 2)
+        places = self.length // patch
+        x = torch.empty(rows, strings * places, patch, device="meta")
+        return Batch(x, token_ids(rows, places, patch)), rows * strings * places
 
     def examples(self) -> Examples:
         task = (
@@ -113,6 +133,10 @@ class Expressions(Computation):
 
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return replace(config.sized(vocabulary, 10), tokens=True)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        batch = Batch(token_ids(rows, self.longest), token_ids(rows), token_ids(rows))
+        return batch, rows * (self.shortest + self.longest) / 2
 
     def examples(self) -> Examples:
         ids = {token: number for number, token in enumerate(listops.VOCABULARY)}
@@ -156,6 +180,12 @@ class Pictures(Computation):
         channels = 3 if self.images.startswith("cifar10") else 1
         return config.sized(self.patch**2 * channels or 1, 10)
 
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        side, channels = SIDES[self.images.partition("-")[0]]
+        side, patch = side // self.shrink, self.patch or 1
+        length, features = (side // patch) ** 2, patch**2 * (channels if self.patch else 1)
+        return Batch(torch.empty(rows, length, features, device="meta"), token_ids(rows)), rows * length
+
     def sequences(self, pixels: Tensor) -> Tensor:
         """Pictures as sequences of numbers."""
         if self.shrink > 1:
@@ -191,6 +221,10 @@ class Proteins(Computation):
 
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return replace(config.sized(vocabulary, proteins.FOLDS), tokens=True)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        length = min(self.longest, RESIDUES)
+        return Batch(token_ids(rows, length), token_ids(rows), token_ids(rows)), FILLED * rows * length
 
     def examples(self) -> Examples:
         if self.corpus == "tape":

@@ -42,10 +42,11 @@ class ComputationTask:
         positions = batch.x.shape[0] * batch.x.shape[1] if batch.last is None else int((batch.last + 1).sum())
         return batch.y.numel(), positions
 
-    def loss(self, model: Universal, batch: Batch) -> Tensor:
+    @staticmethod
+    def loss(model: Universal, batch: Batch) -> Tensor:
         """Cross-entropy, summed over answers, in nats."""
         batch = batch.to(next(model.parameters()).device)
-        logits = self.logits(model, batch).float()
+        logits = ComputationTask.logits(model, batch).float()
         return F.cross_entropy(logits.flatten(0, -2), batch.y.flatten(), reduction="sum")
 
     @staticmethod

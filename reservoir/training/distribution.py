@@ -86,6 +86,7 @@ def joined() -> Iterator[World]:
 
     Raises:
         ValueError: there are more processes on this machine than GPUs.
+        ConnectionError: another process has ended.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
         yield here()
@@ -101,6 +102,13 @@ def joined() -> Iterator[World]:
     dist.init_process_group(backend, timeout=PATIENCE)
     try:
         yield here()
+    except RuntimeError as error:
+        if isinstance(error, dist.DistError) or "gloo" in str(error).lower():
+            raise ConnectionError(
+                "another process of this run has ended, and its own message says why; torchrun --max-restarts 3"
+                " starts all of them again, from the last checkpoint"
+            ) from error
+        raise
     finally:
         dist.destroy_process_group()
 
