@@ -22,7 +22,7 @@ from benchmarks.freezing import plans
 from benchmarks.measure import Settings
 from benchmarks.step import SIZES, batches, our_loss
 from reservoir.datasets import Batch
-from reservoir.frozen import freeze, initialise
+from reservoir.frozen import freeze
 from reservoir.models import EncoderDecoder
 from reservoir.training.distribution import Exchange, here, joined
 
@@ -97,7 +97,9 @@ def _process(rank: int, processes: int, port: int, name: str, out: Path) -> None
     with joined():
         (batch, *_) = batches(size, torch.device("cpu"))
         for plan, freezing in {EVERYTHING: None, **plans(size.config)}.items():
-            model = initialise(EncoderDecoder(size.config), seed=0)
+            model = EncoderDecoder(size.config)
+            for parameter in model.parameters():  # as many bytes as if they had been drawn
+                torch.nn.init.constant_(parameter, 0.01)
             if freezing is not None:
                 freeze(model, freezing)
             exchange = Exchange(model.train(), _Sum(model), here())
