@@ -8,6 +8,8 @@ dropout drops. Frozen tensors are not sent, at the start either: every process d
 from __future__ import annotations
 
 import os
+import secrets
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -99,8 +101,10 @@ def joined() -> Iterator[World]:
             )
         torch.cuda.set_device(local)
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    dist.init_process_group(backend, timeout=PATIENCE)
     try:
+        store, rank, size = next(dist.rendezvous("env://", timeout=PATIENCE))
+        store = _afresh(store, rank, size)
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
         yield here()
     except RuntimeError as error:
         if isinstance(error, dist.DistError) or "gloo" in str(error).lower():
@@ -110,7 +114,31 @@ def joined() -> Iterator[World]:
             ) from error
         raise
     finally:
-        dist.destroy_process_group()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+def _afresh(store: dist.Store, rank: int, size: int) -> dist.Store:
+    """A part of `store` that these processes have to themselves.
+
+    torchrun's store outlives its workers (seen in torch 2.13): those that it starts again would find the addresses that
+    dead ones left, and wait for them in vain. So the first process names a new part of the store to each of the others.
+    """
+    if rank:
+        me = secrets.token_hex(8)
+        store.set(f"waiting/{rank}", me)
+        part = store.get(f"answer/{me}").decode()  # waits
+        store.set(f"heard/{part}/{rank}", "")
+        return dist.PrefixStore(part, store)
+    part, left = secrets.token_hex(8), set(range(1, size))
+    while left:
+        for other in list(left):
+            if store.check([f"waiting/{other}"]):  # perhaps a dead one's: whoever lives replaces it soon
+                store.set(f"answer/{store.get(f'waiting/{other}').decode()}", part)
+            if store.check([f"heard/{part}/{other}"]):
+                left.remove(other)
+        time.sleep(0.05)
+    return dist.PrefixStore(part, store)
 
 
 def share(batch: Any, world: World) -> tuple[Any, float]:
