@@ -10,6 +10,7 @@ from reservoir.frozen.liquid import Liquid, Synapses
 from reservoir.frozen.origins import (
     Drawn,
     Origin,
+    Owned,
     Pretrained,
     Scheme,
     Trained,
@@ -32,6 +33,7 @@ from reservoir.frozen.readout import Readout, free_run, memory_curve, ridge
 from reservoir.frozen.redrawing import redrawn
 from reservoir.frozen.report import Report, report
 from reservoir.frozen.selection import Selection, kept, largest
+from reservoir.frozen.streaming import TiledWeight, held_bytes, stream
 from reservoir.frozen.supermask import FixedMask, Mask, Supermask, supermask
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "Liquid",
     "Mask",
     "Origin",
+    "Owned",
     "Pretrained",
     "RandomFeatureAttention",
     "RandomFeatures",
@@ -64,11 +67,13 @@ __all__ = [
     "Synapses",
     "Synthetic",
     "ThresholdFeatures",
+    "TiledWeight",
     "Trained",
     "Value",
     "Zero",
     "free_run",
     "freeze",
+    "held_bytes",
     "initialise",
     "kept",
     "largest",
@@ -85,6 +90,7 @@ __all__ = [
     "set_origin",
     "skip",
     "spectral_radius",
+    "stream",
     "supermask",
     "tap",
 ]

@@ -7,7 +7,8 @@ stream and on i alone, in row-major order, so `start` draws any tile of a tensor
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +19,71 @@ from reservoir.frozen.generator import Stream
 HALVES = 8  # 16-bit halves in a block of four words
 ROUNDS = 3  # of signs, permutation and Hadamard windows in an orthogonal draw
 Device = torch.device | str | None
+Block = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+def _uniform(block: Block, scale: float | Tensor) -> Tensor:  # four of (n,) -> (n, 4)
+    return ((torch.stack(block, -1) >> 8) - 2**23).to(torch.float32) * scale
+
+
+def _sign(block: Block, scale: float | Tensor) -> Tensor:  # four of (n,) -> (n, 128)
+    words = torch.stack(block, -1)
+    bits = (words.unsqueeze(-1) >> torch.arange(32, device=words.device)) & 1
+    return (2 * bits - 1).flatten(1).to(torch.float32) * scale
+
+
+def _normal(block: Block, scale: float | Tensor) -> Tensor:  # four of (n,) -> (n, 1)
+    # Twice the sum of n numbers uniform on 0 … 65535 has variance 4 n (2^32 - 1) / 12, and doubling makes its mean,
+    # n · 65535, an integer. |2 · sum - mean| is at most 8 · 65535 < 2^24, so float32 holds it exactly.
+    total = sum((word & 0xFFFF) + (word >> 16) for word in block)
+    return (2 * total - HALVES * 65535).unsqueeze(-1).to(torch.float32) * scale
+
+
+class Kind(NamedTuple):
+    """How a block of four words becomes elements.
+
+    Args:
+        per_block: how many elements.
+        convert: makes them, of the block and a float32 scale.
+        scale: that scale, of a bound, a size or a standard deviation, before it is rounded.
+    """
+
+    per_block: int
+    convert: Callable[[Block, float | Tensor], Tensor]
+    scale: Callable[[float], float]
+
+
+KINDS = {
+    "uniform": Kind(4, _uniform, lambda bound: bound * 2.0**-23),
+    "sign": Kind(128, _sign, lambda size: size),
+    "normal": Kind(1, _normal, lambda std: std / math.sqrt(HALVES * (2**32 - 1) / 3)),
+}
+
+
+class Elementwise(NamedTuple):
+    """A draw whose element i depends on the stream and on i alone: any stretch can be had without the rest.
+
+    Args:
+        kind: "uniform", "sign" or "normal".
+        size: its bound, scale or standard deviation.
+    """
+
+    kind: Literal["uniform", "sign", "normal"]
+    size: float
+
+    @property
+    def scale(self) -> float:
+        """What the integers are multiplied by, as rounded to float32."""
+        return _float32(KINDS[self.kind].scale(self.size))
+
+    def __call__(
+        self, stream: Stream, shape: Sequence[int], *, start: int = 0, device: Device = None
+    ) -> Tensor:
+        """Elements from `start` on, as a float32 tensor of `shape`."""
+        kind, scale = KINDS[self.kind], self.scale
+        return _elements(
+            stream, shape, start, kind.per_block, lambda block: kind.convert(block, scale), device
+        )
 
 
 def uniform(
@@ -35,13 +101,7 @@ def uniform(
     Returns:
         a float32 tensor of the given shape.
     """
-    scale = _float32(bound * 2.0**-23)
-
-    def convert(block):  # four of (n,) -> (n, 4)
-        signed = (torch.stack(block, -1) >> 8) - 2**23
-        return signed.to(torch.float32) * scale
-
-    return _elements(stream, shape, start, 4, convert, device)
+    return Elementwise("uniform", bound)(stream, shape, start=start, device=device)
 
 
 def sign(
@@ -59,14 +119,7 @@ def sign(
     Returns:
         a float32 tensor of the given shape.
     """
-    scale = _float32(scale)
-
-    def convert(block):  # four of (n,) -> (n, 128)
-        words = torch.stack(block, -1)
-        bits = (words.unsqueeze(-1) >> torch.arange(32, device=words.device)) & 1
-        return (2 * bits - 1).flatten(1).to(torch.float32) * scale
-
-    return _elements(stream, shape, start, 128, convert, device)
+    return Elementwise("sign", scale)(stream, shape, start=start, device=device)
 
 
 def sparse(
@@ -116,15 +169,7 @@ def normal(
     Returns:
         a float32 tensor of the given shape.
     """
-    # Twice the sum of n numbers uniform on 0 … 65535 has variance 4 n (2^32 - 1) / 12, and doubling makes its mean,
-    # n · 65535, an integer. |2 · sum - mean| is at most 8 · 65535 < 2^24, so float32 holds it exactly.
-    scale = _float32(std / math.sqrt(HALVES * (2**32 - 1) / 3))
-
-    def convert(block):  # four of (n,) -> (n, 1)
-        total = sum((word & 0xFFFF) + (word >> 16) for word in block)
-        return (2 * total - HALVES * 65535).unsqueeze(-1).to(torch.float32) * scale
-
-    return _elements(stream, shape, start, 1, convert, device)
+    return Elementwise("normal", std)(stream, shape, start=start, device=device)
 
 
 def permutation(stream: Stream, n: int, *, device: Device = None) -> Tensor:

@@ -8,7 +8,7 @@ convolution, where the window multiplies both fans.
 import hashlib
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from reservoir.frozen import draws
+from reservoir.frozen.draws import Elementwise
 from reservoir.frozen.generator import Stream
 
 
@@ -112,8 +113,19 @@ class Initialisation:
         window = math.prod(shape[2:])
         return shape[1] * window, shape[0] // blocks * window
 
+    def elementwise(self, shape: Sequence[int], *, blocks: int = 1) -> Elementwise | None:
+        """What each element is drawn as, or None for a kind that can only be drawn whole.
+
+        Args:
+            shape, blocks: as in `draw`.
+        """
+        return None
+
     def _draw(self, stream: Stream, shape: torch.Size, blocks: int, device: torch.device) -> Tensor:
-        raise NotImplementedError
+        drawn = self.elementwise(shape, blocks=blocks)
+        if drawn is None:
+            raise NotImplementedError
+        return drawn(stream, shape, device=device)
 
 
 @dataclass(frozen=True)
@@ -122,18 +134,20 @@ class XavierUniform(Initialisation):
 
     gain: float = 1.0
 
-    def _draw(self, stream, shape, blocks, device):
+    def elementwise(self, shape, *, blocks=1):
         fan_in, fan_out = self._fans(shape, blocks)
-        bound = self.gain * math.sqrt(6 / (fan_in + fan_out)) * self._enlargement
-        return draws.uniform(stream, shape, bound=bound, device=device)
+        return Elementwise("uniform", self.gain * math.sqrt(6 / (fan_in + fan_out)) * self._enlargement)
 
 
 @dataclass(frozen=True)
 class HollowXavierUniform(XavierUniform):
     """XavierUniform with zeros on the diagonal: what is left after "zeroing the diagonal", read word by word."""
 
+    def elementwise(self, shape, *, blocks=1):
+        return None  # a place on the diagonal is not drawn as the others are
+
     def _draw(self, stream, shape, blocks, device):
-        drawn = super()._draw(stream, shape, blocks, device)
+        drawn = super().elementwise(shape, blocks=blocks)(stream, shape, device=device)
         rows = shape[0] // blocks
         for number in range(blocks):
             drawn[number * rows : (number + 1) * rows].flatten(1).fill_diagonal_(0.0)
@@ -164,10 +178,9 @@ class KaimingUniform(Initialisation):
 
     a: float = math.sqrt(5)
 
-    def _draw(self, stream, shape, blocks, device):
+    def elementwise(self, shape, *, blocks=1):
         fan_in, _ = self._fans(shape, blocks)
-        bound = math.sqrt(6 / ((1 + self.a * self.a) * fan_in)) * self._enlargement
-        return draws.uniform(stream, shape, bound=bound, device=device)
+        return Elementwise("uniform", math.sqrt(6 / ((1 + self.a * self.a) * fan_in)) * self._enlargement)
 
 
 @dataclass(frozen=True)
@@ -180,10 +193,9 @@ class SignedConstant(Initialisation):
 
     gain: float = math.sqrt(2)
 
-    def _draw(self, stream, shape, blocks, device):
+    def elementwise(self, shape, *, blocks=1):
         fan_in, _ = self._fans(shape, blocks)
-        scale = self.gain / math.sqrt(fan_in) * self._enlargement
-        return draws.sign(stream, shape, scale=scale, device=device)
+        return Elementwise("sign", self.gain / math.sqrt(fan_in) * self._enlargement)
 
 
 @dataclass(frozen=True)
@@ -212,8 +224,8 @@ class Normal(Initialisation):
 
     std: float
 
-    def _draw(self, stream, shape, blocks, device):
-        return draws.normal(stream, shape, std=self.std * self._enlargement, device=device)
+    def elementwise(self, shape, *, blocks=1):
+        return Elementwise("normal", self.std * self._enlargement)
 
 
 @dataclass(frozen=True)
@@ -234,8 +246,8 @@ class Uniform(Initialisation):
 
     bound: float
 
-    def _draw(self, stream, shape, blocks, device):
-        return draws.uniform(stream, shape, bound=self.bound * self._enlargement, device=device)
+    def elementwise(self, shape, *, blocks=1):
+        return Elementwise("uniform", self.bound * self._enlargement)
 
 
 @dataclass(frozen=True)
@@ -267,14 +279,20 @@ class Constant(Initialisation):
         return torch.full(shape, self.value * self._enlargement, dtype=torch.float32, device=device)
 
 
-def digest(tensor: Tensor) -> str:
+def digest(tensor: Tensor | Iterable[Tensor]) -> str:
     """The first 16 hexadecimal digits of the SHA-256 of a float32 tensor's little-endian bytes, in row-major order.
 
     A checkpoint that stores a seed instead of weights keeps it, to prove that what was drawn again is what it was.
+
+    Args:
+        tensor: whole, or its stretches one after the other.
     """
-    if tensor.dtype != torch.float32:
-        raise TypeError(f"digest takes a float32 tensor, got {tensor.dtype}")
-    values = tensor.detach().cpu().contiguous().numpy()
-    if sys.byteorder == "big":
-        values = values.byteswap()
-    return hashlib.sha256(values.data if values.size else b"").hexdigest()[:16]
+    found = hashlib.sha256()
+    for part in [tensor] if isinstance(tensor, Tensor) else tensor:
+        if part.dtype != torch.float32:
+            raise TypeError(f"digest takes a float32 tensor, got {part.dtype}")
+        values = part.detach().cpu().contiguous().numpy()
+        if sys.byteorder == "big":
+            values = values.byteswap()
+        found.update(values.data if values.size else b"")
+    return found.hexdigest()[:16]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import os
+import secrets
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors.torch import save
 from torch import Tensor, nn
@@ -20,6 +22,7 @@ from torch import Tensor, nn
 from reservoir.frozen import (
     Drawn,
     FixedMask,
+    Owned,
     Pretrained,
     Supermask,
     Trained,
@@ -29,10 +32,14 @@ from reservoir.frozen import (
     set_origin,
 )
 from reservoir.frozen.initialisation import Initialisation, digest
+from reservoir.frozen.streaming import TiledWeight, pack, stream, streamable, unpack
 from reservoir.models.classifier import ClassifierConfig
 from reservoir.models.encoder_decoder import EncoderDecoderConfig
+from reservoir.models.fnet import FNetConfig
 from reservoir.models.language_model import LanguageModelConfig
 from reservoir.models.llama import LlamaConfig
+from reservoir.models.masked_language_model import MaskedLanguageModelConfig
+from reservoir.models.text_classifier import TextClassifierConfig
 from reservoir.models.weights import WeightsError, read_safetensors
 
 FORMAT = "reservoir-model-1"
@@ -42,20 +49,28 @@ CONFIGS = {
     "LanguageModel": LanguageModelConfig,
     "Classifier": ClassifierConfig,
     "Llama": LlamaConfig,
+    "MaskedLanguageModel": MaskedLanguageModelConfig,
+    "TextClassifier": TextClassifierConfig,
+    "FNet": FNetConfig,
 }
-WEIGHTS, CONFIG, CARD = "model.safetensors", "config.json", "README.md"
+PARTS = ("drawn", "trained", "pretrained", "masks", "masked")
+WEIGHTS, CONFIG, CARD, TOKENIZER = "model.safetensors", "config.json", "README.md", "tokenizer.json"
 
 
-def save_pretrained(model: nn.Module, folder: Path | str, *, card: str | None = None) -> Path:
+def save_pretrained(
+    model: nn.Module, folder: Path | str, *, card: str | None = None, tokenizer: str | None = None
+) -> Path:
     """Write a model to a folder that can be put on a model hub as it is.
 
     Args:
         model: one of those that `CONFIGS` names, with its `config`.
-        folder: made if it is not there; files of that name in it are written over.
+        folder: made if it is not there. Files of these names in it are replaced once all are written: whatever
+            happens, each is as it was or whole, and weights beside a configuration that is not theirs are refused.
         card: the model card, Markdown; one that says what the model is made of if None.
+        tokenizer: what cuts its texts, as JSON of the `tokenizers` library: `Vocabulary.to_json()`.
 
     Returns:
-        the folder, with `config.json`, `model.safetensors` and `README.md`.
+        the folder, with `config.json`, `model.safetensors`, `README.md` and, if there is one, `tokenizer.json`.
 
     Raises:
         WeightsError: the model is none of these, or a tensor that is said to be drawn is not what its seed gives.
@@ -92,31 +107,46 @@ def save_pretrained(model: nn.Module, folder: Path | str, *, card: str | None = 
         contents["masked"][module.stream] = name
         if name not in tensors:
             bits = mask.chosen() if isinstance(mask, Supermask) else mask.mask
-            tensors[name] = torch.from_numpy(np.packbits(bits.cpu().numpy(), bitorder="little"))
+            tensors[name] = pack(bits)
             contents["masks"][name] = {"shape": list(bits.shape), "digest": _digest(tensors[name])}
-    metadata = {"format": FORMAT, "generator": GENERATOR, "contents": json.dumps(contents)}
+    config = {"format": FORMAT, "model": kind, "config": asdict(model.config)}
+    metadata = {
+        "format": FORMAT,
+        "generator": GENERATOR,
+        "config": _config_digest(config),
+        "contents": json.dumps(contents),
+    }
+    files = {
+        WEIGHTS: save(tensors, metadata),
+        CONFIG: (json.dumps(config, indent=1) + "\n").encode(),
+        CARD: (_card(model, kind, tensors) if card is None else card).encode(),
+    }
+    if tokenizer is not None:
+        files[TOKENIZER] = tokenizer.encode()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / WEIGHTS).write_bytes(save(tensors, metadata))
-    config = {"format": FORMAT, "model": kind, "config": asdict(model.config)}
-    (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
-    (folder / CARD).write_text(_card(model, kind, tensors) if card is None else card, encoding="utf-8")
+    _write(folder, files)
     return folder
 
 
-def from_pretrained(folder: Path | str, *, device: torch.device | str = "cpu") -> nn.Module:
+def from_pretrained(
+    folder: Path | str, *, device: torch.device | str = "cpu", streamed: bool = False, compiled: bool = False
+) -> nn.Module:
     """The model that `save_pretrained` wrote, bit for bit, in eval mode.
 
     Args:
         folder: with `config.json` and `model.safetensors`.
         device: where to put it.
+        streamed: make drawn weights while they are used, instead of once and for all (`reservoir.frozen.streaming`):
+            the weights have the same bits, and a product with them is summed in another order.
+        compiled: draw with `torch.compile`, if streamed.
 
     Raises:
         WeightsError: a file is missing, damaged or of another version, or a tensor is not what its digest says.
     """
     folder = Path(folder)
-    config = _config(folder / CONFIG)
-    tensors, contents = _read(folder / WEIGHTS)
+    config, said = _config(folder / CONFIG)
+    tensors, contents = _read(folder / WEIGHTS, said)
     model = config.build().to(device)
     items = {item.stream: item for item in owned(model)}
     known = {*contents["drawn"], *contents["trained"], *contents["pretrained"]}
@@ -125,27 +155,34 @@ def from_pretrained(folder: Path | str, *, device: torch.device | str = "cpu") -
             f"{folder}: {missing[0]} stands in one of {CONFIG} and {WEIGHTS} and not in the other"
         )
     with torch.no_grad():
-        for stream, said in contents["drawn"].items():
-            _draw(folder, items[stream], said)
+        for name, said in contents["drawn"].items():
+            items[name].parameter.requires_grad_(False)
+            _draw(folder, items[name], said, streamed=streamed)
         for place in ("trained", "pretrained"):
-            for stream, said in contents[place].items():
-                item = items[stream]
-                item.parameter.copy_(_checked(folder, tensors, stream, said, tuple(item.parameter.shape)))
+            for name, said in contents[place].items():
+                item = items[name]
+                item.parameter.copy_(_checked(folder, tensors, name, said, tuple(item.parameter.shape)))
                 set_origin(item, Trained() if place == "trained" else Pretrained(said["from"]))
+                item.parameter.requires_grad_(place == "trained")
+    _mask(folder, model, tensors, contents)
+    return (stream(model, compiled=compiled) if streamed else model).eval()
+
+
+def _mask(folder: Path, model: nn.Module, tensors: dict[str, Tensor], contents: dict[str, dict]) -> None:
     masks = {}
     for name, said in contents["masks"].items():
-        n = int(np.prod(said["shape"]))
-        packed = _checked(folder, tensors, name, said, (-(-n // 8),))
-        bits = np.unpackbits(packed.numpy(), count=n, bitorder="little").astype(bool)
-        masks[name] = FixedMask(torch.from_numpy(bits).view(said["shape"]), stream=name.removesuffix(".mask"))
+        n = math.prod(said["shape"])
+        bits = unpack(_checked(folder, tensors, name, said, (-(-n // 8),)), 0, n)
+        masks[name] = FixedMask(bits.view(said["shape"]), stream=name.removesuffix(".mask"))
+    wanted = dict(contents["masked"])
     for module in model.modules():
-        if name := contents["masked"].get(getattr(module, "stream", None)):
-            if hasattr(module, "effective_weight"):
-                module.mask = masks[name].to(device)
-                module.weight.requires_grad_(False)
-    for stream in (*contents["drawn"], *contents["pretrained"]):
-        items[stream].parameter.requires_grad_(False)
-    return model.eval()
+        if hasattr(module, "effective_weight") and (name := wanted.pop(module.stream, None)):
+            if name not in masks or masks[name].mask.shape != module.weight.shape:
+                raise WeightsError(f"{folder / WEIGHTS}: {name} is no mask of {module.stream}")
+            module.mask = masks[name].to(module.weight.device)
+            module.weight.requires_grad_(False)
+    if wanted:
+        raise WeightsError(f"{folder / WEIGHTS} has a mask for {min(wanted)}, which the model has not")
 
 
 def _drawn(stream: str, origin: Drawn, tensor: Tensor) -> dict[str, Any]:
@@ -164,19 +201,24 @@ def _drawn(stream: str, origin: Drawn, tensor: Tensor) -> dict[str, Any]:
     }
 
 
-def _draw(folder: Path, item, said: dict[str, Any]) -> None:
+def _draw(folder: Path, item: Owned, said: dict[str, Any], *, streamed: bool) -> None:
+    """Draw a tensor again and hold it against its digest; what is to be streamed is drawn in tiles, and forgotten."""
     try:
         initialisation = Initialisation.from_json(said["initialisation"])
         origin = Drawn(said["seed"], said["stream"], initialisation, said["blocks"], said["zero_row"])
-        tensor = origin.draw(item.parameter.shape)
+        set_origin(item, origin)
+        in_tiles = streamed and streamable(item)
+        shape = item.parameter.shape
+        tensor = TiledWeight(origin, shape).tiles() if in_tiles else origin.draw(shape)
+        found = digest(tensor)
     except (KeyError, TypeError, ValueError) as error:
         raise WeightsError(f"{folder / WEIGHTS}: {item.stream} cannot be drawn: {error}") from error
-    if digest(tensor) != said.get("digest"):
+    if found != said.get("digest"):
         raise WeightsError(
             f"{folder / WEIGHTS}: {item.stream}, drawn from seed {said['seed']}, is not what its digest says"
         )
-    item.parameter.copy_(tensor)
-    set_origin(item, origin)
+    if not in_tiles:
+        item.parameter.copy_(tensor)
 
 
 def _checked(
@@ -191,31 +233,37 @@ def _checked(
     return tensor
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, dict]]:
+def _read(path: Path, config: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, dict]]:
     tensors, metadata = read_safetensors(path)
     if metadata.get("format") != FORMAT:
         raise WeightsError(f"{path} has not the format {FORMAT}, got {metadata.get('format')!r}")
-    if metadata.get("generator") != GENERATOR:
-        raise WeightsError(
-            f"{path}: its weights were drawn by {metadata.get('generator')!r}, and this library draws by {GENERATOR!r}"
-        )
     try:
         contents = json.loads(metadata["contents"])
-        return tensors, {
-            part: contents[part] for part in ("drawn", "trained", "pretrained", "masks", "masked")
-        }
+        contents = {part: dict(contents[part]) for part in PARTS}
     except (KeyError, ValueError, TypeError) as error:
         raise WeightsError(f"{path} is damaged: its list of contents cannot be read ({error})") from error
+    drawn = list(contents["drawn"])
+    if drawn and metadata.get("generator") != GENERATOR:
+        others = f" and {len(drawn) - 1} more tensors" if drawn[1:] else ""
+        raise WeightsError(
+            f"{path}: {drawn[0]}{others} were drawn by {metadata.get('generator')!r},"
+            f" and this library draws by {GENERATOR!r}"
+        )
+    if metadata.get("config") != _config_digest(config):
+        raise WeightsError(
+            f"{path} was not written with the {CONFIG} beside it, or one of the two is damaged"
+        )
+    return tensors, contents
 
 
-def _config(path: Path):
+def _config(path: Path) -> tuple[Any, dict[str, Any]]:
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         kind = CONFIGS[said["model"]]
         values = {
             field.name: said["config"][field.name] for field in fields(kind) if field.name in said["config"]
         }
-        return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
+        return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}), said
     except FileNotFoundError:
         raise WeightsError(f"there is no file {path}") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -225,6 +273,26 @@ def _config(path: Path):
 def _digest(tensor: Tensor) -> str:
     data = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
     return hashlib.sha256(f"{tensor.dtype} {tuple(tensor.shape)}".encode() + data.tobytes()).hexdigest()[:16]
+
+
+def _config_digest(said: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _write(folder: Path, files: dict[str, bytes]) -> None:
+    """Write all files under other names first, then rename them: none is ever there in part."""
+    partial = {folder / name: folder / f".{name}.{secrets.token_hex(8)}.part" for name in files}
+    try:
+        for part, content in zip(partial.values(), files.values(), strict=True):
+            with part.open("xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+        for target, part in partial.items():
+            os.replace(part, target)
+    finally:
+        for part in partial.values():
+            part.unlink(missing_ok=True)
 
 
 def _card(model: nn.Module, kind: str, tensors: dict[str, Tensor]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from safetensors import safe_open
@@ -24,4 +25,25 @@ def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
     except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
-        raise WeightsError(f"{path} is damaged, or no safetensors file: {error}") from error
+        cut = _cut_off(path)
+        raise WeightsError(
+            f"{path} is damaged, or no safetensors file: {error}{f'; it ends within {cut}' if cut else ''}"
+        ) from error
+
+
+def _cut_off(path: Path) -> str | None:
+    """The first tensor that a truncated file has not to its end, or None if it is broken in another way."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    try:
+        header = json.loads(data[8 : 8 + size])
+        ends = {
+            name: 8 + size + said["data_offsets"][1]
+            for name, said in header.items()
+            if name != "__metadata__"
+        }
+        return min(
+            (name for name in ends if ends[name] > len(data)), key=lambda name: ends[name], default=None
+        )
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import EncoderDecoder
+from reservoir.models.quantised import round_rows
 from reservoir.page import plots
 from reservoir.page.explorables.base import Explorable
 
@@ -136,8 +137,7 @@ def rounded(model: EncoderDecoder) -> EncoderDecoder:
 
 
 def _quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:  # (rows, columns) -> (rows,), (rows, columns)
-    scale = matrix.abs().amax(1) / LEVELS
-    return scale, (matrix / scale.clamp(min=1e-30)[:, None]).round()
+    return round_rows(matrix, LEVELS)
 
 
 @torch.no_grad()

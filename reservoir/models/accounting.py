@@ -1,0 +1,127 @@
+"""What a model costs in bytes: on disk, in memory, and read for each token that it writes, by how its weights are kept.
+
+Everything is counted from the sizes alone, on PyTorch's meta device, so that a model need not exist. What is counted:
+
+- *on disk*: the numbers that a file must hold, its header aside;
+- *in memory*: the numbers that are there while it runs, states and caches aside;
+- *read a token*: the numbers that come from memory when a decoder writes one token of one sentence: all of its matrices
+  but those that read the encoder's output, which are used once a sentence; the whole output table; and one row of the
+  target's. A layer that is applied L times is read L times.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+import torch
+
+from reservoir.layers import Embedding, Linear
+from reservoir.models.encoder_decoder import EncoderDecoderConfig
+from reservoir.models.quantised import rounded_bytes
+
+
+class Matrix(NamedTuple):
+    """A matrix as one place of a model uses it.
+
+    Args:
+        stream: of the place.
+        owner: the stream of the place that keeps it, which another depth or a tied output shares.
+        rows, columns: its shape.
+        table: whether it is a table of embeddings.
+        read: how many of its rows are read for a token.
+    """
+
+    stream: str
+    owner: str
+    rows: int
+    columns: int
+    table: bool
+    read: int
+
+    @property
+    def n(self) -> int:
+        """How many weights."""
+        return self.rows * self.columns
+
+
+def matrices(config: EncoderDecoderConfig) -> list[Matrix]:
+    """All matrices of an encoder-decoder, one for each place that uses one; a tied output is a place of its own."""
+    with torch.device("meta"):
+        model = config.build()
+    modules = [module for module in model.modules() if isinstance(module, Linear | Embedding)]
+    owners: dict[int, Linear | Embedding] = {}
+    for module in sorted(modules, key=lambda module: not isinstance(module, Embedding)):
+        owners.setdefault(id(module.weight), module)
+    return [
+        Matrix(
+            module.stream,
+            owners[id(module.weight)].stream,
+            *module.weight.shape,
+            isinstance(owners[id(module.weight)], Embedding),
+            _read(module, model),
+        )
+        for module in modules
+    ]
+
+
+def _read(module: Linear | Embedding, model) -> int:
+    if isinstance(module, Embedding):
+        return int(module is model.tgt_embedding)
+    written = module.stream.startswith("decoder.") and not module.stream.endswith(".cross.kv")
+    return module.weight.shape[0] if written or module is model.output else 0
+
+
+def vector_numbers(config: EncoderDecoderConfig) -> int:
+    """How many numbers its norms and biases have."""
+    with torch.device("meta"):
+        model = config.build()
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.ndim == 1)
+
+
+TRAINED = {"32 bits": 32, "16 bits": 16, "8 bits": 8, "4 bits": 4}
+EMBEDDINGS = {"random": 0, "pretrained, 32 bits": 32, "pretrained, 16 bits": 16, "pretrained, 8 bits": 8}
+
+
+def account(config: EncoderDecoderConfig) -> pd.DataFrame:
+    """Bytes of a model of these sizes, for each way to keep its weights.
+
+    Trained in 32 or 16 bits is every number in as many. Trained in 8 or 4 bits rounds the matrices to nearest, with a
+    32-bit scale a row, and leaves norms and biases at 32. In a supermask model the norms and biases are constants, and
+    each place has a mask of its own, a bit a weight; a tied output shares that of its table. Its weights are either
+    drawn once and kept in 32 bits beside masks of a byte an entry, since PyTorch has no smaller one, or made while they
+    are used, from bits. Pretrained embeddings are not masked.
+
+    Returns:
+        one row a way, with the columns "on disk", "in memory" and "read a token", in bytes.
+    """
+    places, vectors = matrices(config), vector_numbers(config)
+    owned = list({place.owner: place for place in places}.values())
+    masks = list({place.owner if place.table else place.stream: place for place in places}.values())
+    rows: dict[str, tuple[int, int, int]] = {}
+
+    def kept(place: Matrix, bits: int, *, read: bool = False) -> int:
+        r = place.read if read else place.rows
+        return r * place.columns * bits // 8 if bits > 8 else rounded_bytes(r, place.columns, bits)
+
+    for name, bits in TRAINED.items():
+        rest = vectors * (bits if bits > 8 else 32) // 8
+        size = sum(kept(place, bits) for place in owned) + rest
+        read = sum(kept(place, bits, read=True) for place in places if place.read)
+        rows[f"trained, {name}"] = (size, size, read)
+    for name, bits in EMBEDDINGS.items():
+        chosen = [place for place in masks if not (bits and place.table)]
+        tables = [place for place in owned if bits and place.table]
+        stored = sum(-(-place.n // 8) for place in chosen) + sum(kept(place, bits) for place in tables)
+        whole = 4 * sum(place.n for place in owned) + sum(place.n for place in chosen) + 4 * vectors
+        used = [place for place in places if place.read]
+        plain = sum(
+            place.read * place.columns * (4 if bits and place.table else 5) for place in used
+        )  # a weight in 32 bits, and an entry of the mask
+        tiled = sum(
+            kept(place, bits, read=True) if bits and place.table else -(-place.read * place.columns // 8)
+            for place in used
+        )
+        rows[f"supermask, embeddings {name}; drawn once"] = (stored, whole, plain)
+        rows[f"supermask, embeddings {name}; made while used"] = (stored, stored + 4 * vectors, tiled)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["on disk", "in memory", "read a token"])

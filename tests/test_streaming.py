@@ -1,0 +1,224 @@
+"""Weights made while they are used: the same bits as drawn whole, and never all of them at once."""
+
+import os
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from reservoir.frozen import (
+    Drawn,
+    FixedMask,
+    Freeze,
+    Mask,
+    TiledWeight,
+    freeze,
+    held_bytes,
+    initialise,
+    stream,
+    supermask,
+)
+from reservoir.frozen.initialisation import (
+    KaimingUniform,
+    Normal,
+    Orthogonal,
+    SignedConstant,
+    Uniform,
+    XavierUniform,
+    digest,
+)
+from reservoir.frozen.streaming import TILE, StreamedLinear, kernel_is_here, pack, unpack
+from reservoir.layers import Linear
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
+
+KINDS = [XavierUniform(gain=0.7), KaimingUniform(), SignedConstant(keep=0.5), Uniform(0.2), Normal(0.3)]
+IDS = torch.tensor([[1, 5, 9, 5, 0], [2, 2, 7, 3, 4]])
+
+
+@given(data=st.data(), kind=st.sampled_from(KINDS), rows=st.integers(1, 9), cols=st.integers(1, 70))
+@settings(max_examples=60)
+def test_any_rows_are_those_of_the_whole(data, kind, rows, cols):
+    blocks = data.draw(st.sampled_from([1, 3]))
+    zero = data.draw(st.none() | st.integers(0, rows - 1))
+    origin = Drawn(2**63 + 5, "some.weight", kind, blocks=blocks, zero_row=zero)
+    shape = torch.Size((rows * blocks, cols))
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(rows)) < 0.5
+    whole = origin.draw(shape)
+    low = data.draw(st.integers(0, shape[0]))
+    high = data.draw(st.integers(low, shape[0]))
+    assert torch.equal(TiledWeight(origin, shape).rows(low, high), whole[low:high])
+    masked = TiledWeight(origin, shape, bits=pack(mask))
+    assert torch.equal(masked.rows(low, high), (whole * mask)[low:high])
+    assert digest(masked.tiles()) == digest(whole * mask)
+    ids = torch.tensor([[0, shape[0] - 1], [0, 0]])
+    assert torch.equal(masked.chosen(ids), (whole * mask)[ids])
+
+
+@given(n=st.integers(0, 60), data=st.data())
+def test_bits_are_packed_and_any_stretch_unpacked(n, data):
+    mask = torch.tensor(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)), dtype=torch.bool)
+    start = data.draw(st.integers(0, n))
+    stop = data.draw(st.integers(start, n))
+    assert len(pack(mask)) == -(-n // 8)
+    assert torch.equal(unpack(pack(mask), start, stop), mask[start:stop])
+
+
+def test_what_can_only_be_drawn_whole_is_refused():
+    with pytest.raises(ValueError, match=r"map, Orthogonal of \(4, 4\), can only be drawn whole"):
+        TiledWeight(Drawn(0, "map", Orthogonal()), (4, 4))
+
+
+def one_layer(tmp_path: Path, **changes) -> Path:
+    """A stored supermask model: one layer a side at two depths, nothing in it that was trained but bits."""
+    sizes = dict(d_model=64, n_heads=4, d_ff=128, encoder_layers=2, decoder_layers=2) | changes
+    config = EncoderDecoderConfig(4000, 4000, share_layers=True, norm_first=True, dropout=0.0, **sizes)
+    model = supermask(initialise(EncoderDecoder(config), seed=3), Mask(keep=0.5), seed=3)
+    return save_pretrained(freeze(model, Freeze(patterns=("*.bias", "*norm"))), tmp_path / "model")
+
+
+class Largest(TorchDispatchMode):
+    """The largest tensor of floats that anything makes, in elements."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        for each in made if isinstance(made, tuple | list) else [made]:
+            if isinstance(each, torch.Tensor) and each.is_floating_point():
+                self.elements = max(self.elements, each.numel())
+        return made
+
+
+@torch.no_grad()
+def test_a_model_runs_without_ever_holding_a_layers_weights(tmp_path):
+    folder = one_layer(tmp_path)
+    whole, streamed = from_pretrained(folder), from_pretrained(folder, streamed=True)
+    torch.testing.assert_close(streamed(IDS, IDS), whole(IDS, IDS), rtol=1e-4, atol=1e-5)
+    weights = {m.stream: m for m in whole.modules() if isinstance(m, Linear)}
+    tiled = [m for m in streamed.modules() if isinstance(m, StreamedLinear)]
+    assert len(tiled) == len(weights) and not any(isinstance(m, Linear) for m in streamed.modules())
+    for module in tiled:
+        assert digest(module.tiled.tiles()) == digest(weights[module.stream].effective_weight())
+
+    table = whole.src_embedding.weight.numel()
+    with Largest() as seen_whole:
+        whole(IDS, IDS)
+    with Largest() as seen:
+        streamed(IDS, IDS)
+    assert seen_whole.elements >= table > 3 * TILE >= 3 * seen.elements
+    small = sum(p.nbytes for p in streamed.parameters()) + sum(
+        b.nbytes for name, b in streamed.named_buffers() if name.endswith("table")
+    )
+    bits = sum(t.numel() for t in {id(m.tiled.bits): m.tiled.bits for m in tiled}.values())
+    assert held_bytes(streamed) - small == bits  # a bit a weight, and what no seed gives back
+    assert held_bytes(whole) > 10 * held_bytes(streamed)
+
+
+@torch.no_grad()
+def test_what_was_trained_stays_and_what_is_drawn_whole_too(tmp_path):
+    model = initialise(EncoderDecoder(EncoderDecoderConfig(40, 40, 16, 2, 32, 1, 1, dropout=0.0)), seed=0)
+    freeze(model, Freeze(layers=("encoder.0",), drawn="orthogonal"))
+    freeze(model, Freeze(patterns=("decoder.0.feed_forward.*",)))
+    model.eval()
+    before = model(IDS, IDS)
+    stream(model)
+    kinds = {m.stream for m in model.modules() if isinstance(m, StreamedLinear)}
+    assert kinds == {"decoder.0.feed_forward.up", "decoder.0.feed_forward.down"}
+    torch.testing.assert_close(model(IDS, IDS), before)
+
+
+def test_a_mask_that_is_still_learning_is_refused():
+    model = supermask(initialise(Linear(8, 8, stream="map"), seed=0), Mask(keep=0.5), seed=0)
+    model = torch.nn.Sequential(freeze(model))
+    with pytest.raises(
+        ValueError, match="the mask of map still has scores: store the model and load it again"
+    ):
+        stream(model)
+    model[0].mask = FixedMask(model[0].mask.chosen(), stream="map")
+    assert isinstance(stream(model)[0], StreamedLinear)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not shutil.which("g++"), reason="torch.compile needs a C++ compiler, and there is none here"
+)
+def test_compiled_tiles_have_the_same_bits():
+    for kind in (KaimingUniform(), SignedConstant(), Normal(0.3)):
+        for columns in (256, 512):  # one compiled function serves both
+            origin = Drawn(7, f"map.{columns}", kind)
+            shape = torch.Size((2 * TILE // columns + 3, columns))
+            assert digest(TiledWeight(origin, shape, compiled=True).tiles()) == digest(origin.draw(shape))
+
+
+FUSED = """
+import torch
+from reservoir.frozen import Drawn
+from reservoir.frozen.fused import product
+from reservoir.frozen.generator import Stream
+from reservoir.frozen.initialisation import KaimingUniform, Normal, SignedConstant
+from reservoir.frozen.streaming import pack
+
+device = DEVICE
+for kind, columns in ((KaimingUniform(), 24), (SignedConstant(), 128), (Normal(0.2), 24)):
+    for seed, rows, zero, masked in ((5, 5, None, True), (2**64 - 3, 19, 2, False)):
+        origin = Drawn(seed, "Küche.0", kind, zero_row=zero)
+        shape = torch.Size((rows, columns))
+        whole = origin.draw(shape)
+        mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < 0.5
+        bits = pack(mask).to(device) if masked else None
+        whole = whole * mask if masked else whole
+        drawn = origin.initialisation.elementwise(shape)
+        stream = Stream(seed, "Küche.0")
+        tiles = dict(bits=bits, zero_row=zero, rows=4, blocks=4)
+        for low in range(0, columns, 8):  # a column at a time comes out as it is: the same bits
+            x = torch.eye(columns)[low : low + 8].to(device)
+            found = product(x, stream, drawn, shape, **tiles).cpu()
+            assert torch.equal(found, whole.T[low : low + 8] + 0.0), (kind, seed)
+        x = torch.randn(1, columns, generator=torch.Generator().manual_seed(1))
+        torch.testing.assert_close(product(x.to(device), stream, drawn, shape, **tiles).cpu(), x @ whole.T)
+try:
+    product(torch.ones(9, 24), stream, drawn, (2, 24))
+except ValueError as error:
+    assert "x must be of shape (1 to 8, 24), got (9, 24)" in str(error)
+print("the same bits")
+"""
+
+
+def test_the_kernel_draws_the_same_bits_in_tritons_interpreter():
+    if not kernel_is_here():
+        message = (
+            "Triton is not installed, so the fused kernel was NOT tested: install it with pip"
+            " (Linux; it needs no GPU for this, and a gigabyte of disk)"
+        )
+        warnings.warn(message, stacklevel=1)
+        pytest.skip(message)
+    # A process of its own: Triton reads the variable when it is imported.
+    done = subprocess.run(
+        [sys.executable, "-c", FUSED.replace("DEVICE", "'cpu'")],
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "the same bits" in done.stdout, done.stderr
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_the_kernel_draws_the_same_bits_on_a_gpu(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", FUSED.replace("DEVICE", "'cuda'")], capture_output=True, text=True
+    )
+    assert done.returncode == 0 and "the same bits" in done.stdout, done.stderr
+    folder = one_layer(tmp_path)
+    with torch.no_grad():
+        streamed, whole = from_pretrained(folder, streamed=True, device="cuda"), from_pretrained(folder)
+        ids = IDS[:1]
+        torch.testing.assert_close(
+            streamed(ids.cuda(), ids.cuda()).cpu(), whole(ids, ids), rtol=1e-3, atol=1e-3
+        )
