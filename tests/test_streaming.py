@@ -118,7 +118,7 @@ def test_a_model_runs_without_ever_holding_a_layers_weights(tmp_path):
     )
     bits = sum(t.numel() for t in {id(m.tiled.bits): m.tiled.bits for m in tiled}.values())
     assert held_bytes(streamed) - small == bits  # a bit a weight, and what no seed gives back
-    assert held_bytes(whole) > 10 * held_bytes(streamed)
+    assert held_bytes(whole) - small > 20 * bits
 
 
 @torch.no_grad()

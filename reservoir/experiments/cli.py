@@ -11,6 +11,7 @@ examples:
   python -m reservoir submit components narrow --scale full --seeds 0 1 2 --gpus 8 --hours 12
   python -m reservoir table transformer
   python -m reservoir export gpt/wikipedia --to data/weights/gpt-wikipedia
+  python -m reservoir export seeds/miniature --to data/models/miniature
   python -m reservoir data multi30k
 """
 
@@ -30,8 +31,9 @@ from rich.table import Column, Table
 from reservoir.datasets import DataError, fetch, status
 from reservoir.experiments import recipes, released
 from reservoir.experiments.dry_run import On, dry_run
+from reservoir.experiments.export import export
 from reservoir.experiments.records import Record, RecordError, find_record, results
-from reservoir.experiments.run import SCALES, Run, Scale
+from reservoir.experiments.run import SCALES, Run, Scale, Translation
 from reservoir.experiments.submit import Cluster, Job, Resources, executor, submit
 from reservoir.experiments.tables import METRICS
 from reservoir.experiments.tables import table as make_table
@@ -228,10 +230,13 @@ class TableCommand:
 
 @dataclass(frozen=True)
 class Export:
-    """Write the language model of a finished run to a folder that stands alone, in half precision."""
+    """Write the model of a finished run to a folder that stands alone.
+
+    A translator as seeds, bits and what was trained, to the last bit; a language model in half precision.
+    """
 
     recipe: Positional[str]
-    """Such as gpt/wikipedia."""
+    """Such as seeds/miniature or gpt/wikipedia."""
     to: Path
     """The folder; one that is there is replaced."""
     scale: Scale = "laptop"
@@ -240,7 +245,11 @@ class Export:
     """Of the run."""
 
     def __call__(self, overrides: Sequence[str]) -> None:
-        folder = released.export(self.recipe, to=self.to, scale=self.scale, seed=self.seed)
+        run = recipes.get(self.recipe, scale=self.scale, seed=self.seed)
+        if isinstance(run.task, Translation):
+            folder = export(run, self.to)
+        else:
+            folder = released.export(self.recipe, to=self.to, scale=self.scale, seed=self.seed)
         size = sum(file.stat().st_size for file in folder.iterdir())
         console.print(f"{folder}: {size / 1e6:.2f} MB", highlight=False)
 

@@ -58,7 +58,12 @@ WEIGHTS, CONFIG, CARD, TOKENIZER = "model.safetensors", "config.json", "README.m
 
 
 def save_pretrained(
-    model: nn.Module, folder: Path | str, *, card: str | None = None, tokenizer: str | None = None
+    model: nn.Module,
+    folder: Path | str,
+    *,
+    card: str | None = None,
+    about: str = "",
+    tokenizer: str | None = None,
 ) -> Path:
     """Write a model to a folder that can be put on a model hub as it is.
 
@@ -67,6 +72,7 @@ def save_pretrained(
         folder: made if it is not there. Files of these names in it are replaced once all are written: whatever
             happens, each is as it was or whole, and weights beside a configuration that is not theirs are refused.
         card: the model card, Markdown; one that says what the model is made of if None.
+        about: what that one says first: how it was trained, and how it scored.
         tokenizer: what cuts its texts, as JSON of the `tokenizers` library: `Vocabulary.to_json()`.
 
     Returns:
@@ -109,17 +115,18 @@ def save_pretrained(
             bits = mask.chosen() if isinstance(mask, Supermask) else mask.mask
             tensors[name] = pack(bits)
             contents["masks"][name] = {"shape": list(bits.shape), "digest": _digest(tensors[name])}
-    config = {"format": FORMAT, "model": kind, "config": asdict(model.config)}
+    said = {"format": FORMAT, "model": kind, "config": asdict(model.config)}
+    config = (json.dumps(said, indent=1) + "\n").encode()
     metadata = {
         "format": FORMAT,
         "generator": GENERATOR,
-        "config": _config_digest(config),
+        "config": _file_digest(config),
         "contents": json.dumps(contents),
     }
     files = {
         WEIGHTS: save(tensors, metadata),
-        CONFIG: (json.dumps(config, indent=1) + "\n").encode(),
-        CARD: (_card(model, kind, tensors) if card is None else card).encode(),
+        CONFIG: config,
+        CARD: (_card(model, kind, tensors, about) if card is None else card).encode(),
     }
     if tokenizer is not None:
         files[TOKENIZER] = tokenizer.encode()
@@ -145,8 +152,8 @@ def from_pretrained(
         WeightsError: a file is missing, damaged or of another version, or a tensor is not what its digest says.
     """
     folder = Path(folder)
-    config, said = _config(folder / CONFIG)
-    tensors, contents = _read(folder / WEIGHTS, said)
+    config, its_digest = _config(folder / CONFIG)
+    tensors, contents = _read(folder / WEIGHTS, its_digest)
     model = config.build().to(device)
     items = {item.stream: item for item in owned(model)}
     known = {*contents["drawn"], *contents["trained"], *contents["pretrained"]}
@@ -233,7 +240,7 @@ def _checked(
     return tensor
 
 
-def _read(path: Path, config: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, dict]]:
+def _read(path: Path, config: str) -> tuple[dict[str, Tensor], dict[str, dict]]:
     tensors, metadata = read_safetensors(path)
     if metadata.get("format") != FORMAT:
         raise WeightsError(f"{path} has not the format {FORMAT}, got {metadata.get('format')!r}")
@@ -249,21 +256,25 @@ def _read(path: Path, config: dict[str, Any]) -> tuple[dict[str, Tensor], dict[s
             f"{path}: {drawn[0]}{others} were drawn by {metadata.get('generator')!r},"
             f" and this library draws by {GENERATOR!r}"
         )
-    if metadata.get("config") != _config_digest(config):
+    if metadata.get("config") != config:
         raise WeightsError(
             f"{path} was not written with the {CONFIG} beside it, or one of the two is damaged"
         )
     return tensors, contents
 
 
-def _config(path: Path) -> tuple[Any, dict[str, Any]]:
+def _config(path: Path) -> tuple[Any, str]:
+    """The configuration that a file says, and the file's digest."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        data = path.read_bytes()
+        said = json.loads(data)
         kind = CONFIGS[said["model"]]
         values = {
             field.name: said["config"][field.name] for field in fields(kind) if field.name in said["config"]
         }
-        return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}), said
+        return kind(
+            **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+        ), _file_digest(data)
     except FileNotFoundError:
         raise WeightsError(f"there is no file {path}") from None
     except (KeyError, TypeError, ValueError) as error:
@@ -275,8 +286,8 @@ def _digest(tensor: Tensor) -> str:
     return hashlib.sha256(f"{tensor.dtype} {tuple(tensor.shape)}".encode() + data.tobytes()).hexdigest()[:16]
 
 
-def _config_digest(said: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+def _file_digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
@@ -295,7 +306,7 @@ def _write(folder: Path, files: dict[str, bytes]) -> None:
             part.unlink(missing_ok=True)
 
 
-def _card(model: nn.Module, kind: str, tensors: dict[str, Tensor]) -> str:
+def _card(model: nn.Module, kind: str, tensors: dict[str, Tensor], about: str) -> str:
     made_of = report(model)
     parts: dict[str, list[int]] = {}
     for row in made_of.rows:
@@ -312,6 +323,7 @@ def _card(model: nn.Module, kind: str, tensors: dict[str, Tensor]) -> str:
             "",
             f"# {kind}",
             "",
+            *([about, ""] if about else []),
             made_of.summary()[0].upper() + made_of.summary()[1:] + ".",
             "",
             "| where its numbers come from | how many | bytes here |",

@@ -49,6 +49,7 @@ from reservoir.page.explorables.masking import Masking
 from reservoir.page.explorables.random_projection import RandomProjection
 from reservoir.page.explorables.seeded_weights import SeededWeights
 from reservoir.page.explorables.separability import Separability
+from reservoir.page.explorables.stored_translator import StoredTranslator
 
 __all__ = [
     "AttentionMaps",
@@ -63,4 +64,5 @@ __all__ = [
     "RandomProjection",
     "SeededWeights",
     "Separability",
+    "StoredTranslator",
 ]

@@ -3,10 +3,14 @@
 The modules stay as they are written. Each becomes a function that returns what it exports, in the order in which they
 need each other, so that no name of one meets a name of another. A statement that imports or exports must begin its
 line; what can be said with them is kept to what explorables need, and anything else is an error that names its place.
+
+`import source from './work.mjs?worker'` gives the text of a script for a worker: that module with all that it imports,
+its default export called with the worker's global object.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -18,6 +22,7 @@ DEFAULT = re.compile(r"^export\s+default\s+", re.MULTILINE)
 PASSED_ON = re.compile(r"^export\s*\{([^}]*)\}\s*from\s+['\"]([^'\"]+)['\"];?[ \t]*$", re.MULTILINE)
 LISTED = re.compile(r"^export\s*\{([^}]*)\};?[ \t]*$", re.MULTILINE)
 LEFT = re.compile(r"^(?:import|export)\b.*$|\bimport\s*\(.*$", re.MULTILINE)
+WORKER = "?worker"
 NAMED = re.compile(r"([\w$]+)(?:\s+as\s+([\w$]+))?")
 
 
@@ -35,6 +40,15 @@ def bundle(main: str | Path) -> str:
     if "default:" not in parts[-1].splitlines()[-2]:
         raise ValueError(f"{main.name} has no default export: end it with `export default {{ render }}`")
     return "\n".join([*parts, f"export default {written[main]}.default;", ""])
+
+
+def worker(main: str | Path) -> str:
+    """The module `main` and everything that it imports, as a classic script that calls its default export with `self`.
+
+    A classic one, since a page that was opened from disk may not start a worker of modules.
+    """
+    *parts, last, _ = bundle(main).split("\n")
+    return "\n".join([*parts, last.removeprefix("export default ").replace(";", "(self);"), ""])
 
 
 def _add(
@@ -63,6 +77,9 @@ def _add(
 
     def imported(found: re.Match) -> str:
         names, wanted = found.groups()
+        if wanted.startswith(".") and wanted.endswith(WORKER):
+            script = worker(path.parent / wanted.removesuffix(WORKER))
+            return f"const {names.strip()} = {json.dumps(script)};"
         return _constants(names.strip(), module(wanted), path)
 
     def passed_on(found: re.Match) -> str:

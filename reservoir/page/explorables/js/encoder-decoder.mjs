@@ -53,9 +53,8 @@ function linear(x, weight, bias, inputs) {
   return y;
 }
 
-/** Layer norm over each row of d numbers. */
-function norm(x, weight, bias) {
-  const d = weight.length;
+/** Layer norm over each row of d numbers; without a weight or a bias of its own, it has ones and noughts. */
+function norm(x, weight, bias, d) {
   const y = new Float32Array(x.length);
   for (let at = 0; at < x.length; at += d) {
     let mean = 0;
@@ -64,7 +63,7 @@ function norm(x, weight, bias) {
     let variance = 0;
     for (let i = 0; i < d; i += 1) variance += (x[at + i] - mean) ** 2;
     const scale = 1 / Math.sqrt(variance / d + EPSILON);
-    for (let i = 0; i < d; i += 1) y[at + i] = (x[at + i] - mean) * scale * weight[i] + bias[i];
+    for (let i = 0; i < d; i += 1) y[at + i] = (x[at + i] - mean) * scale * (weight ? weight[i] : 1) + (bias ? bias[i] : 0);
   }
   return y;
 }
@@ -126,13 +125,17 @@ export class EncoderDecoder {
   }
 
   #norm(x, name) {
-    return norm(x, this.tensors.get(`${name}.weight`), this.tensors.get(`${name}.bias`));
+    return norm(x, this.tensors.get(`${name}.weight`), this.tensors.get(`${name}.bias`), this.d);
+  }
+
+  /** The target's table, which is the output's too; the source's where both languages share one. */
+  get #target() {
+    return this.tensors.get('tgt_embedding.weight') ?? this.tensors.get('src_embedding.weight');
   }
 
   /** Vectors of tokens at positions start, start + 1, …: √d times the table's row, and sines and cosines. */
-  #embed(ids, start = 0) {
+  #embed(ids, start = 0, table = this.tensors.get('src_embedding.weight')) {
     const { d } = this;
-    const table = this.tensors.get('src_embedding.weight');
     const x = new Float32Array(ids.length * d);
     ids.forEach((id, t) => {
       for (let i = 0; i < d; i += 1) {
@@ -169,12 +172,13 @@ export class EncoderDecoder {
 
   /**
    * Greedy translation: the most probable token, again and again, until the end.
-   * @returns {{ids: number[], p: number[], maps: Float32Array[]}} the tokens, the end left out; the probability of each
-   *   and of the end; for each layer the cross-attention (heads, tokens and end, source)
+   * @returns {{ids: number[], p: number[], gaps: number[], maps: Float32Array[]}} the tokens, the end left out; of each
+   *   and of the end its probability, and how far its logit lies above the next; for each layer the cross-attention
+   *   (heads, tokens and end, source)
    */
   translate(memory, maxLength) {
     const { d, sizes: { n_heads: heads, decoder_layers: layers } } = this;
-    const table = this.tensors.get('src_embedding.weight');
+    const table = this.#target;
     const source = memory.length / d;
     const cross = Array.from({ length: layers }, (_, layer) => {
       const kv = this.#linear(memory, `decoder.${layer}.cross.sublayer.kv`);
@@ -183,8 +187,9 @@ export class EncoderDecoder {
     const own = Array.from({ length: layers }, () => ({ k: new Float32Array(0), v: new Float32Array(0) }));
     const ids = [];
     const p = [];
+    const gaps = [];
     for (let last = BEGIN; ids.length < maxLength;) {
-      let x = this.#embed([last], ids.length);
+      let x = this.#embed([last], ids.length, table);
       for (let layer = 0; layer < layers; layer += 1) {
         const name = `decoder.${layer}`;
         const qkv = this.#linear(this.#norm(x, `${name}.mixing.norm`), `${name}.mixing.sublayer.qkv`);
@@ -201,11 +206,12 @@ export class EncoderDecoder {
       const scores = linear(this.#norm(x, 'decoder_norm'), table, undefined, d);
       const best = scores.reduce((at, score, i) => (score > scores[at] ? i : at), 0);
       p.push(1 / scores.reduce((sum, score) => sum + Math.exp(score - scores[best]), 0));
+      gaps.push(scores.reduce((gap, score, i) => (i === best ? gap : Math.min(gap, scores[best] - score)), Infinity));
       if (best === END) break;
       ids.push(best);
       last = best;
     }
-    return { ids, p, maps: cross.map(({ rows }) => gathered(rows, heads, source)) };
+    return { ids, p, gaps, maps: cross.map(({ rows }) => gathered(rows, heads, source)) };
   }
 }
 
