@@ -1,9 +1,12 @@
 """A stored model comes back to the same bits, in as few bytes as its origins allow, or is refused by name."""
 
 import json
+import os
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
@@ -18,6 +21,9 @@ from reservoir.models import (
     from_pretrained,
     save_pretrained,
 )
+from reservoir.models.fnet import FNetConfig
+from reservoir.models.masked_language_model import MaskedLanguageModelConfig
+from reservoir.models.text_classifier import TextClassifierConfig
 from reservoir.models.weights import WeightsError
 
 IDS = torch.arange(1, 9)[None]
@@ -119,6 +125,10 @@ def another_generator(tensors, contents, metadata):
     metadata["generator"] = "philox4x32-7"
 
 
+def swap_two_masks(tensors, contents, metadata):
+    contents["masked"]["encoder.0.attention.qkv"] = "encoder.1.attention.qkv.mask"
+
+
 def another_format(tensors, contents, metadata):
     metadata["format"] = "pt"
 
@@ -134,7 +144,11 @@ def another_format(tensors, contents, metadata):
             lose_a_stream,
             "encoder.norm stands in one of config.json and model.safetensors and not in the other",
         ),
-        (another_generator, "were drawn by 'philox4x32-7', and this library draws by 'philox4x32-10"),
+        (
+            another_generator,
+            "embedding and [0-9]+ more tensors were drawn by 'philox4x32-7', and this library draws by 'philox4x32-10",
+        ),
+        (swap_two_masks, "its list of contents is damaged: its digest does not match"),
         (another_format, "has not the format reservoir-model-1, got 'pt'"),
     ],
 )
@@ -179,3 +193,104 @@ def test_a_frozen_tensor_that_somebody_changed_is_not_stored_as_drawn(tmp_path):
 def test_there_is_no_pickle(tmp_path):
     folder = save_pretrained(moved(one_layer()), tmp_path)
     assert {path.suffix for path in folder.iterdir()} == {".json", ".md", ".safetensors"}
+
+
+def another_size(folder):
+    """A configuration that builds just as well, and computes something else."""
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"n_heads": 2', '"n_heads": 4'))
+
+
+def test_weights_beside_a_configuration_that_is_not_theirs_are_refused(tmp_path):
+    folder = save_pretrained(moved(one_layer()), tmp_path)
+    another_size(folder)
+    with pytest.raises(WeightsError, match=r"was not written with the config.json beside it"):
+        from_pretrained(folder)
+
+
+def test_a_truncated_file_is_refused_with_the_tensor_that_it_ends_in(tmp_path):
+    path = save_pretrained(moved(one_layer()), tmp_path) / "model.safetensors"
+    whole = path.read_bytes()
+    size = 8 + int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8:size])
+    for name in ("embedding.mask", "decoder.1.cross.kv.mask"):
+        low, high = header[name]["data_offsets"]
+        path.write_bytes(whole[: size + (low + high) // 2])
+        with pytest.raises(WeightsError, match=f"it ends within {name}"):
+            from_pretrained(tmp_path)
+    path.write_bytes(whole[: size // 2])
+    with pytest.raises(WeightsError, match="is damaged, or no safetensors file"):
+        from_pretrained(tmp_path)
+
+
+FILES = st.sampled_from(["model.safetensors", "config.json"])
+
+
+@given(where=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7), name=FILES)
+@settings(max_examples=60)
+def test_whichever_bit_is_turned_over_the_file_is_refused_or_says_the_same(stored_once, where, bit, name):
+    folder, wanted = stored_once
+    path = folder / name
+    whole = path.read_bytes()
+    at = int(where * len(whole))
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :])
+    try:
+        assert torch.equal(answer(from_pretrained(folder)), wanted)  # a letter of what nothing depends on
+    except WeightsError:
+        pass
+    finally:
+        path.write_bytes(whole)
+
+
+@pytest.fixture(scope="module")
+def stored_once(tmp_path_factory):
+    model = moved(one_layer())
+    return save_pretrained(model, tmp_path_factory.mktemp("stored")), answer(model)
+
+
+def test_a_disk_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    folder = save_pretrained(moved(one_layer()), tmp_path)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def fail(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        save_pretrained(moved(one_layer(0.1)), tmp_path)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    monkeypatch.undo()
+
+    renamed = []
+
+    def stop(source, target):  # the machine stops between two files
+        renamed.append(target)
+        if len(renamed) == 2:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    replace = os.replace
+    monkeypatch.setattr("os.replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        save_pretrained(moved(MODELS["trained"]()), tmp_path)
+    with pytest.raises(WeightsError):
+        from_pretrained(tmp_path)
+    assert not list(tmp_path.glob(".*"))
+
+
+ENCODERS = {
+    "masked language model": lambda: MaskedLanguageModelConfig(40, layers=1, **SIZES).build(),
+    "text classifier": lambda: TextClassifierConfig(40, layers=1, classes=3, mixing=("fourier",), **SIZES).build(),
+    "FNet": lambda: FNetConfig(40, d_model=16, d_ff=32, layers=1, max_length=12).build(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_encoders_of_texts_come_back_too(tmp_path, name):
+    model = moved(freeze(initialise(ENCODERS[name](), seed=0), Freeze(embeddings=True)))
+    again = from_pretrained(save_pretrained(model, tmp_path, about="Trained for a test.", tokenizer="{}"))
+    with torch.no_grad():
+        ours, theirs = (made[0] if isinstance(made, tuple) else made for made in (model(IDS), again(IDS)))
+    assert torch.equal(ours, theirs)
+    assert (tmp_path / "tokenizer.json").read_text() == "{}"
+    assert "Trained for a test." in (tmp_path / "README.md").read_text()

@@ -7,6 +7,7 @@ from pathlib import Path
 from reservoir.datasets import Vocabulary
 from reservoir.experiments.records import Record, read_record
 from reservoir.experiments.run import Run
+from reservoir.experiments.tables import METRICS
 from reservoir.models import save_pretrained
 
 
@@ -39,7 +40,7 @@ def _about(record: Record) -> str:
     steps = record.points[-1]["step"]
     return (
         f"Trained by the recipe `{record.recipe}` at the {record.scale} scale, seed {record.seed}: {steps:,} steps,"
-        f" {record.tokens:,} tokens. {record.scored_by}: {scores}."
+        f" {record.tokens:,} tokens. {METRICS.get(record.scored_by, record.scored_by)}: {scores}."
         f" Trained by `python -m reservoir run {record.recipe} --scale {record.scale} --seeds {record.seed}`,"
         f" written by `python -m reservoir export {record.recipe} FOLDER --scale {record.scale} --seed {record.seed}`."
     )

@@ -122,6 +122,7 @@ def save_pretrained(
         "generator": GENERATOR,
         "config": _file_digest(config),
         "contents": json.dumps(contents),
+        "digest": _file_digest(json.dumps(contents).encode()),
     }
     files = {
         WEIGHTS: save(tensors, metadata),
@@ -153,7 +154,7 @@ def from_pretrained(
     """
     folder = Path(folder)
     config, its_digest = _config(folder / CONFIG)
-    tensors, contents = _read(folder / WEIGHTS, its_digest)
+    tensors, contents, intact = _read(folder / WEIGHTS, its_digest)
     model = config.build().to(device)
     items = {item.stream: item for item in owned(model)}
     known = {*contents["drawn"], *contents["trained"], *contents["pretrained"]}
@@ -172,6 +173,8 @@ def from_pretrained(
                 set_origin(item, Trained() if place == "trained" else Pretrained(said["from"]))
                 item.parameter.requires_grad_(place == "trained")
     _mask(folder, model, tensors, contents)
+    if not intact:  # said last, since a tensor's own digest says more
+        raise WeightsError(f"{folder / WEIGHTS}: its list of contents is damaged: its digest does not match")
     return (stream(model, compiled=compiled) if streamed else model).eval()
 
 
@@ -240,7 +243,8 @@ def _checked(
     return tensor
 
 
-def _read(path: Path, config: str) -> tuple[dict[str, Tensor], dict[str, dict]]:
+def _read(path: Path, config: str) -> tuple[dict[str, Tensor], dict[str, dict], bool]:
+    """Tensors, the list of contents, and whether that is what its digest says."""
     tensors, metadata = read_safetensors(path)
     if metadata.get("format") != FORMAT:
         raise WeightsError(f"{path} has not the format {FORMAT}, got {metadata.get('format')!r}")
@@ -260,7 +264,7 @@ def _read(path: Path, config: str) -> tuple[dict[str, Tensor], dict[str, dict]]:
         raise WeightsError(
             f"{path} was not written with the {CONFIG} beside it, or one of the two is damaged"
         )
-    return tensors, contents
+    return tensors, contents, metadata.get("digest") == _file_digest(metadata["contents"].encode())
 
 
 def _config(path: Path) -> tuple[Any, str]:

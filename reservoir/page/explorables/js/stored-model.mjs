@@ -138,6 +138,7 @@ export class StoredModel {
     this.counts = { drawn: 0, bits: 0, trained: 0 };
     this.places = []; // of masked matrices, to look at: {name, rows, columns, weight, bits}
     this.model = new EncoderDecoder(sizes, this.#tensors(file));
+    if (metadata.digest !== short(new TextEncoder().encode(metadata.contents))) throw new StoredError('its list of contents is damaged: its digest does not match');
     this.vocabulary = vocabularyOf(tokenizer);
   }
 
