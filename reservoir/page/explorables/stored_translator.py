@@ -22,6 +22,23 @@ from reservoir.training import Decoding, translate
 
 SHIPPED = ("translator", "miniature")
 """Folders of `data/models`, the best first: the page takes the first that is there."""
+SENTENCES = {
+    "translator": (
+        "Ein kleines Mädchen spielt im Park mit einem braunen Hund.",
+        "Zwei Männer reparieren das Dach eines Hauses.",
+        "Eine Frau in einem roten Kleid sitzt auf einer Bank und liest ein Buch.",
+        "Kinder rennen am Strand durch das Wasser.",
+        "Ein alter Mann steht vor einem Laden und wartet.",
+    ),
+    "miniature": (
+        "Die Schwester sagt, dass der Lehrer das alte Buch liest.",
+        "Der Hund sieht die Katze nicht.",
+        "Weil sie uns die Tasche nicht zeigt, wartet der Lehrer.",
+        "Weil sie uns die Tasche nicht zeigen, wartet der Lehrer.",
+        "Der Vater kauft das rote Auto.",
+    ),
+}
+"""Sentences of the kind that each has learned, and has not been trained on by more than chance."""
 DRAWABLE = {"XavierUniform", "KaimingUniform", "SignedConstant", "Normal", "Uniform", "Constant"}
 
 
@@ -36,6 +53,11 @@ def shipped_model() -> Path:
         if (folder / WEIGHTS).is_file():
             return folder
     raise WeightsError(f"none of {', '.join(map(str, folders))} is there: install the library again")
+
+
+def sentences_for(folder: Path) -> tuple[str, ...]:
+    """German sentences of the kind that the model of a folder of `data/models` has learned."""
+    return SENTENCES.get(folder.name, SENTENCES["miniature"])
 
 
 class StoredTranslator(Explorable):

@@ -1,0 +1,84 @@
+"""A product at batch 1 whose weights are made inside it, beside one whose weights are stored; and loading a model."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from benchmarks.measure import Comparison, Settings, compare
+from reservoir.frozen import Drawn, Freeze, Mask, freeze, initialise, mark_trained, supermask
+from reservoir.frozen.initialisation import Initialisation, KaimingUniform, SignedConstant
+from reservoir.frozen.streaming import TiledWeight, kernel_is_here, pack
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
+
+SIZES = {"laptop": 512, "IWSLT": 1024, "large": 4096}  # rows and columns of the matrix
+KINDS: dict[str, Initialisation] = {"uniform": KaimingUniform(), "sign": SignedConstant()}
+LOADED = {
+    "laptop": dict(src_vocab=4000, tgt_vocab=4000, d_model=256, n_heads=4, d_ff=512),
+    "IWSLT": dict(src_vocab=8848, tgt_vocab=6632, d_model=512, n_heads=4, d_ff=1024, tie="output"),
+}  # fmt: skip
+
+
+def run(settings: Settings) -> Iterator[Comparison]:
+    """On a GPU the fused kernel, on a CPU the same in tiles; against stored weights in bf16 and in fp32.
+
+    On a GPU the large matrix in bf16 is what is asked for: the ratio says whether making weights beats reading them.
+    """
+    for name, size in SIZES.items():
+        if settings.size in (None, name):
+            for kind in KINDS:
+                yield from _product(name, size, kind, settings)
+    for name, sizes in settings.chosen(LOADED).items():
+        yield from _loading(name, sizes, settings)
+
+
+def _product(name: str, size: int, kind: str, settings: Settings) -> Iterator[Comparison]:
+    device = settings.device
+    if device.type == "cuda" and not kernel_is_here():
+        raise RuntimeError("the fused kernel needs Triton, which comes with PyTorch's builds for GPUs")
+    origin, shape = Drawn(0, "weight", KINDS[kind]), torch.Size((size, size))
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < 0.5
+    compiled = settings.compiled and device.type == "cpu"
+    made = TiledWeight(origin, shape, bits=pack(mask), compiled=compiled).to(device)
+    whole = (origin.draw(shape) * mask).to(device)
+    x = torch.randn(1, size, device=device)
+    for dtype in (torch.bfloat16, torch.float32):
+        weight, row = whole.to(dtype), x.to(dtype)
+        yield compare(
+            lambda turn: made.product(x),
+            lambda turn, weight=weight, row=row: F.linear(row, weight),
+            case=f"{name} 1×{size}×{size}, {kind}, made while used{', compiled' if compiled else ''}",
+            peer=f"stored in {str(dtype).removeprefix('torch.')}",
+            unit="weights",
+            work=lambda turn: size * size,
+            settings=settings,
+        )
+
+
+def _loading(name: str, sizes: dict, settings: Settings) -> Iterator[Comparison]:
+    """Seconds to load: weights drawn and checked and bits unpacked, beside as many weights read from a file."""
+    config = EncoderDecoderConfig(norm_first=True, dropout=0.0, **sizes)
+    masked = supermask(initialise(EncoderDecoder(config), seed=0), Mask(keep=0.5), seed=0)
+    freeze(masked, Freeze(patterns=("*.bias", "*norm")))
+    trained = initialise(EncoderDecoder(config), seed=0)
+    mark_trained(trained)
+    weights = sum(parameter.numel() for parameter in trained.parameters())
+    with tempfile.TemporaryDirectory() as place:
+        folders = [
+            save_pretrained(model, Path(place) / which)
+            for which, model in (("bits", masked), ("fp32", trained))
+        ]
+        yield compare(
+            lambda turn: from_pretrained(folders[0], device=settings.device),
+            lambda turn: from_pretrained(folders[1], device=settings.device),
+            case=f"{name}, a model of {weights / 1e6:.1f} M weights loaded from seeds and bits",
+            peer="loaded from 32 bits a weight",
+            unit="weights",
+            work=lambda turn: weights,
+            settings=settings,
+            warm_up=(0,),
+        )
