@@ -38,9 +38,10 @@ def _about(record: Record) -> str:
     """What a record says of a model, in three sentences."""
     scores = ", ".join(f"{metrics[record.scored_by]:.2f} on {name}" for name, metrics in record.tests.items())
     steps = record.points[-1]["step"]
+    name, scale, seed = record.recipe, record.scale, record.seed
+    metric = METRICS.get(record.scored_by, record.scored_by)
     return (
-        f"Trained by the recipe `{record.recipe}` at the {record.scale} scale, seed {record.seed}: {steps:,} steps,"
-        f" {record.tokens:,} tokens. {METRICS.get(record.scored_by, record.scored_by)}: {scores}."
-        f" Trained by `python -m reservoir run {record.recipe} --scale {record.scale} --seeds {record.seed}`,"
-        f" written by `python -m reservoir export {record.recipe} FOLDER --scale {record.scale} --seed {record.seed}`."
+        f"Trained by the recipe `{name}` at the {scale} scale, seed {seed}: {steps:,} steps, {record.tokens:,} tokens."
+        f" {metric}: {scores}. Trained by `python -m reservoir run {name} --scale {scale} --seeds {seed}`,"
+        f" written by `python -m reservoir export {name} --to FOLDER --scale {scale} --seed {seed}`."
     )
