@@ -83,7 +83,7 @@ STACKS = {
     "wide": lambda run: shared(wide(run)),
 }
 """Name in a recipe -> what it makes of the trained transformer. The last three are the paper's one-layer models."""
-TRAINED = {
+EMBEDDINGS_OF = {
     "layers": "keep/trained",
     "shared": "keep/trained",
     "deep": "keep/trained",
@@ -113,7 +113,7 @@ def kept(stack: str, embeddings: str, percent: int, scale: Scale) -> Run:
     """A point of figures 2, 3 and 4."""
     run = learned(STACKS[stack](trained(scale)), keep=percent / 100)
     run = run.but(recipe=f"keep/{stack}-{embeddings}-{percent}")
-    return with_embeddings(run, TRAINED[stack]) if embeddings == "pretrained" else run
+    return with_embeddings(run, EMBEDDINGS_OF[stack]) if embeddings == "pretrained" else run
 
 
 def half(scale: Scale) -> Run:
@@ -163,7 +163,7 @@ INITIAL = {
 }
 """Figure 5's initialisations but the usual one -> what they change, and what that is."""
 
-WMT = {
+WMT_ROWS = {
     "base-trained": ("Trans-base", "everything trained"),
     "base": ("One-layer Random Trans_base", "half of one shared layer, embeddings of wmt/base-trained"),
     "wider-trained": ("the source of Trans_wider's embeddings", "everything trained"),
@@ -284,7 +284,7 @@ def _enter_wmt(row: str) -> None:
     def run(scale: Scale = "laptop") -> Run:
         return wmt(row, scale)
 
-    run.__doc__ = f"Table 1, {WMT[row][0]}: {WMT[row][1]}."
+    run.__doc__ = f"Table 1, {WMT_ROWS[row][0]}: {WMT_ROWS[row][1]}."
     recipe(f"wmt/{row}")(run)
 
 
@@ -329,7 +329,7 @@ for _stack in ("deep", "wide"):
         HALF,
         f"Table 1, Trans_{_stack}: 50 % of {_STACKS[_stack]}, pretrained embeddings.",
     )
-for _row in WMT:
+for _row in WMT_ROWS:
     _enter_wmt(_row)
 
 TABLE = {

@@ -44,6 +44,7 @@ from reservoir.page.explorables.fourier_mixing import FourierMixing
 from reservoir.page.explorables.frozen_body import FrozenBody
 from reservoir.page.explorables.frozen_components import FrozenComponents
 from reservoir.page.explorables.gradients import Gradients
+from reservoir.page.explorables.hidden_network import HiddenNetwork
 from reservoir.page.explorables.layer_stack import LayerStack
 from reservoir.page.explorables.masking import Masking
 from reservoir.page.explorables.random_projection import RandomProjection
@@ -59,6 +60,7 @@ __all__ = [
     "FrozenBody",
     "FrozenComponents",
     "Gradients",
+    "HiddenNetwork",
     "LayerStack",
     "Masking",
     "RandomProjection",
