@@ -137,9 +137,10 @@ def methods(item: griffe.Class) -> Iterator[griffe.Object]:
 
 
 def label(item: griffe.Object) -> str:
-    """Of its section. Labels do not know capitals, and `Freeze` is not `freeze`."""
+    """Of its section. Labels do not know capitals: `Freeze` is not `freeze`, and `TRAINED` is not `trained`."""
     words = re.sub(r"[^a-z0-9]+", "-", item.path.removeprefix("reservoir.").lower())
-    return f"api-{words}-class" if item.is_class else f"api-{words}"
+    kind = "-class" if item.is_class else "-constant" if item.is_attribute else ""
+    return f"api-{words}{kind}"
 
 
 def escaped(text: str) -> str:

@@ -59,10 +59,14 @@ class FourierMixing(Explorable):
         """The three grids at first, with all frequencies kept and the real part alone."""
         x = self.numbers()
         mixed = fourier(x)
-        shown = ((x, "#22262b"), (mixed, ORIGINS["fixed"]), (fourier(mixed), "#22262b"))
+        back = fourier(mixed) / mixed.numel()
+        shown = (
+            (x, "#22262b", 1.0),
+            (mixed, ORIGINS["fixed"], float(mixed.abs().max()) or 1.0),
+            (back, "#22262b", 1.0),
+        )
         width, parts = SIDE * FEATURES + 24, []
-        for number, (values, colour) in enumerate(shown):
-            largest = float(values.abs().max()) or 1.0
+        for number, (values, colour, largest) in enumerate(shown):
             left = number * width
             frame = f'x="{left}" y="0" width="{SIDE * FEATURES}" height="{SIDE * TOKENS}"'
             parts.append(f'<rect {frame} fill="none" stroke="#b9bec4"/>')

@@ -13,12 +13,11 @@ function squares(label) {
   const drawing = svg('svg', { class: 'fm-squares', role: 'img', 'aria-label': label, viewBox: `0 0 ${SIDE * FEATURES} ${SIDE * TOKENS}` });
   return {
     drawing,
-    update(values, keep) {
-      const largest = Math.max(1e-9, ...values.map(Math.abs));
+    update(values, { keep, largest = Math.max(1e-9, ...values.map(Math.abs)) }) {
       drawing.replaceChildren(...Array.from(values, (value, i) => {
         const [x, y] = [(i % FEATURES + 0.5) * SIDE, (Math.floor(i / FEATURES) + 0.5) * SIDE];
         if (keep && !keep[i]) return svg('path', { class: 'fm-removed', d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` });
-        const half = (SIDE / 2 - 2) * Math.sqrt(Math.abs(value) / largest);
+        const half = (SIDE / 2 - 2) * Math.sqrt(Math.min(1, Math.abs(value) / largest));
         if (half < 0.7) return svg('circle', { class: 'fm-none', cx: x, cy: y, r: 1 });
         return svg('rect', { class: value > 0 ? 'fm-plus' : 'fm-minus', x: x - half, y: y - half, width: 2 * half, height: 2 * half });
       }));
@@ -95,8 +94,8 @@ export default {
         cell.dataset.value = signal[i];
         cell.setAttribute('aria-label', `Token ${Math.floor(i / FEATURES)}, feature ${i % FEATURES}: ${SAID[signal[i]]}`);
       });
-      mixed.update(whole.re, keep);
-      returned.update(again);
+      mixed.update(whole.re, { keep });
+      returned.update(again, { largest: 1 }); // as large as what was drawn
       last.textContent = part === 'real' ? 'from the real part alone' : 'from both parts';
       const removed = keep.filter((one) => !one).length;
       const still = Math.round(100 * share(x, again));
@@ -106,7 +105,7 @@ export default {
       ui.say([
         `What is drawn at ${x.filter(Boolean).length} of ${ENTRIES} places is mixed into ${seen}.`,
         removed ? `${removed} frequencies are removed.` : '',
-        `Transformed back${part === 'real' ? ' from the real part' : ''}, ${still} % of its squared size returns.`,
+        `Transformed back${part === 'real' ? ' from the real part' : ''}, ${still}\u202f% of its squared size returns.`,
         removed ? '' : part === 'both' ? 'Nothing is lost as long as both parts are kept.'
           : symmetric ? 'This signal is its own mirror image, so its transform is real and nothing is lost.'
             : 'What returns is the mean of the signal and its mirror image: the real part cannot tell the two apart.',
