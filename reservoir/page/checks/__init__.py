@@ -8,6 +8,7 @@ from reservoir.page.checks.mixing import directions_kept, mirrored_half, no_leak
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
 from reservoir.page.checks.reading import bytes_kept, spread
 from reservoir.page.checks.reservoir_layers import area_under_curve, gradients_needed, places
+from reservoir.page.checks.seeds import bits_bound, break_even, packed_bits
 from reservoir.page.checks.supermasks import choices, score_gradient, top_mask
 from reservoir.page.checks.transformer import causal_mask, length_penalty, parameter_count
 from reservoir.page.checks.verdict import EXERCISES, Exercise, Verdict
@@ -19,6 +20,8 @@ __all__ = [
     "annealed",
     "area_under_curve",
     "attention_streams",
+    "bits_bound",
+    "break_even",
     "bytes_kept",
     "causal_mask",
     "choices",
@@ -35,6 +38,7 @@ __all__ = [
     "masking_shares",
     "mirrored_half",
     "no_leak",
+    "packed_bits",
     "parameter_count",
     "places",
     "readout_pairs",

@@ -35,10 +35,10 @@ SENTENCES = {
         "Der Hund sieht die Katze nicht.",
         "Weil sie uns die Tasche nicht zeigt, wartet der Lehrer.",
         "Weil sie uns die Tasche nicht zeigen, wartet der Lehrer.",
-        "Der Vater kauft das rote Auto.",
+        "Oft zeigt der Junge einem Bruder dieses große Bild.",
     ),
 }
-"""Sentences of the kind that each has learned, and has not been trained on by more than chance."""
+"""Sentences of the kind that each has learned."""
 DRAWABLE = {"XavierUniform", "KaimingUniform", "SignedConstant", "Normal", "Uniform", "Constant"}
 
 
