@@ -34,10 +34,11 @@ JobRequeue=1
 ReturnToService=2
 KillWait=10
 MailProg=/bin/true
+SlurmdParameters=config_overrides
 SlurmctldTimeout=300
 SlurmdTimeout=300
 SchedulerParameters=sched_interval=2,batch_sched_delay=1
-NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs=1 State=UNKNOWN
 PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -47,6 +48,10 @@ def missing() -> str:
     if lacking := [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]:
         return f"{', '.join(lacking)} not installed (Debian: slurmctld, slurmd, slurm-client, munge)"
     return "" if os.geteuid() == 0 else "SLURM's daemons are started as root here"
+
+
+class Unable(RuntimeError):
+    """A daemon does not start on this machine; its log says why."""
 
 
 class Cluster:
@@ -64,7 +69,7 @@ class Cluster:
         host = socket.gethostname().partition(".")[0]
         for name in ("munge", "state", "spool"):
             (self.folder / name).mkdir(parents=True, mode=0o755)
-        settings = dict(folder=self.folder, host=host, cpus=os.cpu_count())
+        settings = dict(folder=self.folder, host=host)
         settings |= {name: _free_port() for name in ("control", "node")}
         (self.folder / "slurm.conf").write_text(SETTINGS.format(**settings))
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
@@ -126,7 +131,7 @@ class Cluster:
         until = time.monotonic() + seconds
         while not ready():
             if self.daemons[-1].poll() is not None or time.monotonic() > until:
-                raise RuntimeError(f"{otherwise}\n{self.logs()}")
+                raise Unable(f"{otherwise}\n{self.logs()}")
             time.sleep(0.2)
 
 

@@ -7,10 +7,11 @@ import pytest
 import torch
 from small import RECIPE, files, sentence, small_run, write_text
 
+from reservoir.datasets import status
 from reservoir.experiments import find_record, recipes, sources
 from reservoir.experiments.cli import main
 from reservoir.experiments.dry_run import On
-from reservoir.experiments.estimate import data, measure, plan
+from reservoir.experiments.estimate import begins_with, data, measure, plan
 from reservoir.experiments.gpus import GPUS
 from reservoir.experiments.run import SCALES, Freeze
 from reservoir.experiments.work import Work, work
@@ -104,6 +105,21 @@ def test_data_are_named_with_where_they_are(text):
     assert data(small_run(text))[1] == "files"
     name, state = data(recipes.get("components/baseline", scale="full"))
     assert name == "wmt18-tr-en" and state in ("cached", "mirror", "absent", "by hand")
+    known = {row.name for row in status()} | {"digits", "miniature-order", "made-up", "bits", "expressions"}
+    assert {data(recipes.get(name, scale=scale))[0] for name in recipes.names() for scale in SCALES} <= known
+
+
+def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    begun = begins_with(recipes.get("fine-tune/sst-2/regular-4"))
+    assert begun.startswith(
+        "masked/regular-4 (laptop, seed 0): absent: python -m reservoir run masked/regular-4"
+    )
+    assert (
+        begins_with(recipes.get("fine-tune/sst-2/regular-4-scratch"))
+        == begins_with(recipes.get(RECIPE))
+        == ""
+    )
 
 
 # Time

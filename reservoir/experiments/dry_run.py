@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from reservoir.experiments import recipes
-from reservoir.experiments.estimate import LOW, Measured, Plan, measure, plan
+from reservoir.experiments.estimate import LOW, Measured, Plan, begins_with, measure, plan
 from reservoir.experiments.gpus import GPU, gpu
 from reservoir.experiments.run import Run
 from reservoir.experiments.work import REACHED, START
 
 HERE = {
-    "embedded": "embedded, nothing to fetch",
+    "embedded": "embedded or generated, nothing to fetch",
     "cached": "in the cache",
     "mirror": "in the mirror",
     "files": "files of one's own",
@@ -100,6 +100,7 @@ def _lines(sized: Plan, run: Run, on: On, seeds: int, found: Measured | None) ->
     peak = on.gpu.bf16 if low else on.gpu.fp32
     lines = [
         ("data", f"{sized.data}: {HERE[sized.state].format(name=sized.data)}"),
+        *([("begins with", start)] if (start := begins_with(run)) else []),
         ("steps", f"{sized.steps:,}, {sized.tokens / sized.steps:,.0f} tokens each (about)"),
         ("tokens", f"{_short(sized.tokens)}"),
         ("operations", f"{sized.flops:.3g}, {sized.flops / sized.tokens:.3g} a token{_bounds(sized)}"),

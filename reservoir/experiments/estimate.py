@@ -17,6 +17,7 @@ import torch
 from reservoir.datasets import status
 from reservoir.experiments.gpus import GPU
 from reservoir.experiments.machine import peaks
+from reservoir.experiments.pretrained import Start
 from reservoir.experiments.run import Run
 from reservoir.experiments.work import Work, work
 from reservoir.training import Stepped, bf16_pays, train
@@ -25,6 +26,7 @@ FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept 
 MOMENTS = {"adamw": 2, "adam": 2, "sgd": 1}
 LOW = 0.7  # of what autograd keeps in fp32, what it keeps where products are in bf16: norms and sums stay in fp32
 UPDATE = 5  # times that an optimiser step reads or writes each number that moves, moments apart
+CALLED = {"tape": "tape-homology"}  # what a task calls its data -> what the manifest calls it
 STEPS, WARM = 8, 2  # steps that are measured, and those before them that are not
 
 
@@ -137,11 +139,30 @@ def _rounded(done: Work) -> Work:
 
 def data(run: Run) -> tuple[str, str]:
     """What a run trains on, and whether it is here."""
-    name = getattr(run.task, "corpus", "") or getattr(run.task, "text", "") or type(run.task).__name__
+    named = (getattr(run.task, field, "") for field in ("corpus", "text", "images"))
+    name = next(filter(None, named), type(run.task).__name__.lower())
     if name.startswith("files:"):
         return name, "files"
+    name = CALLED.get(name, name)
     states = {row.name: row.state for row in status()}
     return name, states.get(name, "embedded")
+
+
+def begins_with(run: Run) -> str:
+    """The weights that a run starts from, and whether they are here; empty where it starts at its seed alone."""
+    if run.start is None or not run.start.streams:
+        return ""
+    if isinstance(run.start, Start):
+        source = run.start.source(run.scale)
+        there = source.path().with_suffix(".safetensors").exists()
+        words = (
+            "here"
+            if there
+            else f"absent: python -m reservoir run {source.recipe} --scale {source.scale} comes first"
+        )
+        return f"{source.recipe} ({source.scale}, seed {source.seed}): {words}"
+    state = {row.name: row.state for row in status()}.get(run.start.name)
+    return f"{run.start.name}" + (f": {state}" if state else "")
 
 
 @dataclass(frozen=True)
