@@ -39,6 +39,22 @@ def test_every_recipe_is_built_at_full_scale_without_memory(family):
         assert still or run.freeze == Freeze() or run.freeze.after, f"{name}: nothing is frozen"
 
 
+def one_of_each_task() -> list[str]:
+    """The first recipe of every family, and one for every other kind of task that a family has."""
+    found: dict[tuple, str] = {}
+    for name in recipes.names():
+        task = recipes.get(name, scale="full").task
+        found.setdefault((name.partition("/")[0], type(task), getattr(task, "kind", "")), name)
+    return list(found.values())
+
+
+@pytest.mark.parametrize("name", one_of_each_task())
+def test_a_full_run_is_sized_without_its_data(name):
+    sized = plan(recipes.get(name, scale="full"))
+    assert sized.tokens > 0 and sized.flops > sized.tokens and 0 < sized.trained <= sized.total
+    assert 0 < sized.hours(GPUS["h200"]) < 1000 and 0 < sized.memory < GPUS["h200"].memory
+
+
 def test_the_parameters_are_those_that_the_sources_print():
     printed = [float(found) for found in re.findall(r"(\d+)M", sources.claim("poster/sizes").text)]
     for family, millions, off in zip(

@@ -173,7 +173,7 @@ class Run:
         """The model on the meta device, frozen as planned: sizes without memory, data or other runs' weights."""
         with torch.device("meta"):
             model = self.task.fit(self.model, self.task.vocabulary).build()
-        supermask(initialise(model, seed=self.seed, scheme=Scheme()), self.mask, seed=self.seed)
+            supermask(initialise(model, seed=self.seed, scheme=Scheme()), self.mask, seed=self.seed)
         return model if self.freeze.after else freeze(model, self.freeze)
 
     def _stamp(self, model: nn.Module) -> str:

@@ -58,7 +58,7 @@ class Selection:
         if not 0 <= k <= n:
             raise ValueError(f"k must be from 0 to the {n} scores, got {k}")
         flat = scores.detach().reshape(-1)
-        if k in (0, n):
+        if k in (0, n) or scores.is_meta:  # nothing to choose, or nothing to choose by
             return torch.full(scores.shape, k == n, dtype=torch.bool, device=scores.device)
         mask = self._search(flat, k) if n >= 4 * SAMPLE else None
         if mask is None:
