@@ -51,7 +51,7 @@ def one_of_each_task() -> list[str]:
 @pytest.mark.parametrize("name", one_of_each_task())
 def test_a_full_run_is_sized_without_its_data(name):
     sized = plan(recipes.get(name, scale="full"))
-    assert sized.tokens > 0 and sized.flops > sized.tokens and 0 < sized.trained <= sized.total
+    assert sized.tokens > 0 and sized.flops > sized.tokens and 0 < sized.gradients <= sized.weights
     assert 0 < sized.hours(GPUS["h200"]) < 1000 and 0 < sized.memory < GPUS["h200"].memory
 
 
@@ -188,7 +188,7 @@ def test_a_dry_run_of_one_recipe_says_all_and_trains_nothing(call):
         "wmt18-tr-en",
         "100,000",
         "213,221,376",
-        "176,357,376 of them trained",
+        "176,357,376 numbers are trained",
         "memory of a GPU",
         "4 × a100",
     ):

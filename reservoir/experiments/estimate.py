@@ -20,6 +20,7 @@ from reservoir.experiments.machine import peaks
 from reservoir.experiments.pretrained import Start
 from reservoir.experiments.run import Run
 from reservoir.experiments.work import Work, work
+from reservoir.frozen import report
 from reservoir.training import Stepped, bf16_pays, train
 
 FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
@@ -38,7 +39,7 @@ class Plan:
         data: name of what it trains on, and `state`: "embedded", "cached", "mirror", "absent", "by hand" or "files".
         steps, tokens: optimiser steps, and tokens that they see, padding left out.
         flops: of the whole training.
-        total, trained: parameters.
+        total, trained: parameters; the scores that choose among masked ones are trained and are none of them.
         work: what one process does for one batch.
         batches: in a step.
         weights, gradients, optimiser, activations: bytes in each process's memory.
@@ -105,7 +106,7 @@ def plan(run: Run, *, processes: int = 1) -> Plan:
     if processes > whole.rows:
         raise ValueError(f"--gpus must be at most {whole.rows}, the rows of a batch; got {processes}")
     done = work(lambda: mine.loss(model))
-    total, trained = (
+    held, trained = (
         sum(p.numel() for p in model.parameters() if p.requires_grad or every) for every in (True, False)
     )
     low, batches, moments = run.autocast, run.budget.accumulate, MOMENTS[run.optimiser.name]
@@ -115,11 +116,11 @@ def plan(run: Run, *, processes: int = 1) -> Plan:
         steps=run.budget.steps,
         tokens=tokens,
         flops=done.flops / mine.tokens * tokens,
-        total=total,
+        total=report(model).total,
         trained=trained,
         work=_rounded(done) if low else done,
         batches=batches,
-        weights=total * (FLOAT + 2 * low),  # in bf16, a step's products have copies of their own
+        weights=held * (FLOAT + 2 * low),  # in bf16, a step's products have copies of their own
         gradients=trained * FLOAT,
         optimiser=trained * FLOAT * moments,
         activations=done.kept * (LOW if low else 1.0),
