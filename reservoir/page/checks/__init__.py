@@ -3,6 +3,7 @@
 from reservoir.page.checks.backskipping import annealed, gradient_below, saved_products
 from reservoir.page.checks.components import attention_streams, trained_share, zeroed_diagonals
 from reservoir.page.checks.echo_states import leaky_update, readout_pairs, scaled_to_radius
+from reservoir.page.checks.frozen_bodies import lost_brackets, released_counts, swept_rate
 from reservoir.page.checks.masked_language_models import hidden_loss, joined_pair, masking_shares
 from reservoir.page.checks.mixing import directions_kept, mirrored_half, no_leak
 from reservoir.page.checks.random_features import dichotomies, enough_dimensions, kitchen_sinks
@@ -35,6 +36,7 @@ __all__ = [
     "kitchen_sinks",
     "leaky_update",
     "length_penalty",
+    "lost_brackets",
     "masking_shares",
     "mirrored_half",
     "no_leak",
@@ -42,10 +44,12 @@ __all__ = [
     "parameter_count",
     "places",
     "readout_pairs",
+    "released_counts",
     "saved_products",
     "scaled_to_radius",
     "score_gradient",
     "spread",
+    "swept_rate",
     "top_mask",
     "trained_share",
     "zeroed_diagonals",
