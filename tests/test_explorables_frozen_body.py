@@ -42,13 +42,13 @@ def test_the_page_counts_what_the_report_counts():
         found = report(freeze(initialise(model, seed=0), run.freeze))
         right.append([found.total, found.trainable])
         moves = {named(part): part in parts for part in PARTS}
-        asked.append(["cost", counted(*SIZES["our small GPT, digits"]), moves])
+        asked.append(["cost", counted(*SIZES["our small GPT on digits"]), moves])
     assert [[one["total"], one["trained"]] for one in in_javascript(*asked)] == right
 
 
 def test_the_paper_s_parts_of_gpt_2_are_the_released_count(made):
     moves = {named(part): getattr(made, named(part)) for part in PARTS}
-    (found,) = in_javascript(["cost", made.sizes["GPT-2, CIFAR-10"], moves])
+    (found,) = in_javascript(["cost", made.sizes["GPT-2 on CIFAR-10"], moves])
     assert found["trained"] == 870_154
 
 

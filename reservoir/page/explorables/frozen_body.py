@@ -18,8 +18,8 @@ from reservoir.page.plots import ORIGINS
 
 WIDTH, HEIGHT, LEAST = 480, 22, 3  # of a bar, and of its smallest piece, in pixels
 SIZES = {
-    "our small GPT, digits": ("universal/digits/pretrained/lr-1e-3", "laptop"),
-    "GPT-2, CIFAR-10": ("universal/cifar10/pretrained/lr-1e-3", "full"),
+    "our small GPT on digits": ("universal/digits/pretrained/lr-1e-3", "laptop"),
+    "GPT-2 on CIFAR-10": ("universal/cifar10/pretrained/lr-1e-3", "full"),
 }
 
 
