@@ -37,7 +37,7 @@ from reservoir.experiments.run import SCALES, Run, Scale, Translation
 from reservoir.experiments.submit import Cluster, Job, Resources, executor, submit
 from reservoir.experiments.tables import METRICS
 from reservoir.experiments.tables import table as make_table
-from reservoir.frozen import freeze, initialise, report
+from reservoir.frozen import freeze, initialise, report, supermask
 from reservoir.training import EXIT_STATUS, CheckpointError, Noted, Preempted, TrainingError, Watch
 from reservoir.training.distribution import World, joined
 from reservoir.training.listeners import automatic
@@ -74,10 +74,10 @@ class Show:
         run = _override(recipes.get(self.recipe, scale=self.scale), overrides)
         console.print(run)
         with torch.device("meta"):  # sizes need no memory
-            model = run.task.fit(run.model, run.task.vocabulary).build()
-        console.print(
-            str(report(freeze(initialise(model, seed=run.seed), run.freeze))), highlight=False, soft_wrap=True
-        )
+            model = initialise(run.task.fit(run.model, run.task.vocabulary).build(), seed=run.seed)
+            if run.mask.by != "weight":  # which weights are pruned, only their values tell
+                supermask(model, run.mask, seed=run.seed)
+        console.print(str(report(freeze(model, run.freeze))), highlight=False, soft_wrap=True)
         for seed in range(3):
             if record := find_record(self.recipe, scale=self.scale, seed=seed):
                 _print_record(record)
