@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import torch
 from torch import Tensor, nn
@@ -51,11 +52,20 @@ def _real_part(x: Tensor, length: int) -> Tensor:
     tokens, d_model = x.shape[-2:]
     half = d_model // 2 + 1
     whole = x.new_empty(*x.shape[:-2], length, d_model)
-    whole[..., :half] = torch.fft.rfft2(wide, s=(length, d_model)).real
+    _copy_real(torch.fft.rfft2(wide, s=(length, d_model)), whole[..., :half])
     found = whole[..., 1 : (d_model + 1) // 2]  # feature d - k stands for -k
     whole[..., 0, half:] = found[..., 0, :].flip(-1)  # token 0 is its own mirror image
     whole[..., 1:, half:] = found[..., 1:, :].flip(-2, -1)
     return whole[..., :tokens, :]
+
+
+def _copy_real(z: Tensor, to: Tensor) -> None:
+    """Write the real parts of `z` into `to`."""
+    if z.dtype == torch.complex64 and to.dtype == torch.float32 and z.is_cpu and sys.byteorder == "little":
+        # The lower half of each eight bytes: cut off as a whole number, which a processor does for many at a time.
+        to.view(torch.int32).copy_(z.view(torch.int64))
+    else:
+        to.copy_(z.real)
 
 
 class Fourier(nn.Module):
