@@ -138,13 +138,18 @@ def _rounded(done: Work) -> Work:
     )
 
 
-def data(run: Run) -> tuple[str, str]:
-    """What a run trains on, and whether it is here."""
+def dataset(run: Run) -> str:
+    """What a run trains on, as the manifest calls it; what is generated, as its task is called."""
     named = (getattr(run.task, field, "") for field in ("corpus", "text", "images"))
     name = next(filter(None, named), type(run.task).__name__.lower())
+    return CALLED.get(name, name)
+
+
+def data(run: Run) -> tuple[str, str]:
+    """What a run trains on, and whether it is here."""
+    name = dataset(run)
     if name.startswith("files:"):
         return name, "files"
-    name = CALLED.get(name, name)
     states = {row.name: row.state for row in status()}
     return name, states.get(name, "embedded")
 
