@@ -31,5 +31,5 @@ def test_a_record_counts_bits_a_character_and_goes_on_in_text(tmp_path, monkeypa
 
 
 def test_an_unknown_unit_is_named():
-    with pytest.raises(ValueError, match="'pieces' or 'bytes', got 'letters'"):
+    with pytest.raises(ValueError, match="'byte-pieces' or 'bytes', got 'letters'"):
         LanguageModelling("miniature", unit="letters")

@@ -59,13 +59,24 @@ def test_every_command_has_help(call, words):
         assert "--seeds" in out and "--fresh" in out and "--optimiser.lr 1e-3" in flat(out)
 
 
-def test_list_names_every_recipe_and_what_is_recorded(call, text):
+def test_list_counts_the_recipes_of_every_family(call):
     status, out, _ = call("list")
-    assert status == 0 and all(name in out for name in recipes.names()) and "smoke" not in out
+    lines = [line.split("│")[1:-1] for line in out.splitlines() if line.startswith("│")]
+    counted = {cells[0].strip(): cells[2].strip() for cells in lines if cells[0].strip()}
+    families = {name.partition("/")[0] for name in recipes.names()}
+    assert status == 0 and counted == {name: str(len(recipes.family(name))) for name in families}
+    assert "Chapter 4: the poster's three tables" in out
+
+
+def test_list_names_every_recipe_of_a_family_and_what_is_recorded(call, text):
+    family = RECIPE.partition("/")[0]
+    status, out, _ = call("list", family, "universal")
+    assert status == 0 and "smoke" not in out
+    assert all(name in out for name in [*recipes.family(family), *recipes.family("universal")])
     call(*arguments(text))
-    assert "smoke" not in call("list")[1]  # a changed run is not the recipe's
+    assert "smoke" not in call("list", family)[1]  # a changed run is not the recipe's
     small_run(text).path().rename(recipes.get(RECIPE, scale="smoke").path())
-    lines = call("list")[1].splitlines()
+    lines = call("list", family)[1].splitlines()
     assert ["smoke" in line for line in lines] == [RECIPE in line for line in lines]
 
 

@@ -20,8 +20,9 @@ def test_the_machine_of_the_tests_will_do():
 def test_a_generator_with_other_bits_is_noticed(monkeypatch):
     from reservoir.frozen import draws
 
-    drawn = draws.sign
-    monkeypatch.setattr(draws, "sign", lambda *args, **options: drawn(*args, **options).roll(1, 0))
+    sign = draws.KINDS["sign"]
+    other = sign._replace(convert=lambda block, scale: sign.convert(block, scale).roll(1, -1))
+    monkeypatch.setitem(draws.KINDS, "sign", other)
     one = finding("generator")
     assert not one.good and "SignedConstant" in one.found and "Normal" not in one.found
     assert "Orthogonal" in one.found, "signs are part of an orthogonal draw"

@@ -114,7 +114,7 @@ def test_the_recorded_benchmark_has_every_length_and_both_peers():
     cases = [c["case"] for c in found if c["peer"] == "our attention"]
     lengths = [8 * 2**i for i in range(11)]
     assert cases == [
-        f"a layer of width {width}, {length} tokens" for width in (64, 256) for length in lengths
+        f"a layer of width {width}, {length} tokens" for width in (64, 256, 768) for length in lengths
     ]
     transforms = [c for c in found if c["required"] == 1.5]
     assert [c["case"].split(", ")[-1] for c in transforms] == ["512 × 256", "512 × 768"]

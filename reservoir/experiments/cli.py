@@ -2,6 +2,7 @@
 
 examples:
   python -m reservoir list
+  python -m reservoir list components
   python -m reservoir show transformer/multi30k
   python -m reservoir run transformer/miniature
   python -m reservoir run transformer/multi30k --scale laptop --seeds 0 1 2
@@ -32,7 +33,7 @@ from reservoir.datasets import DataError, fetch, status
 from reservoir.experiments import recipes, released
 from reservoir.experiments.dry_run import On, dry_run
 from reservoir.experiments.export import export
-from reservoir.experiments.records import Record, RecordError, find_record, results
+from reservoir.experiments.records import Record, RecordError, find_record, find_records, results
 from reservoir.experiments.run import SCALES, Run, Scale, Translation
 from reservoir.experiments.submit import Cluster, Job, Resources, executor, submit
 from reservoir.experiments.tables import METRICS
@@ -50,15 +51,37 @@ Positional = tyro.conf.Positional
 
 @dataclass(frozen=True)
 class List:
-    """List every recipe, with the scales that are recorded."""
+    """List the families of recipes; of those that are named, every recipe with the scales that are recorded."""
+
+    families: Positional[tuple[str, ...]] = ()
+    """Such as components, or universal/digits."""
 
     def __call__(self, overrides: Sequence[str]) -> None:
-        table = Table(Column("recipe", no_wrap=True), "what it is", "recorded")
-        for name in recipes.names():
-            doc = (recipes.RECIPES[name].__doc__ or "").partition("\n")[0]
+        if not self.families:
+            _print_families()
+            return
+        table = Table("recipe", "what it is", "recorded")
+        for name in (recipe for family in self.families for recipe in recipes.family(family)):
             recorded = [scale for scale in SCALES if find_record(name, scale=scale) is not None]
-            table.add_row(name, doc, ", ".join(recorded) or "-")
+            table.add_row(name, _first_line(recipes.RECIPES[name]), ", ".join(recorded) or "-")
         console.print(table)
+
+
+def _print_families() -> None:
+    """One line a family: where it belongs, how many recipes it has, how many of them are recorded."""
+    numbers = (Column(name, justify="right") for name in ("recipes", "recorded"))
+    table = Table("family", "what it is", *numbers)
+    for family in dict.fromkeys(name.partition("/")[0] for name in recipes.names()):
+        members = recipes.family(family)
+        recorded = sum(any(find_records(name, scale=scale) for scale in SCALES) for name in members)
+        about = _first_line(sys.modules[recipes.RECIPES[members[0]].__module__])
+        table.add_row(family, about, str(len(members)), str(recorded))
+    console.print(table)
+    console.print("python -m reservoir list FAMILY lists its recipes", highlight=False)
+
+
+def _first_line(what: object) -> str:
+    return (what.__doc__ or "").strip().partition("\n")[0]
 
 
 @dataclass(frozen=True)
