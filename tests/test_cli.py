@@ -6,9 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
-from reservoir.experiments import find_record, recipes
+from reservoir.experiments import cli, find_record, recipes
 from reservoir.experiments.cli import main
 
 
@@ -21,6 +22,7 @@ def text(tmp_path_factory):
 def results(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(cli, "console", Console(width=200))  # one made before may have had other columns
     return tmp_path / "results"
 
 
