@@ -109,6 +109,24 @@ def test_table_says_what_nobody_has_run_and_data_lists_the_datasets(call):
     assert status == 0 and "multi30k" in out and "licence" in out
 
 
+def test_a_sources_table_is_printed_with_ours_beside_it(call):
+    status, out, _ = call("table", "poster/big")
+    assert status == 0 and "BLEU [doc]" in out and "components/baseline" in out and "machine" in flat(out)
+    printed = [cells for line in out.splitlines() if len(cells := line.split("│")) > 8]
+    assert [cells[5].strip() for cells in printed][:2] == ["24.3", "22.6"]
+    status, out, _ = call("table", "fnet/large-glue", "--scale", "smoke")
+    assert status == 0 and "[2nd]" in out and "not run" in out and "no loader" in flat(out)
+    status, out, _ = call("table", "one-layer")
+    assert status == 0 and out.count("One-layer Random Trans_deep") >= 1 and "tokens a batch" in out
+
+
+def test_a_table_that_no_source_has_gets_the_nearest_suggested(call):
+    status, _, err = call("table", "poster/bigg")
+    assert status == 1 and "did you mean 'big'?" in sentence(err)
+    status, _, err = call("table", "bair")
+    assert status == 1 and "no table of bair is quoted" in sentence(err)
+
+
 def test_a_run_is_trained_printed_recorded_and_skipped_the_second_time(call, text, results):
     status, out, err = call(*arguments(text))
     assert status == 0

@@ -11,6 +11,7 @@ examples:
   torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir run components/baseline --scale full
   python -m reservoir submit components narrow --scale full --seeds 0 1 2 --gpus 8 --hours 12
   python -m reservoir table transformer
+  python -m reservoir table poster/big
   python -m reservoir export gpt/wikipedia --to data/weights/gpt-wikipedia
   python -m reservoir export seeds/miniature --to data/models/miniature
   python -m reservoir data multi30k
@@ -27,13 +28,15 @@ from typing import Annotated
 import torch
 import tyro
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Column, Table
 
 from reservoir.datasets import DataError, fetch, status
-from reservoir.experiments import recipes, released
+from reservoir.experiments import recipes, released, sources
 from reservoir.experiments.dry_run import On, dry_run
 from reservoir.experiments.export import export
 from reservoir.experiments.records import Record, RecordError, find_record, find_records, results
+from reservoir.experiments.rows import BESIDE
 from reservoir.experiments.run import SCALES, Run, Scale, Translation
 from reservoir.experiments.submit import Cluster, Job, Resources, executor, submit
 from reservoir.experiments.tables import METRICS
@@ -227,14 +230,24 @@ class Submit:
 
 @dataclass(frozen=True)
 class TableCommand:
-    """Print a table of recorded runs: means over seeds, with their spread."""
+    """Print a table of recorded runs, or a source's table with ours beside it: means over seeds, with their spread.
+
+    examples:
+      python -m reservoir table components
+      python -m reservoir table poster/big
+      python -m reservoir table one-layer --scale full
+    """
 
     name: Positional[str]
-    """A family of recipes, such as transformer, or one recipe."""
+    """A family of recipes, such as transformer, or one recipe; or a source, such as poster, or one of its tables."""
     scale: Scale = "laptop"
     """smoke, laptop or full."""
 
     def __call__(self, overrides: Sequence[str]) -> None:
+        if self.name.partition("/")[0] in sources.names():
+            for where in _tables_of(self.name):
+                _print_beside(where, self.scale)
+            return
         frame = make_table(self.name, scale=self.scale)
         if len(frame) > FEW:  # the first test set alone: what is left out, a record and `frame()` have
             scores = [name for name in frame.columns if name not in NOT_SCORES]
@@ -249,6 +262,36 @@ class TableCommand:
             for measure in frame.columns.drop("recipe"):
                 table.add_row(measure, *(str(cell) for cell in frame[measure]))
         console.print(table)
+
+
+def _tables_of(name: str) -> list[str]:
+    """A source's tables, or the one of that name."""
+    if "/" in name:
+        return [sources.table(name).where]
+    found = [table.where for table in sources.source(name).tables.values()]
+    if not found:
+        raise ValueError(f"no table of {name} is quoted here; its claims are, in appendix A")
+    return found
+
+
+def _print_beside(where: str, scale: Scale) -> None:
+    """A table of a source, and ours beside it."""
+    quoted, frame = sources.table(where), BESIDE[where].frame(scale)
+    about = f"{quoted.note} [{quoted.kind}]: {sources.KINDS[quoted.kind]}. Ours: mean ± standard deviation over seeds"
+    for name in ("scale", "machine"):  # a column for what is the same in every row would be a waste
+        values = set(frame[name]) - {""}
+        if len(values) < 2:
+            about += "".join(f", {name} {value}" for value in values)
+            frame = frame.drop(columns=name)
+    table = Table(
+        title=escape(": ".join(filter(None, (quoted.source, quoted.title)))), caption=escape(about.strip())
+    )
+    for name in frame:
+        ours = name == "recipe" or name.startswith("ours")
+        table.add_column(escape(name), overflow="fold", style="bold" if ours else None)
+    for cells in frame.itertuples(index=False):
+        table.add_row(*map(escape, cells))
+    console.print(table)
 
 
 @dataclass(frozen=True)

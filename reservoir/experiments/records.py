@@ -202,9 +202,18 @@ def all_records() -> Iterator[Record]:
 def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFrame:
     """Records as a table: one line a run and test set.
 
+    The columns: recipe, scale, seed and test set; the metric that counts, and every metric of the test set under its
+    own name; parameters in all, trained and stored (bytes); steps, tokens and operations of training; its seconds on
+    the wall, processor seconds of the whole run, and bytes of memory at its peak; the area under its curve; on which
+    processor or GPU, with how many threads and which torch; and of which version and commit, and whether the checkout
+    differed from that (None where there was no checkout).
+
     Args:
         recipe: a recipe or a family such as "transformer"; everything if None.
         scale: one scale; all if None.
+
+    Returns:
+        The table; without lines and columns where nothing is recorded.
     """
     lines = []
     for record in all_records():
@@ -223,12 +232,14 @@ def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFram
                     **{name: value for name, value in metrics.items() if isinstance(value, int | float)},
                     **record.parameters,
                     "steps": record.points[-1]["step"],
+                    "tokens": record.tokens,
+                    "flops": record.flops,
                     "seconds": record.seconds,
                     "cpu_seconds": record.cpu_seconds,
-                    "aucc": record.aucc["value"],
                     "peak_memory": record.peak_memory,
-                    "cpu": record.machine["cpu"],
-                    "gpu": record.machine["gpu"],
+                    "aucc": record.aucc["value"],
+                    **{name: record.machine[name] for name in KEYS["machine"]},
+                    **{name: record.code.get(name) for name in ("version", "commit", "dirty")},
                 }
             )
     return pd.DataFrame(lines)

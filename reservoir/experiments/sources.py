@@ -72,6 +72,7 @@ class Table:
 
     Args:
         where: source and table, such as "poster/big".
+        source: the source's title.
         kind: how its entries were come by, a key of `KINDS`.
         title, note: its heading, and what one has to know to read it.
         columns: their names; the first names the rows.
@@ -79,6 +80,7 @@ class Table:
     """
 
     where: str
+    source: str
     kind: str
     title: str
     note: str
@@ -232,9 +234,8 @@ def read(path: Path) -> Source:
             for row in rows:
                 if len(row) != len(columns) or not all(isinstance(value, str) for value in row):
                     raise SourceError(f"{path.name}: {name!r}, row {row[0]!r} is not {len(columns)} texts")
-            tables[name] = Table(
-                f"{path.stem}/{name}", entry["kind"], entry["title"], entry["note"], columns, rows
-            )
+            where = f"{path.stem}/{name}"
+            tables[name] = Table(where, title, entry["kind"], entry["title"], entry["note"], columns, rows)
         claims: dict[str, Claim] = {}
         for entry in data.get("claim", ()):
             name, text = entry["id"], entry["text"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from reservoir.experiments.beside import spread
 from reservoir.experiments.recipes import family
 from reservoir.experiments.records import frame
 from reservoir.experiments.run import Scale
@@ -37,21 +38,16 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
                 "recipe": recipe,
                 "seeds": str(len(one)),
                 **{
-                    f"{METRICS.get(metric, metric)} {test}": _spread(group[metric])
+                    f"{METRICS.get(metric, metric)} {test}": spread(group[metric])
                     for (metric, test), group in runs.groupby(["metric", "test"], sort=False)
                 },
                 "trained": f"{one['trainable'].iloc[0]:,}",
                 "of": f"{one['total'].iloc[0]:,}",
                 "steps": f"{one['steps'].iloc[0]:,}",
-                "minutes": _spread(one["cpu_seconds"] / 60, digits=1),
+                "minutes": spread(one["cpu_seconds"] / 60, digits=1),
                 "on": ", ".join(
                     sorted({gpu or cpu for gpu, cpu in zip(one["gpu"], one["cpu"], strict=True)})
                 ),
             }
         )
     return pd.DataFrame(lines).fillna("")
-
-
-def _spread(values: pd.Series, digits: int = 2) -> str:
-    mean = f"{values.mean():.{digits}f}"
-    return mean if len(values) < 2 else f"{mean} ± {values.std(ddof=1):.{digits}f}"
