@@ -7,7 +7,7 @@ reservoir that looks ahead, a recurrent one in both directions or a convolution,
 from __future__ import annotations
 
 from reservoir.experiments.language_modelling import LanguageModelling
-from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.recipes.registry import enter
 from reservoir.experiments.recipes.reservoirs import LEARNING
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze, placement, reservoir_layers
@@ -52,24 +52,10 @@ def with_reservoirs(kind: Kind, scale: Scale) -> Run:
     )
 
 
-def _enter_regular(depth: int) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return regular(depth, scale)
-
-    run.__doc__ = f"A language model on characters: {depth} layers that all learn."
-    recipe(f"characters/regular-{depth}")(run)
-
-
-def _enter_reservoirs(kind: Kind) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return with_reservoirs(kind, scale)
-
-    words = {"transformer": "whole transformer layers", "ffn": "feed-forward layers"}
-    run.__doc__ = f"The same with reservoirs, {placement(DEPTH, DEPTH - LEARNING)}: {words[kind]}."
-    recipe(f"characters/{kind}-{DEPTH}")(run)
-
-
+_WORDS = {"transformer": "whole transformer layers", "ffn": "feed-forward layers"}
 for _depth in (LEARNING, DEPTH):
-    _enter_regular(_depth)
+    _about = f"A language model on characters: {_depth} layers that all learn."
+    enter(f"characters/regular-{_depth}", _about, regular, _depth)
 for _kind in CAUSAL:
-    _enter_reservoirs(_kind)
+    _about = f"The same with reservoirs, {placement(DEPTH, DEPTH - LEARNING)}: {_WORDS[_kind]}."
+    enter(f"characters/{_kind}-{DEPTH}", _about, with_reservoirs, _kind)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from reservoir.experiments.language_modelling import LanguageModelling
 from reservoir.experiments.recipes import transformer
-from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.recipes.registry import enter
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze
 from reservoir.models import LanguageModelConfig
@@ -96,18 +96,14 @@ def in_table(family: str, row: str) -> bool:
     return row in names.get(family, plain if family == "language" else plain - {"attention-feed-forward"})
 
 
-def _enter(family: str, row: str) -> None:
-    baseline, number = TABLES[family]
-    name, plan, words = ROWS[row]
-
-    def run(scale: Scale = "laptop") -> Run:
-        return baseline(scale).but(recipe=f"{family}/{row}", freeze=plan)
-
-    run.__doc__ = f"Poster, table {number}, row {name}: {words}."
-    recipe(f"{family}/{row}")(run)
+def frozen(family: str, row: str, scale: Scale) -> Run:
+    """A table's baseline under the freezing plan of one of its rows."""
+    baseline, _ = TABLES[family]
+    return baseline(scale).but(freeze=ROWS[row][1])
 
 
-for _family in TABLES:
-    for _row in ROWS:
+for _family, (_, _number) in TABLES.items():
+    for _row, (_name, _, _words) in ROWS.items():
         if in_table(_family, _row):
-            _enter(_family, _row)
+            _about = f"Poster, table {_number}, row {_name}: {_words}."
+            enter(f"{_family}/{_row}", _about, frozen, _family, _row)

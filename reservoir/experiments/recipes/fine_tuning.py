@@ -9,53 +9,82 @@ from __future__ import annotations
 from reservoir.experiments.classification import Classification
 from reservoir.experiments.pretrained import Start
 from reservoir.experiments.recipes import masked
-from reservoir.experiments.recipes.registry import RECIPES, recipe
+from reservoir.experiments.recipes.registry import RECIPES, enter
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze, reservoir_layers
 from reservoir.models import TextClassifierConfig
 from reservoir.training import Budget, Optimiser
 
 ENCODER = ("embedding", "encoder.*", "norm*")
+KEPT = ("d_model", "n_heads", "d_ff", "layers", "norm_first", "activation", "positions", "kinds")
+"""Sizes and choices that an encoder keeps when it is fine-tuned."""
 STEPS = {"sst-2": 60, "rte": 100, "mrpc": 100, "mnli": 200}
 TEXTS = {"sst-2": 1500, "rte": 0, "mrpc": 0, "mnli": 4000}
 """At the laptop scale SST-2's few labels are seen about three times, as BERT's fine-tuning sees them."""
 LONGER = 4  # times the steps, for the rows that are given time
 
 
-def fine_tuned(corpus: str, model: str, scale: Scale) -> Run:
-    """The encoder of `masked/<model>`, with a new readout; its reservoirs, if it has some, stay as they are."""
-    pretraining = RECIPES[f"masked/{model}"](scale)
-    sizes = {
-        name: getattr(pretraining.model, name)
-        for name in ("d_model", "n_heads", "d_ff", "layers", "norm_first", "activation", "positions", "kinds")
-    }
+def with_readout(
+    pretraining: Run, recipe: str, corpus: str, *, freeze: Freeze, steps: int, texts: int, lr: float
+) -> Run:
+    """A pretrained encoder with a new readout that says a text's class, at the scale of its pretraining.
+
+    Args:
+        pretraining: the run that the encoder and the vocabulary are from.
+        recipe: the name of this one.
+        corpus: what is classified.
+        freeze: what of the encoder stays as it is.
+        steps, texts, lr: budget, labelled texts (0 takes all) and rate at the laptop scale.
+    """
+    scale = pretraining.scale
     smoke, full = scale == "smoke", scale == "full"
-    steps = 12 if smoke else 10_000 if full else STEPS[corpus]
+    steps = 12 if smoke else 10_000 if full else steps
     return Run(
-        recipe=f"fine-tune/{corpus}/{model}",
+        recipe=recipe,
         scale=scale,
         task=Classification(
             "miniature-order" if smoke else corpus,
             vocabulary=pretraining.task.vocabulary,
             max_tokens=1024,
-            texts=0 if smoke or full else TEXTS[corpus],
+            texts=0 if smoke or full else texts,
             begin=True,
         ),
-        model=TextClassifierConfig(**sizes, dropout=0.1, pooling="first" if full else "mean"),
-        freeze=Freeze(layers=pretraining.freeze.layers),
+        model=TextClassifierConfig(
+            **{name: getattr(pretraining.model, name) for name in KEPT},
+            dropout=0.1,
+            pooling="first" if full else "mean",
+        ),
+        freeze=freeze,
         optimiser=Optimiser(
-            lr=2e-5 if full else 2e-3, schedule="linear", warmup=steps // 10, weight_decay=0.01
+            lr=2e-5 if full else lr, schedule="linear", warmup=steps // 10, weight_decay=0.01
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
-        start=Start(f"masked/{model}", streams=ENCODER),
+        start=Start(pretraining.recipe, streams=ENCODER),
+    )
+
+
+def without_weights(run: Run) -> Run:
+    """The same from its random start: what it takes from the pretraining run is the vocabulary alone."""
+    return run.but(recipe=f"{run.recipe}-scratch", start={"streams": ()})
+
+
+def fine_tuned(corpus: str, model: str, scale: Scale) -> Run:
+    """The encoder of `masked/<model>`, with a new readout; its reservoirs, if it has some, stay as they are."""
+    pretraining = RECIPES[f"masked/{model}"](scale)
+    return with_readout(
+        pretraining,
+        f"fine-tune/{corpus}/{model}",
+        corpus,
+        freeze=Freeze(layers=pretraining.freeze.layers),
+        steps=STEPS[corpus],
+        texts=TEXTS[corpus],
+        lr=2e-3,
     )
 
 
 def from_scratch(corpus: str, model: str, scale: Scale) -> Run:
-    """The same from its random start: what it takes from the pretraining run is the vocabulary alone."""
-    return fine_tuned(corpus, model, scale).but(
-        recipe=f"fine-tune/{corpus}/{model}-scratch", start={"streams": ()}
-    )
+    """The same from its random start."""
+    return without_weights(fine_tuned(corpus, model, scale))
 
 
 def for_longer(run: Run) -> Run:
@@ -112,12 +141,8 @@ ROWS = {
 
 def _enter(corpus: str, model: str, way: str) -> None:
     make, words = WAYS[way]
-
-    def run(scale: Scale = "laptop") -> Run:
-        return make(corpus, model, scale)
-
-    run.__doc__ = f"{corpus.upper()}: masked/{model}, {words}."
-    recipe(f"fine-tune/{corpus}/{model}{way}")(run)
+    about = f"{corpus.upper()}: masked/{model}, {words}."
+    enter(f"fine-tune/{corpus}/{model}{way}", about, make, corpus, model)
 
 
 for _corpus, _models in ROWS.items():

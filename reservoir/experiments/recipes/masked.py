@@ -6,7 +6,7 @@ Each model with reservoirs is held beside two regular ones: one with as many lay
 from __future__ import annotations
 
 from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
-from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.recipes.registry import enter
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze, placement, reservoir_layers
 from reservoir.models import MaskedLanguageModelConfig
@@ -63,25 +63,11 @@ def with_reservoirs(kind: Kind, depth: int, scale: Scale) -> Run:
     )
 
 
-def _enter_regular(depth: int) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return regular(depth, scale)
-
-    run.__doc__ = f"A masked language model of {depth} layers that all learn."
-    recipe(f"masked/regular-{depth}")(run)
-
-
-def _enter_reservoirs(kind: Kind, depth: int) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return with_reservoirs(kind, depth, scale)
-
-    words = {"ffn": "feed-forward layers", "transformer": "whole transformer layers"}
-    run.__doc__ = f"{stack(depth)}: the reservoirs are {words[kind]}."
-    recipe(f"masked/{kind}-{depth}")(run)
-
-
+_WORDS = {"ffn": "feed-forward layers", "transformer": "whole transformer layers"}
 for _depth in (LEARNING, *DEPTHS):
-    _enter_regular(_depth)
+    _about = f"A masked language model of {_depth} layers that all learn."
+    enter(f"masked/regular-{_depth}", _about, regular, _depth)
 for _depth in DEPTHS:
     for _kind in KINDS:
-        _enter_reservoirs(_kind, _depth)
+        _about = f"{stack(_depth)}: the reservoirs are {_WORDS[_kind]}."
+        enter(f"masked/{_kind}-{_depth}", _about, with_reservoirs, _kind, _depth)

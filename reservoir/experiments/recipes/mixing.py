@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from reservoir.experiments.classification import Classification
 from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
-from reservoir.experiments.pretrained import Start
-from reservoir.experiments.recipes.fine_tuning import ENCODER
-from reservoir.experiments.recipes.registry import RECIPES, recipe
+from reservoir.experiments.recipes.fine_tuning import with_readout, without_weights
+from reservoir.experiments.recipes.registry import RECIPES, enter
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze
-from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
+from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.mixings import Where, hybrid
 from reservoir.training import Budget, Optimiser
 
@@ -85,6 +83,7 @@ CORPORA = {"sst-2": tuple(ROWS), "rte": ("attention", "fourier", "linear", "rand
 SCRATCH = ("attention", "fourier")
 """Rows that are also trained on SST-2 from scratch."""
 STEPS = {"sst-2": 300, "rte": 150}
+TEXTS = {"sst-2": 6000, "rte": 0}
 
 
 def pretrained(name: str, scale: Scale, *, large: bool = False) -> Run:
@@ -116,63 +115,37 @@ def pretrained(name: str, scale: Scale, *, large: bool = False) -> Run:
 
 
 def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
-    """The encoder of `mixing/<name>` with a new readout."""
+    """The encoder of `mixing/<name>` with a new readout, on texts that are cut to the length of its windows."""
     pretraining = RECIPES[f"mixing/{name}"](scale)
-    kept = (
-        *("d_model", "n_heads", "d_ff", "layers", "norm_first", "activation", "positions", "max_length"),
-        *("kinds", "mixing"),
-    )
-    smoke, full = scale == "smoke", scale == "full"
-    steps = 12 if smoke else 10_000 if full else STEPS[corpus]
-    return Run(
-        recipe=f"mixing/{corpus}/{name}",
-        scale=scale,
-        task=Classification(
-            "miniature-order" if smoke else corpus,
-            vocabulary=pretraining.task.vocabulary,
-            max_tokens=16_384 if full else 1024,
-            max_length=LENGTH[scale],
-            texts=0 if smoke or full or corpus == "rte" else 6000,
-            begin=True,
-            cut=LENGTH[scale],
-        ),
-        model=TextClassifierConfig(
-            **{size: getattr(pretraining.model, size) for size in kept},
-            dropout=0.1,
-            pooling="first" if full else "mean",
-        ),
+    run = with_readout(
+        pretraining,
+        f"mixing/{corpus}/{name}",
+        corpus,
         freeze=pretraining.freeze,
-        optimiser=Optimiser(
-            lr=2e-5 if full else 1e-3, schedule="linear", warmup=steps // 10, weight_decay=0.01
-        ),
-        budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
-        start=Start(f"mixing/{name}", streams=ENCODER),
+        steps=STEPS[corpus],
+        texts=TEXTS[corpus],
+        lr=1e-3,
+    )
+    length = {"max_length": LENGTH[scale], "cut": LENGTH[scale]}
+    return run.but(
+        task={**length, "max_tokens": 16_384} if scale == "full" else length,
+        model={part: getattr(pretraining.model, part) for part in ("mixing", "max_length")},
     )
 
 
 def from_scratch(corpus: str, name: str, scale: Scale) -> Run:
-    """The same from its random start: what it takes from the pretraining run is the vocabulary alone."""
-    return fine_tuned(corpus, name, scale).but(
-        recipe=f"mixing/{corpus}/{name}-scratch", start={"streams": ()}
-    )
-
-
-def _enter(name: str, words: str, make: Any, *arguments: Any, **options: Any) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return make(*arguments, scale, **options)
-
-    run.__doc__ = f"{words}."
-    recipe(name)(run)
+    """The same from its random start."""
+    return without_weights(fine_tuned(corpus, name, scale))
 
 
 for _name, _row in ROWS.items():
-    _enter(f"mixing/{_name}", _row.words, pretrained, _name)
+    enter(f"mixing/{_name}", f"{_row.words}.", pretrained, _name)
 for _name in LARGE:
-    _enter(f"mixing/{_name}-large", f"{ROWS[_name].words}, wider and deeper", pretrained, _name, large=True)
+    enter(f"mixing/{_name}-large", f"{ROWS[_name].words}, wider and deeper.", pretrained, _name, large=True)
 for _corpus, _names in CORPORA.items():
     for _name in _names:
-        _words = f"{_corpus.upper()}: mixing/{_name}, fine-tuned"
-        _enter(f"mixing/{_corpus}/{_name}", _words, fine_tuned, _corpus, _name)
+        _about = f"{_corpus.upper()}: mixing/{_name}, fine-tuned."
+        enter(f"mixing/{_corpus}/{_name}", _about, fine_tuned, _corpus, _name)
 for _name in SCRATCH:
-    _words = f"SST-2: mixing/{_name}, from scratch"
-    _enter(f"mixing/sst-2/{_name}-scratch", _words, from_scratch, "sst-2", _name)
+    _about = f"SST-2: mixing/{_name}, from scratch."
+    enter(f"mixing/sst-2/{_name}-scratch", _about, from_scratch, "sst-2", _name)

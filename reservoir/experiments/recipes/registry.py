@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from reservoir.experiments.run import Run, Scale
 
@@ -20,3 +21,20 @@ def recipe(name: str) -> Callable[[Recipe], Recipe]:
         return function
 
     return enter
+
+
+def enter(name: str, words: str, make: Callable[..., Run], *arguments: Any, **options: Any) -> None:
+    """Enter one of many recipes that differ in a few arguments: `make(*arguments, scale, **options)` under `name`.
+
+    Args:
+        name: "<family>/<row>"; the run is given it.
+        words: what it is, in a sentence.
+        make: makes the run.
+        arguments, options: go to `make`, before and after the scale.
+    """
+
+    def run(scale: Scale = "laptop") -> Run:
+        return make(*arguments, scale, **options).but(recipe=name)
+
+    run.__doc__, run.__module__ = words, make.__module__
+    recipe(name)(run)

@@ -9,7 +9,7 @@ norms after each sublayer, where the paper prints them before.
 from __future__ import annotations
 
 from reservoir.experiments.recipes import transformer
-from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.recipes.registry import enter
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze, placement, reservoir_layers
 from reservoir.frozen.placement import How
@@ -53,57 +53,36 @@ def with_reservoirs(name: str, kind: Kind, depth: int, scale: Scale, *, how: How
     )
 
 
-def _enter_regular(depth: int) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return regular(depth, scale)
+def with_layer_drop(depth: int, scale: Scale) -> Run:
+    """A regular model whose layers are left out at random."""
+    return regular(depth, scale).but(model={"layer_drop": LAYER_DROP})
 
-    run.__doc__ = f"An encoder of {depth} layers that all learn."
-    recipe(f"reservoirs/regular-{depth}")(run)
+
+def stopped_late(depth: int, scale: Scale) -> Run:
+    """A regular model in which the layers stop that are reservoirs elsewhere."""
+    base = regular(depth, scale)
+    after = max(1, round(LATE * base.budget.steps))
+    layers = reservoir_layers(placement(depth, depth - LEARNING))
+    return base.but(freeze=Freeze(layers=layers, after=after))
 
 
 def _enter_reservoirs(kind: Kind, depth: int, how: How = "alternate") -> None:
     name = f"reservoirs/{kind}-{depth}" + ("" if how == "alternate" else f"-{how}")
-
-    def run(scale: Scale = "laptop") -> Run:
-        return with_reservoirs(name, kind, depth, scale, how=how)
-
     words = {"transformer": "whole transformer layers", "ffn": "feed-forward layers", "gru": "bidirectional GRUs",
              "conv": "dynamic convolutions"}  # fmt: skip
-    run.__doc__ = f"{placement(depth, depth - LEARNING, how=how)}: the reservoirs are {words[kind]}."
-    recipe(name)(run)
-
-
-def _enter_layer_drop(depth: int) -> None:
-    name = f"reservoirs/layer-drop-{depth}"
-
-    def run(scale: Scale = "laptop") -> Run:
-        return regular(depth, scale).but(recipe=name, model={"layer_drop": LAYER_DROP})
-
-    run.__doc__ = f"An encoder of {depth} layers, each left out of a fifth of the steps (Fan et al. 2020)."
-    recipe(name)(run)
-
-
-def _enter_late(depth: int) -> None:
-    name = f"reservoirs/late-{depth}"
-    stack = placement(depth, depth - LEARNING)
-
-    def run(scale: Scale = "laptop") -> Run:
-        base = regular(depth, scale)
-        after = max(1, round(LATE * base.budget.steps))
-        return base.but(recipe=name, freeze=Freeze(layers=reservoir_layers(stack), after=after))
-
-    run.__doc__ = (
-        f"{stack}: layers that learn for a quarter of the steps and stop where the reservoirs would be."
-    )
-    recipe(name)(run)
+    about = f"{placement(depth, depth - LEARNING, how=how)}: the reservoirs are {words[kind]}."
+    enter(name, about, with_reservoirs, name, kind, depth, how=how)
 
 
 for _depth in (LEARNING, *DEPTHS):
-    _enter_regular(_depth)
+    enter(f"reservoirs/regular-{_depth}", f"An encoder of {_depth} layers that all learn.", regular, _depth)
 for _depth in DEPTHS:
     for _kind in KINDS:
         _enter_reservoirs(_kind, _depth)
-    _enter_layer_drop(_depth)
-    _enter_late(_depth)
+    _about = f"An encoder of {_depth} layers, each left out of a fifth of the steps (Fan et al. 2020)."
+    enter(f"reservoirs/layer-drop-{_depth}", _about, with_layer_drop, _depth)
+    _about = "layers that learn for a quarter of the steps and stop where the reservoirs would be."
+    _about = f"{placement(_depth, _depth - LEARNING)}: {_about}"
+    enter(f"reservoirs/late-{_depth}", _about, stopped_late, _depth)
 for _how in ("bottom", "top", "random"):
     _enter_reservoirs("ffn", DEPTHS[0], _how)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from reservoir.experiments.pretrained import Start
 from reservoir.experiments.recipes import fine_tuning, transformer
-from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.recipes.registry import enter, recipe
 from reservoir.experiments.recipes.reservoirs import FAIRSEQ_DICTIONARIES
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze, Mask
@@ -261,44 +261,16 @@ def large_pretrained(scale: Scale = "laptop") -> Run:
     return with_embeddings(large_random(scale), "supermask/trained").but(recipe="supermask/pretrained")
 
 
+def started(name: str, percent: int, scale: Scale) -> Run:
+    """A share of one shared layer whose weights are drawn as `INITIAL[name]` says."""
+    return kept("shared", "random", percent, scale).but(mask=INITIAL[name][0])
+
+
 def _enter_kept(stack: str, embeddings: str, percent: int, words: str) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return kept(stack, embeddings, percent, scale)
-
-    run.__doc__ = words
-    recipe(f"keep/{stack}-{embeddings}-{percent}")(run)
+    enter(f"keep/{stack}-{embeddings}-{percent}", words, kept, stack, embeddings, percent)
 
 
-def _enter_initial(name: str, percent: int) -> None:
-    changes, words = INITIAL[name]
-
-    def run(scale: Scale = "laptop") -> Run:
-        point = kept("shared", "random", percent, scale)
-        return point.but(recipe=f"initial/{name}-{percent}", mask=changes)
-
-    run.__doc__ = f"Figure 5: {percent} % of one shared layer, weights {words}."
-    recipe(f"initial/{name}-{percent}")(run)
-
-
-def _enter_wmt(row: str) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return wmt(row, scale)
-
-    run.__doc__ = f"Table 1, {WMT_ROWS[row][0]}: {WMT_ROWS[row][1]}."
-    recipe(f"wmt/{row}")(run)
-
-
-def _enter_pair(corpus: str, percent: int) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return pair(corpus, percent, scale)
-
-    figure = {"qqp": "Figure 6", "mnli": "Figure 7"}.get(
-        corpus, "As figures 6 and 7, on a corpus that is here"
-    )
-    run.__doc__ = f"{figure}: {corpus.upper()}, {percent} % of one random layer under pretrained embeddings."
-    recipe(f"pairs/{corpus}-{percent}")(run)
-
-
+_FIGURES = {"qqp": "Figure 6", "mnli": "Figure 7"}
 _STACKS = {
     "layers": "layers of their own",
     "shared": "one shared layer",
@@ -319,9 +291,12 @@ for _percent in PERCENTAGES:
             f"Figure 3: {_percent} % of {_STACKS[_stack]}, embeddings of keep/trained.",
         )
     for _name in INITIAL:
-        _enter_initial(_name, _percent)
+        _about = f"Figure 5: {_percent} % of one shared layer, weights {INITIAL[_name][1]}."
+        enter(f"initial/{_name}-{_percent}", _about, started, _name, _percent)
     for _corpus in ("mrpc", "rte", "qqp", "mnli"):
-        _enter_pair(_corpus, _percent)
+        _where = _FIGURES.get(_corpus, "As figures 6 and 7, on a corpus that is here")
+        _about = f"{_where}: {_corpus.upper()}, {_percent} % of one random layer under pretrained embeddings."
+        enter(f"pairs/{_corpus}-{_percent}", _about, pair, _corpus, _percent)
 for _stack in ("deep", "wide"):
     _enter_kept(
         _stack,
@@ -330,7 +305,7 @@ for _stack in ("deep", "wide"):
         f"Table 1, Trans_{_stack}: 50 % of {_STACKS[_stack]}, pretrained embeddings.",
     )
 for _row in WMT_ROWS:
-    _enter_wmt(_row)
+    enter(f"wmt/{_row}", f"Table 1, {WMT_ROWS[_row][0]}: {WMT_ROWS[_row][1]}.", wmt, _row)
 
 TABLE = {
     "Trans_small": "keep/trained",

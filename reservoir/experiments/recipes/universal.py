@@ -17,7 +17,7 @@ from dataclasses import replace
 from reservoir.experiments.computation import Bits, Computation, Expressions, Pictures, Proteins
 from reservoir.experiments.pretrained import Checkpoint, Start
 from reservoir.experiments.recipes import gpt
-from reservoir.experiments.recipes.registry import recipe
+from reservoir.experiments.recipes.registry import enter
 from reservoir.experiments.released import OURS
 from reservoir.experiments.run import Run, Scale
 from reservoir.frozen import Freeze, Mask
@@ -230,15 +230,9 @@ def in_table(task: str, name: str) -> bool:
     return task in SOME.get(name, TASKS)
 
 
-def _enter(task: str, name: str, rate: str) -> None:
-    make, words = BODIES[name]
-    full_name = f"universal/{task}/{name}/{rate}"
-
-    def run(scale: Scale = "laptop") -> Run:
-        return make(task, scale).but(recipe=full_name, optimiser={"lr": RATES[rate]})
-
-    run.__doc__ = f"{task}: {words}; learning rate {RATES[rate]:g}."
-    recipe(full_name)(run)
+def at_rate(task: str, name: str, rate: str, scale: Scale) -> Run:
+    """A task learned with a body at one of `RATES`."""
+    return BODIES[name][0](task, scale).but(optimiser={"lr": RATES[rate]})
 
 
 SWITCHES: tuple[tuple[str, ...], ...] = (
@@ -272,19 +266,13 @@ def switch_name(name: str, parts: tuple[str, ...]) -> str:
     return f"switches/{name}/{'+'.join(chosen)}"
 
 
-def _enter_switches(name: str, parts: tuple[str, ...]) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return switched(name, parts, scale)
-
-    run.__doc__ = f"Digits, a {name} body: trained are {', '.join(part for part in PARTS if part in parts)}."
-    recipe(switch_name(name, parts))(run)
-
-
 for _task in TASKS:
     for _name in BODIES:
         for _rate in RATES:
             if in_table(_task, _name):
-                _enter(_task, _name, _rate)
+                _about = f"{_task}: {BODIES[_name][1]}; learning rate {RATES[_rate]:g}."
+                enter(f"universal/{_task}/{_name}/{_rate}", _about, at_rate, _task, _name, _rate)
 for _name in STARTS:
     for _parts in SWITCHES:
-        _enter_switches(_name, _parts)
+        _about = f"Digits, a {_name} body: trained are {', '.join(part for part in PARTS if part in _parts)}."
+        enter(switch_name(_name, _parts), _about, switched, _name, _parts)
