@@ -10,7 +10,7 @@ from small import files, full_disk, sentence
 from reservoir.datasets import DataError, shipped
 from reservoir.experiments import recipes, records
 from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record, record_path
-from reservoir.experiments.tables import table
+from reservoir.experiments.tables import over_seeds, table
 
 NAME = "transformer/miniature"
 
@@ -230,3 +230,9 @@ def test_a_shipped_record_is_of_the_recipe_as_it_stands(path):
 
 def test_records_ship():
     assert len(SHIPPED) >= 3
+
+
+def test_figures_of_several_seeds_are_a_mean_and_a_range():
+    assert over_seeds([30.9, 32.04, 31.5]) == "31.5 (30.9 to 32.0)"
+    assert over_seeds(value for value in [0.1234]) == "0.1" and over_seeds([0.1234], digits=3) == "0.123"
+    assert over_seeds([]) == "not run yet" and over_seeds([], none="never") == "never"

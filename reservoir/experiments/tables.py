@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 
 from reservoir.experiments.beside import spread
@@ -51,3 +53,18 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
             }
         )
     return pd.DataFrame(lines).fillna("")
+
+
+def over_seeds(values: Iterable[float], *, digits: int = 1, none: str = "not run yet") -> str:
+    """Figures of several seeds as a page shows them: "31.5 (30.9 to 32.0)", the mean and the smallest and largest.
+
+    Args:
+        values: one a seed; of a single one there is no range.
+        digits: after the point.
+        none: what is said of no values.
+    """
+    values = list(values)
+    if not values:
+        return none
+    mean = f"{sum(values) / len(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"

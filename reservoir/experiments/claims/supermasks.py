@@ -207,25 +207,39 @@ def transition() -> tuple[Word, str]:
     return word, f"the deeper model loses {lost['deep']}, the usual one {lost['shared']}"
 
 
-def lost_by_xavier(percent: int) -> Range:
-    return bleu(f"keep/shared-random-{percent}") - bleu(f"initial/xavier-{percent}")
+INITIAL_AT = (50, 90)
+"""The percentages at which initialisations are compared."""
 
 
-XAVIER = tuple(f"{row}-{percent}" for row in ("keep/shared-random", "initial/xavier") for percent in (50, 90))
+def at_both(row: str, other: str) -> dict[str, Range]:
+    """How far `row` is above `other` at those percentages."""
+    return {f"{percent} %:": bleu(f"{row}-{percent}") - bleu(f"{other}-{percent}") for percent in INITIAL_AT}
+
+
+def of_both(row: str, other: str) -> tuple[str, ...]:
+    """The recipes that this takes."""
+    return tuple(f"{name}-{percent}" for name in (row, other) for percent in INITIAL_AT)
+
+
+XAVIER = ("keep/shared-random", "initial/xavier")
 
 
 @claim(
     "one-layer/xavier",
     rule="at 50 % and at 90 %, kaiming-uniform is above Xavier-uniform, both scaled by √(1/σ)",
-    recipes=XAVIER,
+    recipes=of_both(*XAVIER),
 )
 def xavier() -> tuple[Word, str]:
-    return each({f"{percent} %:": lost_by_xavier(percent) for percent in (50, 90)}, above)
+    return each(at_both(*XAVIER), above)
 
 
-@claim("one-layer/xavier-more", rule="what Xavier-uniform loses at 90 % is more than at 50 %", recipes=XAVIER)
+@claim(
+    "one-layer/xavier-more",
+    rule="what Xavier-uniform loses at 90 % is more than at 50 %",
+    recipes=of_both(*XAVIER),
+)
 def xavier_more() -> tuple[Word, str]:
-    half, most = lost_by_xavier(50), lost_by_xavier(90)
+    half, most = at_both(*XAVIER).values()
     return above(most - half), f"{half} BLEU lost at 50 %, {most} at 90 %"
 
 
@@ -234,16 +248,10 @@ def xavier_more() -> tuple[Word, str]:
     says="weights drawn √(1/σ) times as large make better subnetworks than weights drawn as ever",
     where="the paper's choice, which its released code leaves out for kaiming-uniform",
     rule="kaiming-uniform with the factor is above kaiming-uniform without, at 50 % and at 90 %",
-    recipes=tuple(
-        f"{row}-{percent}" for row in ("keep/shared-random", "initial/unscaled") for percent in (50, 90)
-    ),
+    recipes=of_both("keep/shared-random", "initial/unscaled"),
 )
 def scaling() -> tuple[Word, str]:
-    gaps = {
-        f"{percent} %:": bleu(f"keep/shared-random-{percent}") - bleu(f"initial/unscaled-{percent}")
-        for percent in (50, 90)
-    }
-    return each(gaps, above)
+    return each(at_both("keep/shared-random", "initial/unscaled"), above)
 
 
 @claim(
@@ -251,16 +259,10 @@ def scaling() -> tuple[Word, str]:
     says="a constant with random signs makes better subnetworks than kaiming-uniform",
     where="Ramanujan et al. 2020, on pictures",
     rule="the signed constant is above kaiming-uniform at 50 % and at 90 %",
-    recipes=tuple(
-        f"{row}-{percent}" for row in ("initial/signed", "keep/shared-random") for percent in (50, 90)
-    ),
+    recipes=of_both("initial/signed", "keep/shared-random"),
 )
 def signed() -> tuple[Word, str]:
-    gaps = {
-        f"{percent} %:": bleu(f"initial/signed-{percent}") - bleu(f"keep/shared-random-{percent}")
-        for percent in (50, 90)
-    }
-    return each(gaps, above)
+    return each(at_both("initial/signed", "keep/shared-random"), above)
 
 
 @claim(

@@ -21,12 +21,11 @@ KEPT = ("d_model", "n_heads", "d_ff", "layers", "norm_first", "activation", "pos
 STEPS = {"sst-2": 60, "rte": 100, "mrpc": 100, "mnli": 200}
 TEXTS = {"sst-2": 1500, "rte": 0, "mrpc": 0, "mnli": 4000}
 """At the laptop scale SST-2's few labels are seen about three times, as BERT's fine-tuning sees them."""
+LR = 2e-3
 LONGER = 4  # times the steps, for the rows that are given time
 
 
-def with_readout(
-    pretraining: Run, recipe: str, corpus: str, *, freeze: Freeze, steps: int, texts: int, lr: float
-) -> Run:
+def with_readout(pretraining: Run, recipe: str, corpus: str, *, freeze: Freeze) -> Run:
     """A pretrained encoder with a new readout that says a text's class, at the scale of its pretraining.
 
     Args:
@@ -34,11 +33,10 @@ def with_readout(
         recipe: the name of this one.
         corpus: what is classified.
         freeze: what of the encoder stays as it is.
-        steps, texts, lr: budget, labelled texts (0 takes all) and rate at the laptop scale.
     """
     scale = pretraining.scale
     smoke, full = scale == "smoke", scale == "full"
-    steps = 12 if smoke else 10_000 if full else steps
+    steps = 12 if smoke else 10_000 if full else STEPS[corpus]
     return Run(
         recipe=recipe,
         scale=scale,
@@ -46,7 +44,7 @@ def with_readout(
             "miniature-order" if smoke else corpus,
             vocabulary=pretraining.task.vocabulary,
             max_tokens=1024,
-            texts=0 if smoke or full else texts,
+            texts=0 if smoke or full else TEXTS[corpus],
             begin=True,
         ),
         model=TextClassifierConfig(
@@ -56,7 +54,7 @@ def with_readout(
         ),
         freeze=freeze,
         optimiser=Optimiser(
-            lr=2e-5 if full else lr, schedule="linear", warmup=steps // 10, weight_decay=0.01
+            lr=2e-5 if full else LR, schedule="linear", warmup=steps // 10, weight_decay=0.01
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
         start=Start(pretraining.recipe, streams=ENCODER),
@@ -76,9 +74,6 @@ def fine_tuned(corpus: str, model: str, scale: Scale) -> Run:
         f"fine-tune/{corpus}/{model}",
         corpus,
         freeze=Freeze(layers=pretraining.freeze.layers),
-        steps=STEPS[corpus],
-        texts=TEXTS[corpus],
-        lr=2e-3,
     )
 
 

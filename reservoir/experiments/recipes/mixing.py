@@ -2,7 +2,7 @@
 
 `mixing/<name>` pretrains a masked language model of that mixing, the same steps on the same windows of one length
 without padding. `mixing/<corpus>/<name>` fine-tunes the encoder of its seed 0; the seeds of such a row are those of the
-readout, of the order of the texts and of dropout. What was frozen in pretraining stays frozen.
+readout, of the order of the texts and of dropout. What was frozen in pretraining stays frozen. Budgets are chapter 7's.
 """
 
 from __future__ import annotations
@@ -82,8 +82,6 @@ LARGER = {
 CORPORA = {"sst-2": tuple(ROWS), "rte": ("attention", "fourier", "linear", "random", "feed-forward")}
 SCRATCH = ("attention", "fourier")
 """Rows that are also trained on SST-2 from scratch."""
-STEPS = {"sst-2": 300, "rte": 150}
-TEXTS = {"sst-2": 6000, "rte": 0}
 
 
 def pretrained(name: str, scale: Scale, *, large: bool = False) -> Run:
@@ -122,9 +120,6 @@ def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
         f"mixing/{corpus}/{name}",
         corpus,
         freeze=pretraining.freeze,
-        steps=STEPS[corpus],
-        texts=TEXTS[corpus],
-        lr=1e-3,
     )
     length = {"max_length": LENGTH[scale], "cut": LENGTH[scale]}
     return run.but(

@@ -91,7 +91,7 @@ def recorded(curve: str) -> list[dict[str, float]]:
     """A curve's points that have been run: percent, mean, low and high BLEU over seeds, and how many there are."""
     points = []
     for percent in PERCENTAGES:
-        values = [next(iter(one.tests.values()))["bleu"] for one in find_records(f"keep/{curve}-{percent}")]
+        values = [one.score for one in find_records(f"keep/{curve}-{percent}")]
         if values:
             mean, low, high = sum(values) / len(values), min(values), max(values)
             points.append(

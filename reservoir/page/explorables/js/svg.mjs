@@ -212,18 +212,25 @@ function swatch(mark) {
  * @param {{origin?: string, label?: string, cell?: number}} options `cell`: the largest side of a cell in pixels
  */
 export function heatmap({ origin = 'trained', label = '', cell = 28 } = {}) {
-  const drawing = svg('svg', { class: `ex-heatmap ex-${origin}`, role: 'img', 'aria-label': label });
+  const drawing = svg('svg', { class: `ex-heatmap ex-${origin}`, 'aria-hidden': 'true' }); // a picture once it shows something
+  const named = (text) => {
+    if (!text) return;
+    drawing.removeAttribute('aria-hidden');
+    drawing.setAttribute('role', 'img');
+    drawing.setAttribute('aria-label', text);
+  };
+  named(label);
   const element = Object.assign(document.createElement('div'), { className: 'ex-figure' });
   element.append(drawing);
   return {
     element,
-    update({ values, rows, cols, max = 1, rowLabels = [], colLabels = [], label: named }) {
+    update({ values, rows, cols, max = 1, rowLabels = [], colLabels = [], label: shown }) {
       const room = rowLabels.length ? Math.min(120, 12 + 7 * Math.max(...rowLabels.map((text) => text.length))) : 4;
       const above = colLabels.length ? Math.min(90, 10 + 6 * Math.max(...colLabels.map((text) => text.length))) : 4;
       const side = Math.max(2, Math.min(cell, ((element.clientWidth || 320) - room - 12) / cols));
       drawing.setAttribute('width', room + side * cols + 8);
       drawing.setAttribute('height', above + side * rows + 4);
-      if (named) drawing.setAttribute('aria-label', named);
+      named(shown);
       const cells = [];
       for (let i = 0; i < rows; i += 1) {
         for (let j = 0; j < cols; j += 1) {
