@@ -21,6 +21,7 @@ from reservoir.layers import (
     SinusoidalPositions,
 )
 from reservoir.layers.feed_forward import Activation
+from reservoir.models.mixings import MIXINGS, check_mixing
 from reservoir.models.stack import (
     Kind,
     Make,
@@ -28,7 +29,6 @@ from reservoir.models.stack import (
     causal_attention,
     check_kinds,
     feed_forward,
-    self_attention,
     share,
     stack,
 )
@@ -49,7 +49,8 @@ class EncoderDecoderConfig:
         attention_dropout, activation_dropout: on attention weights and inside the feed-forward layers.
         activation: "relu" or "gelu".
         positions: "sinusoidal" or "learned".
-        max_length: number of learned positions; sinusoidal ones have no limit.
+        max_length: number of learned positions, and of the tokens that an encoder's transforms and matrices over tokens
+            are made for; sinusoidal positions and attention have no limit.
         tie: "all" shares one table between source, target and output (Press & Wolf 2017), "output" the
             target's with the output, "none" shares nothing.
         padding: the id that fills up short sentences.
@@ -60,6 +61,8 @@ class EncoderDecoderConfig:
         layer_drop: chance with which an encoder layer is left out of a training step (Fan et al. 2020).
         share_layers: one encoder layer and one decoder layer, used at every depth (Dehghani et al. 2019).
         bare: norms without weights and biases, linear maps without biases.
+        encoder_mixing: what mixes the positions of each encoder layer, keys of `reservoir.models.mixings.MIXINGS`; of a
+            layer that is not a transformer layer it says nothing. Empty: attention in all.
     """
 
     src_vocab: int
@@ -83,9 +86,11 @@ class EncoderDecoderConfig:
     layer_drop: float = 0.0
     share_layers: bool = False
     bare: bool = field(default=False, metadata={"later": True})
+    encoder_mixing: tuple[str, ...] = field(default=(), metadata={"later": True})
 
     def __post_init__(self) -> None:
         check_kinds(self.encoder_kinds, self.encoder_layers, argument="encoder_kinds")
+        check_mixing(self.encoder_mixing, self.encoder_layers, argument="encoder_mixing")
         if not 0 <= self.layer_drop < 1:
             raise ValueError(f"layer_drop must be in [0, 1), got {self.layer_drop}")
         if self.tie not in ("all", "output", "none"):
@@ -110,6 +115,12 @@ class EncoderDecoderConfig:
         return EncoderDecoder(self)
 
 
+def configured(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
+    """The mixing that the configuration names for encoder layer `index`."""
+    name = config.encoder_mixing[index] if config.encoder_mixing else "attention"
+    return MIXINGS[name](config, index, stream)
+
+
 class EncoderDecoder(nn.Module):
     """Reads a source sentence, writes a target sentence token by token.
 
@@ -117,8 +128,8 @@ class EncoderDecoder(nn.Module):
 
     Args:
         config: sizes and choices.
-        encoder_mixing, decoder_mixing: make the mixing of layer i of either side. The decoder's must not look
-            ahead, and takes a cache.
+        encoder_mixing, decoder_mixing: make the mixing of layer i of either side; the encoder's is as the configuration
+            says if nothing is given. The decoder's must not look ahead, and takes a cache.
         encoder_feed_forward, decoder_feed_forward: make the feed-forward layer of layer i.
     """
 
@@ -126,7 +137,7 @@ class EncoderDecoder(nn.Module):
         self,
         config: EncoderDecoderConfig,
         *,
-        encoder_mixing: Make = self_attention,
+        encoder_mixing: Make = configured,
         decoder_mixing: Make = causal_attention,
         encoder_feed_forward: Make = feed_forward,
         decoder_feed_forward: Make = feed_forward,

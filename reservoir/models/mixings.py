@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from torch import nn
@@ -56,6 +57,14 @@ MIXINGS: dict[str, Make] = {
     "random-features": random_features,
 }
 """What may mix the positions of a layer, by the name that a configuration calls it."""
+
+
+def check_mixing(names: Sequence[str], layers: int, *, argument: str = "mixing") -> None:
+    """Raise a ValueError that names `argument` unless `names` is empty or says of every layer what it mixes by."""
+    if names and len(names) != layers:
+        raise ValueError(f"{argument} must name all {layers} layers, got {len(names)}")
+    if unknown := sorted(set(names) - set(MIXINGS)):
+        raise ValueError(f"{argument} must be of {', '.join(MIXINGS)}, got {', '.join(unknown)}")
 
 
 def hybrid(layers: int, k: int, *, where: Where, other: str = "fourier") -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, LayerNorm, LearnedPositions, SinusoidalPositions
 from reservoir.layers.feed_forward import Activation
-from reservoir.models.mixings import MIXINGS
+from reservoir.models.mixings import MIXINGS, check_mixing
 from reservoir.models.stack import Kind, Make, bare, check_kinds, share, stack
 
 
@@ -64,10 +64,7 @@ class TextEncoderConfig:
 
     def __post_init__(self) -> None:
         check_kinds(self.kinds, self.layers)
-        if self.mixing and len(self.mixing) != self.layers:
-            raise ValueError(f"mixing must name all {self.layers} layers, got {len(self.mixing)}")
-        if unknown := sorted(set(self.mixing) - set(MIXINGS)):
-            raise ValueError(f"mixing must be of {', '.join(MIXINGS)}, got {', '.join(unknown)}")
+        check_mixing(self.mixing, self.layers)
         if self.positions not in ("sinusoidal", "learned"):
             raise ValueError(f"positions must be 'sinusoidal' or 'learned', got {self.positions!r}")
         if not 0 <= self.layer_drop < 1:

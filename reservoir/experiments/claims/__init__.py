@@ -12,6 +12,7 @@ among its neighbours, or stays undecided. To add a claim:
 
 from reservoir.experiments.claims import (
     backskipping,
+    combinations,
     components,
     masked,
     mixing,
@@ -48,6 +49,7 @@ __all__ = [
     "below",
     "between",
     "claim",
+    "combinations",
     "components",
     "each",
     "every",

@@ -8,7 +8,7 @@ of 599 pictures, by itself lets a score of 80 % vary by.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from reservoir.experiments.claims.ledger import claim
@@ -51,14 +51,22 @@ def recipes_of(tasks: Iterable[str], bodies: Iterable[str]) -> list[str]:
     ]
 
 
-def _chosen(task: str, body: str) -> Range:
-    found = choose(sweep_of(task, body))
+def at_best_rate(recipes: Sequence[str]) -> Range:
+    """Accuracy over seeds at the rate of a sweep that validation chose.
+
+    Raises:
+        NotRunError: not every rate has been run.
+    """
+    found = choose(recipes)
     if found is None or not found.complete:
         tried = 0 if found is None else len(found.tried)
-        raise NotRunError(
-            f"of the {len(RATES)} rates of universal/{task}/{body} {tried or 'none'} have been run"
-        )
+        name = recipes[0].rpartition("/")[0]
+        raise NotRunError(f"of the {len(recipes)} rates of {name} {tried or 'none'} have been run")
     return Range.of(record.tests["test"]["accuracy"] for record in found.records)
+
+
+def _chosen(task: str, body: str) -> Range:
+    return at_best_rate(sweep_of(task, body))
 
 
 def swept(task: str, body: str) -> Range:

@@ -7,6 +7,7 @@ import difflib
 from reservoir.experiments.recipes import (
     backskipping,
     characters,
+    combinations,
     components,
     embeddings,
     fine_tuning,
@@ -28,6 +29,7 @@ __all__ = [
     "Recipe",
     "backskipping",
     "characters",
+    "combinations",
     "components",
     "embeddings",
     "family",

@@ -129,7 +129,9 @@ def check(model: torch.nn.Module, folder: Path) -> None:
     """Raise a ValueError unless the page can run the model."""
     if not isinstance(model, EncoderDecoder):
         raise ValueError(f"model must be an EncoderDecoder, got {type(model).__name__}")
-    kind = dict(norm_first=True, activation="relu", positions="sinusoidal", encoder_kinds=())
+    kind = dict(
+        norm_first=True, activation="relu", positions="sinusoidal", encoder_kinds=(), encoder_mixing=()
+    )
     for name, wanted in kind.items():
         if getattr(model.config, name) != wanted:
             raise ValueError(f"model must have {name}={wanted!r}, got {getattr(model.config, name)!r}")

@@ -1,0 +1,213 @@
+"""Chapter 12's recipes: each differs from a row of chapter 4's table, or of chapter 9's, in what it is a test of."""
+
+import pytest
+import torch
+
+from reservoir.experiments import claims, recipes, released
+from reservoir.experiments.claims import NotRunError, Range, combinations
+from reservoir.experiments.recipes.combinations import PERCENTAGES, ROWS, TASK
+from reservoir.experiments.recipes.universal import RATES
+from reservoir.frozen import Freeze, Mask, initialise, owned, report
+from reservoir.layers import Attention, Fourier
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+
+SCALES = ("smoke", "laptop", "full")
+
+
+def made_of(name: str, scale: str = "laptop"):
+    return report(recipes.get(name, scale=scale).outline())
+
+
+def moving(name: str, scale: str = "laptop") -> set[str]:
+    return {row.stream for row in made_of(name, scale).rows if row.moves}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("row", ROWS)
+def test_a_translator_differs_from_chapter_4s_in_what_it_is_a_test_of(row, scale):
+    run, base = (
+        recipes.get(f"{name}", scale=scale) for name in (f"combinations/{row}", "components/baseline")
+    )
+    changed = {"freeze": Freeze(), "mask": Mask()}
+    if row.startswith("fourier"):
+        sizes = ("encoder_layers", "encoder_kinds", "encoder_mixing", "max_length")
+        changed["model"] = {size: getattr(base.model, size) for size in sizes}
+        changed["task"] = {"max_length": base.task.max_length}
+    assert run.but(recipe=base.recipe, **changed) == base
+    assert run != base.but(recipe=run.recipe)
+
+
+def test_each_row_moves_what_it_says():
+    every = moving("components/baseline")
+    maps = {stream for stream in every if ".norm" not in stream}
+    encoder = {stream for stream in maps if stream.startswith("encoder.")}
+    assert moving("combinations/attention-frozen") == every - encoder
+    fourier = moving("combinations/fourier")
+    assert fourier == every - {
+        stream for stream in every if stream.startswith("encoder") and ".attention" in stream
+    }
+    assert moving("combinations/fourier-frozen") == fourier - encoder
+    assert len(moving("combinations/fourier-reservoirs")) == len(fourier)
+    for part, chosen in {
+        "attention": {s for s in maps if ".attention." in s or ".cross." in s},
+        "feed-forward": {s for s in maps if ".feed_forward." in s},
+        "embeddings": {"embedding"},
+    }.items():
+        scores = {f"{stream}.scores" for stream in chosen if not stream.endswith(".bias")}
+        assert moving(f"combinations/masked-{part}") == every - chosen | scores
+    embeddings = moving("combinations/masked-attention") - {"embedding"}
+    assert moving("combinations/masked-attention-frozen-embeddings") == embeddings
+
+
+def test_a_component_under_a_mask_is_stored_in_a_bit_a_weight():
+    whole = made_of("components/baseline").stored_bytes
+    for part in ("attention", "feed-forward", "embeddings"):
+        frozen = made_of(f"components/{part}").stored_bytes
+        masked = made_of(f"combinations/masked-{part}").stored_bytes
+        assert frozen < masked < frozen + (whole - frozen) / 31
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_masked_gpt_differs_from_the_random_body_in_its_start_and_share(scale):
+    for rate in RATES:
+        theirs = recipes.get(f"universal/{TASK}/masked/{rate}", scale=scale)
+        for percent in PERCENTAGES:
+            run = recipes.get(f"combinations/gpt-masks-{percent}/{rate}", scale=scale)
+            assert run.start == recipes.get(f"universal/{TASK}/pretrained/{rate}", scale=scale).start
+            assert run.but(recipe=theirs.recipe, start=None, mask=theirs.mask) == theirs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ["fourier-reservoirs", "masked-embeddings-frozen-feed-forward"])
+def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    run = recipes.get(f"combinations/{row}", scale="smoke")
+    record = run()
+    before, after = (
+        {i.stream: i.parameter for i in owned(model)} for model in (run.build()[0], run.load()[0])
+    )
+    for item in owned(run.load()[0]):
+        same = torch.equal(before[item.stream], after[item.stream])
+        assert same or item.parameter.requires_grad, item.stream
+    assert record.tests
+
+
+@pytest.mark.slow
+def test_a_masked_gpt_runs_at_smoke_scale(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    recipes.get(released.OURS, scale="smoke")()
+    record = recipes.get("combinations/gpt-masks-90/lr-3e-3", scale="smoke")()
+    assert record.parameters["stored_bytes"] < record.parameters["total"]
+    assert record.begun_with
+
+
+def config(**fields) -> EncoderDecoderConfig:
+    sizes = dict(d_model=16, n_heads=2, d_ff=24, encoder_layers=3, decoder_layers=1, max_length=8)
+    return EncoderDecoderConfig(20, 20, **{**sizes, **fields})
+
+
+def test_an_encoder_mixes_as_its_configuration_says():
+    model = EncoderDecoder(config(encoder_mixing=("fourier-normalised", "attention", "fourier")))
+    kinds = [type(layer.mixing.sublayer) for layer in model.encoder]
+    assert kinds == [Fourier, Attention, Fourier]
+    assert [model.encoder[i].mixing.sublayer.normalised for i in (0, 2)] == [True, False]
+    assert {type(layer.mixing.sublayer) for layer in EncoderDecoder(config()).encoder} == {Attention}
+    assert all(isinstance(layer.mixing.sublayer, Attention) for layer in model.decoder)
+
+
+def test_a_sentence_is_read_alike_whatever_stands_beside_it():
+    model = initialise(EncoderDecoder(config(encoder_mixing=("fourier-normalised",) * 3)), seed=0).eval()
+    short = torch.tensor([[5, 6, 7]])
+    both = torch.tensor([[5, 6, 7, 0, 0], [8, 9, 10, 11, 12]])
+    alone, beside = model.encode(short), model.encode(both, model.src_mask(both))
+    torch.testing.assert_close(beside[:1, :3], alone, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="8 tokens, got 9"):
+        model.encode(torch.ones(1, 9, dtype=torch.long))
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("fourier",), "encoder_mixing must name all 3 layers, got 1"),
+        (("fourier", "wavelet", "fourier"), "encoder_mixing must be of attention, .*got wavelet"),
+    ],
+)
+def test_a_mixing_that_cannot_be_is_named(names, message):
+    with pytest.raises(ValueError, match=message):
+        config(encoder_mixing=names)
+
+
+AS_HOPED = {
+    "components/baseline": 30,
+    "components/embeddings": 17,
+    "components/attention": 25,
+    "components/feed-forward": 28,
+    "combinations/fourier": 28.5,
+    "combinations/fourier-reservoirs": 29.5,
+    "combinations/fourier-frozen": 27,
+    "combinations/attention-frozen": 24,
+    "combinations/masked-attention": 28.5,
+    "combinations/masked-feed-forward": 29.5,
+    "combinations/masked-embeddings": 29,
+    "combinations/masked-attention-frozen-embeddings": 16.5,
+    "combinations/masked-embeddings-frozen-feed-forward": 28.5,
+}
+TURNED = {  # what makes each rule say no
+    "combinations/fourier": {"combinations/fourier": 24},
+    "combinations/reservoir-among-transforms": {"combinations/fourier-reservoirs": 28},
+    "combinations/transform-or-draw": {"combinations/fourier-frozen": 20},
+    "combinations/bits": {"combinations/masked-attention": 20},
+    "combinations/bits-where-it-hurts": {"combinations/masked-embeddings": 18},
+    "combinations/bit-a-weight": {"combinations/masked-feed-forward": 25},
+    "combinations/attention-by-bits": {"combinations/masked-attention-frozen-embeddings": 10},
+    "combinations/small-file": {"combinations/masked-embeddings-frozen-feed-forward": 20},
+}
+
+
+@pytest.fixture
+def world(monkeypatch):
+    """Made-up scores, three seeds each."""
+    scores = dict(AS_HOPED)
+
+    def bleu(recipe):
+        if recipe not in scores:
+            raise NotRunError(recipe)
+        return Range.of(scores[recipe] + wobble for wobble in (-0.1, 0.0, 0.1))
+
+    monkeypatch.setattr(combinations, "bleu", bleu)
+    monkeypatch.setattr(combinations, "_bytes", lambda recipe: 100 if recipe.startswith("comp") else 30)
+    return scores
+
+
+@pytest.mark.parametrize("name", TURNED)
+def test_a_rule_says_what_a_reader_would(world, name):
+    found = claims.verdict(name)
+    assert found.word == "confirmed", found.seen
+    world.update(TURNED[name])
+    assert claims.verdict(name).word == "refuted"
+    world.clear()
+    assert claims.verdict(name).word == "not run"
+
+
+def test_the_rules_on_a_masked_gpt(monkeypatch):
+    scores = {f"gpt-masks-{percent}": score for percent, score in zip(PERCENTAGES, (80, 90), strict=True)}
+    scores |= {"universal/digits/pretrained": 91.5, "universal/digits/masked": 75}
+
+    def at_best_rate(names):
+        key = next(key for key in scores if f"{key}/" in names[0])
+        return Range.of(scores[key] + wobble for wobble in (-0.2, 0.0, 0.2))
+
+    monkeypatch.setattr(combinations, "at_best_rate", at_best_rate)
+    monkeypatch.setattr(
+        combinations, "swept", lambda task, body: at_best_rate([f"universal/{task}/{body}/lr"])
+    )
+    assert claims.verdict("combinations/masks-for-norms").word == "confirmed"
+    assert claims.verdict("combinations/masks-over-gpt").word == "confirmed"
+    scores["gpt-masks-90"] = scores["gpt-masks-50"] = 70
+    assert claims.verdict("combinations/masks-for-norms").word == "refuted"
+    assert claims.verdict("combinations/masks-over-gpt").word == "refuted"
+
+
+def test_every_recipe_of_ours_is_judged_by_a_claim():
+    judged = {name for entry in claims.ENTRIES.values() for name in entry.recipes}
+    assert set(recipes.family("combinations")) <= judged
