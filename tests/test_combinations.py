@@ -5,6 +5,8 @@ import torch
 
 from reservoir.experiments import claims, recipes, released
 from reservoir.experiments.claims import NotRunError, Range, combinations
+from reservoir.experiments.claims.whole import weight_class
+from reservoir.experiments.fronts import Method
 from reservoir.experiments.recipes.combinations import PERCENTAGES, ROWS, TASK
 from reservoir.experiments.recipes.universal import RATES
 from reservoir.frozen import Freeze, Mask, initialise, owned, report
@@ -211,3 +213,31 @@ def test_the_rules_on_a_masked_gpt(monkeypatch):
 def test_every_recipe_of_ours_is_judged_by_a_claim():
     judged = {name for entry in claims.ENTRIES.values() for name in entry.recipes}
     assert set(recipes.family("combinations")) <= judged
+
+
+def method(name: str, *quality: float, cost: float) -> Method:
+    return Method(name, quality, (cost,) * len(quality))
+
+
+@pytest.mark.parametrize(
+    ("others", "word"),
+    [
+        (
+            [method("frozen", 31.0, 30.5, cost=5)],
+            "confirmed",
+        ),  # the best trained one that costs no more has 30
+        ([method("frozen", 31.0, 29.5, cost=5)], "undecided"),
+        ([method("frozen", 29.0, cost=5)], "refuted"),
+        ([method("dear", 33.0, cost=20)], "refuted"),  # against 35 of the large one
+        ([method("tiny", 9.0, cost=0.5)], "refuted"),  # in a class with nobody
+        ([method("frozen", 29.0, cost=5), method("masked", 25.0, 24.0, cost=3)], "confirmed"),
+    ],
+)
+def test_a_weight_class_is_a_limit_on_a_cost(others, word):
+    trained = [
+        method("small", 20.0, cost=1),
+        method("middle", 30.0, 29.8, cost=4),
+        method("large", 35.0, cost=9),
+    ]
+    found = weight_class(trained, others)
+    assert found[0] == word, found

@@ -230,6 +230,70 @@ def bars(
     return drawn
 
 
+def scatter(
+    methods: Mapping[str, tuple[Sequence[float], Sequence[float], str]],
+    *,
+    x: str,
+    y: str,
+    stand_out: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
+    height: int = 440,
+) -> go.Figure:
+    """One point a method, at the means of its seeds, with whiskers to the smallest and the largest, on a log x axis.
+
+    Methods of one origin share a colour and one entry of the legend; what they are called shows under the pointer.
+
+    Args:
+        methods: name -> its x and its y, one of each a seed, and a key of `ORIGINS`.
+        x, y: titles of the axes, with units.
+        stand_out: names whose points are filled and large; the others are small and open.
+        names: what the legend calls each origin.
+        height: pixels.
+    """
+    drawn = figure(x=x, y=y, height=height)
+    for origin in ORIGINS:
+        for chosen in (True, False):
+            group = [
+                (name, np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
+                for name, (xs, ys, of) in methods.items()
+                if of == origin and (name in stand_out) == chosen
+            ]
+            if not group:
+                continue
+            means = [float(ys.mean()) for _, _, ys in group]
+            first = chosen or not any(
+                of == origin and name in stand_out for name, (*_, of) in methods.items()
+            )
+            drawn.add_scatter(
+                x=[float(xs.mean()) for _, xs, _ in group],
+                y=means,
+                mode="markers",
+                name=(names or {}).get(origin, origin),
+                legendgroup=origin,
+                showlegend=first,
+                text=[name for name, *_ in group],
+                hovertemplate="%{text}<br>%{x:.3s}, %{y:.1f}<extra></extra>",
+                marker={
+                    "color": colour(origin),
+                    "size": 11 if chosen else 7,
+                    "symbol": "circle" if chosen else "circle-open",
+                },
+                error_y={
+                    "type": "data",
+                    "array": [float(ys.max()) - mean for (*_, ys), mean in zip(group, means, strict=True)],
+                    "arrayminus": [
+                        mean - float(ys.min()) for (*_, ys), mean in zip(group, means, strict=True)
+                    ],
+                    "visible": any(len(ys) > 1 for *_, ys in group),
+                    "color": colour(origin, 0.6),
+                    "thickness": 1.2,
+                    "width": 3,
+                },
+            )
+    drawn.update_xaxes(type="log")
+    return drawn
+
+
 def attention_map(
     weights: Any,
     *,

@@ -19,6 +19,7 @@ from reservoir.experiments.claims import (
     reservoirs,
     supermasks,
     universal,
+    whole,
 )
 from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
 from reservoir.experiments.claims.ranges import (
@@ -63,4 +64,5 @@ __all__ = [
     "supermasks",
     "universal",
     "verdict",
+    "whole",
 ]

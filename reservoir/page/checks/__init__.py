@@ -13,6 +13,7 @@ from reservoir.page.checks.seeds import bits_bound, break_even, packed_bits
 from reservoir.page.checks.supermasks import choices, score_gradient, top_mask
 from reservoir.page.checks.transformer import causal_mask, length_penalty, parameter_count
 from reservoir.page.checks.verdict import EXERCISES, Exercise, Verdict
+from reservoir.page.checks.whole_picture import front_share, on_the_front, tasks_to_pay
 
 __all__ = [
     "EXERCISES",
@@ -29,6 +30,7 @@ __all__ = [
     "dichotomies",
     "directions_kept",
     "enough_dimensions",
+    "front_share",
     "gradient_below",
     "gradients_needed",
     "hidden_loss",
@@ -40,6 +42,7 @@ __all__ = [
     "masking_shares",
     "mirrored_half",
     "no_leak",
+    "on_the_front",
     "packed_bits",
     "parameter_count",
     "places",
@@ -50,6 +53,7 @@ __all__ = [
     "score_gradient",
     "spread",
     "swept_rate",
+    "tasks_to_pay",
     "top_mask",
     "trained_share",
     "zeroed_diagonals",

@@ -39,6 +39,7 @@ notebooks up to date.
 
 from reservoir.page.explorables.attention_maps import AttentionMaps
 from reservoir.page.explorables.base import Explorable
+from reservoir.page.explorables.budget import Budget
 from reservoir.page.explorables.echo_state import EchoStateLab
 from reservoir.page.explorables.fourier_mixing import FourierMixing
 from reservoir.page.explorables.frozen_body import FrozenBody
@@ -54,6 +55,7 @@ from reservoir.page.explorables.stored_translator import StoredTranslator
 
 __all__ = [
     "AttentionMaps",
+    "Budget",
     "EchoStateLab",
     "Explorable",
     "FourierMixing",

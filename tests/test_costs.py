@@ -1,0 +1,122 @@
+"""What runs cost, with what they begin with: on made-up records of real recipes."""
+
+import dataclasses
+
+import pytest
+
+from reservoir.experiments import costs, find_records, read_record, recipes
+from reservoir.experiments.records import record_path
+
+MADE = {  # recipe -> BLEU and operations of each seed
+    "keep/trained": [(20.0, 8e12), (21.0, 7e12)],
+    "keep/shared-pretrained-50": [(15.0, 5e12)],
+    "keep/shared-random-50": [(10.0, 5e12)],
+    "combinations/fourier": [(28.0, 6e12)],
+}
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """A results folder with made-up records, beside those that ship."""
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    like = find_records("components/baseline")[0]
+    for name, figures in MADE.items():
+        for seed, (bleu, flops) in enumerate(figures):
+            run = recipes.get(name, seed=seed)
+            made_of = costs.report(run.outline())
+            record = dataclasses.replace(
+                like,
+                recipe=name,
+                seed=seed,
+                run=run.to_json(),
+                flops=flops,
+                cpu_seconds=100.0 + seed,
+                tests={"test2016": {"bleu": bleu, "signature": "x", "sentences": 1000}},
+                parameters={
+                    "total": made_of.total,
+                    "trainable": made_of.trainable,
+                    "stored_bytes": made_of.stored_bytes,
+                },
+            )
+            record.write(record_path(tmp_path, name, "laptop", seed))
+    return costs.translators().set_index(["recipe", "seed"])
+
+
+def test_what_a_run_begins_with_is_paid_for(world):
+    table = world.loc[("keep/shared-pretrained-50", 0)]
+    assert table["flops"] == 13e12 and table["own flops"] == 5e12 and table["seconds"] == 200.0
+    run = recipes.get("keep/shared-pretrained-50")
+    embeddings = 4 * run.task.vocabulary * run.model.d_model
+    (record,) = find_records("keep/shared-pretrained-50")
+    assert table["bytes"] == record.parameters["stored_bytes"] + embeddings
+    alone = world.loc[("keep/shared-random-50", 0)]
+    (record,) = find_records("keep/shared-random-50")
+    assert alone["bytes"] == record.parameters["stored_bytes"] and alone["flops"] == alone["own flops"]
+
+
+def test_operations_are_those_of_one_seed(world):
+    assert set(world.loc["keep/trained"]["flops"]) == {8e12}
+    assert list(world.loc["keep/trained"]["quality"]) == [20.0, 21.0]
+
+
+def test_every_run_has_a_kind(world):
+    kinds = world.groupby("recipe")["kind"].first()
+    assert kinds["keep/trained"] == kinds["components/baseline"] == "trained"
+    assert kinds["keep/shared-random-50"] == "masked" and kinds["keep/shared-pretrained-50"] == "pretrained"
+    assert kinds["components/attention"] == kinds["reservoirs/ffn-6"] == "seed"
+    assert kinds["combinations/fourier"] == kinds["components/attention-identity"] == "fixed"
+    assert kinds["reservoirs/late-6"] == "trained"
+
+
+def test_recipes_of_every_kind_are_told_apart():
+    expected = {
+        "keep/pruned": "trained",
+        "combinations/masked-attention": "masked",
+        "combinations/fourier-frozen": "fixed",
+        "combinations/attention-frozen": "seed",
+        "combinations/gpt-masks-90/lr-1e-3": "pretrained",
+        "universal/digits/matched/lr-1e-3": "seed",
+        "universal/digits/pretrained/lr-1e-3": "pretrained",
+        "universal/digits/full/lr-1e-3": "trained",
+        "mixing/random": "seed",
+        "mixing/fourier": "fixed",
+        "mixing/attention": "trained",
+    }
+    for name, word in expected.items():
+        assert costs.kind(recipes.get(name).to_json()) == word, name
+
+
+def test_a_table_holds_all_translators_that_ship_and_nothing_else():
+    table = costs.translators()
+    assert set(table["family"]) <= {
+        *("transformer", "components", "narrow", "reservoirs", "backskipping"),
+        *("keep", "initial", "wmt", "supermask", "combinations"),
+    }
+    assert {"transformer", "components", "reservoirs"} <= set(table["family"])
+    assert not table.duplicated(["recipe", "seed"]).any() and table["quality"].between(0, 100).all()
+    assert (table[["trained", "bytes", "flops", "seconds"]] > 0).all().all()
+    encoders = costs.encoders()
+    assert {"masked"} <= set(encoders["family"]) <= {"masked", "mixing"} and (encoders["quality"] > 1).all()
+
+
+def test_bodies_are_those_of_the_rate_that_validation_chose(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    recorded = costs.bodies("digits")
+    assert recorded.empty or not recorded.duplicated(["body", "seed"]).any()
+    like = next(iter(find_records("components/baseline")))
+    for rate, valid, test in (("lr-1e-3", 70.0, 90.0), ("lr-3e-3", 80.0, 75.0)):
+        name = f"universal/homology/random/{rate}"
+        point = like.points[-1] | {"metrics": {"accuracy": valid}}
+        record = dataclasses.replace(
+            like,
+            recipe=name,
+            run=recipes.get(name).to_json(),
+            metric="accuracy",
+            points=[point],
+            tests={"test": {"accuracy": test}},
+        )
+        record.write(record_path(tmp_path, name, "laptop", 0))
+    found = costs.bodies("homology").set_index("body").loc["random"]
+    assert read_record(record_path(tmp_path, "universal/homology/random/lr-3e-3", "laptop", 0))
+    assert "quality" in found and not bool(found["complete"])
+    assert float(found["quality"]) == 75.0
