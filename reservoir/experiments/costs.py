@@ -118,6 +118,7 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
                 "flops": first.flops + (source.flops if source else 0.0),
                 "own flops": first.flops,
                 "seconds": record.cpu_seconds + (source.cpu_seconds if source else 0.0),
+                "own seconds": record.cpu_seconds,
                 "steps": record.points[-1]["step"],
                 "beam": (record.run["task"].get("decoding") or {}).get("beam"),
                 "cpu": record.machine["cpu"],
@@ -139,7 +140,7 @@ def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str 
 
     Returns:
         one line a run: "recipe", its "family", its "words" and "kind", "seed", "quality" (BLEU), the four costs of
-        `AXES`, "total" parameters, "own flops" without what it begins with, "steps", "beam" and "cpu".
+        `AXES`, "total" parameters, "own flops" and "own seconds" without what it begins with, "steps", "beam", "cpu".
     """
 
     def wanted(record: Record) -> bool:

@@ -71,7 +71,7 @@ RACES: tuple[list[list[float]], ...] = (
 )
 
 
-@exercise("ex-share", "front_share")
+@exercise("ex-draws", "front_share")
 def front_share(written: Callable[[list[float], list[list[float]]], float]) -> str:
     """Exercise of chapter 12: `front_share(mine, rivals)`, the share of draws that no cheaper rival spoils."""
 
