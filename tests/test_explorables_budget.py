@@ -10,7 +10,7 @@ import pytest
 from reservoir.experiments.costs import AXES
 from reservoir.experiments.fronts import best_within, stairs
 from reservoir.page.explorables import Budget
-from reservoir.page.explorables.budget import rounded, unpacked
+from reservoir.page.explorables.budget import priced, rounded, unpacked
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SCRIPT = f"""
@@ -72,6 +72,17 @@ def test_its_words_and_its_picture_say_who_wins(made):
     best = best_within(unpacked(made.methods, made.axis), getattr(made, made.axis), lent=made.lent)
     assert best.name in made.text
     assert made.picture().count("<circle") == len(made.methods)
+
+
+def test_the_page_and_the_text_write_costs_alike(made):
+    cases = [[1_645_440, "B"], [154.2, "s"], [500, "B"], [914_000, ""], [999_600, ""], [8.44e12, ""]]
+    script = f"""
+    import {{ priced }} from '{(JS / "budget-model.mjs").as_uri()}';
+    console.log(JSON.stringify(JSON.parse(process.argv[1]).map((case_) => priced(...case_))));
+    """
+    command = ["node", "--input-type=module", "-e", script, json.dumps(cases)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [priced(*case) for case in cases]
 
 
 def test_limits_are_round_and_leave_nobody_out():

@@ -74,6 +74,7 @@ def every_figure() -> dict[str, go.Figure]:
         "bars": plots.bars({"a": [1.0, 2.0], "b": [3.0]}, x="test set", y="BLEU"),
         "attention": plots.attention_map(torch.rand(2, 3, 4), src="abcd", tgt="efg"),
         "tree": plots.search_tree([[(("a",), -1.0)], [(("a", "b"), -2.0)]], marked={"beam": ("a", "b")}),
+        "scatter": plots.scatter({"a": ([1.0], [2.0], "masked")}, x="bytes", y="BLEU"),
         "live": LiveCurve(show=print).figure(),
     }
 
@@ -231,3 +232,26 @@ def test_matrices_stand_side_by_side_on_one_scale_each_in_its_colour():
     assert drawn.layout.xaxis.domain[1] < drawn.layout.xaxis2.domain[0]
     with pytest.raises(ValueError, match=r"'a' must be a matrix, got the shape \(3,\)"):
         plots.matrices({"a": np.ones(3)})
+
+
+def test_a_method_is_a_point_with_whiskers_and_each_origin_has_one_entry():
+    drawn = shown(
+        plots.scatter(
+            {
+                "good": ([10.0, 30.0], [4.0, 8.0], "masked"),
+                "other": ([5.0], [1.0], "masked"),
+                "whole": ([90.0], [9.0], "trained"),
+            },
+            x="bytes",
+            y="BLEU",
+            stand_out=["good"],
+            names={"masked": "chosen"},
+        )
+    )
+    traces = drawn["data"]
+    assert [trace["name"] for trace in traces if trace["showlegend"]] == ["trained", "chosen"]
+    (good,) = (trace for trace in traces if trace["text"] == ["good"])
+    assert (good["x"], good["y"]) == ([20.0], [6.0]) and good["error_y"]["array"] == [2.0]
+    assert good["marker"]["symbol"] == "circle" and drawn["layout"]["xaxis"]["type"] == "log"
+    (other,) = (trace for trace in traces if trace["text"] == ["other"])
+    assert other["marker"]["symbol"] == "circle-open" and not other["error_y"]["visible"]

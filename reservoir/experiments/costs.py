@@ -15,12 +15,14 @@ from typing import Any, Literal
 import pandas as pd
 
 from reservoir.experiments import recipes
+from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
 from reservoir.experiments.pretrained import Checkpoint, Start
 from reservoir.experiments.recipes.universal import BODIES, RATES, in_table
-from reservoir.experiments.records import Record, all_records, find_record, find_records
+from reservoir.experiments.records import Record, find_record, find_records
 from reservoir.experiments.released import OURS
 from reservoir.experiments.run import Run, Scale
 from reservoir.experiments.sweep import choose
+from reservoir.experiments.translation import Translation
 from reservoir.frozen import report
 
 Kind = Literal["trained", "seed", "masked", "pretrained", "fixed"]
@@ -127,12 +129,19 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
     return found
 
 
-def _table(wanted: Callable[[Record], bool], score: Callable[[Record], float], scale: Scale) -> pd.DataFrame:
-    by_recipe: dict[str, list[Record]] = {}
-    for record in all_records():
-        if record.scale == scale and wanted(record):
-            by_recipe.setdefault(record.recipe, []).append(record)
-    return pd.DataFrame([line for records in by_recipe.values() for line in lines(records, score)])
+def _table(
+    wanted: Callable[[Run], bool],
+    score: Callable[[Record], float],
+    scale: Scale,
+    *,
+    fit: Callable[[Record], bool] = lambda record: True,
+) -> pd.DataFrame:
+    """The recorded runs of all recipes that are wanted, of those records that fit."""
+    found = []
+    for name in recipes.names():
+        if wanted(recipes.get(name, scale=scale)):
+            found += lines(filter(fit, find_records(name, scale=scale)), score)
+    return pd.DataFrame(found)
 
 
 def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str = "test2016") -> pd.DataFrame:
@@ -142,21 +151,21 @@ def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str 
         one line a run: "recipe", its "family", its "words" and "kind", "seed", "quality" (BLEU), the four costs of
         `AXES`, "total" parameters, "own flops" and "own seconds" without what it begins with, "steps", "beam", "cpu".
     """
-
-    def wanted(record: Record) -> bool:
-        return record.run["task"].get("corpus") == corpus and test in record.tests
-
-    return _table(wanted, lambda record: record.tests[test]["bleu"], scale)
+    return _table(
+        lambda run: isinstance(run.task, Translation) and run.task.corpus == corpus,
+        lambda record: record.tests[test]["bleu"],
+        scale,
+        fit=lambda record: test in record.tests,
+    )
 
 
 def encoders(scale: Scale = "laptop", *, text: str = "wikitext-2") -> pd.DataFrame:
     """All recorded masked language models of a text, chapters 7 and 8, as `translators`; quality is a perplexity."""
-
-    def wanted(record: Record) -> bool:
-        task = record.run["task"]
-        return "share" in task and task.get("text") == text
-
-    return _table(wanted, lambda record: record.tests[next(iter(record.tests))]["perplexity"], scale)
+    return _table(
+        lambda run: isinstance(run.task, MaskedLanguageModelling) and run.task.text == text,
+        lambda record: record.tests[next(iter(record.tests))]["perplexity"],
+        scale,
+    )
 
 
 def bodies(task: str, scale: Scale = "laptop") -> pd.DataFrame:

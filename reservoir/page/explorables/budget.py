@@ -41,6 +41,16 @@ def unpacked(found: list[dict[str, Any]], axis: str) -> list[Method]:
     return [Method(m["name"], tuple(m["quality"]), (m[axis],) * len(m["quality"])) for m in found]
 
 
+def priced(value: float, unit: str) -> str:
+    """A cost in a few characters, as the page writes it: "2.9 MB"."""
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size * 0.9995:
+            return (
+                f"{float(f'{value / size:.3g}'):g} {letter}" + (unit if unit == "B" else f" {unit}").rstrip()
+            )
+    return f"{float(f'{value:.3g}'):g} {unit}".rstrip()
+
+
 def rounded(value: float, *, up: bool) -> float:
     """To `FIGURES` significant figures, never inward."""
     size = 10.0 ** (math.floor(math.log10(value)) - FIGURES + 1)
@@ -100,12 +110,13 @@ class Budget(Explorable):
         made = {"axes": axes, "methods": found, "lent": round(lent, 3), **limits, **settings}
         axis = made.get("axis", "bytes")
         best = best_within(unpacked(found, axis), made[axis], lent=made["lent"])
+        limit = priced(made[axis], UNITS[axis])
         wins = f"the best is {best.name} with {best.mean:.1f} BLEU" if best else "nothing can be afforded"
-        made.setdefault("label", "Which budget hurts?")
+        made.setdefault("label", "Which budget hurts, and who wins")
         made.setdefault(
             "text",
-            f"Recorded translators as points, BLEU against {AXES[axis].words}. With at most"
-            f" {made[axis]:,.0f} {wins}. A line shows the best that each budget buys, a band how far seeds move it.",
+            f"Recorded translators as points, BLEU against {AXES[axis].words}. With at most {limit} {wins}. A line"
+            " shows the best that each budget buys, a band how far seeds move it.",
         )
         return cls(**made)
 

@@ -3,6 +3,7 @@ import { affordable, bestWithin, drawn, mean, priced, spread, stairs } from './b
 import { explorable, html, svg } from './ui.mjs';
 
 const KINDS = { trained: 'everything learns', seed: 'frozen as drawn', masked: 'masked', pretrained: 'taken from another run', fixed: 'a fixed transform' };
+const ORDER = ['trained', 'bytes', 'flops', 'seconds']; // a notebook sorts what it stores
 const ROWS = 6; // of the list
 const BAR = 110; // pixels, the longest
 const ranged = ({ low, mean: middle, high }) => middle.toFixed(1) + (low.toFixed(1) === high.toFixed(1) ? '' : ` (${low.toFixed(1)} to ${high.toFixed(1)})`);
@@ -12,7 +13,7 @@ export default {
   render({ model, el }) {
     const ui = explorable({ model, el });
     const [axes, methods, lent] = ['axes', 'methods', 'lent'].map((name) => model.get(name));
-    ui.choice('axis', { label: 'What hurts is', options: Object.entries(axes).map(([name, { short }]) => [name, short]) });
+    ui.choice('axis', { label: 'What hurts is', options: ORDER.map((name) => [name, axes[name].short]) });
     const fields = Object.fromEntries(Object.entries(axes).map(([name, { unit, min, max, step }]) => {
       const slider = ui.slider(name, { label: 'At most', min, max, step, log: true, format: (value) => priced(value, unit) });
       return [name, slider.closest('.ex-field')];
@@ -71,7 +72,7 @@ export default {
 
 /** What is shown, in words. */
 function told({ found, within, methods, words, limit }) {
-  const head = `At most ${limit} of ${words}: ${within.length} of ${methods.length} methods can be afforded.`;
+  const head = `With at most ${limit} (${words}), ${within.length} of ${methods.length} methods can be afforded.`;
   if (!found) return `${head} Nothing that we have run costs so little.`;
   const { best, rivals } = found;
   const wins = `The best of them is ${best.name}, with ${ranged(found)} BLEU, ${seeds(best)}: ${KINDS[best.kind]}.`;
