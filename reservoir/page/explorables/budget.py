@@ -72,7 +72,7 @@ class Budget(Explorable):
 
     module: ClassVar[str] = "budget.mjs"
 
-    axis = traitlets.Enum(list(AXES), "bytes").tag(sync=True)
+    axis = traitlets.Enum(list(AXES), next(iter(AXES))).tag(sync=True)
     trained = traitlets.Float(1.0).tag(sync=True)
     bytes = traitlets.Float(1.0).tag(sync=True)
     flops = traitlets.Float(1.0).tag(sync=True)
@@ -108,7 +108,7 @@ class Budget(Explorable):
             limits[axis] = low + round((math.sqrt(low * high) - low) / step) * step
         lent = typical_spread(methods(runs, quality="quality", cost="trained"))
         made = {"axes": axes, "methods": found, "lent": round(lent, 3), **limits, **settings}
-        axis = made.get("axis", "bytes")
+        axis = made.get("axis", next(iter(AXES)))
         best = best_within(unpacked(found, axis), made[axis], lent=made["lent"])
         limit = priced(made[axis], UNITS[axis])
         wins = f"the best is {best.name} with {best.mean:.1f} BLEU" if best else "nothing can be afforded"
