@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reservoir.experiments import claims, recipes
-from reservoir.experiments.claims import Range, above, below, between, every, ledger
+from reservoir.experiments import claims, recipes, sources
+from reservoir.experiments.claims import Range, above, below, between, every, ledger, orders
+from reservoir.experiments.rows import BESIDE
 
 values = st.lists(st.floats(0.1, 100.0), min_size=2, max_size=4)
 
@@ -94,3 +95,71 @@ def test_every_entry_names_recipes_that_exist_and_has_a_verdict():
         found = entry.verdict()
         assert found.seen and entry.rule and entry.says and entry.where, name
         assert claims.frame([name])["verdict"].item() == found.word
+
+
+QUOTED = sorted(f"{name}/{claim}" for name in sources.names() for claim in sources.source(name).claims)
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_every_sentence_of_the_sources_is_in_the_ledger(name):
+    """With a rule, or as one that claims no result and says what is done about it."""
+    assert (name in claims.ENTRIES) != (name in claims.DESCRIPTIONS)
+
+
+@pytest.mark.parametrize("where", [where for where, beside in BESIDE.items() if beside.best])
+def test_every_order_of_a_table_is_in_the_ledger(where):
+    assert f"{where}-order" in claims.ENTRIES
+    entry, names = claims.ENTRIES[f"{where}-order"], set()
+    for group in BESIDE[where].recipes.values():
+        names |= set(group)
+    assert set(entry.recipes) == names
+
+
+def test_a_claim_that_nothing_here_decides_says_what_it_would_take(monkeypatch):
+    monkeypatch.setattr(ledger, "ENTRIES", {})
+    ledger.untested("ours/moon", needs="a rocket", why="we have none", says="it is cheese", where="folklore")
+    found = claims.verdict("ours/moon")
+    assert (found.word, found.seen) == ("cannot be tested here", "we have none")
+    assert found.entry.rule == "it would take a rocket" and not found.entry.recipes
+
+
+def test_a_description_is_of_a_sentence_that_is_quoted_and_no_claim_beside(monkeypatch):
+    monkeypatch.setattr(ledger, "ENTRIES", {})
+    monkeypatch.setattr(ledger, "DESCRIPTIONS", {})
+    with pytest.raises(sources.SourceError, match="'setup'"):
+        claims.description("bair/setups", instead="nothing")
+    claims.description("bair/setup", instead="the same")
+    for enter in (claims.description, lambda name, instead: claims.claim(name, rule=instead)(lambda: None)):
+        with pytest.raises(ValueError, match="already"):
+            enter("bair/setup", instead="twice")
+
+
+def ordered(monkeypatch, scores: dict[str, list[float]]):
+    """The verdict on the order of the poster's language models, with these scores."""
+
+    def found(name: str) -> Range:
+        if name not in scores:
+            raise claims.NotRunError(name)
+        return Range.of(scores[name])
+
+    monkeypatch.setattr(orders, "score", found)
+    monkeypatch.setattr(orders, "spread", lambda names: 0.0)
+    return claims.verdict("poster/lm-order")
+
+
+def test_an_order_needs_every_pair_that_the_source_has_apart(monkeypatch):
+    printed = {line.name: line.figure.value for line in BESIDE["poster/lm"].lines()}
+    same = {name: [value, value + 0.1] for name, value in printed.items()}
+    assert ordered(monkeypatch, same).word == "confirmed"
+    swapped = dict(same, **{"language/baseline": same["language/embeddings-feed-forward"]})
+    found = ordered(monkeypatch, swapped)
+    assert found.word == "refuted" and "baseline is not better than embeddings" in found.seen
+    few = {name: same[name] for name in list(same)[:3]}
+    assert ordered(monkeypatch, few).word == "not run"
+    assert ordered(monkeypatch, dict(same, **{"language/baseline": [30.0, 300.0]})).word == "undecided"
+
+
+def test_rules_written_after_records_say_so():
+    late = {name for name, entry in claims.ENTRIES.items() if entry.late}
+    assert "poster/big-order" in late and "poster/width" not in late
+    assert all(claims.ENTRIES[name].recipes for name in late)

@@ -14,14 +14,27 @@ from reservoir.experiments.claims import (
     backskipping,
     combinations,
     components,
+    figures,
     masked,
     mixing,
+    orders,
     reservoirs,
+    sentences,
     supermasks,
     universal,
+    untested,
     whole,
 )
-from reservoir.experiments.claims.ledger import ENTRIES, Entry, Verdict, claim, frame, verdict
+from reservoir.experiments.claims.ledger import (
+    DESCRIPTIONS,
+    ENTRIES,
+    Entry,
+    Verdict,
+    claim,
+    description,
+    frame,
+    verdict,
+)
 from reservoir.experiments.claims.ranges import (
     CannotTellError,
     NotRunError,
@@ -38,6 +51,7 @@ from reservoir.experiments.claims.ranges import (
 )
 
 __all__ = [
+    "DESCRIPTIONS",
     "ENTRIES",
     "CannotTellError",
     "Entry",
@@ -52,17 +66,22 @@ __all__ = [
     "claim",
     "combinations",
     "components",
+    "description",
     "each",
     "every",
+    "figures",
     "frame",
     "masked",
     "mixing",
+    "orders",
     "records",
     "reservoirs",
     "score",
+    "sentences",
     "spread",
     "supermasks",
     "universal",
+    "untested",
     "verdict",
     "whole",
 ]

@@ -24,8 +24,9 @@ class Entry:
         says: the claim, in the source's words where it has a place in `data/sources`, in ours if not.
         where: source and place.
         rule: when we call it confirmed, in words.
-        recipes: whose records decide it.
+        recipes: whose records decide it; none where the source's own figures do, or nothing that we have.
         judge: applies the rule.
+        late: whether some of these records were known when the rule was written.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Entry:
     rule: str
     recipes: tuple[str, ...]
     judge: Judge
+    late: bool = False
 
     def verdict(self) -> Verdict:
         """What the records say today."""
@@ -57,8 +59,18 @@ class Verdict:
 ENTRIES: dict[str, Entry] = {}
 
 
+DESCRIPTIONS: dict[str, str] = {}
+"""Sentences of `data/sources` that claim nothing a run could decide: name -> what we do about them instead."""
+
+
 def claim(
-    name: str, *, rule: str, recipes: Iterable[str], says: str | None = None, where: str | None = None
+    name: str,
+    *,
+    rule: str,
+    recipes: Iterable[str] = (),
+    says: str | None = None,
+    where: str | None = None,
+    late: bool = False,
 ) -> Callable[[Judge], Judge]:
     """Enter the decorated judge into the ledger.
 
@@ -68,8 +80,9 @@ def claim(
         recipes: whose records decide it.
         says: the claim in our words, where the source has it as a table's ordering and not as a sentence.
         where: source and place of it, such as "poster, table 1".
+        late: whether some of these records were known when the rule was written.
     """
-    if name in ENTRIES:
+    if name in ENTRIES or name in DESCRIPTIONS:
         raise ValueError(f"the claim {name!r} is in the ledger already")
     if (says is None) != (where is None):
         raise ValueError(f"says and where go together, got says={says!r} and where={where!r} for {name!r}")
@@ -80,10 +93,38 @@ def claim(
             quoted = sources.claim(name)
             words = f"“{quoted.text}”" if quoted.kind == "doc" else quoted.text
             place = f"{quoted.source}, {quoted.place} [{quoted.kind}]"
-        ENTRIES[name] = Entry(name, words, place, rule, tuple(recipes), judge)
+        ENTRIES[name] = Entry(name, words, place, rule, tuple(recipes), judge, late)
         return judge
 
     return enter
+
+
+def untested(name: str, *, needs: str, why: str, says: str | None = None, where: str | None = None) -> None:
+    """Enter a claim that nothing here can decide.
+
+    Args:
+        name, says, where: as for `claim`.
+        needs: what would have to be run to decide it.
+        why: the reason why it is not run here.
+    """
+
+    def judge() -> tuple[Word, str]:
+        raise CannotTellError(why)
+
+    claim(name, rule=f"it would take {needs}", says=says, where=where)(judge)
+
+
+def description(name: str, *, instead: str) -> None:
+    """Enter a sentence of `data/sources` that says how something was done, asks, or defines: no claim on results.
+
+    Args:
+        name: of a claim in `data/sources`.
+        instead: what the book does about it.
+    """
+    sources.claim(name)  # it must exist
+    if name in ENTRIES or name in DESCRIPTIONS:
+        raise ValueError(f"the claim {name!r} is in the ledger already")
+    DESCRIPTIONS[name] = instead
 
 
 def verdict(name: str) -> Verdict:
