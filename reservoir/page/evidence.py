@@ -1,0 +1,155 @@
+"""Appendix A's pieces: the ledger of claims as a list that opens, and the sources' tables with ours in each cell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import get_args
+
+import pandas as pd
+
+from reservoir.experiments import sources
+from reservoir.experiments.claims import DESCRIPTIONS, ENTRIES, Verdict, Word
+from reservoir.experiments.rows import BESIDE
+from reservoir.experiments.run import Scale
+
+WORDS: tuple[Word, ...] = get_args(Word)
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "reservoirs": ("reservoir-transformers", "bair"),
+    "poster": ("poster",),
+    "one-layer": ("one-layer",),
+    "frozen-attention": ("blog", "frozen-pretrained", "lu", "cross-modal", "rothermel", "fnet"),
+}
+"""Section of the ledger -> what the names of its claims begin with. The book's own have the rest."""
+OURS = "ours"
+MOST = 6  # names of recipes that are spelt out
+
+
+def section(name: str) -> str:
+    """The section that a claim stands in."""
+    prefix = name.partition("/")[0]
+    return next((title for title, prefixes in SECTIONS.items() if prefix in prefixes), OURS)
+
+
+def anchor(name: str) -> str:
+    """The id of a claim on the page."""
+    return "claim-" + name.replace("/", "-")
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Claims with their verdicts: one line each, which opens to the rule, the records and what was seen.
+
+    Args:
+        verdicts: of the claims, in the order in which they are shown.
+    """
+
+    verdicts: tuple[Verdict, ...]
+
+    @classmethod
+    def of(cls, title: str) -> Ledger:
+        """A section of the ledger: what is decided first, each in the order in which it was entered."""
+        found = [entry.verdict() for name, entry in ENTRIES.items() if section(name) == title]
+        return cls(tuple(sorted(found, key=lambda one: WORDS.index(one.word))))
+
+    def counts(self) -> pd.Series:
+        """How many have which verdict."""
+        found = Counter(one.word for one in self.verdicts)
+        return pd.Series({word: found[word] for word in WORDS})
+
+    def __str__(self) -> str:
+        return "\n".join(f"[{one.word}] {one.entry.name}: {one.seen}" for one in self.verdicts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f'<div class="ledger">{"".join(map(_item, self.verdicts))}</div>'
+
+
+def _item(one: Verdict) -> str:
+    entry = one.entry
+    late = " Some of its records were known when it was written." if entry.late else ""
+    parts = {
+        "Rule": escape(entry.rule[0].upper() + entry.rule[1:] + ".") + late,
+        "Seen": escape(one.seen),
+        "Source": escape(entry.where),
+        "Judged by": _judges(entry.recipes, one.word),
+    }
+    lines = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts.items())
+    word = f'<span class="verdict verdict-{one.word.split()[0]}">{one.word}</span>'
+    return (
+        f'<details id="{anchor(entry.name)}"><summary>{word} {escape(entry.says)} <code>{escape(entry.name)}</code>'
+        f"</summary><dl>{lines}</dl></details>"
+    )
+
+
+def _judges(names: Iterable[str], word: Word) -> str:
+    names = list(dict.fromkeys(names))
+    if not names:
+        return (
+            "nothing here"
+            if word == "cannot be tested here"
+            else "the source's own figures, or its models' sizes"
+        )
+    shown = ", ".join(f"<code>{escape(name)}</code>" for name in names[:MOST])
+    return shown + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
+
+
+def counts() -> pd.DataFrame:
+    """How many claims of each section have which verdict, and in all."""
+    titles = [*SECTIONS, OURS]
+    found = pd.DataFrame({title: Ledger.of(title).counts() for title in titles}).T
+    found.loc["all"] = found.sum()
+    found.insert(0, "claims", found.sum(axis=1))
+    return found
+
+
+def without_rules() -> pd.DataFrame:
+    """The sentences that claim no result: their words, and what the book does about them."""
+    quoted = {name: sources.claim(name) for name in DESCRIPTIONS}
+    return pd.DataFrame(
+        {
+            "where": [f"{one.source}, {one.place} [{one.kind}]" for one in quoted.values()],
+            "instead": list(DESCRIPTIONS.values()),
+        },
+        index=[f"“{one.text}”" if one.kind == "doc" else one.text for one in quoted.values()],
+    )
+
+
+def beside(where: str, *, scale: Scale = "laptop") -> pd.DataFrame:
+    """A table of the sources, ours beside it; where several columns are measured, both stand in each cell.
+
+    A cell has the source's figure, and behind a bar ours with its seeds. The marks of origin stand in the headings.
+    """
+    one, table = BESIDE[where], sources.table(where)
+    if len(one.measures) == 1:
+        frame = one.frame(scale).set_index(table.columns[0])
+        return frame[[name for name in frame if name != "scale" or frame[name].nunique() > 2]]
+    found: dict[str, dict[str, str]] = {}
+    for line in one.lines(scale):
+        seeds = f", {line.ours.seeds} seeds" if line.ours.seeds > 1 else ""
+        column = f"{line.figure.column} [{table.kind}] | ours"
+        found.setdefault(line.figure.row, {})[column] = (
+            f"{line.figure.printed} | {line.ours.shown or '–'}{seeds}"
+        )
+    return pd.DataFrame(found).T
+
+
+def run_at(scale: Scale) -> pd.DataFrame:
+    """For each table how many of its entries have recipes, and how many of these have a record at the scale."""
+    lines = {}
+    for where, one in BESIDE.items():
+        found = one.lines(scale)
+        with_recipes = [line for line in found if line.name]
+        runs = [line for line in with_recipes if line.ours.seeds]
+        counted = [line for line in with_recipes if line.ours.scale and not line.ours.seeds]
+        lines[where] = {
+            "entries": len(found),
+            "with a recipe": len(with_recipes),
+            "without, for a reason": len(found) - len(with_recipes),
+            "counted, nothing to run": len(counted),
+            f"run at {scale}": len(runs),
+        }
+    return pd.DataFrame(lines).T
