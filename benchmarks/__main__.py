@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
 import warnings
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 
 import torch
@@ -16,44 +18,49 @@ from rich.table import Table
 
 from benchmarks import (
     attention,
+    book,
     communication,
     decoding,
     draw,
     dropout,
+    echo_states,
     fourier,
     freezing,
     fused,
+    libraries,
     linear,
     loss,
     masked,
+    pipeline,
     prefix,
     reservoirs,
     selection,
     step,
 )
-from benchmarks.communication import Traffic
-from benchmarks.decoding import Agreement
-from benchmarks.freezing import Saving
-from benchmarks.measure import Benchmark, Comparison, Settings
+from benchmarks.measure import Benchmark, Line, Settings
 from reservoir.experiments.machine import code, machine
 
-BENCHMARKS: dict[str, Benchmark] = {
-    "step": step.run,
-    "decoding": decoding.run,
-    "freezing": freezing.run,
-    "attention": attention.run,
-    "dropout": dropout.run,
-    "loss": loss.run,
-    "linear": linear.run,
-    "draw": draw.run,
-    "fused": fused.run,
-    "selection": selection.run,
-    "masked": masked.run,
-    "fourier": fourier.run,
-    "prefix": prefix.run,
-    "reservoirs": reservoirs.run,
-    "communication": communication.run,
+GROUPS: dict[str, dict[str, Benchmark]] = {
+    "training step": {
+        "step": step.run,
+        "libraries": libraries.run,
+        "reservoirs": reservoirs.run,
+        "prefix": prefix.run,
+        "attention": attention.run,
+        "linear": linear.run,
+        "loss": loss.run,
+        "dropout": dropout.run,
+    },
+    "decoding": {"decoding": decoding.run},
+    "freezing": {"freezing": freezing.run, "communication": communication.run},
+    "mixing": {"fourier": fourier.run},
+    "mask selection": {"selection": selection.run, "masked": masked.run},
+    "weight drawing": {"draw": draw.run, "fused": fused.run},
+    "data pipeline": {"pipeline": pipeline.run},
+    "echo states": {"echo-states": echo_states.run},
+    "the book": {"book": book.run},
 }
+BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
 
 
 def arguments() -> argparse.Namespace:
@@ -80,44 +87,48 @@ def arguments() -> argparse.Namespace:
     return chosen
 
 
-def rate(number: float, unit: str) -> str:
-    """Such as "12.3 k tokens/s"."""
-    for size, letter in ((1e9, "G "), (1e6, "M "), (1e3, "k ")):
-        if number >= size:
-            return f"{number / size:.3g} {letter}{unit}/s"
-    return f"{number:.3g} {unit}/s"
-
-
-def table(measured: dict[str, list[Comparison | Agreement]], caption: str) -> Table:
-    """All comparisons, one a line."""
+def table(measured: dict[str, list[Line]], caption: str) -> Table:
+    """All that was measured, a line each, by groups."""
     shown = Table(
-        title="How many times faster ours is: median and quartiles of pairs of turns, median by processor time",
+        title="How many times better ours is: median and quartiles of pairs of turns, median by processor time",
         caption=caption,
     )
     for column in ("case", "peer"):
         shown.add_column(column, overflow="fold")
     for column in ("ours", "theirs", "ratio", "quartiles", "by cpu", "pairs", "asked"):
         shown.add_column(column, justify="right", no_wrap=True)
-    for name, comparisons in measured.items():
-        for c in comparisons:
-            if not isinstance(c, Comparison):
-                continue  # has said itself in its line
+    for group, members in GROUPS.items():
+        lines = [(name, line) for name in members for line in measured.get(name, ())]
+        if lines:
+            shown.add_row(f"[bold]{group}[/]", *[""] * 8)
+        for name, line in lines:
             asked = ""
-            if c.required is not None:
-                asked = f"{c.required:g} " + ("[green]✓[/]" if c.ratio >= c.required else "[red]✗[/]")
+            if line.required is not None:
+                asked = f"{line.required:g} " + (
+                    "[green]✓[/]" if line.ratio >= line.required else "[red]✗[/]"
+                )
             shown.add_row(
-                f"[bold]{name}[/] {c.case}",
-                c.peer,
-                rate(c.ours, c.unit),
-                rate(c.theirs, c.unit),
-                f"[bold]{c.ratio:.2f}[/]",
-                f"{c.low:.2f} … {c.high:.2f}",
-                "" if c.cpu_ratio is None else f"{c.cpu_ratio:.2f}",
-                str(c.pairs),
+                f"{name}: {line.case}",
+                line.peer,
+                line.ours,
+                line.theirs,
+                f"[bold]{line.ratio:.2f}[/]",
+                "" if line.low is None else f"{line.low:.2f} … {line.high:.2f}",
+                "" if line.cpu_ratio is None else f"{line.cpu_ratio:.2f}",
+                str(line.pairs or ""),
                 asked,
             )
         shown.add_section()
     return shown
+
+
+def versions() -> dict[str, str]:
+    """Of the peers that are installed."""
+    found = {}
+    for name in ("torch", "transformers", "x-transformers", "reservoirpy", "nbconvert", "mystmd"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def main() -> None:
@@ -134,31 +145,29 @@ def main() -> None:
         console.width = 160  # a file has room for the table
     folder = Path(os.environ.get("RESERVOIR_RESULTS") or "results") / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
-    measured: dict[str, list[Comparison | Saving | Traffic | Agreement]] = {}
+    measured: dict[str, list[Line]] = {}
     for name in chosen.names or BENCHMARKS:
+        results = []
         measured[name] = []
         for result in BENCHMARKS[name](settings):
-            measured[name].append(result)
+            results.append(asdict(result))
+            measured[name].append(result.line)
             console.print(f"{name}: {result}", highlight=False)
         record = {
             "benchmark": name,
             "seconds": seconds,
             "machine": where,
+            "versions": versions(),
             "code": code(),
-            "comparisons": [asdict(comparison) for comparison in measured[name]],
+            "lines": [asdict(line) for line in measured[name]],
+            "comparisons": results,
         }
         parts = (name, device.type, settings.size, "quick" if chosen.quick else None)
         path = folder / f"{'-'.join(part for part in parts if part)}.json"
-        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    caption = ", ".join(f"{key} {value}" for key, value in where.items() if value is not None)
-    caption = f"{caption}; figures in {folder}"
-    savings, traffic = measured.pop("freezing", []), measured.pop("communication", [])
-    if measured:
-        console.print(table(measured, caption))
-    if savings:
-        console.print(freezing.table(savings, caption))
-    if traffic:
-        console.print(communication.table(traffic, caption))
+        path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    about = {**where, **versions()}
+    caption = ", ".join(f"{key} {value}" for key, value in about.items() if value is not None)
+    console.print(table(measured, f"{caption}; figures in {folder}"))
 
 
 if __name__ == "__main__":

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import torch
 import torch.multiprocessing
-from rich.table import Table
 
 from benchmarks.freezing import plans
-from benchmarks.measure import Settings
+from benchmarks.measure import Line, Settings
 from benchmarks.step import SIZES, batches, our_loss
 from reservoir.datasets import Batch
 from reservoir.frozen import freeze
@@ -54,6 +53,17 @@ class Traffic:
         return (
             f"{self.case}, {self.processes} processes: {self.sent / 1e6:.2f} MB a step, {self.share:.4f} of all,"
             f" where {self.trained:.4f} of the parameters are trained"
+        )
+
+    @property
+    def line(self) -> Line:
+        """A row of the table, whose ratio is the share that is sent; what is asked is the share that is trained."""
+        return Line(
+            f"{self.case}, {self.processes} processes, {self.trained:.1%} trained",
+            EVERYTHING,
+            f"{self.sent / 1e6:.2f} MB a step",
+            f"{self.sent / self.share / 1e6:.2f} MB a step",
+            self.share,
         )
 
 
@@ -111,21 +121,3 @@ def _process(rank: int, processes: int, port: int, name: str, out: Path) -> None
             found[plan] = (moving / total, exchange.sent, exchange.logged())
     if rank == 0:
         torch.save(found, out)
-
-
-def table(measured: list[Traffic], caption: str) -> Table:
-    """All measurements, one a line."""
-    shown = Table(title="Gradients that each process hands over in a step", caption=caption)
-    shown.add_column("case", overflow="fold")
-    for column in ("processes", "MB", "of all", "parameters trained", "DDP's log"):
-        shown.add_column(column, justify="right", no_wrap=True)
-    for one in measured:
-        shown.add_row(
-            one.case,
-            str(one.processes),
-            f"{one.sent / 1e6:.2f}",
-            f"{one.share:.2%}",
-            f"{one.trained:.2%}",
-            f"{one.logged / 1e6:.2f}",
-        )
-    return shown

@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
-from rich.table import Table
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from benchmarks.measure import FEWEST, Settings, synchronise
+from benchmarks.measure import FEWEST, Line, Settings, synchronise
 from benchmarks.step import ADAMW, SIZES, batches, our_loss
 from reservoir.datasets import Batch
 from reservoir.frozen import Freeze, freeze, initialise, placement, report, reservoir_layers
@@ -74,7 +73,26 @@ class Saving:
     required: float = REQUIRED
 
     def __str__(self) -> str:
-        return f"{self.case}: {self.share:.2f} of the ideal saving of {self.ideal:.3f} s"
+        return (
+            f"{self.case}: {self.share:.2f} of the ideal saving of {self.ideal:.3f} s of {self.whole:.3f} s;"
+            f" of what training everything takes, optimiser {self.optimiser:.2f}, gradients {self.gradients:.2f},"
+            f" activations {self.activations:.2f}"
+        )
+
+    @property
+    def line(self) -> Line:
+        """A row of the table, whose ratio is the share of the ideal saving."""
+        return Line(
+            f"{self.case} frozen, {self.trained:.0%} trained",
+            "the ideal saving",
+            f"{self.whole - self.frozen:.3f} s",
+            f"{self.ideal:.3f} s",
+            self.share,
+            self.low,
+            self.high,
+            pairs=self.pairs,
+            required=self.required,
+        )
 
 
 class Side:
@@ -221,32 +239,6 @@ def run(settings: Settings) -> Iterator[Saving]:
                     gradients=gradients,
                     activations=activations,
                 )
-
-
-def table(savings: list[Saving], caption: str) -> Table:
-    """One line a plan."""
-    shown = Table(
-        title="What freezing saves of a step: median and quartiles of pairs of turns, as a share of the ideal",
-        caption=caption,
-    )
-    shown.add_column("frozen", overflow="fold")
-    for column in ("trained", "all trained", "so frozen", "ideal saving", "saved", "quartiles", "pairs", "asked",
-                   "optimiser", "gradients", "activations"):  # fmt: skip
-        shown.add_column(column, justify="right", no_wrap=True)
-    for s in savings:
-        shown.add_row(
-            s.case,
-            f"{s.trained:.2f}",
-            f"{s.whole:.3f} s",
-            f"{s.frozen:.3f} s",
-            f"{s.ideal:.3f} s",
-            f"[bold]{s.share:.2f}[/]",
-            f"{s.low:.2f} … {s.high:.2f}",
-            str(s.pairs),
-            f"{s.required:g} " + ("[green]✓[/]" if s.share >= s.required else "[red]✗[/]"),
-            *(f"{share:.2f}" for share in (s.optimiser, s.gradients, s.activations)),
-        )
-    return shown
 
 
 def turns(whole: Side, part: Side, data: list[Batch], settings: Settings) -> list[tuple[float, float]]:

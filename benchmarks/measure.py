@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 
@@ -33,6 +33,42 @@ class Settings:
     def chosen(self, sizes: dict[str, T]) -> dict[str, T]:
         """Those of a benchmark's sizes that are to be measured."""
         return {name: size for name, size in sizes.items() if self.size in (None, name)}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table that all benchmarks share; the record of a benchmark has them too.
+
+    Args:
+        case: what was measured.
+        peer: what with.
+        ours, theirs: the two figures, with their unit.
+        ratio: how many times better ours is; of a share, the share.
+        low, high: quartiles over pairs of turns; None for what is counted and does not vary.
+        cpu_ratio: the ratio by processor time; None where there is none.
+        pairs: number of pairs of turns; 0 for what is counted.
+        required: the ratio that is asked for, or None.
+    """
+
+    case: str
+    peer: str
+    ours: str
+    theirs: str
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+    cpu_ratio: float | None = None
+    pairs: int = 0
+    required: float | None = None
+
+
+class Result(Protocol):
+    """What a benchmark yields: it says itself in a sentence, and in a row of the table."""
+
+    def __str__(self) -> str: ...
+
+    @property
+    def line(self) -> Line: ...
 
 
 @dataclass(frozen=True)
@@ -66,9 +102,68 @@ class Comparison:
     def __str__(self) -> str:
         return f"{self.case}: {self.ratio:.2f} × {self.peer}"
 
+    @property
+    def line(self) -> Line:
+        """A row of the table."""
+        return Line(
+            self.case,
+            self.peer,
+            rate(self.ours, self.unit),
+            rate(self.theirs, self.unit),
+            self.ratio,
+            self.low,
+            self.high,
+            self.cpu_ratio,
+            self.pairs,
+            self.required,
+        )
 
-Benchmark = Callable[[Settings], Iterator[Any]]
-"""Yields what it measured as it goes, each a dataclass that says itself in a line."""
+
+@dataclass(frozen=True)
+class Amount:
+    """Two sizes, of which the smaller is the better; they are counted and do not vary.
+
+    Args:
+        case: what was counted.
+        peer: what beside.
+        unit: of both, such as "kB".
+        ours, theirs: the sizes.
+        required: how many times smaller ours has to be, or None.
+    """
+
+    case: str
+    peer: str
+    unit: str
+    ours: float
+    theirs: float
+    required: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.case}: {self.ours:.4g} {self.unit}, {self.peer} {self.theirs:.4g} {self.unit}"
+
+    @property
+    def line(self) -> Line:
+        """A row of the table: how many times smaller ours is."""
+        return Line(
+            self.case,
+            self.peer,
+            f"{self.ours:.4g} {self.unit}",
+            f"{self.theirs:.4g} {self.unit}",
+            self.theirs / self.ours,
+            required=self.required,
+        )
+
+
+Benchmark = Callable[[Settings], Iterator[Result]]
+"""Yields what it measured as it goes."""
+
+
+def rate(number: float, unit: str) -> str:
+    """Such as "12.3 k tokens/s"."""
+    for size, letter in ((1e9, "G "), (1e6, "M "), (1e3, "k ")):
+        if number >= size:
+            return f"{number / size:.3g} {letter}{unit}/s"
+    return f"{number:.3g} {unit}/s"
 
 
 def compare(

@@ -1,12 +1,22 @@
 """The peers that the benchmarks measure against do the same work as ours."""
 
+import io
+from dataclasses import asdict
+from pathlib import Path
+
 import pytest
 import torch
+from rich.console import Console
 
-from benchmarks import decoding
-from benchmarks.measure import Settings
+from benchmarks import book, decoding, libraries, pipeline
+from benchmarks.__main__ import BENCHMARKS, GROUPS, table
+from benchmarks.communication import Traffic
+from benchmarks.freezing import Saving
+from benchmarks.measure import Amount, Comparison, Settings
+from reservoir.datasets import Batch, TokenBatches
 from reservoir.frozen import initialise
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.page import benchmarks as page
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +57,92 @@ def test_a_model_that_pegasus_cannot_be_is_refused():
     config = EncoderDecoderConfig(40, 40, 16, 2, 32, 1, 1, norm_first=False)
     with pytest.raises(ValueError, match="pre-LN, tied throughout"):
         decoding.peer(EncoderDecoder(config))
+
+
+def test_the_page_knows_every_benchmark_by_its_group():
+    assert {group: tuple(members) for group, members in GROUPS.items()} == page.GROUPS
+
+
+@pytest.mark.parametrize("record", page.recorded(), ids=lambda one: one["benchmark"])
+def test_a_record_is_shown_with_its_machine_and_bars(record):
+    frame = page.lines(record)
+    assert len(frame) == len(record["comparisons"]) and frame["ratio"].map(float).gt(0).all()
+    for text, one in zip(frame["asked"], record["comparisons"], strict=True):
+        assert (one["required"] is None) == (not text)
+        assert not text or text.endswith("✓" if one["ratio"] >= one["required"] else "✗")
+    assert record["machine"]["cpu"] in page.where(record) and record["code"]["commit"][:8] in page.where(
+        record
+    )
+
+
+def test_what_nobody_has_recorded_says_so():
+    state, names = page.state(), {one["benchmark"] for one in page.recorded()}
+    assert set(state.index) == set(BENCHMARKS)
+    for name, line in state.iterrows():
+        assert (line["recorded on"] == "nobody has recorded it") == (name not in names)
+
+
+def test_all_results_are_rows_of_one_table():
+    results = [
+        Comparison("case", "a peer", "tokens", 2000.0, 1000.0, 2.0, 1.9, 2.1, 2.05, 7, 1.5),
+        Amount("padding", "a peer", "%", 3.0, 6.0),
+        decoding.Agreement("case", 99, 100),
+        Traffic("case", 2, 0.25, 250, 250, 0.25),
+        Saving("case", 0.5, 2.0, 1.5, 0.625, 0.8, 0.7, 0.9, 6, 0.5, 0.5, 0.9),
+        book.Built("the book", "a peer", 10.0, 20.0, 2.0, 1.9, 2.1, 3),
+    ]
+    lines = [result.line for result in results]
+    assert [round(line.ratio, 3) for line in lines] == [2.0, 2.0, 0.99, 0.25, 0.8, 2.0]
+    assert (lines[0].ours, lines[0].theirs) == ("2 k tokens/s", "1 k tokens/s")
+    shown = Console(width=200, record=True, file=io.StringIO())
+    shown.print(table({"step": lines, "pipeline": lines[:1]}, "a machine"))
+    text = shown.export_text()
+    assert "training step" in text and "data pipeline" in text
+    assert text.count("✓") == 4 and "✗" not in text
+    record = {"lines": [asdict(line) for line in lines], "comparisons": []}
+    assert list(page.lines(record)["ratio"]) == ["2.00", "2.00", "0.99", "0.25", "0.80", "2.00"]
+
+
+@pytest.mark.parametrize("kind", ["Marian", "Bart"])
+def test_peers_of_the_training_step_have_our_sizes(kind):
+    config = EncoderDecoderConfig(40, 40, 16, 2, 32, 2, 1, dropout=0.0)
+    model = libraries.transformers_model(kind, config)
+    src, tgt = torch.randint(3, 40, (2, 7)), torch.randint(3, 40, (2, 5))
+    batch = Batch(src, tgt, tgt, 10)
+    assert libraries.of_transformers(model)(batch).shape == (2, 5, 40)
+    ours = sum(p.numel() for p in EncoderDecoder(config).parameters())
+    theirs = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    places = (
+        2 * 258 * 16 + 2 * 2 * 16 if kind == "Bart" else 0
+    )  # its positions, and a norm above either table
+    assert theirs == ours + places
+
+
+def test_x_transformers_has_our_sizes():
+    pytest.importorskip("x_transformers")
+    config = EncoderDecoderConfig(40, 40, 16, 2, 32, 2, 1, dropout=0.0)
+    src, tgt = torch.randint(3, 40, (2, 7)), torch.randint(3, 40, (2, 5))
+    assert libraries.XTransformers(config)(Batch(src, tgt, tgt, 10)).shape == (2, 5, 40)
+
+
+def test_the_pipelines_give_the_same_tokens():
+    src, tgt = pipeline.sentences(50, 8)
+    ours = TokenBatches(src, tgt, max_tokens=200, seed=0, max_len=128)
+    theirs = pipeline.collate(list(zip(src, tgt, strict=True)))
+    counted = [
+        sum(int((getattr(b, side) != 0).sum()) for b in ours.epoch(0))
+        for side in ("src", "tgt_in", "tgt_out")
+    ]
+    assert counted == [int((side != 0).sum()) for side in theirs]
+
+
+def test_a_page_is_weighed_with_what_it_loads(tmp_path):
+    (tmp_path / "a.css").write_text("p { color: red }" * 100)
+    (tmp_path / "page.html").write_text('<link rel="stylesheet" href="a.css"><p>Hello</p>')
+    heavy = book.weight(tmp_path / "page.html")
+    (tmp_path / "a.css").unlink()
+    assert 0 < book.weight(tmp_path / "page.html") < heavy
+    assert (
+        book.slug(Path("03-transformer.ipynb")) == "transformer"
+        and book.slug(Path("B-errata.ipynb")) == "b-errata"
+    )

@@ -45,9 +45,8 @@ A_RULE = "a rule and no run: `reservoir.frozen.placement`, and a test compares"
 DEEPER = "36 layers: the frozen bodies of our full scale all have the 12 of the paper's other columns"
 NO_LOADER = "the book has no loader for this task of GLUE"
 NO_VIT = "no vision transformer's weights are among the book's data"
-NO_WMT = "our reservoirs have recipes on IWSLT's pairs alone"
-RANDOM_ON_WMT = "on WMT14 only the rows of table 1 have recipes, which have trained embeddings"
-UNTRIED = "the loader is here, but no mixing model is fine-tuned on it"
+MISMATCHED = "the second test set of glue/mnli, whose records have both"
+GLUE = {"MNLI-m": "glue/mnli", "QQP": "glue/qqp", "MRPC": "glue/mrpc"}
 
 
 def _one(column: str, named: Mapping[str, str]) -> Recipes:
@@ -108,11 +107,11 @@ BESIDE: dict[str, Beside] = {
                 "hours",
                 {
                     "IWSLT": "reservoirs/regular-6",
+                    "WMT": "wmt-reservoirs/regular",
                     "enwik8": "characters/regular-6",
                     "RoBERTa": "masked/regular-6",
                 },
             ),
-            why={("WMT", "hours"): NO_WMT},
         ),
         *(_poster(where) for where in POSTER),
         _universal("frozen-pretrained/accuracy", score),
@@ -138,9 +137,10 @@ BESIDE: dict[str, Beside] = {
             {
                 ("SST-2", "score"): ("mixing/sst-2/fourier-unnormalised", "mixing/sst-2/fourier"),
                 ("RTE", "score"): ("mixing/rte/fourier",),
+                **{(task, "score"): (name,) for task, name in GLUE.items()},
             },
             why={
-                **{(task, "score"): UNTRIED for task in ("MNLI-m", "MNLI-mm", "QQP", "MRPC")},
+                ("MNLI-mm", "score"): MISMATCHED,
                 **{(task, "score"): NO_LOADER for task in ("QNLI", "CoLA", "STS-B")},
             },
         ),
@@ -156,8 +156,7 @@ BESIDE: dict[str, Beside] = {
         Beside(
             "one-layer/random-embeddings",
             {"BLEU": score},
-            _one("BLEU", {"IWSLT": "keep/shared-random-50"}),
-            why={("WMT", "BLEU"): RANDOM_ON_WMT},
+            _one("BLEU", {"IWSLT": "keep/shared-random-50", "WMT": "wmt/base-random"}),
         ),
         Beside(
             "one-layer/settings",

@@ -15,7 +15,7 @@ import pandas as pd
 
 from reservoir.experiments import recipes, sources
 from reservoir.experiments.records import all_records
-from reservoir.experiments.rows import BESIDE, NO_WMT, RANDOM_ON_WMT
+from reservoir.experiments.rows import BESIDE
 from reservoir.experiments.run import SCALES
 
 CHAPTER = re.compile(r"Chapters? (\d+)")
@@ -50,7 +50,6 @@ def of(source: str, where: str, words: str, *patterns: str) -> System:
     return System(source, where, words, patterns)
 
 
-NO_WIDE = "no pretraining run here is twice as wide, so there are no embeddings to take"
 SYSTEMS = (
     of("reservoir-transformers", "§1", "regular transformers, by encoder depth", "reservoirs/regular-*"),
     of("reservoir-transformers", "§1", "whole transformer layers as reservoirs", "reservoirs/transformer-*"),
@@ -58,7 +57,7 @@ SYSTEMS = (
     of("reservoir-transformers", "§1", "recurrent reservoirs", "reservoirs/gru-*"),
     of("reservoir-transformers", "§1", "convolutional reservoirs", "reservoirs/conv-*"),
     of("reservoir-transformers", "[2nd]", "LayerDrop", "reservoirs/layer-drop-*"),
-    System("reservoir-transformers", "[2nd]", "WMT, with up to 24 encoder layers", why=NO_WMT),
+    of("reservoir-transformers", "[2nd]", "WMT, with up to 24 encoder layers", "wmt-reservoirs/*"),
     of("reservoir-transformers", "Abstract", "language modelling (enwik8 [2nd])", "characters/*"),
     of("reservoir-transformers", "§1", "masked language models, frozen in pretraining", "masked/*"),
     of("reservoir-transformers", "§1", "layers frozen when fine-tuning", "fine-tune/*"),
@@ -88,7 +87,7 @@ SYSTEMS = (
     of("one-layer", "figure 2", "random layers of their own, random embeddings", "keep/layers-random-*"),
     of("one-layer", "figure 2", "one random layer, random embeddings", "keep/shared-random-*"),
     of("one-layer", "figure 2", "the fully weighted model", "keep/trained", "wmt/base-trained"),
-    System("one-layer", "figure 2", "one random layer on WMT14, random embeddings", why=RANDOM_ON_WMT),
+    of("one-layer", "figure 2", "one random layer on WMT14, random embeddings", "wmt/base-random"),
     of("one-layer", "figure 3", "one random layer, pretrained embeddings", "keep/shared-pretrained-*"),
     of(
         "one-layer",
@@ -101,7 +100,7 @@ SYSTEMS = (
     of("one-layer", "figure 5", "Xavier uniform in place of kaiming uniform", "initial/xavier-*"),
     of("one-layer", "figure 6", "QQP", "pairs/qqp-*"),
     of("one-layer", "figure 7", "MNLI", "pairs/mnli-*", "fine-tune/mnli/regular-4"),
-    System("one-layer", "figures 6 and 7", "RoBERTa_large", why=NO_WIDE),
+    of("one-layer", "figures 6 and 7", "RoBERTa_large", "pairs-wide/*", "masked-wide/*"),
     of("fnet", "[code]", "Linear: two learned matrices", "mixing/linear", "mixing/*/linear"),
     of("fnet", "[code]", "Random: the same two, frozen", "mixing/random", "mixing/*/random"),
     of("fnet", "[code]", "FF-only: no mixing", "mixing/feed-forward", "mixing/*/feed-forward"),
@@ -110,8 +109,9 @@ SYSTEMS = (
 
 
 def chapter(recipe: str) -> int:
-    """The chapter that a recipe belongs to: the one that its module names first."""
-    said = sys.modules[recipes.RECIPES[recipe].__module__].__doc__ or ""
+    """The chapter that a recipe belongs to: the one that the module of its family names first."""
+    first = next(name for name in recipes.RECIPES if name.partition("/")[0] == recipe.partition("/")[0])
+    said = sys.modules[recipes.RECIPES[first].__module__].__doc__ or ""
     return int(CHAPTER.search(said)[1])
 
 

@@ -125,7 +125,7 @@ def beside(where: str, *, scale: Scale = "laptop") -> pd.DataFrame:
     """
     one, table = BESIDE[where], sources.table(where)
     if len(one.measures) == 1:
-        frame = one.frame(scale).set_index(table.columns[0])
+        frame = one.frame(scale).set_index(table.columns[0]).rename_axis(None)
         return frame[[name for name in frame if name != "scale" or frame[name].nunique() > 2]]
     found: dict[str, dict[str, str]] = {}
     for line in one.lines(scale):

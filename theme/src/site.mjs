@@ -1,10 +1,10 @@
 // The book as a whole: its pages in reading order, their numbers, and how one page addresses another.
 
-/** `03-transformer.ipynb` is chapter 3 and `A-full-scale.ipynb` appendix A; other files have no number. */
+/** `03-transformer.ipynb` is chapter 3 and `A1-claims.ipynb` appendix A1; other files have no number. */
 export function chapterNumber(file) {
-  const found = /(?:^|\/)(\d+|[A-Z])-[^/]*$/.exec(file ?? '');
+  const found = /(?:^|\/)(\d+|[A-Z]\d*)-[^/]*$/.exec(file ?? '');
   if (!found) return undefined;
-  return /\d/.test(found[1]) ? String(Number(found[1])) : found[1];
+  return /^\d/.test(found[1]) ? String(Number(found[1])) : found[1];
 }
 
 function tocFiles(entries = []) {

@@ -15,7 +15,7 @@ const fails = (children, message, rest) => assert.rejects(renderPage(site, conte
 });
 
 test('a chapter has the number that its file carries', () => {
-  assert.deepEqual(['chapters/03-one.ipynb', 'A-full.md', 'index.md', 'chapters/plain-name.md'].map(chapterNumber), ['3', 'A', undefined, undefined]);
+  assert.deepEqual(['chapters/03-one.ipynb', 'A1-claims.md', 'B-errata.ipynb', 'index.md', 'chapters/plain-name.md'].map(chapterNumber), ['3', 'A1', 'B', undefined, undefined]);
   assert.deepEqual(site.entries.map(({ slug, number }) => [slug, number]), [['index', undefined], [undefined, undefined], ['one', '3'], ['two', 'A']]);
 });
 

@@ -107,7 +107,7 @@ untested(
 untested(
     "one-layer/roberta-share",
     needs="a RoBERTa of twice the width, pretrained",
-    why="no pretraining run here is as wide, and so no recipe takes its embeddings",
+    why="`pairs-wide/…` are its recipes; QQP and MNLI are too large for a core",
 )
 
 SETUP = "says how it was done; the recipes do the same"

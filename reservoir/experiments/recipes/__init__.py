@@ -6,6 +6,7 @@ import difflib
 
 from reservoir.experiments.recipes import (
     backskipping,
+    beyond,
     characters,
     combinations,
     components,
@@ -28,6 +29,7 @@ __all__ = [
     "RECIPES",
     "Recipe",
     "backskipping",
+    "beyond",
     "characters",
     "combinations",
     "components",

@@ -1,0 +1,112 @@
+"""What `python -m benchmarks` has recorded, as tables for a page: one a group, and what nobody has measured."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from reservoir.datasets import shipped
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "training step": (
+        "step",
+        "libraries",
+        "reservoirs",
+        "prefix",
+        "attention",
+        "linear",
+        "loss",
+        "dropout",
+    ),
+    "decoding": ("decoding",),
+    "freezing": ("freezing", "communication"),
+    "mixing": ("fourier",),
+    "mask selection": ("selection", "masked"),
+    "weight drawing": ("draw", "fused"),
+    "data pipeline": ("pipeline",),
+    "echo states": ("echo-states",),
+    "the book": ("book",),
+}
+"""What the benchmarks are about -> their names; a test compares with `benchmarks`."""
+
+
+def recorded() -> list[dict[str, Any]]:
+    """The records of benchmarks that ship with the book, in the order of the groups."""
+    order = [name for names in GROUPS.values() for name in names]
+    files = (shipped() / "benchmarks").glob("*.json")
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(files)]
+    return sorted(found, key=lambda one: order.index(one["benchmark"]))
+
+
+def lines(record: dict[str, Any]) -> pd.DataFrame:
+    """One record as a table: a line a case, with ratio, quartiles, and what was asked for.
+
+    Records older than the table that all benchmarks share have comparisons alone, which have the same figures.
+    """
+    rows = []
+    for one in record.get("lines") or record["comparisons"]:
+        unit = f" {one['unit']}/s" if "unit" in one else ""
+        ours, theirs = (
+            f"{_short(one[side])}{unit}" if unit else str(one[side]) for side in ("ours", "theirs")
+        )
+        quartiles = "" if one["low"] is None else f"{one['low']:.2f} … {one['high']:.2f}"
+        asked = one["required"]
+        rows.append(
+            {
+                "case": one["case"],
+                "peer": one["peer"],
+                "ours": ours,
+                "theirs": theirs,
+                "ratio": f"{one['ratio']:.2f}",
+                "quartiles": quartiles,
+                "by cpu": "" if one["cpu_ratio"] is None else f"{one['cpu_ratio']:.2f}",
+                "pairs": str(one["pairs"] or ""),
+                "asked": "" if asked is None else f"{asked:g} {'✓' if one['ratio'] >= asked else '✗'}",
+            }
+        )
+    return pd.DataFrame(rows).set_index("case").rename_axis(None)
+
+
+def where(record: dict[str, Any]) -> str:
+    """Machine, versions and commit of a record, in a line."""
+    machine = record["machine"]
+    about = [machine["gpu"] or machine["cpu"], f"{machine['threads']} thread(s)"]
+    versions = record.get("versions") or {"torch": machine["torch"]}
+    about += [f"{name} {version}" for name, version in versions.items()]
+    code = record["code"]
+    about.append(f"commit {(code['commit'] or 'unknown')[:8]}{', changed' if code['dirty'] else ''}")
+    about.append(f"{record['seconds']:g} s a case")
+    return ", ".join(about) + (f"; {record['note']}" if record.get("note") else "")
+
+
+def state() -> pd.DataFrame:
+    """For each benchmark whether it is recorded, on which machine, and how many of its bars are reached."""
+    records: dict[str, list[dict[str, Any]]] = {}
+    for one in recorded():
+        records.setdefault(one["benchmark"], []).append(one)
+    rows = []
+    for group, names in GROUPS.items():
+        for name in names:
+            found = records.get(name, [])
+            bars = [line for one in found for line in one.get("lines") or one["comparisons"]]
+            bars = [line for line in bars if line["required"] is not None]
+            reached = sum(line["ratio"] >= line["required"] for line in bars)
+            machines = {one["machine"]["gpu"] or one["machine"]["cpu"] for one in found}
+            rows.append(
+                {
+                    "group": group,
+                    "benchmark": name,
+                    "recorded on": ", ".join(sorted(machines)) or "nobody has recorded it",
+                    "bars reached": f"{reached} of {len(bars)}" if bars else "",
+                }
+            )
+    return pd.DataFrame(rows).set_index("benchmark").rename_axis(None)
+
+
+def _short(number: float) -> str:
+    for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= size:
+            return f"{number / size:.3g}{letter}"
+    return f"{number:.3g}"

@@ -1,0 +1,127 @@
+"""Appendix A: every claim in one section, with an anchor; every system covered or excused; what records cost."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from reservoir.experiments import recipes, sources, systems
+from reservoir.experiments.claims import DESCRIPTIONS, ENTRIES
+from reservoir.experiments.records import all_records
+from reservoir.experiments.rows import BESIDE
+from reservoir.experiments.run import SCALES
+from reservoir.page import evidence
+
+TITLES = [*evidence.SECTIONS, evidence.OURS]
+
+
+@pytest.fixture(scope="module")
+def ledgers():
+    return {title: evidence.Ledger.of(title) for title in TITLES}
+
+
+class Ids(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.open = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.found += [value for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_every_claim_stands_once_and_can_be_linked(ledgers):
+    ids = [name for one in ledgers.values() for name in Ids(one._repr_html_()).found]
+    assert sorted(ids) == sorted(evidence.anchor(name) for name in ENTRIES) and len(set(ids)) == len(ids)
+
+
+def test_a_section_is_of_its_sources(ledgers):
+    assert (
+        evidence.section("bair/faster") == "reservoirs" and evidence.section("backskipping/learned") == "ours"
+    )
+    for title, ledger in ledgers.items():
+        assert {evidence.section(one.entry.name) for one in ledger.verdicts} == {title}
+    for name in sources.names():
+        assert evidence.section(f"{name}/x") != evidence.OURS, name
+
+
+def test_the_counts_add_up(ledgers):
+    counted = evidence.counts()
+    assert counted.loc["all", "claims"] == len(ENTRIES)
+    assert (counted.drop(columns="claims").sum(axis=1) == counted["claims"]).all()
+    for title, ledger in ledgers.items():
+        assert counted.loc[title, "refuted"] == sum(one.word == "refuted" for one in ledger.verdicts)
+
+
+def test_an_entry_shows_words_rule_and_what_was_seen_and_breaks_no_page(ledgers):
+    text = ledgers["one-layer"]._repr_html_()
+    assert "<script" not in text and "&lt;" not in text.split("<summary>")[0]
+    for one in ledgers["one-layer"].verdicts:
+        assert one.entry.name in text and one.word in text
+    late = next(one for one in ledgers["poster"].verdicts if one.entry.late)
+    assert "Some of its records were known" in evidence._item(late)
+    assert f"[{late.word}] {late.entry.name}" in str(ledgers["poster"])
+
+
+def test_sentences_without_a_rule_say_what_is_done_instead():
+    frame = evidence.without_rules()
+    assert list(frame["instead"]) == list(DESCRIPTIONS.values())
+
+
+@pytest.mark.parametrize("where", BESIDE)
+def test_every_table_has_its_figures_and_marks_beside_ours(where):
+    frame, table = evidence.beside(where, scale="smoke"), sources.table(where)
+    assert list(dict.fromkeys(frame.index)) == [row for row, *_ in table.rows]
+    assert any(f"[{table.kind}]" in name for name in frame)
+    shown = " ".join(frame.astype(str).to_numpy().ravel())
+    for row in table.rows:
+        assert all(entry in shown for entry in row[1:]), row
+
+
+def test_runs_are_counted_and_not_typed():
+    laptop, full = (evidence.run_at(scale) for scale in ("laptop", "full"))
+    recorded = {(record.recipe, record.scale) for record in all_records()}
+    for scale, found in (("laptop", laptop), ("full", full)):
+        names = [name for group in BESIDE["poster/big"].recipes.values() for name in group]
+        assert found.loc["poster/big", f"run at {scale}"] == sum((name, scale) in recorded for name in names)
+    assert (laptop["with a recipe"] + laptop["without, for a reason"] == laptop["entries"]).all()
+
+
+@pytest.mark.parametrize(
+    "system", [*systems.rows(), *systems.SYSTEMS], ids=lambda one: f"{one.source}: {one.words}"
+)
+def test_every_system_has_recipes_or_a_reason(system):
+    assert bool(system.names) != bool(system.why)
+    assert system.source in sources.names()
+    for pattern in system.recipes:
+        assert systems.System("", "", "", (pattern,)).names, f"no recipe is called {pattern}"
+
+
+def test_every_recipe_of_a_system_exists_at_all_scales():
+    for name in {name for one in (*systems.rows(), *systems.SYSTEMS) for name in one.names}:
+        for scale in SCALES:
+            assert recipes.get(name, scale=scale).scale == scale
+
+
+def test_every_recipe_has_a_place_in_the_book():
+    assert {systems.chapter(name) for name in recipes.names()} <= set(range(1, 13))
+    assert systems.chapter("keep/trained") == 10 and systems.chapter("components/baseline") == 4
+
+
+def test_coverage_says_how_many_recipes_are_recorded():
+    frame = systems.coverage()
+    assert len(frame) == len(systems.rows()) + len(systems.SYSTEMS)
+    line = frame[frame["recipes"] == "components/baseline"].iloc[0]
+    assert (line["chapter"], line["laptop"]) == ("4", "1 of 1")
+    assert frame["laptop"].map(lambda text: not text or bool(re.fullmatch(r"\d+ of \d+", text))).all()
+
+
+def test_the_cost_is_the_sum_of_all_records():
+    spent = systems.cost()
+    hours = sum(record.cpu_seconds for record in all_records() if record.scale != "smoke") / 3600
+    assert abs(spent["core-hours"].sum() - hours) < 1e-9
+    assert spent.loc[(4, "components"), "recipes"] == 11
