@@ -80,11 +80,6 @@ untested(
     why="a cause is claimed; the poster varies one width, and chapter 4 follows it",
 )
 untested(
-    "blog/weight-class",
-    needs="quality against operations, bytes and seconds for every method, on one task and with seeds",
-    why="a question, and too wide for one rule; chapter 12 takes it apart",
-)
-untested(
     "one-layer/larger-task",
     needs="WMT14 with pretrained and with random embeddings",
     why=f"{ONE_CORE}, and the difference between two sizes of task needs the larger one",
@@ -124,6 +119,7 @@ description(
     "reservoir-transformers/readout",
     instead="on reservoirs with a readout alone, which chapters 1 and 2 train so; chapter 5 caches a frozen prefix",
 )
+description("blog/weight-class", instead="a question: `whole/weight-class-…` has a rule for each cost")
 description(
     "blog/mixer",
     instead="tells MLP-Mixer from the others; `mixing/trained-mixer` sets them against each other",
