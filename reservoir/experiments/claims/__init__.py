@@ -12,6 +12,7 @@ among its neighbours, or stays undecided. To add a claim:
 
 from reservoir.experiments.claims import (
     backskipping,
+    benefits,
     combinations,
     components,
     figures,
@@ -62,6 +63,7 @@ __all__ = [
     "above",
     "backskipping",
     "below",
+    "benefits",
     "between",
     "claim",
     "combinations",
