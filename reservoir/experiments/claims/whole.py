@@ -16,7 +16,7 @@ from reservoir.experiments.fronts import Method, methods, typical_spread
 
 FAMILIES = (
     *("transformer/multi30k", "components", "narrow", "reservoirs", "backskipping"),
-    *("keep", "initial", "wmt", "supermask"),
+    *("keep", "initial", "wmt", "supermask", "wmt-reservoirs"),
 )
 
 
