@@ -52,22 +52,19 @@ def pretraining_buys_time() -> tuple[Word, str]:
 
 def _pretraining(depth: int) -> tuple[Word, str]:
     """The better of the two kinds against the regular model of the same depth."""
-    whole = score(f"masked/regular-{depth}", metric="perplexity").mean
+    whole = score(f"masked/regular-{depth}", metric="perplexity")
     parts = {}
     for kind in KINDS:
         try:
-            parts[kind] = score(f"masked/{kind}-{depth}", metric="perplexity").mean
+            parts[kind] = score(f"masked/{kind}-{depth}", metric="perplexity")
         except NotRunError:
             continue
     if not parts:
         raise NotRunError(f"no masked language model of {depth} layers with reservoirs has been run")
-    best = min(parts, key=parts.get)
-    lost = parts[best] / whole - 1
+    best = min(parts, key=lambda kind: parts[kind].mean)
+    lost = parts[best].mean / whole.mean - 1
     word: Word = "confirmed" if lost <= FREE else "refuted"
-    return (
-        word,
-        f"{best} reservoirs: perplexity {parts[best]:.0f} against {whole:.0f}, {lost:+.1%} (one seed)",
-    )
+    return word, f"{best} reservoirs: perplexity {parts[best]} against {whole}, {lost:+.1%} in the mean"
 
 
 def _fine_tuning(depth: int) -> tuple[Word, str]:
