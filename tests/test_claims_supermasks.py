@@ -22,9 +22,10 @@ def made_up() -> dict[str, float]:
         }
         scores[f"keep/deep-random-{percent}"] = bleu + (1 if percent <= 50 else -3)
         scores[f"keep/shared-pretrained-{percent}"] = bleu + 4
-        scores[f"initial/xavier-{percent}"] = bleu - percent / 20
-        scores[f"initial/signed-{percent}"] = bleu + 1
-        scores[f"initial/unscaled-{percent}"] = bleu - 1
+        scores[f"initial/kaiming-{percent}"] = bleu - 1
+        scores[f"initial/xavier-{percent}"] = bleu - 1 - percent / 20
+        scores[f"initial/signed-{percent}"] = bleu
+        scores[f"initial/unscaled-{percent}"] = bleu - 2
         scores |= {f"pairs/mrpc-{percent}": 60 + HILL[percent] / 2, f"pairs/rte-{percent}": 50 + percent / 20}
     scores |= {"keep/deep-pretrained-50": 25, "keep/wide-pretrained-50": 27.4}
     scores |= {"pairs/mrpc-70": 71, "pairs/rte-70": 56, "fine-tune/mrpc/regular-4": 75}
@@ -60,6 +61,7 @@ AS_PRINTED = {
     "one-layer/xavier-more": "confirmed",
     "ours/scaling": "confirmed",
     "ours/signed": "confirmed",
+    "ours/usual-draws": "confirmed",
     "ours/magnitude": "confirmed",
     "ours/sharing": "confirmed",
     "ours/pruning": "confirmed",
@@ -90,6 +92,7 @@ def test_a_rule_says_what_a_reader_would(world, name):
         ("one-layer/xavier-more", {"initial/xavier-50": 8}),
         ("one-layer/roberta-result", {"pairs/mrpc-70": 66}),
         ("ours/pruning", {"keep/pruned": 22}),
+        ("ours/usual-draws", {"initial/kaiming-50": 21, "initial/kaiming-90": 21}),
     ],
 )
 def test_one_point_that_says_otherwise_refutes(world, name, changes):

@@ -52,7 +52,7 @@ def test_nothing_but_scores_moves(name):
 
 def test_the_initialisations_and_ways_to_choose_differ_in_that_alone():
     half = recipes.get("keep/shared-random-50")
-    for name in ("initial/xavier-50", "initial/signed-50", "initial/unscaled-50", "keep/by-score-50"):
+    for name in (*(f"initial/{name}-50" for name in supermasks.INITIAL), "keep/by-score-50"):
         run = recipes.get(name)
         assert run.mask != half.mask and run.but(recipe=half.recipe, mask=half.mask) == half
 

@@ -95,7 +95,7 @@ function chapters(page) {
 function header(page, frontmatter, tools) {
   const { site, slug } = page;
   const entry = site.entries.find((candidate) => candidate.slug === slug);
-  const kicker = entry?.number && (/\d/.test(entry.number) ? `Chapter ${entry.number}` : `Appendix ${entry.number}`);
+  const kicker = entry?.number && (/^\d/.test(entry.number) ? `Chapter ${entry.number}` : `Appendix ${entry.number}`);
   return tag('header', { class: 'title' },
     kicker && tag('p', { class: 'kicker', 'data-pagefind-meta': 'kicker' }, escape(kicker)),
     tag('h1', {}, escape(frontmatter.title ?? entry?.title)),
