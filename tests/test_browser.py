@@ -109,10 +109,12 @@ def scroll_through(page) -> None:
         page.wait_for_timeout(30)
         if below:
             break
-    page.wait_for_function(
-        "[...document.querySelectorAll('.plotly-figure')].every(f => f.matches('.drawn, .failed'))",
-        timeout=20_000,
-    )
+    # A busy machine may scroll past a figure within one frame, and the page never notice it in view: go back to those.
+    for figure in page.locator(".plotly-figure").all():
+        figure.scroll_into_view_if_needed()
+        page.wait_for_function(
+            "figure => figure.matches('.drawn, .failed')", arg=figure.element_handle(), timeout=20_000
+        )
 
 
 def sideways(page) -> int:
