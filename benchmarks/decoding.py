@@ -17,12 +17,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from benchmarks.libraries import transformers_sizes
 from benchmarks.measure import Comparison, Line, Settings, compare
 from reservoir.experiments import recipes
 from reservoir.layers import sinusoids
 from reservoir.models import EncoderDecoder
 from reservoir.training import CheckpointError
-from reservoir.training.decoding import BOS, EOS, beam_search
+from reservoir.training.decoding import EOS, beam_search
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
 MODELS = {"laptop": "components/baseline", "chapter 3's": "transformer/multi30k"}
@@ -148,25 +149,7 @@ def peer(model: EncoderDecoder) -> nn.Module:
     logging.set_verbosity_error()
     with torch.no_grad():
         built = PegasusForConditionalGeneration(
-            PegasusConfig(
-                vocab_size=c.src_vocab,
-                d_model=c.d_model,
-                encoder_layers=c.encoder_layers,
-                decoder_layers=c.decoder_layers,
-                encoder_attention_heads=c.n_heads,
-                decoder_attention_heads=c.n_heads,
-                encoder_ffn_dim=c.d_ff,
-                decoder_ffn_dim=c.d_ff,
-                activation_function=c.activation,
-                dropout=0.0,
-                scale_embedding=True,
-                max_position_embeddings=c.max_length,
-                pad_token_id=0,
-                bos_token_id=BOS,
-                eos_token_id=EOS,
-                decoder_start_token_id=BOS,
-                forced_eos_token_id=EOS,
-            )
+            PegasusConfig(**transformers_sizes(c), dropout=0.0, max_position_embeddings=c.max_length)
         ).eval()
         named = {name.replace("sublayer.", ""): tensor for name, tensor in model.state_dict().items()}
         table = {"model.shared.weight": named["src_embedding.weight"]}

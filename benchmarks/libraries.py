@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -26,12 +27,9 @@ POSITIONS = 256
 LEAST = 1.3  # times Marian at the IWSLT sizes in bf16
 
 
-def transformers_model(kind: str, config: EncoderDecoderConfig) -> nn.Module:
-    """Transformers' "Marian" or "Bart" at our sizes, one table of embeddings for both sides and the output."""
-    import transformers
-
-    c = config
-    sizes = dict(
+def transformers_sizes(c: EncoderDecoderConfig) -> dict[str, Any]:
+    """The sizes of a model of ours as transformers' encoder-decoders call them, and what begins and ends a sentence."""
+    return dict(
         vocab_size=c.src_vocab,
         d_model=c.d_model,
         encoder_layers=c.encoder_layers,
@@ -41,16 +39,24 @@ def transformers_model(kind: str, config: EncoderDecoderConfig) -> nn.Module:
         encoder_ffn_dim=c.d_ff,
         decoder_ffn_dim=c.d_ff,
         activation_function=c.activation,
-        dropout=c.dropout,
-        attention_dropout=0.0,
-        activation_dropout=0.0,
         scale_embedding=True,
-        max_position_embeddings=POSITIONS,
         pad_token_id=0,
         bos_token_id=BOS,
         eos_token_id=EOS,
         decoder_start_token_id=BOS,
         forced_eos_token_id=EOS,
+    )
+
+
+def transformers_model(kind: str, config: EncoderDecoderConfig) -> nn.Module:
+    """Transformers' "Marian" or "Bart" at our sizes, one table of embeddings for both sides and the output."""
+    import transformers
+
+    sizes = transformers_sizes(config) | dict(
+        dropout=config.dropout,
+        attention_dropout=0.0,
+        activation_dropout=0.0,
+        max_position_embeddings=POSITIONS,
     )
     made = {
         "Marian": ("MarianConfig", "MarianMTModel"),
