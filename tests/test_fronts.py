@@ -126,3 +126,9 @@ def test_a_method_without_seeds_or_with_a_cost_missing_is_named():
     for quality, cost in (((), ()), ((1.0, 2.0), (1.0,))):
         with pytest.raises(ValueError, match="pruned needs one quality and one cost"):
             Method("pruned", quality, cost)
+
+
+def test_who_might_have_won_is_asked_with_the_lent_spread_of_both():
+    one, other = Method("one", (10.0,), (1.0,)), Method("other", (9.5,), (1.0,))
+    assert best_within([one, other], 1.0, lent=0.3).rivals == ("other",)
+    assert best_within([one, other], 1.0, lent=0.2).rivals == ()
