@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -60,6 +60,7 @@ GROUPS: dict[str, dict[str, Benchmark]] = {
     "echo states": {"echo-states": echo_states.run},
     "the book": {"book": book.run},
 }
+PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
 BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
 
 
@@ -74,6 +75,7 @@ def arguments() -> argparse.Namespace:
         "--quick", action="store_true", help="laptop size, eager, a second each: does it run?"
     )
     parser.add_argument("--size", choices=("laptop", "IWSLT"), help="one size; both by default")
+    parser.add_argument("--precision", choices=PRECISIONS, help="one precision; both by default")
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="how long to measure each case (20; 1 with --quick)"
     )
@@ -140,6 +142,8 @@ def main() -> None:
     can_compile = device.type == "cuda" or shutil.which("g++") is not None
     size = "laptop" if chosen.quick else chosen.size
     settings = Settings(seconds, device, size, compiled=can_compile and not chosen.quick)
+    if chosen.precision:
+        settings = replace(settings, precisions=(PRECISIONS[chosen.precision],))
     where, console = machine(device), Console()
     if not console.is_terminal:
         console.width = 160  # a file has room for the table
@@ -162,7 +166,7 @@ def main() -> None:
             "lines": [asdict(line) for line in measured[name]],
             "comparisons": results,
         }
-        parts = (name, device.type, settings.size, "quick" if chosen.quick else None)
+        parts = (name, device.type, settings.size, chosen.precision, "quick" if chosen.quick else None)
         path = folder / f"{'-'.join(part for part in parts if part)}.json"
         path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     about = {**where, **versions()}

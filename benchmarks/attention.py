@@ -32,7 +32,7 @@ def problem(size: tuple[int, int, int, int], dtype: torch.dtype, device: torch.d
 def run(settings: Settings) -> Iterator[Comparison]:
     """Each size in both precisions: an encoder's attention with a mask, and a decoder's causal one."""
     for name, size in settings.chosen(SIZES).items():
-        for dtype in (torch.bfloat16, torch.float32):
+        for dtype in settings.precisions:
             for causal in (False, True):
                 for p in (0.0, DROPOUT):
                     packed, mask, gradient = problem(size, dtype, settings.device)

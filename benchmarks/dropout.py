@@ -19,7 +19,7 @@ def run(settings: Settings) -> Iterator[Comparison]:
     """A batch's activations at both sizes of the book, and something larger than a cache."""
     drop = Dropout(P).train()
     for name, shape in settings.chosen(SIZES).items():
-        for dtype in (torch.bfloat16, torch.float32):
+        for dtype in settings.precisions:
             x = torch.randn(shape, dtype=dtype, device=settings.device, requires_grad=True)
             gradient = torch.randn_like(x)
 

@@ -207,7 +207,7 @@ def run(settings: Settings) -> Iterator[Saving]:
     for name, size in settings.chosen(SIZES).items():
         config = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
         data = batches(size, settings.device)
-        for dtype in (torch.bfloat16, torch.float32):
+        for dtype in settings.precisions:
             whole = Side(config, Freeze(), dtype, settings.device)
             for batch in data:
                 whole.step(batch)

@@ -46,7 +46,7 @@ def _product(name: str, size: int, kind: str, settings: Settings) -> Iterator[Co
     made = TiledWeight(origin, shape, bits=pack(mask), compiled=compiled).to(device)
     whole = (origin.draw(shape) * mask).to(device)
     x = torch.randn(1, size, device=device)
-    for dtype in (torch.bfloat16, torch.float32):
+    for dtype in settings.precisions:
         weight, row = whole.to(dtype), x.to(dtype)
         yield compare(
             lambda turn: made.product(x),

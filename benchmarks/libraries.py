@@ -139,7 +139,7 @@ def run(settings: Settings) -> Iterator[Comparison]:
         data = batches(size, settings.device)
         tokens = [batch.n_tokens + int((batch.src != 0).sum()) for batch in data]
         config = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
-        for dtype in (torch.bfloat16, torch.float32):
+        for dtype in settings.precisions:
             for peer, first, model, loss in peers(config):
                 ours = initialise(EncoderDecoder(replace(config, norm_first=first)), seed=0)
                 ours, model = (one.to(settings.device).train() for one in (ours, model))

@@ -18,7 +18,7 @@ SMOOTHING = 0.1
 def run(settings: Settings) -> Iterator[Comparison]:
     """Both sizes of the book in both precisions; a tenth of the targets is padding."""
     for name, (tokens, d_model, vocab) in settings.chosen(SIZES).items():
-        for dtype in (torch.bfloat16, torch.float32):
+        for dtype in settings.precisions:
             torch.manual_seed(0)
             hidden = torch.randn(tokens, d_model, device=settings.device, requires_grad=True)
             weight = torch.randn(vocab, d_model, device=settings.device).mul_(d_model**-0.5).requires_grad_()

@@ -23,12 +23,14 @@ class Settings:
         device: "cpu" or "cuda".
         size: the one size to measure, such as "laptop"; all if None.
         compiled: whether to measure with `torch.compile` as well.
+        precisions: of the products.
     """
 
     seconds: float
     device: torch.device
     size: str | None = None
     compiled: bool = True
+    precisions: tuple[torch.dtype, ...] = (torch.bfloat16, torch.float32)
 
     def chosen(self, sizes: dict[str, T]) -> dict[str, T]:
         """Those of a benchmark's sizes that are to be measured."""

@@ -202,6 +202,6 @@ def run(settings: Settings) -> Iterator[Comparison]:
     """Each size eager and compiled, in both precisions, with both places of dropout."""
     for name in settings.chosen(SIZES):
         for compiled in (False, True) if settings.compiled else (False,):
-            for dtype in (torch.bfloat16, torch.float32):
+            for dtype in settings.precisions:
                 for same in (True, False):
                     yield one(name, dtype=dtype, same=same, compiled=compiled, settings=settings)
