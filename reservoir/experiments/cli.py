@@ -27,6 +27,7 @@ from typing import Annotated
 
 import torch
 import tyro
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
@@ -283,12 +284,21 @@ def _print_beside(where: str, scale: Scale) -> None:
         if len(values) < 2:
             about += "".join(f", {name} {value}" for value in values)
             frame = frame.drop(columns=name)
+    families = {name.partition("/")[0] for name in frame["recipe"] if "/" in name and " " not in name}
+    if len(families) == 1:  # said once, below
+        about += f". Recipes of {(family := families.pop())}/"
+        frame["recipe"] = frame["recipe"].str.removeprefix(f"{family}/")
     table = Table(
-        title=escape(": ".join(filter(None, (quoted.source, quoted.title)))), caption=escape(about.strip())
+        title=escape(": ".join(filter(None, (quoted.source, quoted.title)))),
+        caption=escape(about.strip()),
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
     )
     for name in frame:
         ours = name == "recipe" or name.startswith("ours")
-        table.add_column(escape(name), overflow="fold", style="bold" if ours else None)
+        shown = name.removesuffix(f" [{quoted.kind}]")  # the mark stands below
+        table.add_column(escape(shown), overflow="fold", style="bold" if ours else None)
     for cells in frame.itertuples(index=False):
         table.add_row(*map(escape, cells))
     console.print(table)
