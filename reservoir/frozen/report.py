@@ -62,9 +62,12 @@ class Report:
 
     def summary(self) -> str:
         """The sums in one line."""
-        share = self.trainable / self.total if self.total else 0.0
+        scores = sum(row.parameters for row in self.rows if row.origin == "mask")
+        moving = self.trainable - sum(row.parameters for row in self.rows if row.origin == "mask" and row.moves)
+        share = moving / self.total if self.total else 0.0
+        chosen = f", and {scores:,} scores choose among them" if scores else ""
         return (
-            f"{self.total:,} parameters, {self.trainable:,} of them move ({share:.1%});"
+            f"{self.total:,} parameters, {moving:,} of them move ({share:.1%}){chosen};"
             f" {self.stored_bytes:,} bytes to store"
         )
 
