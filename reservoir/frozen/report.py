@@ -63,7 +63,9 @@ class Report:
     def summary(self) -> str:
         """The sums in one line."""
         scores = sum(row.parameters for row in self.rows if row.origin == "mask")
-        moving = self.trainable - sum(row.parameters for row in self.rows if row.origin == "mask" and row.moves)
+        moving = self.trainable - sum(
+            row.parameters for row in self.rows if row.origin == "mask" and row.moves
+        )
         share = moving / self.total if self.total else 0.0
         chosen = f", and {scores:,} scores choose among them" if scores else ""
         return (
