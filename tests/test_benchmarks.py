@@ -88,7 +88,7 @@ def test_all_results_are_rows_of_one_table():
         Amount("padding", "a peer", "%", 3.0, 6.0),
         decoding.Agreement("case", 99, 100),
         Traffic("case", 2, 0.25, 250, 250, 0.25),
-        Saving("case", 0.5, 2.0, 1.5, 0.625, 0.8, 0.7, 0.9, 6, 0.5, 0.5, 0.9),
+        Saving("case", 0.5, 2.0, 1.5, 0.625, 0.8, 0.7, 0.9, 0.85, 6, 0.5, 0.5, 0.9),
         book.Built("the book", "a peer", 10.0, 20.0, 2.0, 1.9, 2.1, 3),
     ]
     lines = [result.line for result in results]
