@@ -69,10 +69,12 @@ export default {
     let loaded; // the answer to the last load
     let asked = {}; // what was asked last, so that an answer to something older is not shown
     let state; // damaged or not, as last loaded
+    const busy = (now) => english.setAttribute('aria-busy', String(now)); // the worker has yet to answer
 
     async function load(damaged) {
       state = damaged;
       loaded = undefined;
+      busy(true);
       const answer = await ask({ do: 'load', files, bit: damaged ? model.get('bit') : undefined });
       if (state !== damaged) return;
       loaded = answer;
@@ -83,9 +85,11 @@ export default {
 
     async function translate(sentence) {
       asked.sentence = sentence;
+      busy(true);
       const answer = await ask({ do: 'translate', sentence });
       if (asked.sentence !== sentence) return;
       asked.translated = answer;
+      busy(false);
       ui.redraw();
     }
 
@@ -112,6 +116,7 @@ export default {
       maps.hidden = Boolean(loaded.refused);
       if (loaded.refused) {
         english.textContent = '—';
+        busy(false);
         ui.say(`Refused: ${loaded.refused}.`);
         return;
       }
