@@ -96,11 +96,15 @@ EMBEDDINGS_OF = {
 """Whose embeddings are taken for each."""
 
 
+def drawn(scale: Scale) -> str:
+    """How the weights below a mask are drawn, where no recipe says otherwise."""
+    return PAPERS if scale == "full" else DRAWN
+
+
 def learned(run: Run, **mask) -> Run:
     """The same with its weights as drawn, and masks that learn, with a rate of their own and no decay."""
-    full = run.scale == "full"
-    run = run.but(mask=Mask(**{"drawn": PAPERS if full else DRAWN, **mask}))
-    if full:  # the paper keeps the settings that are best for weights
+    run = run.but(mask=Mask(**{"drawn": drawn(run.scale), **mask}))
+    if run.scale == "full":  # the paper keeps the settings that are best for weights
         return run
     return run.but(optimiser={"lr": RATE, "weight_decay": 0.0})
 
@@ -218,9 +222,7 @@ def pair(corpus: str, percent: int, scale: Scale) -> Run:
         recipe=f"pairs/{corpus}-{percent}",
         task=run.task if scale == "smoke" else {"corpus": corpus},
         model=TextClassifierConfig(**sizes, layers=layers, dropout=0.0, share_layers=True, bare=True),
-        mask=Mask(
-            keep=percent / 100, drawn=PAPERS if scale == "full" else DRAWN, patterns=("encoder.*", "readout*")
-        ),
+        mask=Mask(keep=percent / 100, drawn=drawn(scale), patterns=("encoder.*", "readout*")),
         freeze=Freeze(embeddings=True),
         optimiser=Optimiser(
             lr=5e-4 if scale == "full" else RATE, schedule="linear", warmup=steps // 10, weight_decay=0.0
