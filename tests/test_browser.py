@@ -70,6 +70,9 @@ def opened(browser, address: str, **options) -> Iterator:
     """A page at `address` with everything that goes wrong on it in `page.troubles`."""
     options = {"viewport": DESK, "color_scheme": "light", "reduced_motion": "reduce"} | options
     context = browser.new_context(**options)
+    context.set_default_timeout(
+        120_000
+    )  # milliseconds: two cores that do something else as well are no fault of a page
     page = context.new_page()
     page.troubles = watch(page, address)
     page.goto(address, wait_until="load")
@@ -110,11 +113,10 @@ def scroll_through(page) -> None:
         if below:
             break
     # A busy machine may scroll past a figure within one frame, and the page never notice it in view: go back to those.
-    for figure in page.locator(".plotly-figure").all():
-        figure.scroll_into_view_if_needed()
-        page.wait_for_function(
-            "figure => figure.matches('.drawn, .failed')", arg=figure.element_handle(), timeout=20_000
-        )
+    # Neither step waits for frames, which a browser without a screen may stop making once a page has come to rest.
+    for figure in page.locator(".plotly-figure:not(.drawn, .failed)").element_handles():
+        figure.evaluate("figure => figure.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        page.wait_for_function("figure => figure.matches('.drawn, .failed')", arg=figure, polling=50)
 
 
 def sideways(page) -> int:
