@@ -1,4 +1,4 @@
-"""Recipes for rows that no chapter asks for: the papers' sizes at full scale, and some trained at the smoke scale."""
+"""Recipes for rows that no chapter asks for: the papers' sizes at full scale. (`test_run` trains each at the smoke scale.)"""
 
 import pytest
 
@@ -40,10 +40,3 @@ def test_the_wide_pairs_take_embeddings_of_their_width():
         )
         assert pair.start.recipe == source.recipe and pair.model.d_model == source.model.d_model
         assert pair.model.d_model > recipes.get("pairs/qqp-70", scale=scale).model.d_model
-
-
-@pytest.mark.parametrize("name", ["wmt-reservoirs/ffn", "wmt/base-random"])
-def test_one_of_each_kind_runs_at_smoke_scale(name, tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    record = recipes.get(name, scale="smoke")()
-    assert record.recipe == name and record.tests
