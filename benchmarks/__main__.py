@@ -39,6 +39,7 @@ from benchmarks import (
 )
 from benchmarks.measure import Benchmark, Line, Settings
 from reservoir.experiments.machine import code, machine
+from reservoir.page.benchmarks import times
 
 GROUPS: dict[str, dict[str, Benchmark]] = {
     "training step": {
@@ -114,9 +115,9 @@ def table(measured: dict[str, list[Line]], caption: str) -> Table:
                 line.peer,
                 line.ours,
                 line.theirs,
-                f"[bold]{line.ratio:.2f}[/]",
-                "" if line.low is None else f"{line.low:.2f} … {line.high:.2f}",
-                "" if line.cpu_ratio is None else f"{line.cpu_ratio:.2f}",
+                f"[bold]{times(line.ratio)}[/]",
+                "" if line.low is None else f"{times(line.low)} … {times(line.high)}",
+                "" if line.cpu_ratio is None else times(line.cpu_ratio),
                 str(line.pairs or ""),
                 asked,
             )

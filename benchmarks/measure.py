@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar
 
 import torch
 
+from reservoir.page.benchmarks import times
+
 FEWEST, MOST = 3, 300  # pairs of turns
 T = TypeVar("T")
 
@@ -102,7 +104,7 @@ class Comparison:
     required: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.case}: {self.ratio:.2f} × {self.peer}"
+        return f"{self.case}: {times(self.ratio)} × {self.peer}"
 
     @property
     def line(self) -> Line:

@@ -51,7 +51,7 @@ def lines(record: dict[str, Any]) -> pd.DataFrame:
         ours, theirs = (
             f"{_short(one[side])}{unit}" if unit else str(one[side]) for side in ("ours", "theirs")
         )
-        quartiles = "" if one["low"] is None else f"{one['low']:.2f} … {one['high']:.2f}"
+        quartiles = "" if one["low"] is None else f"{times(one['low'])} … {times(one['high'])}"
         asked = one["required"]
         rows.append(
             {
@@ -59,9 +59,9 @@ def lines(record: dict[str, Any]) -> pd.DataFrame:
                 "peer": one["peer"],
                 "ours": ours,
                 "theirs": theirs,
-                "ratio": f"{one['ratio']:.2f}",
+                "ratio": times(one["ratio"]),
                 "quartiles": quartiles,
-                "by cpu": "" if one["cpu_ratio"] is None else f"{one['cpu_ratio']:.2f}",
+                "by cpu": "" if one["cpu_ratio"] is None else times(one["cpu_ratio"]),
                 "pairs": str(one["pairs"] or ""),
                 "asked": "" if asked is None else f"{asked:g} {'✓' if one['ratio'] >= asked else '✗'}",
             }
@@ -103,6 +103,11 @@ def state() -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows).set_index("benchmark").rename_axis(None)
+
+
+def times(ratio: float) -> str:
+    """A ratio with two places, and with two digits where places would not show it: "1.25", "0.0038"."""
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
 
 
 def _short(number: float) -> str:
