@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from reservoir.experiments import costs, find_records, read_record, recipes
+from reservoir.experiments import costs, find_record, find_records, read_record, recipes
 from reservoir.experiments.records import record_path
 
 MADE = {  # recipe -> BLEU and operations of each seed
@@ -47,10 +47,10 @@ def test_what_a_run_begins_with_is_paid_for(world):
     assert table["flops"] == 13e12 and table["own flops"] == 5e12 and table["seconds"] == 200.0
     run = recipes.get("keep/shared-pretrained-50")
     embeddings = 4 * run.task.vocabulary * run.model.d_model
-    (record,) = find_records("keep/shared-pretrained-50")
+    record = find_record("keep/shared-pretrained-50")
     assert table["bytes"] == record.parameters["stored_bytes"] + embeddings
     alone = world.loc[("keep/shared-random-50", 0)]
-    (record,) = find_records("keep/shared-random-50")
+    record = find_record("keep/shared-random-50")
     assert alone["bytes"] == record.parameters["stored_bytes"] and alone["flops"] == alone["own flops"]
 
 

@@ -68,11 +68,21 @@ def test_a_pruned_model_takes_the_bytes_of_masks():
     model = initialise(run.task.fit(run.model, run.task.vocabulary).build(), seed=0)
     supermask(model, run.mask, seed=0)
     assert report(model).stored_bytes == pytest.approx(masks, rel=0.03)
+    assert report(run.outline()).stored_bytes == report(model).stored_bytes  # from shapes alone
     assert (
         run.start.recipe == "keep/trained"
         and run.freeze == Freeze()
         and run.mask == Mask(supermasks.PRUNED, "weight")
     )
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "full"])
+def test_a_narrow_model_has_a_weight_for_each_byte_of_masks(scale):
+    masks = report(recipes.get("keep/shared-random-50", scale=scale).outline()).stored_bytes
+    narrow, whole = (recipes.get(f"keep/{name}", scale=scale) for name in ("narrow", "trained"))
+    assert report(narrow.outline()).total == pytest.approx(masks, rel=0.03)
+    sizes = {"d_model": whole.model.d_model, "d_ff": whole.model.d_ff}
+    assert narrow.but(recipe=whole.recipe, model=sizes) == whole
 
 
 def test_embeddings_are_taken_from_a_run_of_the_same_width_and_vocabulary():

@@ -96,13 +96,11 @@ def report(model: nn.Module) -> Report:
         if isinstance(item.module, Supermask):
             name, kept = "mask", -(-item.parameter.numel() // 8)
         if moves and item.attribute == "weight" and isinstance(getattr(item.module, "mask", None), FixedMask):
-            kept = (
-                int(item.module.mask.mask.sum()) * item.parameter.element_size()
-            )  # the pruned ones are nought
+            kept = item.module.mask.kept * item.parameter.element_size()  # the pruned ones are nought
         rows.append(Row(item.stream, tuple(item.parameter.shape), name, moves, item.parameter.numel(), kept))
     for mask in (module for module in model.modules() if isinstance(module, FixedMask)):
         shape, n = tuple(mask.mask.shape), mask.mask.numel()
-        rows.append(Row(f"{mask.stream}.mask", shape, "mask", False, n, mask_bytes(n, int(mask.mask.sum()))))
+        rows.append(Row(f"{mask.stream}.mask", shape, "mask", False, n, mask_bytes(n, mask.kept)))
     return Report(tuple(rows))
 
 

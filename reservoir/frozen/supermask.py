@@ -103,11 +103,13 @@ class FixedMask(nn.Module):
     Args:
         mask: bool, of the weights' shape.
         stream: of the weights; the mask's is "<stream>.mask".
+        kept: how many weights it keeps. Counted if None, which cannot be done on the meta device.
     """
 
-    def __init__(self, mask: Tensor, *, stream: str):
+    def __init__(self, mask: Tensor, *, stream: str, kept: int | None = None):
         super().__init__()
         self.stream = stream
+        self.kept = int(mask.sum()) if kept is None else kept
         self.register_buffer("mask", mask, persistent=False)
 
     def forward(self, weight: Tensor) -> Tensor:  # the weights -> those that take part, and zeros
@@ -176,9 +178,8 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
 def _mask(module: nn.Linear | nn.Embedding, plan: Mask, *, seed: int) -> nn.Module:
     weight = module.weight
     if plan.by == "weight":
-        return FixedMask(
-            largest(weight.abs(), kept(weight.numel(), plan.keep)).to(weight.device), stream=module.stream
-        )
+        k = kept(weight.numel(), plan.keep)
+        return FixedMask(largest(weight.abs(), k).to(weight.device), stream=module.stream, kept=k)
     weight.requires_grad_(False)
     mask = Supermask(weight.shape, keep=plan.keep, by=plan.by, stream=module.stream)
     return initialise(mask, seed=seed).to(weight.device)
