@@ -15,7 +15,9 @@ from chromium import on_path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A test on a busy machine is slow, not wrong.
-hypothesis.settings.register_profile("book", deadline=None)
+hypothesis.settings.register_profile(
+    "book", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("book")
 
 ROOT = Path(__file__).resolve().parent.parent
