@@ -10,7 +10,7 @@ from torch import Tensor
 SAMPLE = 8192  # numbers that are sorted, to know about where the threshold lies
 MARGIN = 5  # standard errors of the sample on either side of it
 GUESSES = 10  # thresholds that are tried before the numbers between the two best are sorted out
-REACH = 100  # scores on either side of the last threshold among which the next is looked for
+APART = 16  # scores that two thresholds have to have between them to say how dense scores are there
 
 
 def kept(n: int, keep: float) -> int:
@@ -44,13 +44,14 @@ class Selection:
     """`largest`, again and again on scores that move slowly: it begins to look where the threshold was the last time.
 
     Any threshold with exactly k scores at or above it will do. Counting those above one takes a hundredth of sorting
-    all, and between two counts the next guess is interpolated; a sorted sample says where to begin. Where guesses do
-    not end, as among equal scores, what lies between the two best is looked at in full. So the answer depends neither
-    on the sample nor on what was seen before.
+    all. A count that is off says by how many scores, and so about how far, the next guess has to move; once there is
+    one too low and one too high, it is interpolated. A sorted sample says where to begin. Where guesses do not end, as
+    among equal scores, what lies between the two best is looked at in full. So the answer depends neither on the sample
+    nor on what was seen before.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[float, float] | None = None  # the threshold, and how far it moved
+        self._last: tuple[float, float] | None = None  # the threshold, and how far apart scores lie there
 
     def __call__(self, scores: Tensor, k: int) -> Tensor:
         """As `largest`."""
@@ -66,52 +67,53 @@ class Selection:
         return mask.view(scores.shape)
 
     def _search(self, flat: Tensor, k: int) -> Tensor | None:
-        bracket = self._bracket(flat, k)
-        if bracket is None:
+        begin = self._last or _from_sample(flat, k)
+        if begin is None:
             return None
-        (low, at_low), (high, at_high) = bracket  # counts of scores at or above each: at_low > k > at_high
-        spacing = (high - low) / (at_low - at_high)
-        for _ in range(GUESSES):
-            guess = low + (high - low) * ((at_low - k) / (at_low - at_high))
-            if not low < guess < high:
-                break
+        (guess, spacing), known = begin, self._last is not None
+        low: tuple[float, int] | None = (
+            None  # a threshold and how many scores are at or above it: more than k
+        )
+        high: tuple[float, int] | None = None  # and fewer than k
+        for turn in range(GUESSES):
             mask, count = _at_least(flat, guess)
             if count == k:
-                self._remember(guess, spacing)
+                self._last = guess, spacing
                 return mask
             if count > k:
-                low, at_low = guess, count
+                low = guess, count
             else:
-                high, at_high = guess, count
-        between = flat[(flat >= low) & (flat < high)]
-        self._remember(low, spacing)
-        return _exact(flat, between, k, k - at_high)
+                high = guess, count
+            if low and high:
+                between = low[1] - high[1]
+                if between >= APART:
+                    spacing = (high[0] - low[0]) / between
+                guess = low[0] + (high[0] - low[0]) * ((low[1] - k) / between)
+                if not low[0] < guess < high[0]:
+                    break
+            else:  # further each time, so that it gets to the other side
+                step = 2**turn * (count - k) * spacing
+                if guess + step == guess:  # among equal scores
+                    break
+                guess += step
+        self._last = None
+        if low is None or high is None:  # they moved further than that, or lie closer together: ask a sample
+            return self._search(flat, k) if known else None
+        self._last = low[0], spacing
+        between = flat[(flat >= low[0]) & (flat < high[0])]
+        return _exact(flat, between, k, k - high[1])
 
-    def _bracket(self, flat: Tensor, k: int) -> tuple[tuple[float, int], tuple[float, int]] | None:
-        """Two thresholds with k between their counts; the counts are of the whole, so a bad sample only costs time."""
-        if self._last is not None:
-            middle, reach = self._last
-            low, high = middle - reach, middle + reach
-        else:
-            sample = flat[:: len(flat) // SAMPLE].sort(descending=True).values
-            share, m = k / len(flat), len(sample)
-            rank, margin = share * m, MARGIN * math.sqrt(m * share * (1 - share)) + 1
-            first, last = math.floor(rank - margin), math.ceil(rank + margin)
-            if first < 0 or last >= m:
-                return None
-            low, high = float(sample[last]), float(sample[first])
-        at_low, at_high = (_at_least(flat, threshold)[1] for threshold in (low, high))
-        if at_low > k > at_high:
-            return (low, at_low), (high, at_high)
-        if self._last is None:
-            return None
-        self._last = None  # it moved further than that: ask a sample
-        return self._bracket(flat, k)
 
-    def _remember(self, threshold: float, spacing: float) -> None:
-        """Next time it will lie within a few times as far as it has moved now, or within a few scores."""
-        moved = abs(threshold - self._last[0]) if self._last else 0.0
-        self._last = (threshold, max(4 * moved, REACH * spacing))
+def _from_sample(flat: Tensor, k: int) -> tuple[float, float] | None:
+    """About where the threshold of the k largest lies, and how far apart scores lie there; None if too near an end."""
+    sample = flat[:: len(flat) // SAMPLE].sort(descending=True).values
+    share, m = k / len(flat), len(sample)
+    rank, margin = share * m, MARGIN * math.sqrt(m * share * (1 - share)) + 1
+    first, last = math.floor(rank - margin), math.ceil(rank + margin)
+    if first < 0 or last >= m:
+        return None
+    low, high = float(sample[last]), float(sample[first])
+    return float(sample[round(rank)]), (high - low) / ((last - first) * (len(flat) / m))
 
 
 def _exact(flat: Tensor, candidates: Tensor, k: int, rank: int) -> Tensor:
