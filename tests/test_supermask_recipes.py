@@ -77,10 +77,11 @@ def test_a_pruned_model_takes_the_bytes_of_masks():
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "full"])
-def test_a_narrow_model_has_a_weight_for_each_byte_of_masks(scale):
+@pytest.mark.parametrize("bits", supermasks.NARROW)
+def test_a_narrow_model_takes_the_bytes_of_masks_in_few_bits(bits, scale):
     masks = report(recipes.get("keep/shared-random-50", scale=scale).outline()).stored_bytes
-    narrow, whole = (recipes.get(f"keep/{name}", scale=scale) for name in ("narrow", "trained"))
-    assert report(narrow.outline()).total == pytest.approx(masks, rel=0.03)
+    narrow, whole = (recipes.get(f"keep/{name}", scale=scale) for name in (f"narrow-{bits}", "trained"))
+    assert report(narrow.outline()).total * bits / 8 == pytest.approx(masks, rel=0.03)
     sizes = {"d_model": whole.model.d_model, "d_ff": whole.model.d_ff}
     assert narrow.but(recipe=whole.recipe, model=sizes) == whole
 

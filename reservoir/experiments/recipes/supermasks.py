@@ -19,8 +19,8 @@ Budget at the laptop scale, in processor minutes of one busy hyperthread: a run 
 (deep 3.6, wide 4.4), of `pairs/` 0.5, `supermask/trained` 6 and its other two 9.5 each. To be recorded: the four curves
 of figures 2 and 3 at all nine percentages, 75; two more seeds of each at 50 %, 16; depth and width at 50, 60 and 70 %,
 24; table 1's deep and wide rows with their reference, 12; figure 5 at 50 and 90 %, 16; what is trained and what is
-narrow (three seeds each), shared and trained, pruned, and chosen by S (at 10, 50 and 90 %), 19; sentence pairs at every
-other percentage, 5; `supermask/`, 25. That is 192 minutes.
+narrow in two ways (three seeds each), shared and trained, pruned, and chosen by S (at every other percentage), 27;
+sentence pairs at every other percentage, 5; `supermask/`, 25. That is 200 minutes.
 """
 
 from __future__ import annotations
@@ -43,8 +43,11 @@ RATE = 3e-3  # for scores; wider models, whose scores start smaller, take less
 PRUNED = 0.0207
 """What is left of a pruned model that takes as many bytes as masks do: a weight and its place take some 50 bits, a mask
 takes one for each weight that there was."""
-NARROW = {"smoke": (16, 48), "laptop": (32, 96), "full": (152, 256)}
-"""d_model and d_ff of a trained model that takes as many bytes at 8 bits a weight."""
+NARROW: dict[int, dict[Scale, tuple[int, int]]] = {
+    8: {"smoke": (16, 48), "laptop": (32, 96), "full": (152, 256)},
+    4: {"smoke": (28, 48), "laptop": (56, 96), "full": (224, 512)},
+}
+"""Bits a weight -> d_model and d_ff of a trained model that takes as many bytes as masks at so many bits."""
 WMT_PIECES = 40_870  # on either side: from table 1's sizes, see appendix B
 
 
@@ -164,12 +167,19 @@ def _pruned(scale: Scale = "laptop") -> Run:
     )
 
 
-@recipe("keep/narrow")
-def _narrow(scale: Scale = "laptop") -> Run:
-    """A control that the paper lacks: everything trained, so narrow that 8 bits a weight are the bytes of the masks."""
-    d_model, d_ff = NARROW[scale]
-    return trained(scale).but(recipe="keep/narrow", model={"d_model": d_model, "d_ff": d_ff})
+def narrow(bits: int, scale: Scale) -> Run:
+    """Everything trained, so narrow that `bits` a weight make the bytes of the masks."""
+    d_model, d_ff = NARROW[bits][scale]
+    return trained(scale).but(recipe=f"keep/narrow-{bits}", model={"d_model": d_model, "d_ff": d_ff})
 
+
+for _bits in NARROW:
+    enter(
+        f"keep/narrow-{_bits}",
+        f"A control that the paper lacks: trained, so narrow that {_bits} bits a weight make the bytes of the masks.",
+        narrow,
+        _bits,
+    )
 
 INITIAL = {
     "kaiming": ({"drawn": PAPERS}, "drawn kaiming-uniform"),
