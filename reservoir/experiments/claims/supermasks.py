@@ -328,8 +328,8 @@ def pruning() -> tuple[Word, str]:
     "ours/narrow",
     says="for the same bytes, masks over random weights are better than a narrow trained model in few bits",
     where="the rival that the paper lacks",
-    rule="half of one shared layer, with random embeddings, is above the model with eight bits a weight and the wider one"
-    " with four, both scored before rounding",
+    rule="half of one shared layer, with random embeddings, is above the model with eight bits a weight and the wider"
+    " one with four, both scored before rounding",
     recipes=("keep/shared-random-50", "keep/narrow-8", "keep/narrow-4"),
 )
 def narrow() -> tuple[Word, str]:
