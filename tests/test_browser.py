@@ -112,10 +112,10 @@ def scroll_through(page) -> None:
         page.wait_for_timeout(30)
         if below:
             break
-    # A busy machine may scroll past a figure within one frame, and the page never notice it in view: go back to those.
-    # Neither step waits for frames, which a browser without a screen may stop making once a page has come to rest.
+    # Figures are drawn when a frame shows them near the view. A browser without a screen may make no frame for minutes
+    # once a page has come to rest and the machine is busy: what is still waiting is asked for, as a preview asks.
     for figure in page.locator(".plotly-figure:not(.drawn, .failed)").element_handles():
-        figure.evaluate("figure => figure.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        figure.evaluate("figure => document.dispatchEvent(new CustomEvent('book:draw', { detail: figure }))")
         page.wait_for_function("figure => figure.matches('.drawn, .failed')", arg=figure, polling=50)
 
 
