@@ -71,9 +71,7 @@ def opened(browser, address: str, **options) -> Iterator:
     """A page at `address` with everything that goes wrong on it in `page.troubles`."""
     options = {"viewport": DESK, "color_scheme": "light", "reduced_motion": "reduce"} | options
     context = browser.new_context(**options)
-    context.set_default_timeout(
-        120_000
-    )  # milliseconds: two cores that do something else as well are no fault of a page
+    context.set_default_timeout(60_000)  # two cores that do something else as well are no page's fault
     page = context.new_page()
     page.troubles = watch(page, address)
     page.goto(address, wait_until="load")
@@ -113,8 +111,8 @@ def scroll_through(page) -> None:
         page.wait_for_timeout(30)
         if below:
             break
-    # Figures are drawn when a frame shows them near the view. A browser without a screen may make no frame for minutes
-    # once a page has come to rest and the machine is busy: what is still waiting is asked for, as a preview asks.
+    # Figures are drawn when a frame shows them near the view, and some versions of chromium stop painting on an idle
+    # machine, too: what is still waiting is asked for, as a preview asks.
     for figure in page.locator(".plotly-figure:not(.drawn, .failed)").element_handles():
         figure.evaluate("figure => document.dispatchEvent(new CustomEvent('book:draw', { detail: figure }))")
         page.wait_for_function("figure => figure.matches('.drawn, .failed')", arg=figure, polling=50)
@@ -144,11 +142,10 @@ def inspect(browser, site: Path, folder: Path) -> None:
     with served(site) as address, ExitStack() as stack:
         for name in page_names(site):
             at = f"{address}/" if name == "." else f"{address}/{name}/"
+            called = "start" if name == "." else name.replace("/", "-")
             for colour, viewport in (("light", DESK), ("dark", PHONE)):
                 where = f"{name}, {colour}, {viewport['width']} px"
-                shot = (
-                    f"{'start' if name == '.' else name.replace('/', '-')}-{colour}-{viewport['width']}.png"
-                )
+                shot = f"{called}-{colour}-{viewport['width']}.png"
                 view = {"viewport": viewport, "color_scheme": colour}
                 try:
                     look(browser, at, view, where, folder / shot)

@@ -130,11 +130,6 @@ def kept(stack: str, embeddings: str, percent: int, scale: Scale) -> Run:
     return with_embeddings(run, EMBEDDINGS_OF[stack]) if embeddings == "pretrained" else run
 
 
-def half(scale: Scale) -> Run:
-    """The one-layer model at one half, which several rows vary."""
-    return kept("shared", "random", HALF, scale)
-
-
 @recipe("keep/trained")
 def _trained(scale: Scale = "laptop") -> Run:
     """Table 1, Trans_small: everything trained; the embeddings that the pretrained rows take are its own."""
@@ -145,9 +140,9 @@ def _trained(scale: Scale = "laptop") -> Run:
 def _wide_trained(scale: Scale = "laptop") -> Run:
     """Everything trained at the width of table 1's Trans_wide, for its embeddings."""
     run = wide(trained(scale)).but(recipe="keep/wide-trained")
-    return (
-        run.but(optimiser={"lr": 2e-3}) if scale == "laptop" else run
-    )  # at the usual 4e-3 it learns next to nothing
+    if scale == "laptop":
+        return run.but(optimiser={"lr": 2e-3})  # at the usual 4e-3 its embeddings are worth little
+    return run
 
 
 @recipe("keep/trained-shared")
