@@ -31,9 +31,9 @@ lab: $(INSTALLED)  ## open the chapters in JupyterLab
 	@[ "$$(id -u)" != 0 ] || root=--allow-root; \
 	$(PYTHON_ENV) -m jupyterlab $$root $(ARGS) chapters
 
-# Two processes share the tests, a file at a time: torch in each takes a gigabyte or two.
+# Two processes share the tests, a file at a time, in the order of tests/conftest.py: torch in each takes a gigabyte or two.
 test: setup  ## run every test, two files at a time; ARGS="-k name" runs some
-	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 2 --dist loadfile $(ARGS)
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 unit: $(INSTALLED)  ## run the unit tests alone, which need no browser and no data
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -m "not ($(STAGES))" $(ARGS)

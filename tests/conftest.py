@@ -29,11 +29,17 @@ processor: dict[str, int] = {}  # chapter -> seconds of processor time that runn
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Order the tests by stage, so that the quick ones fail first."""
+    """Order the tests by stage, so that the quick ones fail first; or, where several processes share them, last.
+
+    There the files that take minutes begin, and the small ones fill up what is left of either process.
+    """
     for item in items:  # a property goes with a test's report, from another process as well
         marked = [stage for stage in STAGES if item.get_closest_marker(stage)]
         item.user_properties.append(("stage", marked[-1] if marked else "unit"))
-    items.sort(key=lambda item: STAGES.index(stage_of(item)))
+        if stage_of(item) == "browser":  # a browser that hangs is replaced (`Chromium` in test_browser.py)
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=["TimeoutError"]))
+    shared = "PYTEST_XDIST_WORKER" in os.environ
+    items.sort(key=lambda item: STAGES.index(stage_of(item)), reverse=shared)
 
 
 def stage_of(test: pytest.Item | pytest.TestReport) -> str:

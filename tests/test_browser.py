@@ -4,16 +4,17 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import TimeoutError as HangsError
+from playwright.sync_api import sync_playwright
 from test_book import THEME, copy_of_the_fixture
 
 sys.path.insert(0, str(THEME))
 import build
 import serve
-from chromium import on_path
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 360, "height": 740}
@@ -56,27 +57,63 @@ def fixture_book(fixture_site) -> Iterator[str]:
         yield address
 
 
+class Chromium:
+    """A browser whose place another one takes when it hangs.
+
+    Some versions of chromium stop painting for good once in a hundred views, on an idle machine, whatever the page. A
+    test that runs into the time limit is run once more (`conftest.py`), in a new one; what hangs twice is at fault.
+    """
+
+    def __init__(self, playwright, path: str):
+        self._launch = lambda: playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        self._browser = self._launch()
+
+    @classmethod
+    @contextmanager
+    def launched(cls, path: str) -> Iterator["Chromium"]:
+        with sync_playwright() as playwright:
+            browser = cls(playwright, path)
+            yield browser
+            browser.close()
+
+    @property
+    def version(self) -> str:
+        return self._browser.version
+
+    def new_context(self, **options):
+        return self._browser.new_context(**options)
+
+    def new_page(self, **options):
+        return self._browser.new_page(**options)
+
+    def replace(self) -> None:
+        self._browser.close()
+        self._browser = self._launch()
+
+    def close(self) -> None:
+        self._browser.close()
+
+
 @pytest.fixture(scope="module")
 def browser(chromium):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    with Chromium.launched(chromium) as browser:
         yield browser
-        browser.close()
 
 
 @contextmanager
-def opened(browser, address: str, **options) -> Iterator:
+def opened(browser: Chromium, address: str, **options) -> Iterator:
     """A page at `address` with everything that goes wrong on it in `page.troubles`."""
     options = {"viewport": DESK, "color_scheme": "light", "reduced_motion": "reduce"} | options
     context = browser.new_context(**options)
     context.set_default_timeout(60_000)  # two cores that do something else as well are no page's fault
-    page = context.new_page()
-    page.troubles = watch(page, address)
-    page.goto(address, wait_until="load")
     try:
+        page = context.new_page()
+        page.troubles = watch(page, address)
+        page.goto(address, wait_until="load")
         yield page
+    except HangsError:
+        browser.replace()
+        raise
     finally:
         context.close()
 
@@ -135,30 +172,27 @@ def barriers(page) -> list[str]:
     return page.evaluate(FINDINGS)
 
 
-def inspect(browser, site: Path, folder: Path) -> None:
-    """Every page of a site, light on a desk and dark on a phone: nothing goes wrong, everything is drawn, and fits."""
-    from playwright.sync_api import TimeoutError as HangsError
+def inspect(browser, site: Path, folder: Path | None = None) -> None:
+    """Every page of a site, light on a desk and dark on a phone: nothing goes wrong, everything is drawn, and fits.
 
-    with served(site) as address, ExitStack() as stack:
+    With a folder each view leaves a picture there, which takes as long as all the rest.
+    """
+    with served(site) as address:
         for name in page_names(site):
             at = f"{address}/" if name == "." else f"{address}/{name}/"
             called = "start" if name == "." else name.replace("/", "-")
             for colour, viewport in (("light", DESK), ("dark", PHONE)):
                 where = f"{name}, {colour}, {viewport['width']} px"
-                shot = f"{called}-{colour}-{viewport['width']}.png"
+                shot = folder / f"{called}-{colour}-{viewport['width']}.png" if folder else None
                 view = {"viewport": viewport, "color_scheme": colour}
                 try:
-                    look(browser, at, view, where, folder / shot)
+                    look(browser, at, view, where, shot)
                 except HangsError:
-                    # Some versions of chromium stop painting once in a hundred views, on an idle machine, whatever the
-                    # page. A page that stops two of them in a row is at fault itself.
                     print(f"chromium {browser.version} hangs at {where}: another one is asked")
-                    browser = browser.browser_type.launch(executable_path=on_path(), args=ARGUMENTS)
-                    stack.callback(browser.close)
-                    look(browser, at, view, where, folder / shot)
+                    look(browser, at, view, where, shot)
 
 
-def look(browser, at: str, view: dict, where: str, shot: Path) -> None:
+def look(browser, at: str, view: dict, where: str, shot: Path | None) -> None:
     """One view of one page."""
     with opened(browser, at, **view) as page:
         scroll_through(page)
@@ -168,13 +202,16 @@ def look(browser, at: str, view: dict, where: str, shot: Path) -> None:
         assert page.troubles == [], where
         page.evaluate("scrollTo(0, 0)")
         assert barriers(page) == [], where
-        page.screenshot(path=shot, full_page=True)
+        if shot:
+            page.screenshot(path=shot, full_page=True)
 
 
 @pytest.fixture(scope="module")
-def screenshots(tmp_path_factory) -> Path:
-    """Where the screenshots go: BOOK_SCREENSHOTS, to look at them, or a temporary folder."""
-    folder = Path(os.environ.get("BOOK_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+def screenshots() -> Path | None:
+    """Where BOOK_SCREENSHOTS wants pictures of all views."""
+    if not (named := os.environ.get("BOOK_SCREENSHOTS")):
+        return None
+    folder = Path(named)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -452,7 +489,7 @@ def test_what_goes_wrong_on_a_page_is_seen(browser, tmp_path, planted, named):
     """The inspection itself: each kind of trouble that it looks for turns it red."""
     (tmp_path / "index.html").write_text(f"<!DOCTYPE html><title>x</title>{planted}", encoding="utf-8")
     with pytest.raises(AssertionError, match=named):
-        inspect(browser, tmp_path, tmp_path)
+        inspect(browser, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -470,10 +507,10 @@ def test_what_looks_wrong_on_a_page_is_seen(browser, tmp_path, planted):
         f"<!DOCTYPE html><html lang=en><title>x</title><link rel=icon href=data:,>{planted}", encoding="utf-8"
     )
     with pytest.raises(AssertionError):
-        inspect(browser, tmp_path, tmp_path)
+        inspect(browser, tmp_path)
 
 
 def test_a_page_with_nothing_wrong_passes(browser, tmp_path):
     page = "<!DOCTYPE html><html lang=en><title>x</title><link rel=icon href=data:,><main><h1>x</h1></main>"
     (tmp_path / "index.html").write_text(page, encoding="utf-8")
-    inspect(browser, tmp_path, tmp_path)
+    inspect(browser, tmp_path)

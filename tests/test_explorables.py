@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 
 sys.path.insert(0, str(Path(__file__).parent / "explorables"))
 from test_book import THEME, point_at_theme
-from test_browser import ARGUMENTS, DESK, PHONE, opened, scroll_through, served, sideways
+from test_browser import DESK, PHONE, Chromium, opened, scroll_through, served, sideways
 from wavelet import Wave
 
 sys.path.insert(0, str(THEME))
@@ -207,12 +207,8 @@ def test_a_large_state_lies_beside_the_page(waves_site):
 
 @pytest.fixture(scope="module")
 def browser(chromium):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    with Chromium.launched(chromium) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

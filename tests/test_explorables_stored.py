@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from test_book import THEME  # noqa: F401  puts the theme on the path
-from test_browser import ARGUMENTS
+from test_browser import Chromium
 
 from reservoir.datasets import Vocabulary, parallel, train_bpe
 from reservoir.frozen import Freeze, Mask, Scheme, freeze, initialise, mark_trained, supermask
@@ -220,7 +220,6 @@ def agree(found: list[dict], wanted: list[str]) -> None:
 @pytest.mark.browser
 def test_the_pages_translator_and_python_agree(chromium):
     """In chromium, in the worker that the page starts, from the files that it ships."""
-    from playwright.sync_api import sync_playwright
 
     folder, some = shipped_model(), sentences()
     script = """async ({ source, files, sentences }) => {
@@ -241,11 +240,8 @@ def test_the_pages_translator_and_python_agree(chromium):
         "files": files_of(folder),
         "sentences": some,
     }
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        page = browser.new_page()
-        answer = page.evaluate(script, given)
-        browser.close()
+    with Chromium.launched(chromium) as browser:
+        answer = browser.new_page().evaluate(script, given)
     assert "is damaged: its digest does not match" in answer["refused"]["refused"]
     assert answer["loaded"]["counts"]["bits"] > 0 and "refused" not in answer["loaded"]
     with torch.no_grad():

@@ -7,7 +7,16 @@ import pytest
 
 from reservoir.datasets import shipped
 from reservoir.experiments import claims, recipes
-from reservoir.experiments.recipes.mixing import CORPORA, LARGE, LENGTH, PLACES, ROWS, SCRATCH
+from reservoir.experiments.recipes.mixing import (
+    CORPORA,
+    LARGE,
+    LAYOUTS,
+    LENGTH,
+    PLACES,
+    PRE_NORM,
+    ROWS,
+    SCRATCH,
+)
 from reservoir.frozen import Freeze
 from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.fnet import FNetConfig
@@ -26,6 +35,9 @@ def test_the_rows_differ_in_their_mixing_alone(scale):
         run.but(recipe="", freeze=Freeze(), model={"mixing": (), "kinds": ()}).identity() for run in runs
     }
     assert len(plain) == 1
+    again = [recipes.get(f"mixing/{PRE_NORM}{name}", scale=scale) for name in ROWS]
+    for run, other in zip(runs, again, strict=True):
+        assert other.model.norm_first and other.but(recipe=run.recipe, model={"norm_first": False}) == run
     assert len({(run.model.mixing, run.model.kinds, run.freeze) for run in runs}) == len(ROWS)
 
 
@@ -68,7 +80,7 @@ def test_from_scratch_nothing_but_the_vocabulary_is_taken():
 
 
 def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():
-    known = [*ROWS, *(f"{name}-large" for name in LARGE)]
+    known = [layout + name for layout in LAYOUTS for name in ROWS] + [f"{name}-large" for name in LARGE]
     known += [f"{corpus}/{name}" for corpus, names in CORPORA.items() for name in names]
     known += [f"sst-2/{name}-scratch" for name in SCRATCH]
     assert recipes.family("mixing") == sorted(f"mixing/{name}" for name in known)
@@ -85,6 +97,22 @@ def test_one_seed_of_pretraining_decides_only_what_is_notable(monkeypatch, ours,
     found = {"mixer": ours, "fourier": theirs}
     monkeypatch.setattr(claims.mixing, "perplexity", found.get)
     assert claims.verdict("mixing/trained-mixer").word == word
+
+
+def test_a_row_stands_for_itself_in_the_layout_that_ends_lower_on_validation(monkeypatch):
+    class Ended:
+        flops = 1.0
+
+        def __init__(self, recipe):
+            self.points = [{"metrics": {"perplexity": ends[recipe]}}]
+
+    ends = {"mixing/fourier": 60.0, "mixing/pre-norm/fourier": 70.0}
+    ends |= {"mixing/attention": 90.0, "mixing/pre-norm/attention": 50.0}
+    on_test = {"mixing/fourier": 63.0, "mixing/pre-norm/attention": 55.0, "mixing/pre-norm/fourier": 1.0}
+    monkeypatch.setattr(claims.mixing, "records", lambda recipe: [Ended(recipe)])
+    monkeypatch.setattr(claims.mixing, "score", lambda recipe, metric: claims.Range.of([on_test[recipe]]))
+    assert (claims.mixing.layout("fourier"), claims.mixing.layout("attention")) == ("", PRE_NORM)
+    assert (claims.mixing.perplexity("fourier"), claims.mixing.perplexity("attention")) == (63.0, 55.0)
 
 
 def test_nothing_is_held_against_attention_that_has_learned_hardly_anything(monkeypatch):

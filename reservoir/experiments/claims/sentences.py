@@ -145,7 +145,8 @@ def modalities() -> tuple[Word, str]:
     "blog/substrate",
     rule=f"with a mixing that nobody trains, Fourier's or a random one, the perplexity is more than"
     f" {mixing.NOTABLE:.0%} below that of a model whose tokens are not mixed",
-    recipes=[f"mixing/{name}" for name in ("fourier", "random", "feed-forward")],
+    recipes=mixing.both("fourier", "random", "feed-forward"),
+    late=True,
 )
 def substrate() -> tuple[Word, str]:
     found = {name: mixing.lower(name, "feed-forward") for name in ("fourier", "random")}

@@ -1,8 +1,10 @@
 """Chapter 8: what mixes the tokens of a text, after Lee-Thorp et al. 2022, all else equal.
 
 `mixing/<name>` pretrains a masked language model of that mixing, the same steps on the same windows of one length
-without padding. `mixing/<corpus>/<name>` fine-tunes the encoder of its seed 0; the seeds of such a row are those of the
-readout, of the order of the texts and of dropout. What was frozen in pretraining stays frozen. Budgets are chapter 7's.
+without padding, and with the norms after each sum, as BERT and FNet have them; `mixing/pre-norm/<name>` has them before
+each part, as chapter 7's encoders do. `mixing/<corpus>/<name>` fine-tunes the encoder of its seed 0; the seeds of such
+a row are those of the readout, of the order of the texts and of dropout. What was frozen in pretraining stays frozen.
+Budgets are chapter 7's.
 """
 
 from __future__ import annotations
@@ -72,19 +74,29 @@ LARGE = ("attention", "fourier-unnormalised")
 SIZES = {
     "smoke": dict(d_model=32, n_heads=4, d_ff=64, layers=4, dropout=0.0),
     "laptop": dict(d_model=128, n_heads=4, d_ff=512, layers=4, dropout=0.0),
-    "full": dict(norm_first=False, activation="gelu-tanh", positions="learned"),  # FNet-base's
+    "full": dict(activation="gelu-tanh", positions="learned"),  # FNet-base's
 }
 LARGER = {
     "smoke": dict(layers=5),
     "laptop": dict(d_model=192, n_heads=6, d_ff=768, layers=6),
     "full": dict(d_model=1024, n_heads=16, d_ff=4096, layers=24),
 }
-CORPORA = {"sst-2": tuple(ROWS), "rte": ("attention", "fourier", "linear", "random", "feed-forward")}
-SCRATCH = ("attention", "fourier")
+PRE_NORM = "pre-norm/"
+"""What the names of the rows begin with that have their norms before each part."""
+LAYOUTS = ("", PRE_NORM)
+CORPORA = {
+    "sst-2": tuple(layout + name for layout in LAYOUTS for name in ROWS),
+    "rte": tuple(
+        layout + name
+        for layout in LAYOUTS
+        for name in ("attention", "fourier", "linear", "random", "feed-forward")
+    ),
+}
+SCRATCH = tuple(layout + name for layout in LAYOUTS for name in ("attention", "fourier"))
 """Rows that are also trained on SST-2 from scratch."""
 
 
-def pretrained(name: str, scale: Scale, *, large: bool = False) -> Run:
+def pretrained(name: str, scale: Scale, *, pre_norm: bool = False, large: bool = False) -> Run:
     """A masked language model that mixes as `ROWS[name]` says."""
     row, length = ROWS[name], LENGTH[scale]
     tasks = {
@@ -97,10 +109,10 @@ def pretrained(name: str, scale: Scale, *, large: bool = False) -> Run:
     }
     steps = {"smoke": 12, "laptop": 2500, "full": 100_000}[scale]
     rates = {"smoke": 1e-3, "laptop": 4e-3, "full": 1e-4}
-    sizes = {**SIZES[scale], **(LARGER[scale] if large else {})}
+    sizes = {**SIZES[scale], **(LARGER[scale] if large else {}), "norm_first": pre_norm}
     model = MaskedLanguageModelConfig(**sizes, max_length=length)
     return Run(
-        recipe=f"mixing/{name}{'-large' if large else ''}",
+        recipe=f"mixing/{PRE_NORM if pre_norm else ''}{name}{'-large' if large else ''}",
         scale=scale,
         task=tasks[scale],
         model=model,
@@ -135,6 +147,7 @@ def from_scratch(corpus: str, name: str, scale: Scale) -> Run:
 
 for _name, _row in ROWS.items():
     enter(f"mixing/{_name}", f"{_row.words}.", pretrained, _name)
+    enter(f"mixing/{PRE_NORM}{_name}", f"{_row.words}; pre-norm.", pretrained, _name, pre_norm=True)
 for _name in LARGE:
     enter(f"mixing/{_name}-large", f"{ROWS[_name].words}, wider and deeper.", pretrained, _name, large=True)
 for _corpus, _names in CORPORA.items():
