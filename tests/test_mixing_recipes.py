@@ -9,6 +9,7 @@ from reservoir.datasets import shipped
 from reservoir.experiments import claims, recipes
 from reservoir.experiments.recipes.mixing import (
     CORPORA,
+    DEPTHS,
     LARGE,
     LAYOUTS,
     LENGTH,
@@ -52,6 +53,14 @@ def test_what_each_layer_mixes_by():
     assert len(set(letters("attention-large"))) == 1 and len(letters("attention-large")) == 6
 
 
+def test_all_depths_are_even_but_those_that_shall_not_be():
+    odd = {f"{name}-{more}" for name, more in DEPTHS}
+    for scale in ("smoke", "laptop", "full"):
+        assert all(recipes.get(f"mixing/{name}", scale=scale).model.layers % 2 == 0 for name in ROWS)
+        assert all(recipes.get(f"mixing/{name}", scale=scale).model.layers % 2 for name in odd)
+    assert (letters("fourier-unnormalised-one-less"), letters("fourier-one-more")) == ("fff", "fffff")
+
+
 def test_full_scale_has_fnets_sizes():
     base, large = (
         recipes.get(f"mixing/{name}", scale="full").model for name in ("fourier", "attention-large")
@@ -81,6 +90,7 @@ def test_from_scratch_nothing_but_the_vocabulary_is_taken():
 
 def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():
     known = [layout + name for layout in LAYOUTS for name in ROWS] + [f"{name}-large" for name in LARGE]
+    known += [f"{name}-{more}" for name, more in DEPTHS]
     known += [f"{corpus}/{name}" for corpus, names in CORPORA.items() for name in names]
     known += [f"sst-2/{name}-scratch" for name in SCRATCH]
     assert recipes.family("mixing") == sorted(f"mixing/{name}" for name in known)

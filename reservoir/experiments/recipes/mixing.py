@@ -81,6 +81,9 @@ LARGER = {
     "laptop": dict(d_model=192, n_heads=6, d_ff=768, layers=6),
     "full": dict(d_model=1024, n_heads=16, d_ff=4096, layers=24),
 }
+MORE = {"one-less": -1, "one-more": 1}
+DEPTHS = (*(("fourier-unnormalised", more) for more in MORE), ("fourier", "one-more"))
+"""Rows that exist with another number of layers as well: the others' is even, as FNet's 12 and 24 are."""
 PRE_NORM = "pre-norm/"
 """What the names of the rows begin with that have their norms before each part."""
 LAYOUTS = ("", PRE_NORM)
@@ -124,6 +127,13 @@ def pretrained(name: str, scale: Scale, *, pre_norm: bool = False, large: bool =
     ).but(model=row.model(model.layers))
 
 
+def deeper(name: str, more: str, scale: Scale) -> Run:
+    """The same with a layer more, or one less."""
+    run = pretrained(name, scale)
+    layers = run.model.layers + MORE[more]
+    return run.but(recipe=f"{run.recipe}-{more}", model={"layers": layers, **ROWS[name].model(layers)})
+
+
 def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
     """The encoder of `mixing/<name>` with a new readout, on texts that are cut to the length of its windows."""
     pretraining = RECIPES[f"mixing/{name}"](scale)
@@ -150,6 +160,9 @@ for _name, _row in ROWS.items():
     enter(f"mixing/{PRE_NORM}{_name}", f"{_row.words}; pre-norm.", pretrained, _name, pre_norm=True)
 for _name in LARGE:
     enter(f"mixing/{_name}-large", f"{ROWS[_name].words}, wider and deeper.", pretrained, _name, large=True)
+for _name, _more in DEPTHS:
+    _about = f"{ROWS[_name].words}, one layer {_more.removeprefix('one-')}."
+    enter(f"mixing/{_name}-{_more}", _about, deeper, _name, _more)
 for _corpus, _names in CORPORA.items():
     for _name in _names:
         _about = f"{_corpus.upper()}: mixing/{_name}, fine-tuned."
