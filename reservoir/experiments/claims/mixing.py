@@ -274,7 +274,7 @@ def normalised() -> tuple[Word, str]:
     """The same encoder but for one factor."""
     found = {
         words: lower(f"{way}fourier", f"{way}fourier-unnormalised", in_layout)
-        for way, words in zip(LAYOUTS, ("post-norm", "pre-norm"), strict=True)
+        for way, words in zip(LAYOUTS, ("post-LN", "pre-LN"), strict=True)
     }
     return every(word for word, _ in found.values()), "; ".join(f"{n}: {s}" for n, (_, s) in found.items())
 
@@ -283,8 +283,8 @@ def normalised() -> tuple[Word, str]:
     "mixing/layout",
     says="Where the norms stand decides what can mix: the transform wants them after the sum, attention before it.",
     where="ours, after short tries",
-    rule=f"the transform's perplexity is more than {NOTABLE:.0%} lower in the post-norm layout, attention's in the"
-    " pre-norm one",
+    rule=f"the transform's perplexity is more than {NOTABLE:.0%} lower in the post-LN layout, attention's in the"
+    " pre-LN one",
     recipes=both("fourier", "attention"),
     late=True,
 )
