@@ -141,10 +141,10 @@ def watch(page, address: str) -> list[str]:
 
 
 def scroll_through(page) -> None:
-    """As a reader would, so that everything that waits for coming into view does; then wait for the figures."""
+    """As a reader in a hurry would, so that all that waits for coming into view does; then wait for the figures."""
     for _ in range(200):
         below = page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 2")
-        page.evaluate("scrollBy(0, innerHeight * 0.8)")
+        page.evaluate("scrollBy(0, innerHeight * 1.5)")
         page.wait_for_timeout(30)
         if below:
             break

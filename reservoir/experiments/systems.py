@@ -77,8 +77,8 @@ SYSTEMS = (
         "universal/*/pretrained/*",
     ),
     of("blog", "second paragraph", "the same, trained from scratch", "universal/*/full/*"),
-    of("blog", "on FNet", "FNet, pretrained", "mixing/fourier*"),
-    of("blog", "on FNet", "FNet, fine-tuned", "mixing/*/fourier*"),
+    of("blog", "on FNet", "FNet, pretrained", "mixing/fourier*", "mixing/pre-norm/fourier*"),
+    of("blog", "on FNet", "FNet, fine-tuned", "mixing/sst-2/*fourier*", "mixing/rte/*fourier*"),
     of("blog", "on FNet", "vanilla transformers beside it", "mixing/attention*", "mixing/*/attention*"),
     of("blog", "footnote 1", "MLP-Mixer's mixing", "mixing/mixer", "mixing/*/mixer"),
     of(
