@@ -1,5 +1,6 @@
 """Masked language models: what is hidden, what the loss sees, and what a fine-tuned classifier shares with them."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
@@ -146,6 +147,24 @@ def test_padding_changes_nothing():
         ours = initialise(config.build(), seed=0).eval()
         short, padded = torch.tensor([[1, 7, 9, 2]]), torch.tensor([[1, 7, 9, 2, 0, 0, 0]])
         torch.testing.assert_close(ours(short), ours(padded))
+
+
+@pytest.mark.parametrize("mixing", ["fourier", "linear", "mlp", "attention"])
+def test_a_text_that_is_filled_up_has_the_same_state_beside_any_neighbour(mixing):
+    """And another one than where the rows of the padding are cut off after each layer."""
+    config = TextClassifierConfig(
+        **SIZES, classes=3, pooling="mean", max_length=9, mixing=(mixing,) * 3, filled=True
+    )
+    ours = initialise(config.build(), seed=0).eval()
+    short, padded = torch.tensor([[1, 7, 9, 2]]), torch.tensor([[1, 7, 9, 2, 0, 0, 0]])
+    whole = torch.tensor([[1, 7, 9, 2, 0, 0, 0, 0, 0]])
+    assert ours.encoder(short).shape == (1, 4, 16)
+    torch.testing.assert_close(ours(short), ours(padded))
+    torch.testing.assert_close(ours(short), ours(whole))
+    cut = initialise(replace(config, filled=False).build(), seed=0).eval()
+    assert not torch.allclose(cut(short), ours(short), atol=1e-3)
+    with pytest.raises(ValueError, match="at most 9 tokens"):
+        ours(torch.ones(1, 10, dtype=torch.long))
 
 
 def test_a_classifier_has_the_streams_of_the_encoder_that_it_is_pretrained_as():

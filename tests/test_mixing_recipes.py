@@ -80,6 +80,9 @@ def test_fine_tuning_goes_on_with_the_model_that_was_pretrained(corpus):
         assert run.task.cut == run.model.max_length == before.task.length == LENGTH["laptop"]
         same = ("d_model", "layers", "mixing", "kinds", "norm_first", "positions")
         assert all(getattr(run.model, size) == getattr(before.model, size) for size in same)
+        assert run.model.filled == bool(
+            {"fourier", "fourier-normalised", "linear", "mlp"} & {*run.model.mixing}
+        )
 
 
 def test_from_scratch_nothing_but_the_vocabulary_is_taken():

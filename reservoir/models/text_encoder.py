@@ -40,6 +40,8 @@ class TextEncoderConfig:
         layer_drop: chance with which a layer is left out of a training step (Fan et al. 2020).
         share_layers: one layer, used at every depth (Lan et al. 2020).
         bare: norms without weights and biases, linear maps without biases.
+        filled: texts are filled up to `max_length` and padding is read as any other token, in every layer, so that
+            what a transform does to a text neither depends on its neighbours nor is cut off between two layers.
     """
 
     vocab: int = 0
@@ -61,6 +63,7 @@ class TextEncoderConfig:
     layer_drop: float = 0.0
     share_layers: bool = field(default=False, metadata={"later": True})
     bare: bool = field(default=False, metadata={"later": True})
+    filled: bool = field(default=False, metadata={"later": True})
 
     def __post_init__(self) -> None:
         check_kinds(self.kinds, self.layers)
@@ -114,10 +117,18 @@ class TextEncoder(nn.Module):
         return None if ids.is_meta or (not ids.is_cuda and bool(mask.all())) else mask
 
     def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
+        length = ids.shape[1]
+        if self.config.filled:
+            if length > self.config.max_length:
+                raise ValueError(
+                    f"texts are filled up to max_length and may have at most {self.config.max_length} tokens, got"
+                    f" {length}"
+                )
+            ids = nn.functional.pad(ids, (0, self.config.max_length - length), value=self.config.padding)
         x = self.dropout(self.positions(self.embedding(ids) * math.sqrt(self.config.d_model)))
-        mask = self.mask(ids)
+        mask = None if self.config.filled else self.mask(ids)
         for layer in self.layers:
             if self.training and self.config.layer_drop and torch.rand(()) < self.config.layer_drop:
                 continue
             x = layer(x, mask)
-        return self.norm(x)
+        return self.norm(x[:, :length])

@@ -15,7 +15,7 @@ from reservoir.frozen import Freeze, reservoir_layers
 from reservoir.models import TextClassifierConfig
 from reservoir.training import Budget, Optimiser
 
-ENCODER = ("embedding", "encoder.*", "norm*")
+ENCODER = ("embedding", "encoder.*")
 KEPT = ("d_model", "n_heads", "d_ff", "layers", "norm_first", "activation", "positions", "kinds")
 """Sizes and choices that an encoder keeps when it is fine-tuned."""
 STEPS = {"sst-2": 60, "rte": 100, "mrpc": 100, "mnli": 200}
@@ -57,7 +57,10 @@ def with_readout(pretraining: Run, recipe: str, corpus: str, *, freeze: Freeze) 
             lr=2e-5 if full else LR, schedule="linear", warmup=steps // 10, weight_decay=0.01
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
-        start=Start(pretraining.recipe, streams=ENCODER),
+        # A post-LN encoder ends with the last layer's norm, and has none of its own.
+        start=Start(
+            pretraining.recipe, streams=(*ENCODER, *(["norm*"] if pretraining.model.norm_first else []))
+        ),
     )
 
 
