@@ -3,7 +3,7 @@
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -75,10 +75,6 @@ class Chromium:
             browser = cls(playwright, path)
             yield browser
             browser.close()
-
-    @property
-    def version(self) -> str:
-        return self._browser.version
 
     def new_context(self, **options):
         return self._browser.new_context(**options)
@@ -185,11 +181,16 @@ def inspect(browser, site: Path, folder: Path | None = None) -> None:
                 where = f"{name}, {colour}, {viewport['width']} px"
                 shot = folder / f"{called}-{colour}-{viewport['width']}.png" if folder else None
                 view = {"viewport": viewport, "color_scheme": colour}
-                try:
-                    look(browser, at, view, where, shot)
-                except HangsError:
-                    print(f"chromium {browser.version} hangs at {where}: another one is asked")
-                    look(browser, at, view, where, shot)
+                twice(lambda view=(at, view, where, shot): look(browser, *view), at=where)
+
+
+def twice(look: Callable[[], None], *, at: str) -> None:
+    """Look at a page, and once more if the browser hangs there: `opened` has put another in its place."""
+    try:
+        look()
+    except HangsError:
+        print(f"chromium hangs at {at}: another one is asked")
+        look()
 
 
 def look(browser, at: str, view: dict, where: str, shot: Path | None) -> None:

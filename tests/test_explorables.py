@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 
 sys.path.insert(0, str(Path(__file__).parent / "explorables"))
 from test_book import THEME, point_at_theme
-from test_browser import DESK, PHONE, Chromium, opened, scroll_through, served, sideways
+from test_browser import DESK, PHONE, Chromium, HangsError, opened, scroll_through, served, sideways, twice
 from wavelet import Wave
 
 sys.path.insert(0, str(THEME))
@@ -235,8 +235,16 @@ def failures(page) -> list[str]:
     ]
 
 
+FRAMES = """() => new Promise(done => {
+    requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
+    setTimeout(() => done(false), 30000);
+})"""
+
+
 def words(page, number: int = 0) -> str:
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    """What an explorable says, once the page has been painted twice."""
+    if not page.evaluate(FRAMES):
+        raise HangsError("two frames took more than 30 s")
     return page.locator(".ex-words").nth(number).inner_text()
 
 
@@ -489,22 +497,28 @@ def test_every_explorable_of_the_book(browser, site, look):
     options = {"viewport": PHONE if dark else DESK, "color_scheme": "dark" if dark else "light"}
     with served(site) as address:
         for name in pages_with_explorables(site):
-            with opened(browser, f"{address}/{name}/", **options) as page:
-                mount_all(page)
-                assert failures(page) == [], name
-                changed = [change(page, number) for number in range(page.locator(".explorable").count())]
-                assert sideways(page) == 0 and page.troubles == [], name
-                assert page.evaluate(DOUBLED) == [], name
-                assert serious(page) == [], name
-                page.wait_for_timeout(400)
-                link = page.url
-            if dark:
-                continue  # the address knows no colours
-            with opened(browser, link, **options) as page:
-                mount_all(page)
-                for number, said in enumerate(changed):
-                    assert untimed(settled(page, number)) == untimed(said), f"{name}: {link}"
-                assert page.troubles == [], name
+            twice(
+                lambda at=f"{address}/{name}/": try_explorables(browser, at, options, again=not dark), at=name
+            )
+
+
+def try_explorables(browser, at: str, options: dict, *, again: bool) -> None:
+    """Those of one page, and what its address keeps of them (which knows no colours) if `again`."""
+    with opened(browser, at, **options) as page:
+        mount_all(page)
+        assert failures(page) == [], at
+        changed = [change(page, number) for number in range(page.locator(".explorable").count())]
+        assert sideways(page) == 0 and page.troubles == [], at
+        assert page.evaluate(DOUBLED) == [], at
+        assert serious(page) == [], at
+        page.wait_for_timeout(400)
+        link = page.url
+    if again:
+        with opened(browser, link, **options) as page:
+            mount_all(page)
+            for number, said in enumerate(changed):
+                assert untimed(settled(page, number)) == untimed(said), link
+            assert page.troubles == [], at
 
 
 def settled(page, number: int) -> str:

@@ -156,13 +156,18 @@ def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
             budget={"steps": steps, "validate_every": -(-steps // 5)},
         )
     length = {"max_length": LENGTH[scale], "cut": LENGTH[scale]}
+    filled = not set(pretraining.model.mixing) <= MASKABLE
+    if (
+        scale == "full"
+    ):  # a batch is counted in its texts' own tokens: of those that are filled up some 32 fit
+        length["max_tokens"] = 1_024 if filled else 16_384
     return run.but(
-        task={**length, "max_tokens": 16_384} if scale == "full" else length,
+        task=length,
         # One number that is dropped in front of a transform is a wave through all of the text behind it, so that
         # dropout is that of the pretraining; and rows cut off between two transforms are missing in the second.
         model={
             **{part: getattr(pretraining.model, part) for part in ("mixing", "max_length", "dropout")},
-            "filled": not set(pretraining.model.mixing) <= MASKABLE,
+            "filled": filled,
         },
     )
 
