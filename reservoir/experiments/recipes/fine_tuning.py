@@ -115,7 +115,7 @@ def frozen_alternately(corpus: str, model: str, scale: Scale) -> Run:
 def frozen_whole(corpus: str, model: str, scale: Scale) -> Run:
     """A regular model, pretrained whole, of which nothing moves any more: the readout alone learns."""
     return fine_tuned(corpus, model, scale).but(
-        recipe=f"fine-tune/{corpus}/{model}-frozen-whole", freeze=Freeze(patterns=ENCODER)
+        recipe=f"fine-tune/{corpus}/{model}-frozen-whole", freeze=Freeze(patterns=(*ENCODER, "norm*"))
     )
 
 
