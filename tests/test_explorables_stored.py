@@ -220,7 +220,6 @@ def agree(found: list[dict], wanted: list[str]) -> None:
 @pytest.mark.browser
 def test_the_pages_translator_and_python_agree(chromium):
     """In chromium, in the worker that the page starts, from the files that it ships."""
-
     folder, some = shipped_model(), sentences()
     script = """async ({ source, files, sentences }) => {
       const worker = new Worker(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })));

@@ -90,6 +90,13 @@ def lower(name: str, than: str, figure: Callable[[str], float] | None = None) ->
     return word, f"perplexity {ours:.0f} against {theirs:.0f}, {-gain:+.1%}"
 
 
+def all_of(found: dict[str, tuple[Word, str]]) -> tuple[Word, str]:
+    """What several comparisons come to together, and what each of them saw, by its name."""
+    return every(word for word, _ in found.values()), "; ".join(
+        f"{n}: {seen}" for n, (_, seen) in found.items()
+    )
+
+
 @claim(
     "fnet/quality",
     rule="every seed of the Fourier encoder keeps 92 % of the accuracy of every seed of attention on SST-2; nothing is"
@@ -147,6 +154,7 @@ def close() -> tuple[Word, str]:
         for recipe in both("attention", "fourier", corpora=("sst-2/",))
         for way in ("", "-scratch")
     ],
+    late=True,
 )
 def pretraining_pays() -> tuple[Word, str]:
     """Points that pretraining is worth."""
@@ -169,7 +177,7 @@ def pretraining_pays() -> tuple[Word, str]:
 def some_mixing() -> tuple[Word, str]:
     """Each of the four against FF-only."""
     found = {name: lower(name, "feed-forward") for name in SEEDED[:-1]}
-    return every(word for word, _ in found.values()), "; ".join(f"{n}: {s}" for n, (_, s) in found.items())
+    return all_of(found)
 
 
 @claim(
@@ -178,6 +186,7 @@ def some_mixing() -> tuple[Word, str]:
     where="the order of two of the paper's rows",
     rule=f"Linear's perplexity is more than {NOTABLE:.0%} below Random's, and on SST-2 every seed is above every seed",
     recipes=both("linear", "random", corpora=("", "sst-2/")),
+    late=True,
 )
 def learned_mixing() -> tuple[Word, str]:
     """Both stages."""
@@ -211,6 +220,7 @@ def fixed_as_good() -> tuple[Word, str]:
     rule="in the best of four places, two layers of attention of four make up more than half of the distance between"
     " Fourier and attention in nats a hidden token",
     recipes=both("attention", "fourier", *(f"hybrid-{place}" for place in PLACES)),
+    late=True,
 )
 def hybrids() -> tuple[Word, str]:
     """The share of the distance in nats that the best hybrid makes up."""
@@ -234,7 +244,7 @@ def hybrids() -> tuple[Word, str]:
 def on_top() -> tuple[Word, str]:
     """The top against the three other places."""
     found = {where: lower("hybrid-top", f"hybrid-{where}") for where in PLACES if where != "top"}
-    return every(word for word, _ in found.values()), "; ".join(f"{w}: {s}" for w, (_, s) in found.items())
+    return all_of(found)
 
 
 @claim(
@@ -243,6 +253,7 @@ def on_top() -> tuple[Word, str]:
     where="what such features are for (Choromanski et al. 2021)",
     rule=f"its perplexity is at most {NOTABLE:.0%} above attention's",
     recipes=both("random-features", "attention"),
+    late=True,
 )
 def random_features() -> tuple[Word, str]:
     """Features that nobody trains, in the place of the softmax."""
@@ -256,6 +267,7 @@ def random_features() -> tuple[Word, str]:
     where="the blog's footnote 1 sets them against each other",
     rule=f"its perplexity is more than {NOTABLE:.0%} below Fourier's",
     recipes=both("mixer", "fourier"),
+    late=True,
 )
 def trained_mixer() -> tuple[Word, str]:
     """A network over tokens against a transform."""
@@ -266,7 +278,7 @@ def trained_mixer() -> tuple[Word, str]:
     "mixing/normalised",
     says="Divided by the root of the number of entries, a transform trains better than as the paper writes it.",
     where="ours: in a small pre-LN model the unnormalised one drowns the residual",
-    rule=f"its perplexity is more than {NOTABLE:.0%} lower in either layout",
+    rule=f"its perplexity is more than {NOTABLE:.0%} lower in both layouts",
     recipes=both("fourier", "fourier-unnormalised"),
     late=True,
 )
@@ -276,7 +288,7 @@ def normalised() -> tuple[Word, str]:
         words: lower(f"{way}fourier", f"{way}fourier-unnormalised", in_layout)
         for way, words in zip(LAYOUTS, ("post-LN", "pre-LN"), strict=True)
     }
-    return every(word for word, _ in found.values()), "; ".join(f"{n}: {s}" for n, (_, s) in found.items())
+    return all_of(found)
 
 
 @claim(
@@ -294,7 +306,7 @@ def by_layout() -> tuple[Word, str]:
         "Fourier": lower("fourier", f"{PRE_NORM}fourier", in_layout),
         "attention": lower(f"{PRE_NORM}attention", "attention", in_layout),
     }
-    return every(word for word, _ in found.values()), "; ".join(f"{n}: {s}" for n, (_, s) in found.items())
+    return all_of(found)
 
 
 @claim(

@@ -150,7 +150,7 @@ def modalities() -> tuple[Word, str]:
 )
 def substrate() -> tuple[Word, str]:
     found = {name: mixing.lower(name, "feed-forward") for name in ("fourier", "random")}
-    return every(word for word, _ in found.values()), "; ".join(f"{n}: {s}" for n, (_, s) in found.items())
+    return mixing.all_of(found)
 
 
 @claim(
