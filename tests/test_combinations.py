@@ -31,12 +31,17 @@ def test_a_translator_differs_from_chapter_4s_in_what_it_is_a_test_of(row, scale
         recipes.get(f"{name}", scale=scale) for name in (f"combinations/{row}", "components/baseline")
     )
     changed = {"freeze": Freeze(), "mask": Mask()}
+    sizes = ()
     if row.startswith("fourier"):
-        sizes = ("encoder_layers", "encoder_kinds", "encoder_mixing", "max_length")
-        changed["model"] = {size: getattr(base.model, size) for size in sizes}
+        sizes += ("encoder_layers", "encoder_kinds", "encoder_mixing", "max_length")
         changed["task"] = {"max_length": base.task.max_length}
+    if "post-norm" in row:
+        sizes += ("norm_first",)
+        assert run.model.norm_first is False
+    changed["model"] = {size: getattr(base.model, size) for size in sizes}
     assert run.but(recipe=base.recipe, **changed) == base
-    assert run != base.but(recipe=run.recipe)
+    # At full scale chapter 4's translators have their norms behind the sublayers themselves.
+    assert (run == base.but(recipe=run.recipe)) == (row == "post-norm" and scale == "full")
 
 
 def test_each_row_moves_what_it_says():
@@ -145,6 +150,8 @@ AS_HOPED = {
     "components/attention": 25,
     "components/feed-forward": 28,
     "combinations/fourier": 28.5,
+    "combinations/post-norm": 29,
+    "combinations/fourier-post-norm": 28.5,
     "combinations/fourier-reservoirs": 29.5,
     "combinations/fourier-frozen": 27,
     "combinations/attention-frozen": 24,
@@ -156,6 +163,7 @@ AS_HOPED = {
 }
 TURNED = {  # what makes each rule say no
     "combinations/fourier": {"combinations/fourier": 24},
+    "combinations/fourier-post-norm": {"combinations/fourier-post-norm": 25},
     "combinations/reservoir-among-transforms": {"combinations/fourier-reservoirs": 28},
     "combinations/transform-or-draw": {"combinations/fourier-frozen": 20},
     "combinations/bits": {"combinations/masked-attention": 20},

@@ -51,6 +51,20 @@ def fourier() -> tuple[Word, str]:
 
 
 @claim(
+    "combinations/fourier-post-norm",
+    says="With norms behind the sublayers a translator's transforms lose less, as chapter 8's language models do.",
+    where=f"{OURS}, after Lee-Thorp et al. 2022, whose encoder is post-LN",
+    rule="what transforms in the encoder cost, in BLEU below attention in the same layout, is less with norms behind"
+    " the sublayers than in front, whatever seeds are compared",
+    recipes=(ours("fourier-post-norm"), ours("post-norm"), ours("fourier"), LEARNED),
+)
+def fourier_post_norm() -> tuple[Word, str]:
+    behind = bleu(ours("post-norm")) - bleu(ours("fourier-post-norm"))
+    front = bleu(LEARNED) - bleu(ours("fourier"))
+    return above(front - behind), f"{behind} BLEU less behind, {front} in front"
+
+
+@claim(
     "combinations/reservoir-among-transforms",
     says="A frozen feed-forward layer helps between layers without attention too.",
     where=f"{OURS}, after Shen et al. 2021",
