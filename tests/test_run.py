@@ -1,13 +1,12 @@
-"""A run: its name, its identity, its variations, its record and its weights; and every recipe from end to end."""
+"""A run: its name, its identity, its variations, its record and its weights."""
 
 import dataclasses
 import hashlib
 import json
-import re
 
 import pytest
 import torch
-from small import RECIPE, files, small_run, write_text
+from small import RECIPE, small_run, write_text
 
 from reservoir.datasets import DataError
 from reservoir.experiments import recipes, records
@@ -32,12 +31,6 @@ def started(run, **options):
     events = []
     record = run(listeners=[events.append], **options)
     return record, any(isinstance(event, Started) for event in events)
-
-
-IN_FAMILIES = ("universal/", "switches/")
-"""Many alike: `test_universal_recipes` builds them all and runs one of each kind."""
-AGAIN = re.compile(r"^mixing/(.+/)?pre-norm/(?!fourier$)")
-"""The rows of chapter 8 in their second layout, but for one."""
 
 
 # Fields
@@ -130,33 +123,6 @@ def test_the_nearest_recipe_is_named():
 
 
 # Running
-
-
-def one_of_each() -> list[str]:
-    """The recipes without `AGAIN` and `IN_FAMILIES`; of those that differ in a percentage alone the one at a half."""
-    names = [name for name in recipes.names() if not name.startswith(IN_FAMILIES) and not AGAIN.match(name)]
-    return [name for name in names if name.endswith("-50") or not re.search(r"-[1-9]0$", name)]
-
-
-@pytest.fixture(scope="module")
-def together(tmp_path_factory):
-    """One folder for the runs of all recipes: what one has pretrained, others begin with."""
-    return tmp_path_factory.mktemp("results")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", one_of_each())
-def test_every_recipe_runs_from_end_to_end_at_smoke_scale(together, monkeypatch, name):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(together))
-    run = recipes.get(name, scale="smoke")
-    if run.start and run.start.streams:
-        run.start.source("smoke")()
-    record = run()
-    assert read_record(run.path()) == record == find_record(name, scale="smoke")
-    assert (record.recipe, record.scale, record.overrides, record.run) == (name, "smoke", {}, run.to_json())
-    assert record.points[-1]["step"] == run.budget.steps and record.metric in record.points[-1]["metrics"]
-    assert record.tests and record.samples and record.cpu_seconds > 0
-    assert files(run.path().parent) == ["seed-0.json", "seed-0.safetensors"]
 
 
 def test_what_is_recorded_is_not_run_again_but_afresh(text, results):
