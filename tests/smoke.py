@@ -17,10 +17,12 @@ IN_FAMILIES = ("universal/", "switches/")
 """Many alike: `test_universal_recipes` builds them all and runs one of each kind."""
 AGAIN = re.compile(r"^mixing/(.+/)?pre-norm/(?!fourier$)")
 """The rows of chapter 8 in their second layout, but for one."""
+RATE = re.compile(r"/lr-(?!3e-3$)[^/]+$")
+"""Sweeps, but for one of their rates."""
 
 
 def one_of_each(*, translators: bool) -> list[str]:
-    """The recipes that translate, or the others, without `AGAIN` and `IN_FAMILIES`.
+    """The recipes that translate, or the others, without `AGAIN`, `RATE` and `IN_FAMILIES`.
 
     Of those that differ in a percentage alone it is the one at a half.
     """
@@ -29,6 +31,7 @@ def one_of_each(*, translators: bool) -> list[str]:
         for name in recipes.names()
         if not name.startswith(IN_FAMILIES)
         and not AGAIN.match(name)
+        and not RATE.search(name)
         and (name.endswith("-50") or not re.search(r"-[1-9]0$", name))
         and isinstance(recipes.get(name, scale="smoke").task, Translation) == translators
     ]

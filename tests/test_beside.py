@@ -93,12 +93,13 @@ def test_means_have_their_spread_seeds_and_machines(monkeypatch):
 
 
 def test_a_sweep_that_is_not_whole_says_so(monkeypatch):
-    scores = {"a/lr-1": 20.0, "a/lr-2": 40.0}
+    scores = {"a/lr-1": 20.0, "a/lr-2": 40.0, "a/lr-3": 30.0}
     one = {name: Recorded(value) for name, value in scores.items()}
     monkeypatch.setattr("reservoir.experiments.sweep.find_record", lambda name, scale: one.get(name))
     monkeypatch.setattr("reservoir.experiments.sweep.find_records", lambda name, scale: [one[name]])
-    assert swept(("a/lr-1", "a/lr-2", "a/lr-3"), "laptop").shown == "40.00 (2 of 3 rates)"
-    assert swept(("a/lr-1", "a/lr-2"), "laptop").shown == "40.00"
+    assert swept(("a/lr-0", "a/lr-1", "a/lr-2", "a/lr-3"), "laptop").shown == "40.00"
+    del one["a/lr-3"]
+    assert swept(("a/lr-1", "a/lr-2", "a/lr-3"), "laptop").shown == "40.00 (a rate beside it not run)"
     assert swept(("b/lr-1",), "laptop").shown == NOT_RUN
 
 

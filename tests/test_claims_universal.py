@@ -79,11 +79,12 @@ def test_a_sweep_that_is_not_whole_decides_nothing(monkeypatch):
     record = SimpleNamespace(tests={"test": {"accuracy": 50.0}})
 
     def choose(recipes):
-        return SimpleNamespace(records=[record], tried={"one": 1.0}, complete="mnist" not in recipes[0])
+        missing = [recipes[4]] if "mnist" in recipes[0] else []
+        return SimpleNamespace(recipe=recipes[3], records=[record], missing=missing, complete=not missing)
 
     monkeypatch.setattr(universal, "choose", choose)
     assert universal.swept("listops", "random").mean == 50.0
-    with pytest.raises(NotRunError, match="of the 3 rates of universal/mnist/random 1 have been run"):
+    with pytest.raises(NotRunError, match=r"random/lr-1e-2 is the best so far, and .*/lr-3e-2 not run"):
         universal.swept("mnist", "random")
 
 

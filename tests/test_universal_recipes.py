@@ -192,13 +192,15 @@ def test_the_rate_is_chosen_on_validation(monkeypatch):
         lambda name, scale: [one for (recipe, _), one in known.items() if recipe == name],
     )
     found = choose(["a", "b", "c"])
-    assert (found.recipe, len(found.records), found.complete) == ("b", 2, False)
-    assert found.at_the_edge and not choose(["a", "b", "a "]).complete  # b is the last that was tried
+    assert (found.recipe, len(found.records), found.missing, found.complete) == ("b", 2, ["c"], False)
+    assert choose(["d", "a", "b"]).complete and choose(["d", "a", "b"]).at_the_edge
+    found = choose(["d", "b", "a"])
+    assert found.missing == ["d"] and not found.at_the_edge
     assert choose(["d"]) is None
 
 
 def test_a_task_has_all_rates_of_a_body_or_none():
     for task in universal.TASKS:
         for body in universal.BODIES:
-            names = [f"universal/{task}/{body}/{rate}" for rate in universal.RATES]
+            names = universal.sweep_of(task, body)
             assert all((name in recipes.RECIPES) == universal.in_table(task, body) for name in names)

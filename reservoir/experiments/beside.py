@@ -141,7 +141,7 @@ def swept(names: tuple[str, ...], scale: Scale) -> Ours:
     found = choose(names, scale=scale)
     if found is None:
         return Ours()
-    note = "" if found.complete else f" ({len(found.tried)} of {found.of} rates)"
+    note = "" if found.complete else " (a rate beside it not run)"
     return _scored(found.records, scale, note)
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from reservoir.experiments import recipes
 from reservoir.experiments.masked_language_modelling import MaskedLanguageModelling
 from reservoir.experiments.pretrained import Checkpoint, Start
-from reservoir.experiments.recipes.universal import BODIES, RATES, in_table
+from reservoir.experiments.recipes.universal import BODIES, in_table, sweep_of
 from reservoir.experiments.records import Record, find_record, find_records
 from reservoir.experiments.released import OURS
 from reservoir.experiments.run import Run, Scale
@@ -171,13 +171,14 @@ def encoders(scale: Scale = "laptop", *, text: str = "wikitext-2") -> pd.DataFra
 def bodies(task: str, scale: Scale = "laptop") -> pd.DataFrame:
     """The bodies that a task of chapter 9 was learned with, each at the rate that validation chose, as `translators`.
 
-    Quality is an accuracy in per cent; "body" is the body's name, and "complete" whether all rates have been run.
+    Quality is an accuracy in per cent; "body" is the body's name, and "complete" whether the rates beside the chosen
+    one have been run.
     """
     found = []
     for body in BODIES:
         if not in_table(task, body):
             continue
-        choice = choose([f"universal/{task}/{body}/{rate}" for rate in RATES], scale=scale)
+        choice = choose(sweep_of(task, body), scale=scale)
         if choice is None:
             continue
         records = find_records(choice.recipe, scale=scale)

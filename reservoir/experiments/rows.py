@@ -12,7 +12,7 @@ from reservoir.experiments import sources
 from reservoir.experiments.beside import Beside, Measure, horizon, score, setting, swept, total, trained
 from reservoir.experiments.recipes.components import ROWS, in_table
 from reservoir.experiments.recipes.supermasks import TABLE as TABLE_1
-from reservoir.experiments.recipes.universal import BODIES, RATES, SWITCHES, switch_name
+from reservoir.experiments.recipes.universal import BODIES, PAPERS_RATE, SWITCHES, sweep_of, switch_name
 
 Recipes = dict[tuple[str, str], tuple[str, ...]]
 
@@ -69,7 +69,7 @@ def _universal(where: str, measure: Measure) -> Beside:
     table, sweep = sources.table(where), measure is swept
     found = {
         (row, column): tuple(
-            f"universal/{TASKS[column]}/{BODY[row]}/{rate}" for rate in list(RATES)[: None if sweep else 1]
+            name for name in sweep_of(TASKS[column], BODY[row]) if sweep or name.endswith(f"/{PAPERS_RATE}")
         )
         for row, *_ in table.rows
         for column in table.columns[1:]

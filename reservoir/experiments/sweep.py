@@ -16,24 +16,29 @@ class Choice:
         recipe: the run whose last validation, with seed 0, was the best of those that are recorded.
         records: its records, one a seed.
         tried: recipe -> its last validation with seed 0, of those that are recorded.
-        of: how many rates the sweep has.
+        recipes: the whole sweep, in the order of its rates.
     """
 
     recipe: str
     records: list[Record]
     tried: dict[str, float]
-    of: int
+    recipes: tuple[str, ...]
+
+    @property
+    def missing(self) -> list[str]:
+        """The runs on either side of the best one that are not recorded: one of them might be better."""
+        at = self.recipes.index(self.recipe)
+        return [name for name in self.recipes[max(at - 1, 0) : at + 2] if name not in self.tried]
 
     @property
     def complete(self) -> bool:
-        """Whether every rate of the sweep is recorded."""
-        return len(self.tried) == self.of
+        """Whether the best rate has been held against its neighbours; the others need not be recorded."""
+        return not self.missing
 
     @property
     def at_the_edge(self) -> bool:
         """Whether the best rate is the first or the last of the sweep, beyond which nobody has looked."""
-        rates = list(self.tried)
-        return self.recipe in (rates[0], rates[-1])
+        return self.recipe in (self.recipes[0], self.recipes[-1])
 
 
 def choose(recipes: Sequence[str], *, scale: str = "laptop") -> Choice | None:
@@ -51,4 +56,4 @@ def choose(recipes: Sequence[str], *, scale: str = "laptop") -> Choice | None:
     if not tried:
         return None
     best = max(tried, key=tried.__getitem__)
-    return Choice(best, find_records(best, scale=scale), tried, len(recipes))
+    return Choice(best, find_records(best, scale=scale), tried, tuple(recipes))

@@ -19,9 +19,9 @@ from reservoir.experiments.claims.ranges import (
     spread,
 )
 from reservoir.experiments.claims.universal import SAME as POINTS
-from reservoir.experiments.claims.universal import at_best_rate, sweep_of, swept
+from reservoir.experiments.claims.universal import at_best_rate, swept
 from reservoir.experiments.recipes.combinations import PERCENTAGES, TASK
-from reservoir.experiments.recipes.universal import RATES
+from reservoir.experiments.recipes.universal import RATES, sweep_of
 
 OURS = "a question of ours, chapter 12"
 FNET = 92.0  # per cent: the lower of the two shares that FNet's paper says it keeps

@@ -24,8 +24,11 @@ from reservoir.frozen import Freeze, Mask
 from reservoir.models import LanguageModelConfig, LlamaConfig, LSTMConfig, UniversalConfig
 from reservoir.training import Budget, Optimiser
 
-RATES = {"lr-1e-3": 1e-3, "lr-3e-3": 3e-3, "lr-1e-2": 1e-2}
-"""The sweep. The first is the one that Lu et al. use for everything."""
+RATES = {"lr-3e-4": 3e-4, "lr-1e-3": 1e-3, "lr-3e-3": 3e-3, "lr-1e-2": 1e-2, "lr-3e-2": 3e-2}
+"""The sweep. The three in the middle are run first, and one more where the best is the first or the last of them."""
+
+PAPERS_RATE = "lr-1e-3"
+"""The one that Lu et al. use for everything."""
 
 TASKS: dict[str, dict[Scale, Computation]] = {
     "bit-memory": {
@@ -233,6 +236,11 @@ def in_table(task: str, name: str) -> bool:
 def at_rate(task: str, name: str, rate: str, scale: Scale) -> Run:
     """A task learned with a body at one of `RATES`."""
     return BODIES[name][0](task, scale).but(optimiser={"lr": RATES[rate]})
+
+
+def sweep_of(task: str, name: str) -> list[str]:
+    """The recipes of a task with a body, in the order of their rates."""
+    return [f"universal/{task}/{name}/{rate}" for rate in RATES]
 
 
 SWITCHES: tuple[tuple[str, ...], ...] = (
