@@ -76,7 +76,11 @@ def arguments() -> argparse.Namespace:
         "--quick", action="store_true", help="laptop size, eager, a second each: does it run?"
     )
     parser.add_argument("--size", choices=("laptop", "IWSLT"), help="one size; both by default")
-    parser.add_argument("--precision", choices=PRECISIONS, help="one precision; both by default")
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        help="one precision, of benchmarks that have both (a training step and its parts); both by default",
+    )
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="how long to measure each case (20; 1 with --quick)"
     )
