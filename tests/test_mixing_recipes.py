@@ -104,7 +104,7 @@ def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "word"),
-    [(90.0, 100.0, "confirmed"), (110.0, 100.0, "refuted"), (97.0, 100.0, "undecided")],
+    [(70.0, 100.0, "confirmed"), (130.0, 100.0, "refuted"), (90.0, 100.0, "undecided")],
 )
 def test_one_seed_of_pretraining_decides_only_what_is_notable(monkeypatch, ours, theirs, word):
     found = {"mixer": ours, "fourier": theirs}
