@@ -33,8 +33,8 @@ right by chance."""
 NOISE = 2.0
 """Points of accuracy that a recipe with one seed may move: 872 sentences alone give a standard error of about 1.5."""
 NOTABLE = 0.2
-"""The share of its perplexity by which a pretraining run must differ from another. It was a twentieth, until the first
-rows had three seeds and these lay further apart than that."""
+"""The share of its perplexity by which a pretraining run must differ from another: more than three seeds of one row lie
+apart. Rules that use it were read again when those were known (`late`)."""
 SEEDED = ("attention", "fourier", "linear", "random", "feed-forward")
 CLOSE = 5.0  # points
 
@@ -242,6 +242,7 @@ def hybrids() -> tuple[Word, str]:
     rule=f"with two layers of attention on top the perplexity is more than {NOTABLE:.0%} below that of the three other"
     " places",
     recipes=both(*(f"hybrid-{place}" for place in PLACES)),
+    late=True,
 )
 def on_top() -> tuple[Word, str]:
     """The top against the three other places."""
@@ -319,6 +320,7 @@ def by_layout() -> tuple[Word, str]:
     " layers; and the normalised transform with one layer more is not",
     recipes=["mixing/fourier-unnormalised", "mixing/fourier"]
     + [f"mixing/{name}-{more}" for name, more in DEPTHS],
+    late=True,
 )
 def even() -> tuple[Word, str]:
     """Three, four and five layers; the rule is from the page's own runs on the miniature."""

@@ -1,6 +1,7 @@
 """Frozen bodies on tasks that are not language: Lu et al. 2021, Rothermel et al. 2021, and questions of ours.
 
-The rules were written before the records. Lu et al. use one learning rate for everything, so their claims are judged at
+The rules were written before the records; that a sweep goes on at its edges was added when the first records lay there,
+whoever was ahead. Lu et al. use one learning rate for everything, so their claims are judged at
 that rate; Rothermel et al. sweep it, so theirs are judged at the rate that validation chose, once its neighbours have
 been run as well. "About as well" and "more than" need a measure: two points of accuracy, which our smallest test set,
 of 599 pictures, by itself lets a score of 80 % vary by.
