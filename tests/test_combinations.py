@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from reservoir.datasets import pad_sources
 from reservoir.experiments import claims, recipes, released
 from reservoir.experiments.claims import NotRunError, Range, combinations
 from reservoir.experiments.claims.whole import weight_class
@@ -42,6 +43,16 @@ def test_a_translator_differs_from_chapter_4s_in_what_it_is_a_test_of(row, scale
     assert run.but(recipe=base.recipe, **changed) == base
     # At full scale chapter 4's translators have their norms behind the sublayers themselves.
     assert (run == base.but(recipe=run.recipe)) == (row == "post-norm" and scale == "full")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_longest_sentence_of_training_fits_into_the_transform(scale):
+    run = recipes.get("combinations/fourier", scale=scale)
+    longest = pad_sources([[5] * run.task.max_length])
+    mixing = Fourier(run.model.max_length)
+    assert mixing(torch.zeros(*longest.shape, 2)).shape[1] == run.task.max_length + 1
+    with pytest.raises(ValueError, match="cut the text"):
+        mixing(torch.zeros(1, run.task.max_length + 2, 2))
 
 
 def test_each_row_moves_what_it_says():
