@@ -24,6 +24,7 @@ from benchmarks import (
     draw,
     dropout,
     echo_states,
+    estimate,
     fourier,
     freezing,
     fused,
@@ -59,6 +60,7 @@ GROUPS: dict[str, dict[str, Benchmark]] = {
     "weight drawing": {"draw": draw.run, "fused": fused.run},
     "data pipeline": {"pipeline": pipeline.run},
     "echo states": {"echo-states": echo_states.run},
+    "dry runs": {"estimate": estimate.run},
     "the book": {"book": book.run},
 }
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}

@@ -11,6 +11,7 @@ from rich.console import Console
 from benchmarks import book, decoding, libraries, pipeline
 from benchmarks.__main__ import BENCHMARKS, GROUPS, table
 from benchmarks.communication import Traffic
+from benchmarks.estimate import Foretold
 from benchmarks.freezing import Saving
 from benchmarks.measure import Amount, Comparison, Settings
 from reservoir.datasets import Batch, TokenBatches
@@ -90,17 +91,28 @@ def test_all_results_are_rows_of_one_table():
         Traffic("case", 2, 0.25, 250, 250, 0.25),
         Saving("case", 0.5, 2.0, 1.5, 0.625, 0.8, 0.7, 0.9, 0.85, 6, 0.5, 0.5, 0.9),
         book.Built("the book", "a peer", 10.0, 20.0, 2.0, 1.9, 2.1, 3),
+        Foretold("a recipe", 40, 5.0, 4.0),
+        Foretold("a recipe", 40, 3.0, 4.0),
     ]
     lines = [result.line for result in results]
-    assert [round(line.ratio, 3) for line in lines] == [2.0, 2.0, 0.99, 0.25, 0.8, 2.0]
+    assert [round(line.ratio, 3) for line in lines] == [2.0, 2.0, 0.99, 0.25, 0.8, 2.0, 0.8, 0.75]
     assert (lines[0].ours, lines[0].theirs) == ("2 k tokens/s", "1 k tokens/s")
     shown = Console(width=200, record=True, file=io.StringIO())
     shown.print(table({"step": lines, "pipeline": lines[:1]}, "a machine"))
     text = shown.export_text()
     assert "training step" in text and "data pipeline" in text
-    assert text.count("✓") == 4 and "✗" not in text
+    assert text.count("✓") == 5 and text.count("✗") == 1
     record = {"lines": [asdict(line) for line in lines], "comparisons": []}
-    assert list(page.lines(record)["ratio"]) == ["2.00", "2.00", "0.99", "0.25", "0.80", "2.00"]
+    assert list(page.lines(record)["ratio"]) == [
+        "2.00",
+        "2.00",
+        "0.99",
+        "0.25",
+        "0.80",
+        "2.00",
+        "0.80",
+        "0.75",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["Marian", "Bart"])

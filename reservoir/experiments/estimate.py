@@ -7,6 +7,7 @@ machine at hand (`measure`) says how far such a sum is from the truth.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -203,15 +204,42 @@ def measure(run: Run, *, steps: int = STEPS) -> Measured:
         DataError: its data cannot be had.
     """
     device = run.torch_device()
-    clock: Callable[[], float] = time.process_time if device.type == "cpu" else time.perf_counter
+    taken, tokens = timed(run, steps=steps)
+    sized = plan(run)
+    low = run.autocast and bf16_pays(device)
+    machine = peaks(device, torch.bfloat16 if low else torch.float32)
+    here = GPU("here", machine.flops, machine.flops, machine.bandwidth, 0.0, 1.0, 0.0)
+    predicted = replace(sized, low=low).work.seconds(
+        flops=here.fp32, bandwidth=here.bandwidth, start=machine.start, reached=1.0
+    )
+    return Measured(
+        run.scale,
+        statistics.median(taken),
+        predicted * run.budget.accumulate,
+        tokens,
+        "GPU" if device.type == "cuda" else "CPU",
+    )
+
+
+def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
+    """Train for `steps` steps after the first two, and time each.
+
+    Returns:
+        Seconds of each step (wall-clock on a GPU, processor time on a CPU), and the tokens that one saw on average.
+
+    Raises:
+        DataError: its data cannot be had.
+    """
+    clock: Callable[[], float] = time.process_time if run.torch_device().type == "cpu" else time.perf_counter
     model, task, _ = run.build()
     ticks: list[float] = []
-    tokens: list[int] = []
+    tokens = 0
 
     def listen(event: object) -> None:
+        nonlocal tokens
         if isinstance(event, Stepped):
             ticks.append(clock())
-            tokens.append(event.tokens)
+            tokens = event.tokens  # so far
 
     # Counting the first step's operations takes another pass through it, and the last one is validated.
     train(
@@ -224,21 +252,8 @@ def measure(run: Run, *, steps: int = STEPS) -> Measured:
         compiled=run.compiled,
         listeners=[listen],
     )
-    taken = [after - before for before, after in zip(ticks[WARM:], ticks[WARM + 1 :], strict=False)]
-    sized = plan(run)
-    low = run.autocast and bf16_pays(device)
-    machine = peaks(device, torch.bfloat16 if low else torch.float32)
-    here = GPU("here", machine.flops, machine.flops, machine.bandwidth, 0.0, 1.0, 0.0)
-    predicted = replace(sized, low=low).work.seconds(
-        flops=here.fp32, bandwidth=here.bandwidth, start=machine.start, reached=1.0
-    )
-    return Measured(
-        run.scale,
-        statistics.median(taken),
-        predicted * run.budget.accumulate,
-        tokens[-1] / len(tokens),
-        "GPU" if device.type == "cuda" else "CPU",
-    )
+    taken = [after - before for before, after in itertools.pairwise(ticks[WARM - 1 : -1])]
+    return taken, tokens / len(ticks)
 
 
 class _Unwatched:

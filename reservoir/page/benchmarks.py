@@ -27,6 +27,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "weight drawing": ("draw", "fused"),
     "data pipeline": ("pipeline",),
     "echo states": ("echo-states",),
+    "dry runs": ("estimate",),
     "the book": ("book",),
 }
 """What the benchmarks are about -> their names; a test compares with `benchmarks`."""
