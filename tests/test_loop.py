@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partialmethod
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from small import small_run, write_text
 
 from reservoir.datasets import Vocabulary
 from reservoir.experiments.run import Freeze
+from reservoir.frozen import Mask
 from reservoir.training import (
     Budget,
     Finished,
@@ -291,3 +293,31 @@ def test_a_frozen_run_takes_fewer_operations(text):
     run = small_run(text, budget={"steps": 1})
     frozen = run.but(freeze=Freeze(attention=True, feed_forward=True, embeddings=True))
     assert 0 < trained(frozen)[1].flops < trained(run)[1].flops
+
+
+# Compiled
+
+COMPILED = {
+    "attention": {},
+    "a mask for every map": {"mask": Mask(keep=0.5, patterns=("*.feed_forward.*", "*.attention.*"))},
+    "transforms, norms behind": {
+        "model": {"encoder_mixing": ("fourier",), "max_length": 64, "norm_first": False}
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", COMPILED.values(), ids=COMPILED)
+def test_compiled_layers_learn_what_eager_ones_do(text, changes, monkeypatch):
+    """Without the last stage of `torch.compile`, which writes code, is PyTorch's own, and takes a minute a case."""
+    captured = partialmethod(torch.nn.Module.compile, backend="aot_eager")
+    monkeypatch.setattr(torch.nn.Module, "compile", captured)
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    run = small_run(text).but(**changes).but(model={"dropout": 0.0}, autocast=False)
+    _, eager = trained(run)
+    _, compiled = trained(run, compiled=True)
+    assert torch._dynamo.utils.counters["frames"]["ok"], "nothing was captured"
+    assert compiled.losses == pytest.approx(eager.losses, rel=1e-4)
+    last = [history.points[-1].metrics["perplexity"] for history in (compiled, eager)]
+    assert last[0] == pytest.approx(last[1], rel=1e-4)
