@@ -36,6 +36,8 @@ def test_a_translator_differs_from_chapter_4s_in_what_it_is_a_test_of(row, scale
     if row.startswith("fourier"):
         sizes += ("encoder_layers", "encoder_kinds", "encoder_mixing", "max_length")
         changed["task"] = {"max_length": base.task.max_length}
+    if row.startswith("no-"):
+        sizes += ("encoder_layers", "encoder_kinds")
     if "post-norm" in row:
         sizes += ("norm_first",)
         assert run.model.norm_first is False
@@ -65,6 +67,11 @@ def test_each_row_moves_what_it_says():
         stream for stream in every if stream.startswith("encoder") and ".attention" in stream
     }
     assert moving("combinations/fourier-frozen") == fourier - encoder
+    assert (
+        len(moving("combinations/no-mixing")) == len(fourier) - 2 * 2
+    )  # norms of what mixes: two layers have one each
+    layers = {stream for stream in every if stream.startswith("encoder.") and stream.split(".")[1].isdigit()}
+    assert moving("combinations/no-encoder") == every - layers
     assert len(moving("combinations/fourier-reservoirs")) == len(fourier)
     for part, chosen in {
         "attention": {s for s in maps if ".attention." in s or ".cross." in s},
@@ -166,6 +173,8 @@ AS_HOPED = {
     "combinations/fourier-reservoirs": 29.5,
     "combinations/fourier-frozen": 27,
     "combinations/attention-frozen": 24,
+    "combinations/no-mixing": 22,
+    "combinations/no-encoder": 21,
     "combinations/masked-attention": 28.5,
     "combinations/masked-feed-forward": 29.5,
     "combinations/masked-embeddings": 29,
@@ -177,6 +186,8 @@ TURNED = {  # what makes each rule say no
     "combinations/fourier-post-norm": {"combinations/fourier-post-norm": 25},
     "combinations/reservoir-among-transforms": {"combinations/fourier-reservoirs": 28},
     "combinations/transform-or-draw": {"combinations/fourier-frozen": 20},
+    "combinations/mixing-worth": {"combinations/no-mixing": 31},
+    "combinations/encoder-worth": {"combinations/attention-frozen": 20, "combinations/fourier-frozen": 20},
     "combinations/bits": {"combinations/masked-attention": 20},
     "combinations/bits-where-it-hurts": {"combinations/masked-embeddings": 18},
     "combinations/bit-a-weight": {"combinations/masked-feed-forward": 25},

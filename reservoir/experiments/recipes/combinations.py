@@ -5,7 +5,8 @@ from a row of that table in one thing and a reader can say what the thing did.
 
 - Without attention in the encoder: `fourier` mixes by a transform and learns all else, `fourier-reservoirs` has a
   frozen feed-forward layer between its two layers, as chapter 5 has among layers with attention, and `fourier-frozen`
-  and `attention-frozen` have encoders in which nothing moves but norms.
+  and `attention-frozen` have encoders in which nothing moves but norms. Their rivals are `no-mixing`, whose encoder has
+  feed-forward layers alone, and `no-encoder`, which has none at all; both came after first records of the others.
 - One bit a weight, for one component: `masked-attention`, `masked-feed-forward` and `masked-embeddings` choose half of
   that component's weights and learn the others. Chapter 4 has the two ends: the same weights learned, and frozen.
 - Two at once: `masked-attention-frozen-embeddings`; and `masked-embeddings-frozen-feed-forward`, which chapter 4's rows
@@ -14,8 +15,8 @@ from a row of that table in one thing and a reader can say what the thing did.
 `combinations/gpt-masks-<percent>/<rate>` is chapter 9's `universal/digits/masked` with a pretrained body: masks in the
 place of norms that learn. Half is what the random body keeps; of weights that have learned, nine in ten are.
 
-Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, 0.5 a body; eleven
-translators with three seeds and six bodies take 85 minutes.
+Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, 0.5 a body; thirteen
+translators with three seeds and some twelve bodies take 100 minutes.
 """
 
 from __future__ import annotations
@@ -49,6 +50,16 @@ def fourier(run: Run) -> Run:
 def post_norm(run: Run) -> Run:
     """The same with norms behind the sublayers, as Vaswani et al. and FNet have them."""
     return run.but(model={"norm_first": False})
+
+
+def no_mixing(run: Run) -> Run:
+    """The same with nothing in the place of the encoder's attention: a token's feed-forward layers see it alone."""
+    return run.but(model={"encoder_kinds": ("ffn",) * run.model.encoder_layers})
+
+
+def no_encoder(run: Run) -> Run:
+    """The same without encoder layers: the decoder looks at embeddings, positions and the last norm."""
+    return run.but(model={"encoder_layers": 0})
 
 
 def with_reservoirs(run: Run) -> Run:
@@ -94,6 +105,14 @@ ROWS = {
     "attention-frozen": (
         "the encoder's attention and feed-forward layers are frozen",
         lambda run: run.but(freeze=Freeze(patterns=("encoder.*.attention.*", *ENCODER_MAPS))),
+    ),
+    "no-mixing": (
+        "the encoder has feed-forward layers and nothing that mixes tokens, all trained",
+        no_mixing,
+    ),
+    "no-encoder": (
+        "the encoder has no layers, the decoder looks at embeddings; everything trained",
+        no_encoder,
     ),
     "masked-attention": (
         "half of the weights of all attention, chosen; everything else is trained",
