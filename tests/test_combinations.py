@@ -8,7 +8,7 @@ from reservoir.experiments import claims, recipes, released
 from reservoir.experiments.claims import NotRunError, Range, combinations
 from reservoir.experiments.claims.whole import weight_class
 from reservoir.experiments.fronts import Method
-from reservoir.experiments.recipes.combinations import PERCENTAGES, ROWS, TASK
+from reservoir.experiments.recipes.combinations import ELSEWHERE, PERCENTAGES, ROWS, TASK
 from reservoir.experiments.recipes.universal import RATES
 from reservoir.frozen import Freeze, Mask, initialise, owned, report
 from reservoir.layers import Attention, Fourier
@@ -45,6 +45,22 @@ def test_a_translator_differs_from_chapter_4s_in_what_it_is_a_test_of(row, scale
     assert run.but(recipe=base.recipe, **changed) == base
     # At full scale chapter 4's translators have their norms behind the sublayers themselves.
     assert (run == base.but(recipe=run.recipe)) == (row == "post-norm" and scale == "full")
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_other_text_changes_nothing_else(scale):
+    base = recipes.get("tatoeba/baseline", scale=scale)
+    captions = recipes.get("transformer/multi30k" if scale == "full" else "components/baseline", scale=scale)
+    task = {"corpus": captions.task.corpus, "tests": captions.task.tests}
+    assert base.but(recipe=captions.recipe, task=task) == captions
+    for row in ELSEWHERE:
+        one, beside = (recipes.get(f"{family}/{row}", scale=scale) for family in ("tatoeba", "combinations"))
+        assert one.freeze == beside.freeze
+        assert one == base.but(
+            recipe=one.recipe,
+            freeze=one.freeze,
+            model={size: getattr(one.model, size) for size in ("encoder_layers", "encoder_kinds")},
+        )
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -175,6 +191,9 @@ AS_HOPED = {
     "combinations/attention-frozen": 24,
     "combinations/no-mixing": 22,
     "combinations/no-encoder": 21,
+    "tatoeba/baseline": 30,
+    "tatoeba/no-mixing": 29,
+    "tatoeba/no-encoder": 28,
     "combinations/masked-attention": 28.5,
     "combinations/masked-feed-forward": 29.5,
     "combinations/masked-embeddings": 29,
@@ -188,6 +207,7 @@ TURNED = {  # what makes each rule say no
     "combinations/transform-or-draw": {"combinations/fourier-frozen": 20},
     "combinations/mixing-worth": {"combinations/no-mixing": 31},
     "combinations/encoder-worth": {"combinations/attention-frozen": 20, "combinations/fourier-frozen": 20},
+    "tatoeba/encoder-worth": {"tatoeba/no-mixing": 31, "tatoeba/no-encoder": 31},
     "combinations/bits": {"combinations/masked-attention": 20},
     "combinations/bits-where-it-hurts": {"combinations/masked-embeddings": 18},
     "combinations/bit-a-weight": {"combinations/masked-feed-forward": 25},

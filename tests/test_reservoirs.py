@@ -213,6 +213,7 @@ def test_every_recipe_with_reservoirs_has_four_layers_that_learn():
         assert run.model.encoder_layers - len(run.freeze.layers) == (
             4 if run.freeze.layers else run.model.encoder_layers
         )
+        assert run.model.decoder_layers == 2
         kinds = run.model.encoder_kinds or ("transformer",) * run.model.encoder_layers
         for layer, kind in enumerate(kinds):
             assert kind == "transformer" or f"encoder.{layer}" in run.freeze.layers

@@ -120,6 +120,21 @@ def encoder_worth() -> tuple[Word, str]:
 
 
 @claim(
+    "tatoeba/encoder-worth",
+    says="On sentences of many kinds, an encoder whose tokens see one another is worth having.",
+    where=OURS,
+    rule="on Tatoeba the usual row is above the one whose encoder mixes nothing and the one without encoder layers,"
+    " whatever seeds are compared",
+    recipes=[f"tatoeba/{row}" for row in ("baseline", "no-mixing", "no-encoder")],
+)
+def elsewhere() -> tuple[Word, str]:
+    usual = bleu("tatoeba/baseline")
+    return each(
+        {f"above {row}:": usual - bleu(f"tatoeba/{row}") for row in ("no-mixing", "no-encoder")}, above
+    )
+
+
+@claim(
     "combinations/bits",
     says="One bit a weight buys back some of what freezing costs, whatever the component.",
     where=OURS,

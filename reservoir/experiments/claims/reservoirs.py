@@ -188,6 +188,19 @@ def places():
 
 
 @claim(
+    "ours/encoder",
+    says="an encoder whose layers learn is worth having",
+    where="the rival that tables of encoders lack, after Tang et al. 2019",
+    rule="the regular model with four encoder layers is above the one with none in BLEU",
+    recipes=(SAME_LEARNING, "reservoirs/no-encoder"),
+    late=True,
+)
+def encoder():
+    gap = bleu(SAME_LEARNING) - bleu("reservoirs/no-encoder")
+    return above(gap), f"{gap} BLEU above"
+
+
+@claim(
     "ours/late",
     says="a layer that has learned for a while and is then frozen is worth more than one that never learned",
     where="the competitor that saves the same gradients",

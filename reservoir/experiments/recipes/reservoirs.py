@@ -2,7 +2,8 @@
 
 The encoder's depth varies and the decoder keeps two layers, as in the report. Each model with reservoirs has four
 encoder layers that learn, so two regular models are to be held beside it: the one with as many layers that learn,
-and the one that is as deep. The full scale has fairseq's sizes and its two dictionaries, as the report has, and its
+and the one that is as deep. A third came after their records: the one without an encoder layer, whose decoder looks at
+embeddings (Tang et al. 2019). The full scale has fairseq's sizes and its two dictionaries, as the report has, and its
 norms after each sublayer, where the paper prints them before.
 """
 
@@ -42,6 +43,11 @@ def regular(depth: int, scale: Scale) -> Run:
     return base
 
 
+def no_encoder(scale: Scale) -> Run:
+    """The row that tables of encoders lack: none of its layers."""
+    return regular(0, scale).but(recipe="reservoirs/no-encoder")
+
+
 def with_reservoirs(name: str, kind: Kind, depth: int, scale: Scale, *, how: How = "alternate") -> Run:
     """The same with all but four of its layers frozen: of the kind `kind`, placed as `how` says, maps orthogonal."""
     stack = placement(depth, depth - LEARNING, how=how)
@@ -76,6 +82,7 @@ def _enter_reservoirs(kind: Kind, depth: int, how: How = "alternate") -> None:
 
 for _depth in (LEARNING, *DEPTHS):
     enter(f"reservoirs/regular-{_depth}", f"An encoder of {_depth} layers that all learn.", regular, _depth)
+enter("reservoirs/no-encoder", "No encoder layers: the decoder looks at embeddings.", no_encoder)
 for _depth in DEPTHS:
     for _kind in KINDS:
         _enter_reservoirs(_kind, _depth)

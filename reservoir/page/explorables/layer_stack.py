@@ -34,6 +34,8 @@ def recorded() -> dict[str, dict[str, Any]]:
         if not records or records[0].run["model"]["layer_drop"] or records[0].run["freeze"].get("after"):
             continue
         letters = letters_of(records[0])
+        if not letters:  # no stack at all
+            continue
         kind = next(
             (k for k in records[0].run["model"]["encoder_kinds"] if k != "transformer"), "transformer"
         )
