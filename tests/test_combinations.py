@@ -63,6 +63,12 @@ def test_other_text_changes_nothing_else(scale):
         )
 
 
+def test_chapter_3s_translator_without_an_encoder_is_otherwise_the_same():
+    one, base = (recipes.get(name) for name in ("combinations/longer-no-encoder", "transformer/multi30k"))
+    assert one.but(recipe=base.recipe, model={"encoder_layers": base.model.encoder_layers}) == base
+    assert one.model.encoder_layers == 0
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_longest_sentence_of_training_fits_into_the_transform(scale):
     run = recipes.get("combinations/fourier", scale=scale)
@@ -191,6 +197,8 @@ AS_HOPED = {
     "combinations/attention-frozen": 24,
     "combinations/no-mixing": 22,
     "combinations/no-encoder": 21,
+    "transformer/multi30k": 32,
+    "combinations/longer-no-encoder": 31,
     "tatoeba/baseline": 30,
     "tatoeba/no-mixing": 29,
     "tatoeba/no-encoder": 28,
@@ -208,6 +216,7 @@ TURNED = {  # what makes each rule say no
     "combinations/mixing-worth": {"combinations/no-mixing": 31},
     "combinations/encoder-worth": {"combinations/attention-frozen": 20, "combinations/fourier-frozen": 20},
     "tatoeba/encoder-worth": {"tatoeba/no-mixing": 31, "tatoeba/no-encoder": 31},
+    "combinations/encoder-worth-longer": {"combinations/longer-no-encoder": 33},
     "combinations/bits": {"combinations/masked-attention": 20},
     "combinations/bits-where-it-hurts": {"combinations/masked-embeddings": 18},
     "combinations/bit-a-weight": {"combinations/masked-feed-forward": 25},

@@ -12,13 +12,15 @@ from a row of that table in one thing and a reader can say what the thing did.
 - Two at once: `masked-attention-frozen-embeddings`; and `masked-embeddings-frozen-feed-forward`, which chapter 4's rows
   suggest: bits where freezing hurts most, nothing where it hurts least.
 
-Image captions may not ask much of an encoder, so `tatoeba/…` asks the rivals again of sentences of many kinds.
+Image captions may not ask much of an encoder, so `tatoeba/…` asks the rivals again of sentences of many kinds, and
+`longer-no-encoder` of chapter 3's translator, which takes nine times as many operations.
 
 `combinations/gpt-masks-<percent>/<rate>` is chapter 9's `universal/digits/masked` with a pretrained body: masks in the
 place of norms that learn. Half is what the random body keeps; of weights that have learned, nine in ten are.
 
 Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, 0.5 a body; seventeen
-translators with three seeds and some twelve bodies take two hours and a quarter.
+translators with three seeds and some twelve bodies take two hours and a quarter,
+chapter 3's without an encoder ten minutes a seed.
 """
 
 from __future__ import annotations
@@ -188,6 +190,12 @@ def _enter_gpt(percent: int, rate: str) -> None:
     kept = f"{percent} % of a pretrained body's weights"
     run.__doc__ = f"Ours: {kept} on digits; learning rate {universal.RATES[rate]:g}."
     recipe(f"combinations/gpt-masks-{percent}/{rate}")(run)
+
+
+@recipe("combinations/longer-no-encoder")
+def longer(scale: Scale = "laptop") -> Run:
+    """Ours: chapter 3's translator, which is wider, deeper and longer in training, without encoder layers."""
+    return no_encoder(transformer.multi30k(scale)).but(recipe="combinations/longer-no-encoder")
 
 
 for _row in ROWS:
