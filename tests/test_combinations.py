@@ -8,7 +8,7 @@ from reservoir.experiments import claims, recipes, released
 from reservoir.experiments.claims import NotRunError, Range, combinations
 from reservoir.experiments.claims.whole import weight_class
 from reservoir.experiments.fronts import Method
-from reservoir.experiments.recipes.combinations import ELSEWHERE, PERCENTAGES, ROWS, TASK
+from reservoir.experiments.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
 from reservoir.experiments.recipes.universal import RATES
 from reservoir.frozen import Freeze, Mask, initialise, owned, report
 from reservoir.layers import Attention, Fourier
@@ -63,10 +63,15 @@ def test_other_text_changes_nothing_else(scale):
         )
 
 
-def test_chapter_3s_translator_without_an_encoder_is_otherwise_the_same():
-    one, base = (recipes.get(name) for name in ("combinations/longer-no-encoder", "transformer/multi30k"))
-    assert one.but(recipe=base.recipe, model={"encoder_layers": base.model.encoder_layers}) == base
-    assert one.model.encoder_layers == 0
+@pytest.mark.parametrize("row", LONGER)
+def test_what_is_asked_again_of_chapter_3s_translator_is_otherwise_the_same(row):
+    one, short, base = (
+        recipes.get(name)
+        for name in (f"combinations/longer-{row}", f"combinations/{row}", "transformer/multi30k")
+    )
+    assert one.freeze == short.freeze and (one.model.encoder_layers == 0) == (row == "no-encoder")
+    changed = {"freeze": Freeze(), "model": {"encoder_layers": base.model.encoder_layers}}
+    assert one.but(recipe=base.recipe, **changed) == base
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -199,6 +204,7 @@ AS_HOPED = {
     "combinations/no-encoder": 21,
     "transformer/multi30k": 32,
     "combinations/longer-no-encoder": 31,
+    "combinations/longer-attention-frozen": 32,
     "tatoeba/baseline": 30,
     "tatoeba/no-mixing": 29,
     "tatoeba/no-encoder": 28,
@@ -217,6 +223,7 @@ TURNED = {  # what makes each rule say no
     "combinations/encoder-worth": {"combinations/attention-frozen": 20, "combinations/fourier-frozen": 20},
     "tatoeba/encoder-worth": {"tatoeba/no-mixing": 31, "tatoeba/no-encoder": 31},
     "combinations/encoder-worth-longer": {"combinations/longer-no-encoder": 33},
+    "combinations/drawn-encoder-longer": {"combinations/longer-attention-frozen": 30},
     "combinations/bits": {"combinations/masked-attention": 20},
     "combinations/bits-where-it-hurts": {"combinations/masked-embeddings": 18},
     "combinations/bit-a-weight": {"combinations/masked-feed-forward": 25},
