@@ -8,7 +8,8 @@ from reservoir.experiments import claims, recipes, released
 from reservoir.experiments.claims import NotRunError, Range, combinations
 from reservoir.experiments.claims.whole import weight_class
 from reservoir.experiments.fronts import Method
-from reservoir.experiments.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
+from reservoir.experiments.recipes.combinations import PERCENTAGES, ROWS, TASK
+from reservoir.experiments.recipes.rivals import ELSEWHERE, LONGER
 from reservoir.experiments.recipes.universal import RATES
 from reservoir.frozen import Freeze, Mask, initialise, owned, report
 from reservoir.layers import Attention, Fourier

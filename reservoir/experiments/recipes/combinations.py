@@ -12,22 +12,16 @@ from a row of that table in one thing and a reader can say what the thing did.
 - Two at once: `masked-attention-frozen-embeddings`; and `masked-embeddings-frozen-feed-forward`, which chapter 4's rows
   suggest: bits where freezing hurts most, nothing where it hurts least.
 
-Image captions may not ask much of an encoder, so `tatoeba/…` asks the rivals again of sentences of many kinds, and
-`longer-…` of chapter 3's translator, which takes nine times as many operations.
-
 `combinations/gpt-masks-<percent>/<rate>` is chapter 9's `universal/digits/masked` with a pretrained body: masks in the
 place of norms that learn. Half is what the random body keeps; of weights that have learned, nine in ten are.
 
-Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, 0.5 a body; seventeen
-translators with three seeds and some twelve bodies take two hours and a quarter,
-chapter 3's eleven minutes a seed.
+Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, 0.5 a body; thirteen
+translators with three seeds and some twelve bodies take an hour and three quarters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from reservoir.experiments.recipes import transformer, universal
+from reservoir.experiments.recipes import universal
 from reservoir.experiments.recipes.components import big
 from reservoir.experiments.recipes.registry import recipe
 from reservoir.experiments.run import Run, Scale
@@ -41,10 +35,6 @@ FEED_FORWARD = ("*.feed_forward.up*", "*.feed_forward.down*")
 EMBEDDINGS = ("embedding",)
 ENCODER_MAPS = tuple(f"encoder.{pattern}" for pattern in FEED_FORWARD)
 TASK = "digits"
-ELSEWHERE = ("no-mixing", "no-encoder", "attention-frozen")
-"""The rows that are asked again of other text, beside the one in which everything is trained."""
-LONGER = ("no-encoder", "attention-frozen")
-"""The rows that are asked again of chapter 3's translator."""
 PERCENTAGES = (50, 90)
 
 
@@ -158,22 +148,6 @@ def gpt_masked(percent: int, rate: str, scale: Scale) -> Run:
     )
 
 
-def tatoeba(scale: Scale) -> Run:
-    """The translator in which everything is trained, on Tatoeba's sentences; at full scale fairseq's small one."""
-    base = transformer.brief(scale)
-    return base if scale == "smoke" else base.but(task={"corpus": "tatoeba-de-en", "tests": ("test",)})
-
-
-def _enter_elsewhere(row: str, words: str, make: Callable[[Run], Run]) -> None:
-    name = f"tatoeba/{row}"
-
-    def run(scale: Scale = "laptop") -> Run:
-        return make(tatoeba(scale)).but(recipe=name)
-
-    run.__doc__ = f"Ours, short sentences of many kinds: {words}."
-    recipe(name)(run)
-
-
 def _enter(row: str) -> None:
     words, make = ROWS[row]
     name = f"combinations/{row}"
@@ -194,23 +168,8 @@ def _enter_gpt(percent: int, rate: str) -> None:
     recipe(f"combinations/gpt-masks-{percent}/{rate}")(run)
 
 
-def _enter_longer(row: str, words: str) -> None:
-    name = f"combinations/longer-{row}"
-
-    def run(scale: Scale = "laptop") -> Run:
-        return ROWS[row][1](transformer.multi30k(scale)).but(recipe=name)
-
-    run.__doc__ = f"Ours: chapter 3's translator, wider, deeper and longer in training; {words}."
-    recipe(name)(run)
-
-
 for _row in ROWS:
     _enter(_row)
-for _row in LONGER:
-    _enter_longer(_row, ROWS[_row][0])
-_enter_elsewhere("baseline", "everything is trained", lambda run: run)
-for _row in ELSEWHERE:
-    _enter_elsewhere(_row, *ROWS[_row])
 for _percent in PERCENTAGES:
     for _rate in universal.RATES:
         _enter_gpt(_percent, _rate)
