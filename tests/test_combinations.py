@@ -5,7 +5,7 @@ import torch
 
 from reservoir.datasets import pad_sources
 from reservoir.experiments import claims, recipes, released
-from reservoir.experiments.claims import NotRunError, Range, combinations
+from reservoir.experiments.claims import NotRunError, Range, combinations, rivals
 from reservoir.experiments.claims.whole import weight_class
 from reservoir.experiments.fronts import Method
 from reservoir.experiments.recipes.combinations import PERCENTAGES, ROWS, TASK
@@ -243,7 +243,8 @@ def world(monkeypatch):
             raise NotRunError(recipe)
         return Range.of(scores[recipe] + wobble for wobble in (-0.1, 0.0, 0.1))
 
-    monkeypatch.setattr(combinations, "bleu", bleu)
+    for rules in (combinations, rivals):
+        monkeypatch.setattr(rules, "bleu", bleu)
     monkeypatch.setattr(combinations, "_bytes", lambda recipe: 100 if recipe.startswith("comp") else 30)
     return scores
 

@@ -1,7 +1,6 @@
 """What we expect of combinations that no source tried, and by which rule their records decide it.
 
-All are ours, and the rules were written down before the records were made, but for two that were added with two rivals
-after first records of the others (`late`). The translators are held against chapter
+All are ours, and the rules were written down before the records were made. The translators are held against chapter
 4's rows, which have the same text, steps and sizes; what counts as the same, and as nearly the same, is as there.
 """
 
@@ -88,75 +87,6 @@ def reservoirs() -> tuple[Word, str]:
 def transform_or_draw() -> tuple[Word, str]:
     gap = bleu(ours("fourier-frozen")) - bleu(ours("attention-frozen"))
     return above(gap), f"{gap} BLEU more"
-
-
-@claim(
-    "combinations/mixing-worth",
-    says="An encoder's tokens have to see one another, through attention or a transform.",
-    where=OURS,
-    rule="the usual row and the row with transforms are both above the one whose encoder has feed-forward layers alone,"
-    " whatever seeds are compared",
-    recipes=(LEARNED, ours("fourier"), ours("no-mixing")),
-    late=True,
-)
-def mixing_worth() -> tuple[Word, str]:
-    alone = bleu(ours("no-mixing"))
-    return each({"attention:": bleu(LEARNED) - alone, "transforms:": bleu(ours("fourier")) - alone}, above)
-
-
-@claim(
-    "combinations/encoder-worth",
-    says="An encoder is worth having even if nobody trains its maps.",
-    where=OURS,
-    rule="with frozen maps, BLEU with attention and with transforms are both above that of the translator without"
-    " encoder layers, whatever seeds are compared",
-    recipes=(ours("attention-frozen"), ours("fourier-frozen"), ours("no-encoder")),
-    late=True,
-)
-def encoder_worth() -> tuple[Word, str]:
-    none = bleu(ours("no-encoder"))
-    ways = {"attention:": "attention-frozen", "transforms:": "fourier-frozen"}
-    return each({words: bleu(ours(row)) - none for words, row in ways.items()}, above)
-
-
-@claim(
-    "tatoeba/encoder-worth",
-    says="On sentences of many kinds, an encoder whose tokens see one another is worth having.",
-    where=OURS,
-    rule="on Tatoeba the usual row is above the one whose encoder mixes nothing and the one without encoder layers,"
-    " whatever seeds are compared",
-    recipes=[f"tatoeba/{row}" for row in ("baseline", "no-mixing", "no-encoder")],
-)
-def elsewhere() -> tuple[Word, str]:
-    usual = bleu("tatoeba/baseline")
-    return each(
-        {f"above {row}:": usual - bleu(f"tatoeba/{row}") for row in ("no-mixing", "no-encoder")}, above
-    )
-
-
-@claim(
-    "combinations/encoder-worth-longer",
-    says="A wider translator that is trained for longer has a use for its encoder.",
-    where=OURS,
-    rule="chapter 3's translator is above the same without encoder layers, whatever seeds are compared",
-    recipes=("transformer/multi30k", ours("longer-no-encoder")),
-)
-def longer() -> tuple[Word, str]:
-    gap = bleu("transformer/multi30k") - bleu(ours("longer-no-encoder"))
-    return above(gap), f"{gap} BLEU more"
-
-
-@claim(
-    "combinations/drawn-encoder-longer",
-    says="Where an encoder is of use, one whose maps stay as drawn is as good.",
-    where=OURS,
-    rule=f"chapter 3's translator with attention and feed-forward layers of its encoder frozen is within {SAME:g} BLEU"
-    " of the one in which everything is trained, whatever seeds are compared",
-    recipes=("transformer/multi30k", ours("longer-attention-frozen")),
-)
-def drawn_longer() -> tuple[Word, str]:
-    gap = bleu("transformer/multi30k") - bleu(ours("longer-attention-frozen"))
-    return between(gap, -SAME, SAME), f"{gap} BLEU less"
 
 
 @claim(
