@@ -79,16 +79,19 @@ def beam_search(
     def normalised(total: float, length: int) -> float:
         return total / ((5 + length) / 6) ** length_penalty
 
+    # One table for all steps: memory that is asked for anew each time is cleared anew each time.
+    room = torch.empty(batch * beam, vocab, device=device)
     # Greedy search keeps one hypothesis and takes whatever comes first, so it needs no second candidate.
     candidates = beam if beam == 1 else 2 * beam
     for step in range(max_length):
         hidden = model.decode(prefix[:, -1:], memory, mask, cache)[:, -1]
-        log_p = model.output(hidden).float().log_softmax(-1).view(-1, beam, vocab)
+        logits = model.output(hidden).float()
+        log_p = torch.log_softmax(logits, -1, out=room[: len(logits)]).view(-1, beam, vocab)
         if step + 1 == max_length:  # whatever is still open ends here
             closed = torch.full_like(log_p, -torch.inf)
             closed[..., EOS] = log_p[..., EOS]
             log_p = closed
-        total = (score[:, :, None] + log_p).flatten(1)  # (live, beam × vocab)
+        total = log_p.add_(score[:, :, None]).flatten(1)  # (live, beam × vocab)
         best, index = total.topk(min(candidates, total.shape[1]), dim=1)
         parent, token = index // vocab, index % vocab
 
