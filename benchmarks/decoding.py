@@ -117,7 +117,7 @@ def longest(batch: Tensor) -> int:
 
 def search(model: EncoderDecoder, batch: Tensor) -> list[list[int]]:
     """Our best translation of each sentence of a batch."""
-    found = beam_search(model, batch, beam=BEAM, length_penalty=0.0, max_length=longest(batch))
+    found = beam_search(model, batch, beam=BEAM, length_penalty=0.0, max_length=longest(batch), wanted=1)
     return [hypotheses[0][1] for hypotheses in found]
 
 

@@ -89,6 +89,38 @@ def test_a_search_that_stops_early_loses_nothing(length_penalty):
             assert [s for s, _ in found] == pytest.approx([s for s, _ in expected], abs=1e-4)
 
 
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0, 2.0, 4.0, -0.5])
+def test_who_wants_fewer_gets_the_same_best_ones_sooner(length_penalty):
+    taken = dict.fromkeys((1, 2, 4), 0)
+    for seed in range(8):
+        model, found = made(vocab=6, seed=seed), {}
+        for wanted in taken:
+            rows = []
+            found[wanted] = beam_search(
+                model,
+                padded(SOURCES),
+                beam=4,
+                length_penalty=length_penalty,
+                max_length=9,
+                wanted=wanted,
+                watch=lambda step, prefix, score, rows=rows: rows.append(len(prefix)),
+            )
+            taken[wanted] += sum(rows)
+        for one, two, four in zip(*found.values(), strict=True):
+            assert [ids for _, ids in one] == [ids for _, ids in four[:1]]
+            assert [ids for _, ids in two] == [ids for _, ids in four[:2]]
+    assert taken[1] <= taken[2] <= taken[4]
+    assert (
+        taken[1] < taken[4] or length_penalty > 1
+    )  # where long ones are preferred, all have to be looked at
+
+
+@pytest.mark.parametrize("wanted", [0, 5])
+def test_nobody_gets_more_than_the_beam_holds(wanted):
+    with pytest.raises(ValueError, match=f"wanted must be from 1 to beam=4, got {wanted}"):
+        beam_search(made(), padded(SOURCES), beam=4, max_length=4, wanted=wanted)
+
+
 @pytest.mark.parametrize("length_penalty", [0.0, 1.0, -0.5])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_wide_beam_finds_what_exhaustive_search_finds(length_penalty, seed):

@@ -43,12 +43,14 @@ def beam_search(
     beam: int = 5,
     length_penalty: float = 1.0,
     max_length: int,
+    wanted: int | None = None,
     watch: Callable[[int, Tensor, Tensor], None] | None = None,
 ) -> list[list[tuple[float, list[int]]]]:
-    """The best `beam` translations of each sentence, found by keeping the `beam` most probable prefixes.
+    """The best translations of each sentence, found by keeping the `beam` most probable prefixes.
 
-    A sentence is done when it has `beam` finished hypotheses and no live prefix can still beat the worst of them.
-    With `beam=1` this is greedy search: the first end-of-sentence ends it.
+    A sentence is done when it has `wanted` finished hypotheses and no live prefix can still beat the worst of them. So
+    the best one is the same however many are wanted, and where it is wanted alone there is less to do. With `beam=1`
+    this is greedy search: the first end-of-sentence ends it.
 
     Args:
         model: in eval mode.
@@ -56,12 +58,16 @@ def beam_search(
         beam: hypotheses kept per sentence.
         length_penalty: as in `Decoding`.
         max_length: tokens a translation may have, its end-of-sentence included.
+        wanted: how many of the best are asked for, at most `beam`; as many as that if None.
         watch: called after each step with its number, the prefixes (rows, step + 1) and their log-probabilities
             (rows,), to look inside.
 
     Returns:
         For each sentence, (score, ids) pairs, best first, ids without begin- and end-of-sentence.
     """
+    wanted = beam if wanted is None else wanted
+    if not 1 <= wanted <= beam:
+        raise ValueError(f"wanted must be from 1 to beam={beam}, got {wanted}")
     batch, device = len(src), src.device
     mask = model.src_mask(src)
     memory = model.encode(src, mask)
@@ -109,10 +115,10 @@ def beam_search(
         ceiling = score[:, 0].tolist()
         go_on = []
         for row, (one, top) in enumerate(zip(sentence.tolist(), ceiling, strict=True)):
-            found = sorted((s for s, _ in done[one]), reverse=True)[:beam]
+            found = sorted((s for s, _ in done[one]), reverse=True)[:wanted]
             # A prefix can only lose probability, so this bounds what it can still become.
             bound = normalised(top, max_length if length_penalty > 0 else step + 2)
-            if top > -torch.inf and (len(found) < beam or bound > found[-1]):
+            if top > -torch.inf and (len(found) < wanted or bound > found[-1]):
                 go_on.append(row)
         if not go_on:
             break
@@ -129,7 +135,7 @@ def beam_search(
             mask = None if mask is None else mask[kept]
         if watch is not None:
             watch(step, prefix, score.flatten())
-    return [sorted(one, key=lambda pair: -pair[0])[:beam] for one in done]
+    return [sorted(one, key=lambda pair: -pair[0])[:wanted] for one in done]
 
 
 def translate(
@@ -173,6 +179,7 @@ def translate(
                     beam=decoding.beam,
                     length_penalty=decoding.length_penalty,
                     max_length=int(decoding.max_ratio * longest) + decoding.max_extra,
+                    wanted=1,
                 )
             for i, hypotheses in zip(rows, results, strict=True):
                 found[i] = hypotheses[0][1]
