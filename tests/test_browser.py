@@ -4,10 +4,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as HangsError
 from playwright.sync_api import sync_playwright
 from test_book import THEME, copy_of_the_fixture
@@ -19,6 +21,7 @@ import serve
 pytestmark = pytest.mark.browser
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1440, "height": 900}
+PATIENCE = 120.0  # seconds that a page may be looked at
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -62,6 +65,7 @@ class Chromium:
 
     Some versions of chromium stop painting for good once in a hundred views, on an idle machine, whatever the page. A
     test that runs into the time limit is run once more (`conftest.py`), in a new one; what hangs twice is at fault.
+    Not every call has a limit: `page.evaluate` waits for ever. So a browser that takes too long for a page is killed.
     """
 
     def __init__(self, playwright, path: str):
@@ -89,6 +93,33 @@ class Chromium:
     def close(self) -> None:
         self._browser.close()
 
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """End the browser if what is done with it takes longer, so that whoever waits for its answer gets an error.
+
+        Raises:
+            HangsError: it did.
+        """
+        killed = threading.Event()
+
+        def kill() -> None:
+            killed.set()
+            for process in psutil.Process().children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    if "chrom" in process.name():
+                        process.kill()
+
+        timer = threading.Timer(seconds, kill)
+        timer.start()
+        try:
+            yield
+        except PlaywrightError as error:
+            if killed.is_set():
+                raise HangsError(f"chromium took more than {seconds:g} s for a page") from error
+            raise
+        finally:
+            timer.cancel()
+
 
 @pytest.fixture(scope="module")
 def browser(chromium):
@@ -97,21 +128,25 @@ def browser(chromium):
 
 
 @contextmanager
-def opened(browser: Chromium, address: str, **options) -> Iterator:
+def opened(browser: Chromium, address: str, *, patience: float = PATIENCE, **options) -> Iterator:
     """A page at `address` with everything that goes wrong on it in `page.troubles`."""
     options = {"viewport": DESK, "color_scheme": "light", "reduced_motion": "reduce"} | options
-    context = browser.new_context(**options)
-    context.set_default_timeout(60_000)  # two cores that do something else as well are no page's fault
     try:
-        page = context.new_page()
-        page.troubles = watch(page, address)
-        page.goto(address, wait_until="load")
-        yield page
+        with browser.limited(patience):
+            context = browser.new_context(**options)
+            context.set_default_timeout(
+                60_000
+            )  # two cores that do something else as well are no page's fault
+            try:
+                page = context.new_page()
+                page.troubles = watch(page, address)
+                page.goto(address, wait_until="load")
+                yield page
+            finally:
+                context.close()
     except HangsError:
         browser.replace()
         raise
-    finally:
-        context.close()
 
 
 def watch(page, address: str) -> list[str]:
@@ -509,6 +544,16 @@ def test_what_looks_wrong_on_a_page_is_seen(browser, tmp_path, planted):
     )
     with pytest.raises(AssertionError):
         inspect(browser, tmp_path)
+
+
+def test_a_page_that_never_answers_is_given_up_and_the_next_one_has_a_browser(browser, fixture_book):
+    with (
+        pytest.raises(HangsError, match="more than 3 s"),
+        opened(browser, f"{fixture_book}/", patience=3.0) as page,
+    ):
+        page.evaluate("new Promise(() => {})")
+    with opened(browser, f"{fixture_book}/") as page:
+        assert page.evaluate("6 * 7") == 42
 
 
 def test_a_page_with_nothing_wrong_passes(browser, tmp_path):
