@@ -134,9 +134,8 @@ def opened(browser: Chromium, address: str, *, patience: float = PATIENCE, **opt
     try:
         with browser.limited(patience):
             context = browser.new_context(**options)
-            context.set_default_timeout(
-                60_000
-            )  # two cores that do something else as well are no page's fault
+            # Two cores that do something else as well are no page's fault.
+            context.set_default_timeout(60_000)
             try:
                 page = context.new_page()
                 page.troubles = watch(page, address)
