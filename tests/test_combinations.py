@@ -120,6 +120,11 @@ def test_a_component_under_a_mask_is_stored_in_a_bit_a_weight():
         assert frozen < masked < frozen + (whole - frozen) / 31
 
 
+def test_masked_embeddings_are_masked_as_an_output_too():
+    model = recipes.get("combinations/masked-embeddings", scale="smoke").outline()
+    assert model.output.mask is model.src_embedding.mask is not None
+
+
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_masked_gpt_differs_from_the_random_body_in_its_start_and_share(scale):
     for rate in RATES:

@@ -58,6 +58,17 @@ def test_a_tied_output_shares_weight_and_scores_and_is_stored_once():
     assert made_of.stored_bytes == sum(-(-mask.scores.numel() // 8) for mask in masks(model))
 
 
+def test_a_tied_output_follows_its_table_where_only_the_table_is_named():
+    """Masked where it is looked up and whole where it is the output, the table would be two different ones."""
+    plan = Mask(keep=0.5, patterns=("embedding",))
+    model = supermask(initialise(EncoderDecoder(CONFIG), seed=0), plan, seed=0)
+    assert model.output.mask is model.src_embedding.mask and len(masks(model)) == 1
+    plan = Mask(keep=0.5, patterns=("encoder.embedding",))
+    untied = initialise(EncoderDecoder(dataclasses.replace(CONFIG, tie="none")), seed=0)
+    supermask(untied, plan, seed=0)
+    assert untied.output.mask is None and untied.src_embedding.mask is not None
+
+
 @pytest.mark.parametrize("by", ["magnitude", "score"])
 def test_the_gradient_is_straight_through(by):
     """Against the same graph written with the mask as a constant plus what is added and taken away again."""

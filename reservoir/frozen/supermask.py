@@ -141,7 +141,7 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     """Mask the linear maps and embeddings of `model` that `plan` names, and return it.
 
     Maps that share a weight get masks of their own, as the depths of a shared layer do. An output that is tied to a
-    table of embeddings shares its mask as well.
+    masked table of embeddings shares its mask as well, whether or not a pattern names it.
 
     Args:
         model: initialised. Its norms and biases are left as they are: freeze them, or make the model `bare`.
@@ -160,9 +160,10 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     tables: dict[int, nn.Module] = {}
     drawn: set[int] = set()
     for module in found:
-        if not any(fnmatchcase(module.stream, pattern) for pattern in plan.patterns):
-            continue
         weight = module.weight
+        named = any(fnmatchcase(module.stream, pattern) for pattern in plan.patterns)
+        if not named and id(weight) not in tables:  # an output follows the table that it is tied to, named or not
+            continue
         if plan.by != "weight" and id(weight) not in drawn:
             _draw_for(module, plan)
         drawn.add(id(weight))
