@@ -7,6 +7,7 @@ from functools import partialmethod
 import pytest
 import torch
 from small import small_run, write_text
+from torch.nn.utils.rnn import pack_padded_sequence
 
 from reservoir.datasets import Vocabulary
 from reservoir.experiments.run import Freeze
@@ -22,9 +23,10 @@ from reservoir.training import (
     Stopped,
     TrainingError,
     Validated,
+    flops,
     train,
 )
-from reservoir.training.flops import count_flops
+from reservoir.training.flops import count_flops, count_products
 
 
 @pytest.fixture(scope="module")
@@ -287,6 +289,39 @@ def test_operations_are_two_a_multiply_add_and_what_is_frozen_saves_its_own(froz
     x = torch.randn(10, 6)
     found = count_flops(lambda: (second(first(x)) + offset).sum(), torch.device("cpu"), False)
     assert found == products * 2 * 10 * 6 * 6
+
+
+@pytest.mark.parametrize("lengths", [(40, 40, 40), (40, 40, 39)], ids=["equal", "unequal"])
+def test_a_recurrent_layer_costs_its_products_however_it_is_computed(lengths):
+    """Equally long sequences go through oneDNN's layer, others step by step; 6 operations a weight and position."""
+    layer = torch.nn.LSTM(8, 6, num_layers=2, batch_first=True, bidirectional=True)
+    matrices = sum(weight.numel() for weight in layer.parameters() if weight.ndim == 2)
+    x = torch.randn(len(lengths), max(lengths), 8, requires_grad=True)
+
+    def loss() -> torch.Tensor:
+        return layer(pack_padded_sequence(x, torch.tensor(lengths), batch_first=True))[0].data.sum()
+
+    found = count_flops(loss, torch.device("cpu"), False)
+    assert found == pytest.approx(6 * matrices * sum(lengths), rel=0.02)  # no gradient for the first states
+    layer.requires_grad_(False)
+    assert count_products(loss) == 2 * matrices * sum(lengths)
+
+
+def test_a_recurrent_layer_on_a_gpu_costs_the_same():
+    """Of cuDNN's layer, whose backward pass has no form without numbers: for that one the formula alone."""
+    layer = torch.nn.LSTM(8, 6, bidirectional=True, device="meta")
+    x, state = torch.empty(5, 3, 8, device="meta"), torch.empty(2, 3, 6, device="meta")
+    weights = list(layer.parameters())
+    forward = 2 * sum(weight.numel() for weight in weights if weight.ndim == 2) * 15
+    how = (2, 6, 0, 1, False, 0.0, True, True, [], None)  # an LSTM of 6 units, one layer, both directions
+    assert count_products(lambda: torch._cudnn_rnn(x, weights, 4, None, state, state, *how)) == forward
+    shapes = x.shape, [weight.shape for weight in weights]
+    for asked, times in {
+        (True, False, False, True): 2,
+        (True, True, True, False): 1,
+        (False,) * 3 + (True,): 1,
+    }.items():
+        assert flops.of_cudnn_backward(*shapes, "the rest", list(asked)) == times * forward
 
 
 def test_a_frozen_run_takes_fewer_operations(text):

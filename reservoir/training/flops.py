@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,33 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.models.stack import KINDS, Kind
+
+# PyTorch's counter passes over recurrent layers wherever a library computes one as a whole: oneDNN an LSTM whose
+# sequences are equally long, cuDNN every layer. Its formulas are given shapes in the place of tensors.
+
+
+def of_mkldnn(x: Sequence[int], w_x: Sequence[int], w_h: Sequence[int], *_, **__) -> int:
+    """Operations of one direction of an LSTM layer, forward."""
+    return 2 * math.prod(x[:-1]) * (math.prod(w_x) + math.prod(w_h))
+
+
+def of_cudnn(x: Sequence[int], weights: Sequence[Sequence[int]], *_, **__) -> int:
+    """Operations of a stack of recurrent layers, forward; the weights that have one side are biases."""
+    return 2 * math.prod(x[:-1]) * sum(math.prod(weight) for weight in weights if len(weight) == 2)
+
+
+def of_cudnn_backward(x: Sequence[int], weights: Sequence[Sequence[int]], *rest, **_) -> int:
+    """The same, backward; last in `rest` whether gradients of input, first states and weights are asked for."""
+    *states, moving = rest[-1]
+    return (any(states) + moving) * of_cudnn(x, weights)
+
+
+RECURRENT = {
+    torch.ops.aten.mkldnn_rnn_layer: of_mkldnn,
+    torch.ops.aten.mkldnn_rnn_layer_backward: lambda *shapes, **_: 2 * of_mkldnn(*shapes),
+    torch.ops.aten._cudnn_rnn: of_cudnn,
+    torch.ops.aten._cudnn_rnn_backward: of_cudnn_backward,
+}
 
 
 def count_flops(loss: Callable[[], Tensor], device: torch.device, autocast: bool) -> float:
@@ -34,7 +62,7 @@ def count_flops(loss: Callable[[], Tensor], device: torch.device, autocast: bool
 
 def count_products(work: Callable[[], None]) -> float:
     """Operations of the matrix products that `work` makes, two for each multiply-add."""
-    with FlopCounterMode(display=False) as counter:
+    with FlopCounterMode(display=False, custom_mapping=RECURRENT) as counter:
         work()
     return float(counter.get_total_flops())
 
