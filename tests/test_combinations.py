@@ -7,6 +7,7 @@ from reservoir.datasets import pad_sources
 from reservoir.experiments import claims, recipes, released
 from reservoir.experiments.claims import NotRunError, Range, combinations, rivals
 from reservoir.experiments.claims.whole import weight_class
+from reservoir.experiments.estimate import plan
 from reservoir.experiments.fronts import Method
 from reservoir.experiments.recipes.combinations import PERCENTAGES, ROWS, TASK
 from reservoir.experiments.recipes.rivals import ELSEWHERE, LONGER
@@ -73,6 +74,21 @@ def test_what_is_asked_again_of_chapter_3s_translator_is_otherwise_the_same(row)
     assert one.freeze == short.freeze and (one.model.encoder_layers == 0) == (row == "no-encoder")
     changed = {"freeze": Freeze(), "model": {"encoder_layers": base.model.encoder_layers}}
     assert one.but(recipe=base.recipe, **changed) == base
+
+
+@pytest.mark.parametrize("scale", ("laptop", "full"))
+def test_the_longest_run_without_an_encoder_takes_as_many_operations(scale):
+    base, short, long = (
+        recipes.get(name, scale=scale)
+        for name in (
+            "transformer/multi30k",
+            "combinations/longer-no-encoder",
+            "combinations/longest-no-encoder",
+        )
+    )
+    assert long.but(recipe=short.recipe, budget=short.budget) == short
+    spent, at_most = (plan(run).flops for run in (long, base))
+    assert spent == pytest.approx(at_most, rel=0.03)
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -162,7 +162,9 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     for module in found:
         weight = module.weight
         named = any(fnmatchcase(module.stream, pattern) for pattern in plan.patterns)
-        if not named and id(weight) not in tables:  # an output follows the table that it is tied to, named or not
+        if (
+            not named and id(weight) not in tables
+        ):  # an output follows the table that it is tied to, named or not
             continue
         if plan.by != "weight" and id(weight) not in drawn:
             _draw_for(module, plan)
