@@ -1,6 +1,7 @@
 """What runs cost, with what they begin with: on made-up records of real recipes."""
 
 import dataclasses
+import math
 
 import pytest
 
@@ -52,6 +53,16 @@ def test_what_a_run_begins_with_is_paid_for(world):
     alone = world.loc[("keep/shared-random-50", 0)]
     record = find_record("keep/shared-random-50")
     assert alone["bytes"] == record.parameters["stored_bytes"] and alone["flops"] == alone["own flops"]
+
+
+def test_what_nobody_has_recorded_is_unknown(world):
+    """A released model's training is no record of ours, and nought would be a lie."""
+    like = find_records("components/baseline")[0]
+    (line,) = costs.lines(
+        [dataclasses.replace(like, recipe="universal/digits/stories/lr-1e-3")], lambda record: record.score
+    )
+    assert math.isnan(line["flops"]) and math.isnan(line["seconds"])
+    assert line["own flops"] == like.flops and line["own seconds"] == like.cpu_seconds
 
 
 def test_operations_are_those_of_one_seed(world):

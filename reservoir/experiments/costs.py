@@ -2,11 +2,12 @@
 
 A cost is counted so that no method hides one. What a run begins with, such as the embeddings of a trained model, was
 paid for by somebody: its operations and seconds are added to the run's, and its tensors to the file that must stand
-alone. Numbers that learn include the scores of masks.
+alone. Where nobody has recorded what that took, both are unknown (nan). Numbers that learn include the scores of masks.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -103,6 +104,11 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
     first = min(records, key=lambda record: record.seed)
     run = recipes.get(first.recipe, scale=first.scale)
     what, more, source = kind(run.to_json()), borrowed_bytes(run), begun_with(run)
+    takes = bool(run.start and run.start.streams)
+    begun = {
+        cost: getattr(source, cost) if source else math.nan if takes else 0.0
+        for cost in ("flops", "cpu_seconds")
+    }
     words = (recipes.RECIPES[first.recipe].__doc__ or "").strip().partition("\n")[0]
     for record in records:
         found.append(
@@ -117,9 +123,9 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
                 "total": record.parameters["total"],
                 "bytes": record.parameters["stored_bytes"] + more,
                 # Counted on the first batch, which the seed draws: for a comparison of rows, one seed's.
-                "flops": first.flops + (source.flops if source else 0.0),
+                "flops": first.flops + begun["flops"],
                 "own flops": first.flops,
-                "seconds": record.cpu_seconds + (source.cpu_seconds if source else 0.0),
+                "seconds": record.cpu_seconds + begun["cpu_seconds"],
                 "own seconds": record.cpu_seconds,
                 "steps": record.points[-1]["step"],
                 "beam": (record.run["task"].get("decoding") or {}).get("beam"),

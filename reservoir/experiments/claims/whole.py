@@ -64,7 +64,18 @@ def weight_class(trained: list[Method], others: list[Method]) -> tuple[Word, str
     if best is None:
         return "refuted", "none costs as much as the cheapest trained model"
     gap, method, strongest = best
-    return word, f"{method.name} is {gap:+.1f} BLEU from {strongest.name}, the best trained one of its class"
+    said = f"{method.name} is {gap:+.1f} BLEU from {strongest.name}, the best trained one of its class"
+    dearer = min(
+        (rival for rival in trained if rival.price > method.price),
+        key=lambda rival: rival.price,
+        default=None,
+    )
+    if dearer is None:
+        return word, f"{said}; no trained one costs more"
+    return word, (
+        f"{said}, and {method.mean - dearer.mean:+.1f} from {dearer.name}, the next dearer one, at"
+        f" {dearer.price / method.price:.2f} times its cost"
+    )
 
 
 def _enter(axis: str) -> None:
