@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
+from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from benchmarks.measure import FEWEST, Line, Settings, synchronise
@@ -169,6 +170,8 @@ def weight_gradients(
             spent: dict[tuple[int, int], float] = {}
             update = 0.0
             for event in profiler.events():
+                if event.device_type != DeviceType.CPU:  # a GPU's own lines say again what their callers do
+                    continue
                 seconds = (
                     max(event.device_time_total, 0 if side.device.type == "cuda" else event.cpu_time_total)
                     / 1e6

@@ -1,22 +1,25 @@
 """Several processes, one run: the same losses as one process has, and only the gradients of what moves are sent."""
 
 import json
+import os
+import socket
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
 import pytest
 import torch
 from processes import together
-from small import arguments, small_run, write_text
+from small import RECIPE, arguments, small_run, write_text
 
 from reservoir.datasets import Batch, Vocabulary
 from reservoir.experiments.records import read_record
 from reservoir.experiments.run import Freeze
 from reservoir.frozen import Skip
-from reservoir.training import MaskedBatch, train
+from reservoir.training import MaskedBatch, distribution, train
 from reservoir.training import loop as loops
 from reservoir.training.distribution import Exchange, World, here, joined, share
 
@@ -222,6 +225,52 @@ def sent(run, plans, folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_who_waits_for_a_process_that_never_comes_gives_up(monkeypatch):
+    monkeypatch.setattr(distribution, "JOINING", timedelta(seconds=0.1))
+    store = torch.distributed.HashStore()
+    with pytest.raises(ConnectionError, match="2 of the 3 processes of this run have not come within"):
+        distribution._afresh(store, 0, 3)
+
+
+FAILS = """
+import sys
+from reservoir.experiments import cli
+from reservoir.training import distribution
+
+distribution._ends_alone = lambda: False  # as if it were NCCL
+
+def fail(run, world, watch, **options):
+    if world.rank == 1:
+        raise ValueError("this one has no disk left")
+    world.wait()
+
+cli.carry_out = fail
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_fails_leaves_at_once_and_the_others_notice(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", FAILS, "run", RECIPE, "--scale", "smoke"],
+            env=os.environ
+            | {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": ""}
+            | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "RESERVOIR_RESULTS": str(tmp_path)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    said = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [1, 1]
+    assert "error: this one has no disk left" in said[1]
+    assert "error: another process of this run has ended" in said[0]
+
+
 def test_gradients_of_what_is_frozen_are_not_sent(text, tmp_path):
     together(sent, 2, steady(text), PLANS, tmp_path)
     first, second = (json.loads((tmp_path / str(rank)).read_text()) for rank in range(2))

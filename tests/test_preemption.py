@@ -9,6 +9,7 @@ from processes import command, context
 from safetensors.torch import load_file
 from small import arguments, files, small_run, write_text
 
+from reservoir.experiments.cli import main
 from reservoir.experiments.records import read_record
 from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, Watch, train
 
@@ -94,3 +95,18 @@ def test_a_process_ends_with_75_on_either_signal_and_the_same_command_ends_in_th
     assert read_record(run.path()).deterministic() == reference.deterministic()
     weights = [load_file(path.with_suffix(".safetensors")) for path in (run.path(), untouched)]
     assert all(weights[0][name].equal(tensor) for name, tensor in weights[1].items())
+
+
+@pytest.mark.parametrize("name", ["TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"])
+def test_a_second_life_begins_nothing_afresh(name, text, tmp_path, monkeypatch, capsys):
+    """torchrun and SLURM give it the first one's command; --fresh in it would throw away what that had done."""
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    run = small_run(text)
+    record = run()
+    words = [*map(str, arguments(text)), "--fresh"]
+    monkeypatch.setenv(name, "1")
+    assert main(words) == 0 and "is there already" in capsys.readouterr().out
+    assert read_record(run.path()).seconds == record.seconds
+    monkeypatch.setenv(name, "0")
+    assert main(words) == 0 and "is there already" not in capsys.readouterr().out
+    assert read_record(run.path()).seconds != record.seconds

@@ -65,6 +65,38 @@ def test_what_makes_no_sense_is_named(capsys, results, words, said):
         sentence(err)
 
 
+@pytest.mark.parametrize(
+    ("visible", "gpus", "expected"),
+    [
+        ("0,1,2,3", 2, [[0, 1], [2, 3], [0, 1]]),
+        ("4,6", 1, [[4], [6], [4]]),
+        ("0", 2, [[0], [0], [0]]),
+        ("", 1, [None] * 3),
+        ("0,1", 0, [None] * 3),
+    ],
+)
+def test_jobs_beside_each_other_on_this_machine_have_gpus_of_their_own(visible, gpus, expected, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    given = []
+
+    class Queue:
+        cluster, parameters = "local", {}
+
+        @property
+        def _executor(self):
+            return self
+
+        def submit(self, job):
+            given.append(self.parameters.get("visible_gpus"))
+            return self
+
+        def wait(self):
+            pass
+
+    assert len(list(submit([None] * 3, Queue(), parallel=8, gpus=gpus))) == 3
+    assert given == expected
+
+
 def test_without_slurm_the_error_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
@@ -167,9 +199,10 @@ def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
     while not run.path().exists() and time.monotonic() < until:
         shown = slurm.call("scontrol", "show", "job", job.job_id)
         if "Restarts=1" in shown and "JobState=PENDING" in shown and not freed:
-            slurm.call(
-                "scontrol", "update", f"jobid={job.job_id}", "StartTime=now"
-            )  # SLURM waits two minutes
+            # SLURM waits two minutes, so that the node forgets the first life: a credential of the same second is
+            # refused as revoked.
+            time.sleep(3.0)
+            slurm.call("scontrol", "update", f"jobid={job.job_id}", "StartTime=now")
             freed = True
         time.sleep(1.0)
     logs = "".join(path.read_text() for path in results.rglob("*_log.*"))

@@ -1,10 +1,14 @@
 """Universal computation engines: the released counts, and what moves in them."""
 
+import copy
+
 import pytest
 import torch
 
 from reservoir.frozen import Freeze, freeze, initialise, owned, report
 from reservoir.models import LanguageModel, LanguageModelConfig, UniversalConfig
+from reservoir.models.lstm import LSTMConfig
+from reservoir.training.flops import count_products
 
 GPT2 = LanguageModelConfig(50257, 768, 12, 3072, 12, positions="learned", scale_embeddings=False)
 SMALL = LanguageModelConfig(30, 16, 2, 32, 2, positions="learned", max_length=12, dropout=0.0)
@@ -63,3 +67,18 @@ def test_it_answers_at_the_last_position_or_at_each():
     torch.testing.assert_close(each(x)[:, -1], last(x))
     with pytest.raises(ValueError, match="the model has 12 positions, but the sequence needs 13"):
         last(torch.randn(1, 13, 3))
+
+
+def test_an_lstm_is_outlined_by_as_many_operations_as_it_takes():
+    """On the meta device, where a dry run counts, PyTorch would go through a sequence step by step."""
+    body = LSTMConfig(d_model=8, layers=2).build_body()
+    matrices = sum(weight.numel() for weight in body.parameters() if weight.ndim == 2)
+
+    def through(device: str) -> float:
+        moved = copy.deepcopy(body).to(device)
+        x = torch.zeros(3, 7, 8, device=device, requires_grad=True)
+        states = moved.states(x)
+        assert states.shape == x.shape
+        return count_products(lambda: moved.states(x).sum().backward())
+
+    assert through("meta") == through("cpu") == 6 * matrices * 3 * 7

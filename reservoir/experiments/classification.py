@@ -16,7 +16,7 @@ from reservoir.datasets import (
     labelled,
     train_bpe,
 )
-from reservoir.experiments.sketch import FILLED, LENGTH, Sketch, token_ids
+from reservoir.experiments.sketch import FILLED, LENGTH, Sketch, share_of, token_ids
 from reservoir.models import ClassifierConfig, TextClassifierConfig
 from reservoir.training import ClassificationTask, accuracy
 
@@ -68,7 +68,7 @@ class Classification:
     def sketch(self, *, processes: int = 1) -> Sketch:
         """What one process sees of a batch, without any text."""
         length = LENGTHS.get(self.corpus, LENGTH)
-        rows = max(1, self.max_tokens // length // processes)
+        rows = share_of(self.max_tokens // length, processes)
         labels = token_ids(rows, 2)
         batch = Batch(token_ids(rows, length), labels, labels, rows)
         tokens = FILLED * rows * length

@@ -44,8 +44,9 @@ from reservoir.experiments.tables import METRICS
 from reservoir.experiments.tables import table as make_table
 from reservoir.frozen import freeze, initialise, report, supermask
 from reservoir.training import EXIT_STATUS, CheckpointError, Noted, Preempted, TrainingError, Watch
-from reservoir.training.distribution import World, joined
+from reservoir.training.distribution import World, joined, leave
 from reservoir.training.listeners import automatic
+from reservoir.training.preemption import restarted
 
 console = Console()
 NOT_SCORES = ("recipe", "seeds", "trained", "of", "steps", "minutes", "on")
@@ -153,9 +154,10 @@ class RunCommand:
             return
         if self.measure:
             raise ValueError("--measure belongs to a dry run; add --dry-run, or leave it out")
+        fresh = self.fresh and not restarted()
         with joined() as world, Watch() as watch:
             for run in runs:
-                carry_out(run, world, watch, fresh=self.fresh, tensorboard=self.tensorboard)
+                carry_out(run, world, watch, fresh=fresh, tensorboard=self.tensorboard)
 
 
 def carry_out(
@@ -215,7 +217,9 @@ class Submit:
         folder = Path(self.folder) if self.folder else results() / "jobs"
         queue = executor(self.cluster, self.resources, folder.resolve() / "%j", name="reservoir")
         failed = 0
-        for job, submitted in zip(jobs, submit(jobs, queue, parallel=self.resources.parallel), strict=True):
+        for job, submitted in zip(
+            jobs, submit(jobs, queue, parallel=self.resources.parallel, gpus=self.resources.gpus), strict=True
+        ):
             where = f"{submitted.paths.stderr}"
             words = "submitted"
             if queue.cluster == "local":
@@ -373,7 +377,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(command, RunCommand):
         again = "the same command without --fresh" if command.fresh else "the same command"
         stopped += f"; {again} goes on from the last checkpoint"
-    return _explained(lambda: command(rest), stopped=stopped)
+    status = _explained(lambda: command(rest), stopped=stopped)
+    leave(status)
+    return status
 
 
 def _explained(work: Callable[[], None], *, stopped: str) -> int:

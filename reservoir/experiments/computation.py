@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from reservoir.datasets import Examples, Generated, Stored, images, listops, pictures, proteins
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.examples import Batch, padded
-from reservoir.experiments.sketch import FILLED, Sketch, token_ids
+from reservoir.experiments.sketch import FILLED, Sketch, share_of, token_ids
 from reservoir.models import UniversalConfig
 from reservoir.training import ComputationTask
 
@@ -62,7 +62,7 @@ class Computation:
 
     def sketch(self, *, processes: int = 1) -> Sketch:
         """What one process sees of a batch, without any data."""
-        rows = max(1, self.batch // processes)
+        rows = share_of(self.batch, processes)
         batch, tokens = self.shapes(rows)
         return Sketch(lambda model: ComputationTask.loss(model, batch), tokens, rows)
 

@@ -84,7 +84,7 @@ def _measured(run: Run) -> Measured:
 
 def _one(runs: Sequence[Run], on: On, *, measured: bool, console: Console) -> None:
     run, seeds = runs[0], len(runs)
-    sized = plan(run, processes=on.gpus)
+    sized = plan(run, processes=on.gpus, bf16=on.gpu.bf16 > 0)
     found = _measured(run) if measured else None
     table = Table(title=f"{run.recipe} ({run.scale}), a dry run: nothing is trained", show_header=False)
     table.add_column(style="bold", no_wrap=True)
@@ -96,8 +96,7 @@ def _one(runs: Sequence[Run], on: On, *, measured: bool, console: Console) -> No
 
 def _lines(sized: Plan, run: Run, on: On, seeds: int, found: Measured | None) -> list[tuple[str, str]]:
     room = sized.memory / on.gpu.memory
-    low = sized.low and on.gpu.bf16 > 0
-    peak = on.gpu.bf16 if low else on.gpu.fp32
+    peak = on.gpu.bf16 if sized.low else on.gpu.fp32
     lines = [
         ("data", f"{sized.data}: {HERE[sized.state].format(name=sized.data)}"),
         *([("begins with", start)] if (start := begins_with(run)) else []),
@@ -132,18 +131,17 @@ def _lines(sized: Plan, run: Run, on: On, seeds: int, found: Measured | None) ->
         )
     )
     if found:
-        slower = found.slower
+        calibrated = sized.hours(on.gpu, measured=found) * seeds
         lines += [
             (
                 "measured here",
                 f"{1e3 * found.step_seconds:.0f} ms a step at {found.scale} scale ({found.device},"
-                f" {torch.get_num_threads()} threads), {slower:.2f} × the sum for this machine",
+                f" {torch.get_num_threads()} threads), {found.slower:.2f} × the sum for this machine",
             ),
             (
                 "calibrated",
-                f"{_hours(sized.hours(on.gpu, slower=slower * REACHED) * seeds)},"
-                f" ${sized.hours(on.gpu, slower=slower * REACHED) * on.hourly * seeds:,.2f}, if {on.name} falls as far"
-                " behind its peaks as this machine does",
+                f"{_hours(calibrated)}, ${calibrated * on.hourly:,.2f}, if {on.name} falls as far behind its peaks as"
+                " this machine does",
             ),
         ]
         if found.scale == run.scale:
@@ -168,10 +166,8 @@ def _several(named: dict[str, list[Run]], on: On, *, measured: bool, console: Co
         table.add_column(name, justify="right", no_wrap=True)
     hours, states = 0.0, {}
     for name, runs in named.items():
-        sized, slower = plan(runs[0], processes=on.gpus), 1.0
-        if measured:
-            slower = _measured(runs[0]).slower * REACHED
-        taken = sized.hours(on.gpu, slower=slower) * len(runs)
+        sized = plan(runs[0], processes=on.gpus, bf16=on.gpu.bf16 > 0)
+        taken = sized.hours(on.gpu, measured=_measured(runs[0]) if measured else None) * len(runs)
         hours += taken
         states[sized.data] = HERE[sized.state].format(name=sized.data)
         table.add_row(

@@ -20,7 +20,7 @@ from reservoir.experiments.gpus import GPU
 from reservoir.experiments.machine import peaks
 from reservoir.experiments.pretrained import Start
 from reservoir.experiments.run import Run
-from reservoir.experiments.work import Work, work
+from reservoir.experiments.work import REACHED, Work, work
 from reservoir.frozen import report
 from reservoir.training import Stepped, bf16_pays, train
 
@@ -73,21 +73,29 @@ class Plan:
         """Bytes in each process's memory, all told."""
         return self.weights + self.gradients + self.optimiser + self.activations
 
-    def step_seconds(self, gpu: GPU) -> float:
+    def step_seconds(self, gpu: GPU, *, reached: float = REACHED) -> float:
         """How long a step takes each of `processes` GPUs: its batches, the exchange of gradients, the update."""
-        low = self.low and gpu.bf16 > 0
-        batch = self.work.seconds(flops=gpu.bf16 if low else gpu.fp32, bandwidth=gpu.bandwidth)
+        peak = gpu.bf16 if self.low and gpu.bf16 else gpu.fp32
+        batch = self.work.seconds(flops=peak, bandwidth=gpu.bandwidth, reached=reached)
         update = (UPDATE + 2 * self.moments) * FLOAT * self.trained / gpu.bandwidth
         around = 2 * (self.processes - 1) / self.processes * self.gradients / gpu.link
         return self.batches * batch + update + around
 
-    def hours(self, gpu: GPU, *, slower: float = 1.0) -> float:
-        """How long training takes, validation and tests left out; `slower` is what a measured step says."""
-        return self.steps * self.step_seconds(gpu) * slower / 3600
+    def hours(self, gpu: GPU, *, measured: Measured | None = None) -> float:
+        """How long training takes, validation and tests left out; on a GPU that falls as far behind its peaks as the
+        machine that was measured, where one was."""
+        if measured is None:
+            return self.steps * self.step_seconds(gpu) / 3600
+        return self.steps * self.step_seconds(gpu, reached=1.0) * measured.slower / 3600
 
 
-def plan(run: Run, *, processes: int = 1) -> Plan:
+def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
     """The size of a run whose batches are shared among `processes`.
+
+    Args:
+        run: the run.
+        processes: how many.
+        bf16: whether the machine multiplies in bf16; where it does not, the run is in fp32.
 
     Raises:
         ValueError: `processes` is less than 1, or more than a batch has rows.
@@ -110,7 +118,7 @@ def plan(run: Run, *, processes: int = 1) -> Plan:
     held, trained = (
         sum(p.numel() for p in model.parameters() if p.requires_grad or every) for every in (True, False)
     )
-    low, batches, moments = run.autocast, run.budget.accumulate, MOMENTS[run.optimiser.name]
+    low, batches, moments = run.autocast and bf16, run.budget.accumulate, MOMENTS[run.optimiser.name]
     tokens = whole.tokens * batches * run.budget.steps
     return Plan(
         *data(run),
@@ -205,12 +213,10 @@ def measure(run: Run, *, steps: int = STEPS) -> Measured:
     """
     device = run.torch_device()
     taken, tokens = timed(run, steps=steps)
-    sized = plan(run)
-    low = run.autocast and bf16_pays(device)
-    machine = peaks(device, torch.bfloat16 if low else torch.float32)
-    here = GPU("here", machine.flops, machine.flops, machine.bandwidth, 0.0, 1.0, 0.0)
-    predicted = replace(sized, low=low).work.seconds(
-        flops=here.fp32, bandwidth=here.bandwidth, start=machine.start, reached=1.0
+    sized = plan(run, bf16=bf16_pays(device))
+    machine = peaks(device, torch.bfloat16 if sized.low else torch.float32)
+    predicted = sized.work.seconds(
+        flops=machine.flops, bandwidth=machine.bandwidth, start=machine.start, reached=1.0
     )
     return Measured(
         run.scale,

@@ -9,7 +9,7 @@ from typing import Literal
 from torch import nn
 
 from reservoir.datasets import ByteVocabulary, Text, Vocabulary, text, train_bpe, train_byte_pieces
-from reservoir.experiments.sketch import Sketch, token_ids
+from reservoir.experiments.sketch import Sketch, share_of, token_ids
 from reservoir.models import LanguageModelConfig
 from reservoir.training import LanguageModellingTask
 
@@ -61,7 +61,7 @@ class LanguageModelling:
 
     def sketch(self, *, processes: int = 1) -> Sketch:
         """What one process sees of a batch, without any text."""
-        rows = max(1, self.batch // processes)
+        rows = share_of(self.batch, processes)
         windows = token_ids(rows, self.length + 1)
         return Sketch(lambda model: LanguageModellingTask.loss(model, windows), rows * self.length, rows)
 

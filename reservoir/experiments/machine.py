@@ -82,27 +82,31 @@ class Peaks:
     start: float
 
 
-def peaks(device: torch.device, dtype: torch.dtype, *, size: int = 1024) -> Peaks:
+def peaks(device: torch.device, dtype: torch.dtype) -> Peaks:
     """Measure a machine, in a second or so: a square product, a copy, and an operation on next to nothing.
 
-    Processor time is what counts on a CPU: other programs on a shared machine do not lengthen it.
+    Processor time is what counts on a CPU: other programs on a shared machine do not lengthen it. A GPU is given more
+    at once and many times over, or the clock would count how long it takes to be asked.
     """
+    size, numbers, times = (8192, 1 << 28, 10) if device.type == "cuda" else (1024, 1 << 24, 1)
     a = torch.randn(size, size, device=device).to(dtype)
-    large, small = torch.zeros(1 << 24, device=device), torch.zeros(1, device=device)
+    large, small = torch.zeros(numbers, device=device), torch.zeros(1, device=device)
     other = torch.empty_like(large)
     return Peaks(
-        flops=2 * size**3 / _fastest(lambda: a @ a, device),
-        bandwidth=2 * large.nbytes / _fastest(lambda: other.copy_(large), device),
-        start=_fastest(lambda: [small.add_(1.0) for _ in range(100)], device) / 100,
+        flops=2 * size**3 / _fastest(lambda: a @ a, device, times),
+        bandwidth=2 * large.nbytes / _fastest(lambda: other.copy_(large), device, times),
+        start=_fastest(lambda: small.add_(1.0), device, 100),
     )
 
 
-def _fastest(work: Callable[[], object], device: torch.device, turns: int = 6) -> float:
+def _fastest(work: Callable[[], object], device: torch.device, times: int, turns: int = 6) -> float:
+    """Seconds that `work` takes, at best, done so many times in a row."""
     clock, found = (time.process_time if device.type == "cpu" else time.perf_counter), []
     for _ in range(turns):
         started = clock()
-        work()
+        for _ in range(times):
+            work()
         if device.type == "cuda":
             torch.cuda.synchronize(device)
-        found.append(clock() - started)
+        found.append((clock() - started) / times)
     return max(min(found), 1e-9)

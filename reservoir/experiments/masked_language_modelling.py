@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import nn
 
 from reservoir.datasets import Text, Vocabulary, text, train_bpe
-from reservoir.experiments.sketch import Sketch, token_ids
+from reservoir.experiments.sketch import Sketch, share_of, token_ids
 from reservoir.models import MaskedLanguageModelConfig
 from reservoir.training import MaskedBatch, MaskedLanguageModellingTask
 
@@ -61,7 +61,7 @@ class MaskedLanguageModelling:
 
     def sketch(self, *, processes: int = 1) -> Sketch:
         """What one process sees of a batch, without any text."""
-        rows = max(1, self.batch // processes)
+        rows = share_of(self.batch, processes)
         asked = token_ids(max(1, round(self.share * rows * self.length)))
         batch = MaskedBatch(token_ids(rows, self.length), asked, asked)
         tokens = rows * self.length

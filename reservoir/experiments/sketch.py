@@ -27,6 +27,11 @@ class Sketch:
     rows: int
 
 
+def share_of(rows: int, processes: int) -> int:
+    """How many rows the process with the most of them takes of a batch."""
+    return max(1, -(-rows // processes))
+
+
 def token_ids(*shape: int) -> Tensor:
     """Token ids of a shape, on the meta device."""
     return torch.ones(*shape, dtype=torch.long, device="meta")

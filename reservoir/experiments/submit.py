@@ -6,6 +6,7 @@ the step under way, with a checkpoint, and the job puts itself back into the que
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -13,11 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import torch
+
 from reservoir.experiments.run import Run
 from reservoir.training import Preempted, Watch
 from reservoir.training.distribution import PATIENCE, joined
 from reservoir.training.listeners import PlainLines
-from reservoir.training.preemption import SIGNALS
+from reservoir.training.preemption import SIGNALS, restarted
 
 if TYPE_CHECKING:
     import submitit
@@ -85,7 +88,8 @@ class Job:
             )
         try:
             with Watch((*SIGNALS, nearly_over)) as watch, joined() as world:
-                self.run(fresh=self.fresh, listeners=self.listeners() if world.main else (), stop=watch)
+                fresh = self.fresh and not restarted()
+                self.run(fresh=fresh, listeners=self.listeners() if world.main else (), stop=watch)
         except Preempted:
             if watch.came != nearly_over.name:  # cancelled: what is done is kept, and nobody asked for more
                 raise
@@ -141,6 +145,9 @@ def executor(cluster: Cluster, resources: Resources, folder: Path, *, name: str)
         cpus_per_task=r.cpus,
         slurm_signal_delay_s=r.lead,
         slurm_array_parallelism=r.parallel,
+        slurm_srun_args=[
+            "--kill-on-bad-exit=1"
+        ],  # where one process dies, the others would wait for it for hours
         **({"slurm_partition": r.partition} if r.partition else {}),
         **({"slurm_account": r.account} if r.account else {}),
         slurm_additional_parameters={"requeue": True},
@@ -150,10 +157,24 @@ def executor(cluster: Cluster, resources: Resources, folder: Path, *, name: str)
     return found
 
 
+def gpus_here() -> list[int]:
+    """The numbers of this machine's GPUs, of those that `CUDA_VISIBLE_DEVICES` names where it names some."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is None:
+        return list(range(torch.cuda.device_count()))
+    return [int(number) for number in named.split(",") if number.strip().isdigit()]
+
+
 def submit(
-    jobs: Sequence[Job], queue: submitit.AutoExecutor, *, parallel: int
+    jobs: Sequence[Job], queue: submitit.AutoExecutor, *, parallel: int, gpus: int = 0
 ) -> Iterator[submitit.Job[str]]:
-    """Submit `jobs`: to SLURM as one array, on this machine `parallel` at a time.
+    """Submit `jobs`: to SLURM as one array, on this machine `parallel` at a time, each with GPUs of its own.
+
+    Args:
+        jobs: what to run.
+        queue: from `executor`.
+        parallel: how many at a time on this machine; fewer where there are not as many GPUs.
+        gpus: of each job.
 
     Yields:
         The submitted jobs; on this machine when they have ended.
@@ -163,8 +184,15 @@ def submit(
             submitted = [queue.submit(job) for job in jobs]
         yield from submitted
         return
+    there = gpus_here() if gpus else []
+    if there:
+        parallel = max(1, min(parallel, len(there) // gpus))
     for start in range(0, len(jobs), parallel):
-        running = [queue.submit(job) for job in jobs[start : start + parallel]]
+        running = []
+        for place, job in enumerate(jobs[start : start + parallel]):
+            if there:  # submitit would give all of them the first ones
+                queue._executor.parameters["visible_gpus"] = there[place * gpus : (place + 1) * gpus]
+            running.append(queue.submit(job))
         for job in running:
             job.wait()
             yield job

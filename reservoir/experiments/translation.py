@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from torch import nn
 
 from reservoir.datasets import Batch, DataError, Dictionary, ParallelCorpus, Vocabulary, parallel, train_bpe
-from reservoir.experiments.sketch import FILLED, LENGTH, Sketch, token_ids
+from reservoir.experiments.sketch import FILLED, LENGTH, Sketch, share_of, token_ids
 from reservoir.models import EncoderDecoderConfig
 from reservoir.training import Decoding, TranslationTask, bleu
 
@@ -84,7 +84,7 @@ class Translation:
 
     def sketch(self, *, processes: int = 1) -> Sketch:
         """What one process sees of a batch, without any text."""
-        rows = max(1, self.max_tokens // LENGTH // processes)
+        rows = share_of(self.max_tokens // LENGTH, processes)
         side = token_ids(rows, LENGTH)
         batch = Batch(side, side, side, side.numel())
         return Sketch(

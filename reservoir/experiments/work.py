@@ -15,10 +15,13 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import flop_registry
+from torch.utils.flop_counter import flop_registry, shape_wrapper
+
+from reservoir.training.flops import FORMULAS
 
 REACHED = 0.6  # of the peak of arithmetic and of bandwidth, where an operation is large
 START = 8e-6  # seconds that starting one operation takes a GPU's program, gradients included
+COUNTED = flop_registry | {operation: shape_wrapper(formula) for operation, formula in FORMULAS.items()}
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class _Count(TorchDispatchMode):
         kwargs = kwargs or {}
         out = func(*args, **kwargs)
         if not func.is_view:
-            formula = flop_registry.get(func._overloadpacket)
+            formula = COUNTED.get(func._overloadpacket)
             flops = float(formula(*args, **kwargs, out_val=out)) if formula else 0.0
             tensors = {id(t): t for t in tree_leaves((args, kwargs, out)) if isinstance(t, Tensor)}
             self.found.append((flops, float(sum(t.numel() * t.element_size() for t in tensors.values()))))

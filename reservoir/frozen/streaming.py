@@ -79,7 +79,12 @@ class TiledWeight(nn.Module):
         return max(1, TILE // self.shape[1])
 
     def rows(self, low: int, high: int, *, device: torch.device | str | None = None) -> Tensor:
-        """Rows low..high, fp32, (high - low, columns): the bits that drawing the whole would give, masked."""
+        """Rows low..high, fp32, (high - low, columns): the bits that drawing the whole would give, masked.
+
+        Made on `device`; where none is named, with the mask.
+        """
+        if device is None and self.bits is not None:
+            device = self.bits.device
         cols = self.shape[1]
         start, stop = low * cols, high * cols
         if self.compiled and stop - start == TILE and start % KINDS[self.drawn.kind].per_block == 0:
@@ -110,7 +115,8 @@ class TiledWeight(nn.Module):
 
     def product(self, x: Tensor) -> Tensor:
         """`x Wᵀ`, (..., columns) -> (..., rows)."""
-        if x.is_cuda and x.numel() <= 8 * x.shape[-1] and kernel_is_here():
+        fits = self.shape[1] % KINDS[self.drawn.kind].per_block == 0
+        if x.is_cuda and x.numel() <= 8 * x.shape[-1] and fits and kernel_is_here():
             from reservoir.frozen.fused import product
 
             flat = product(

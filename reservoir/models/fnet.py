@@ -80,7 +80,8 @@ class FNet(nn.Module):
     def forward(self, ids: Tensor, types: Tensor | None = None) -> tuple[Tensor, Tensor]:
         # (batch, length), the same -> states (batch, length, d_model), and (batch, d_model) of the first token
         types = torch.zeros_like(ids) if types is None else types
-        x = self.embedding(ids) + self.types(types) + self.positions.effective_weight()[: ids.shape[1]]
+        positions = self.positions.effective_weight()[: ids.shape[1]].to(ids.device)
+        x = self.embedding(ids) + self.types(types) + positions
         x = self.dropout(self.projection(self.embedding_norm(x)))
         for layer in self.layers:
             x = layer(x)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+
+from reservoir.layers.precision import full_precision
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,18 @@ class LSTMBody(nn.LSTM):
         """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
 
     def states(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
-        """The last layer's states."""
-        with torch.autocast(x.device.type, enabled=False):  # a sum over hundreds of steps wants its digits
+        """The last layer's states; on the meta device something of their shape, by as many operations."""
+        if (
+            x.is_meta
+        ):  # PyTorch would go through it step by step, which takes a minute where nothing is computed
+            return self._outline(x)
+        with full_precision(x.device):  # a sum over hundreds of steps wants its digits
             return super().forward(x.float())[0]
+
+    def _outline(self, x: Tensor) -> Tensor:
+        for layer in range(self.num_layers):
+            w_x, w_h, *biases = self._flat_weights[4 * layer : 4 * layer + 4]
+            gates = F.linear(x, w_x, biases[0])
+            gates = gates + F.linear(gates[..., : self.hidden_size], w_h, biases[1])
+            x = gates[..., : self.hidden_size].sigmoid()
+        return x

@@ -7,8 +7,10 @@ dropout drops. Frozen tensors are not sent, at the start either: every process d
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -26,6 +28,8 @@ from reservoir.training.task import Task
 
 PATIENCE = timedelta(hours=2)
 """How long processes wait for one another: the first one validates, tests and prepares data while the others wait."""
+JOINING = timedelta(minutes=15)
+"""How long they wait for all to have started."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +88,12 @@ def here() -> World:
 def joined() -> Iterator[World]:
     """Join the other processes that `torchrun` has started: over NCCL between GPUs, over Gloo between CPUs.
 
-    Where there are none this does nothing.
+    Where there are none this does nothing. After an error NCCL's group is left as it is: to end it in order would wait
+    for processes that are in the middle of an exchange. This one then goes without goodbyes (`leave`).
 
     Raises:
         ValueError: there are more processes on this machine than GPUs.
-        ConnectionError: another process has ended.
+        ConnectionError: another process has ended, or has not come.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
         yield here()
@@ -102,24 +107,45 @@ def joined() -> Iterator[World]:
         torch.cuda.set_device(local)
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
-        store, rank, size = next(dist.rendezvous("env://", timeout=PATIENCE))
+        store, rank, size = next(dist.rendezvous("env://", timeout=JOINING))
         store = _afresh(store, rank, size)
+        store.set_timeout(PATIENCE)
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
         yield here()
-    except RuntimeError as error:
-        if isinstance(error, dist.DistError) or "gloo" in str(error).lower():
+    except BaseException as error:
+        if dist.is_initialized():
+            if _ends_alone():
+                dist.destroy_process_group()
+            else:
+                atexit.register(leave, 1)
+        lost = isinstance(error, dist.DistError) or "gloo" in str(error).lower()
+        if isinstance(error, RuntimeError) and lost:
             raise ConnectionError(
                 "another process of this run has ended, and its own message says why; torchrun --max-restarts 3"
                 " starts all of them again, from the last checkpoint"
             ) from error
         raise
-    finally:
-        if dist.is_initialized():
-            dist.destroy_process_group()
+    dist.destroy_process_group()
+
+
+def _ends_alone() -> bool:
+    """Whether one process can end its group while others are in an exchange: Gloo's can, NCCL's waits for them."""
+    return not torch.cuda.is_available()
+
+
+def leave(status: int) -> None:
+    """End this process at once if its group was left as it is after an error; the others notice, and end as well."""
+    if dist.is_initialized():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def _afresh(store: dist.Store, rank: int, size: int) -> dist.Store:
     """A part of `store` that these processes have to themselves.
+
+    Raises:
+        ConnectionError: some have not come within `JOINING`.
 
     torchrun's store outlives its workers (seen in torch 2.13): those that it starts again would find the addresses that
     dead ones left, and wait for them in vain. So the first process names a new part of the store to each of the others.
@@ -131,7 +157,13 @@ def _afresh(store: dist.Store, rank: int, size: int) -> dist.Store:
         store.set(f"heard/{part}/{rank}", "")
         return dist.PrefixStore(part, store)
     part, left = secrets.token_hex(8), set(range(1, size))
+    deadline = time.monotonic() + JOINING.total_seconds()
     while left:
+        if time.monotonic() > deadline:
+            raise ConnectionError(
+                f"{len(left)} of the {size} processes of this run have not come within"
+                f" {JOINING.total_seconds() / 60:g} minutes; what they printed says why"
+            )
         for other in list(left):
             if store.check([f"waiting/{other}"]):  # perhaps a dead one's: whoever lives replaces it soon
                 store.set(f"answer/{store.get(f'waiting/{other}').decode()}", part)

@@ -13,7 +13,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from reservoir.models.stack import KINDS, Kind
 
 # PyTorch's counter passes over recurrent layers wherever a library computes one as a whole: oneDNN an LSTM whose
-# sequences are equally long, cuDNN every layer. Its formulas are given shapes in the place of tensors.
+# sequences are equally long, cuDNN every layer. And of fused attention it counts the weights twice, which the backward
+# pass makes again to save memory: here a model's operations are the same on every machine. Formulas are given shapes.
 
 
 def of_mkldnn(x: Sequence[int], w_x: Sequence[int], w_h: Sequence[int], *_, **__) -> int:
@@ -32,12 +33,23 @@ def of_cudnn_backward(x: Sequence[int], weights: Sequence[Sequence[int]], *rest,
     return (any(states) + moving) * of_cudnn(x, weights)
 
 
-RECURRENT = {
+def of_attention_backward(
+    grad: Sequence[int], q: Sequence[int], k: Sequence[int], v: Sequence[int], *_, **__
+) -> int:
+    """Operations of four products: the gradients of weights, values, queries and keys."""
+    return 4 * math.prod(q[:-1]) * k[-2] * (q[-1] + v[-1])
+
+
+FORMULAS = {
     torch.ops.aten.mkldnn_rnn_layer: of_mkldnn,
     torch.ops.aten.mkldnn_rnn_layer_backward: lambda *shapes, **_: 2 * of_mkldnn(*shapes),
     torch.ops.aten._cudnn_rnn: of_cudnn,
     torch.ops.aten._cudnn_rnn_backward: of_cudnn_backward,
+    torch.ops.aten._scaled_dot_product_efficient_attention_backward: of_attention_backward,
+    torch.ops.aten._scaled_dot_product_flash_attention_backward: of_attention_backward,
+    torch.ops.aten._scaled_dot_product_cudnn_attention_backward: of_attention_backward,
 }
+"""Operations that PyTorch counts otherwise, or not at all -> what we count."""
 
 
 def count_flops(loss: Callable[[], Tensor], device: torch.device, autocast: bool) -> float:
@@ -62,7 +74,7 @@ def count_flops(loss: Callable[[], Tensor], device: torch.device, autocast: bool
 
 def count_products(work: Callable[[], None]) -> float:
     """Operations of the matrix products that `work` makes, two for each multiply-add."""
-    with FlopCounterMode(display=False, custom_mapping=RECURRENT) as counter:
+    with FlopCounterMode(display=False, custom_mapping=FORMULAS) as counter:
         work()
     return float(counter.get_total_flops())
 

@@ -251,12 +251,14 @@ def train(
                 last = step == budget.steps
                 if last or step % budget.validate_every == 0:
                     validate()
+                    world.wait()  # over Gloo, which notices at once when a process has died
                 if world.size == 1:  # several have to agree, and do so in the next step
                     asked = asked or (stop is not None and stop())
                 every = budget.checkpoint_every
                 if asked or (every and (last or step % every == 0)):
                     save()
                 if asked and not last:
+                    world.wait()  # until the checkpoint is written: the first that ends may end the others
                     raise Preempted(f"{name}: stopped after step {step} of {budget.steps}")
     except BaseException:
         tell(Stopped(history.step))

@@ -8,7 +8,8 @@ from torch import Tensor
 from reservoir.layers.linear import ROWS, pad_rows
 from reservoir.layers.precision import full_precision
 
-CHUNK = 1 << 22  # logits held at a time: 16 MB in fp32
+CHUNK = 1 << 22  # logits held at a time on a CPU: 16 MB in fp32, which its caches help with
+LARGE = 1 << 26  # elsewhere: 256 MB, so that a GPU has few operations to start
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -26,7 +27,8 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         grad_h = torch.empty_like(h) if want_h else None
         grad_w = torch.zeros_like(w, dtype=torch.float32) if want_w else None
         loss, nll = torch.zeros(2, dtype=torch.float32, device=h.device)
-        size = max(1, min(len(h), max(ROWS, CHUNK // vocab // ROWS * ROWS)))  # 1 where all is padding
+        chunk = CHUNK if h.device.type == "cpu" else LARGE
+        size = max(1, min(len(h), max(ROWS, chunk // vocab // ROWS * ROWS)))  # 1 where all is padding
         low, z_all = h.new_empty(size, vocab), torch.empty(size, vocab, device=h.device)
         for start in range(0, len(h), size):
             part = slice(start, min(start + size, len(h)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,15 @@ from types import FrameType
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 EXIT_STATUS = 75
 """Of a process that was asked to stop and can go on: EX_TEMPFAIL of sysexits.h, "try again later"."""
+
+
+def restarted() -> bool:
+    """Whether torchrun or SLURM has started this process again, after a life that was cut off.
+
+    It has been given the same command, and what that said of beginning afresh was for the first life.
+    """
+    lives = (os.environ.get(name, "0") for name in ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"))
+    return any(life.isdigit() and int(life) > 0 for life in lives)
 
 
 class Preempted(Exception):
