@@ -10,6 +10,7 @@ from reservoir.layers.precision import full_precision
 
 CHUNK = 1 << 22  # logits held at a time on a CPU: 16 MB in fp32, which its caches help with
 LARGE = 1 << 26  # elsewhere: 256 MB, so that a GPU has few operations to start
+GROUP = 4  # chunks whose gradients are kept for one product: each product's result is a table, to be added to the rest
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
@@ -29,14 +30,17 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         loss, nll = torch.zeros(2, dtype=torch.float32, device=h.device)
         chunk = CHUNK if h.device.type == "cpu" else LARGE
         size = max(1, min(len(h), max(ROWS, chunk // vocab // ROWS * ROWS)))  # 1 where all is padding
-        low, z_all = h.new_empty(size, vocab), torch.empty(size, vocab, device=h.device)
+        group = min(len(h), GROUP * size)
+        low_all, z_all = h.new_empty(group, vocab), torch.empty(size, vocab, device=h.device)
         for start in range(0, len(h), size):
             part = slice(start, min(start + size, len(h)))
             n = part.stop - start
             t = target[part, None]
             real = len(t)  # rows below that are padding
+            first = start - start % group  # of the chunk's group
+            low = low_all[start - first : part.stop - first]
             # Every buffer is used again for the next chunk: fresh memory costs more than the arithmetic.
-            z = z_all[:n].copy_(torch.mm(h[part], w.T, out=low[:n]))[:real]  # (chunk, vocab)
+            z = z_all[:n].copy_(torch.mm(h[part], w.T, out=low))[:real]  # (chunk, vocab)
             z_t = z.gather(1, t)
             top = z.amax(1, keepdim=True)
             mean = z.mean(1, keepdim=True) if smoothing else 0.0
@@ -47,12 +51,11 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             if not (want_h or want_w):
                 continue
             z.div_(total).sub_(smoothing / vocab).scatter_add_(1, t, torch.full_like(z_t, smoothing - 1))
-            g = low[:n]
-            g[:real], g[real:] = z, 0
+            low[:real], low[real:] = z, 0
             if want_h:
-                torch.mm(g, w, out=grad_h[part])
-            if want_w:
-                grad_w += g.T @ h[part]
+                torch.mm(low, w, out=grad_h[part])
+            if want_w and (part.stop == len(h) or part.stop - first == group):
+                grad_w += low_all[: part.stop - first].T @ h[first : part.stop]
         grad_h = grad_h[:rows] if want_h else None
         ctx.save_for_backward(grad_h, grad_w)
         ctx.dtypes = hidden.dtype, weight.dtype
