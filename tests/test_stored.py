@@ -223,6 +223,19 @@ def test_a_truncated_file_is_refused_with_the_tensor_that_it_ends_in(tmp_path):
         from_pretrained(tmp_path)
 
 
+def test_a_list_of_contents_that_lacks_a_word_is_damaged(stored_once):
+    """One bit of a key: what is said of a mask then has no shape, which only the list's own digest would explain."""
+    path = stored_once[0] / "model.safetensors"
+    whole = path.read_bytes()
+    assert b'\\"shape\\"' in whole
+    path.write_bytes(whole.replace(b'\\"shape\\"', b'\\"shapd\\"', 1))
+    try:
+        with pytest.raises(WeightsError, match="its list of contents is damaged: KeyError, 'shape'"):
+            from_pretrained(stored_once[0])
+    finally:
+        path.write_bytes(whole)
+
+
 FILES = st.sampled_from(["model.safetensors", "config.json"])
 
 

@@ -49,8 +49,8 @@ class Method:
 
     @property
     def price(self) -> float:
-        """The mean cost."""
-        return sum(self.cost) / len(self.cost)
+        """The mean cost; of equal ones exactly that, which a sum over three need not be."""
+        return min(max(sum(self.cost) / len(self.cost), min(self.cost)), max(self.cost))
 
     def lent(self, half_width: float) -> Method:
         """One seed says nothing of its spread: this lends it one, `half_width` to either side of its quality."""

@@ -162,20 +162,38 @@ def from_pretrained(
         raise WeightsError(
             f"{folder}: {missing[0]} stands in one of {CONFIG} and {WEIGHTS} and not in the other"
         )
-    with torch.no_grad():
-        for name, said in contents["drawn"].items():
-            items[name].parameter.requires_grad_(False)
-            _draw(folder, items[name], said, streamed=streamed)
-        for place in ("trained", "pretrained"):
-            for name, said in contents[place].items():
-                item = items[name]
-                item.parameter.copy_(_checked(folder, tensors, name, said, tuple(item.parameter.shape)))
-                set_origin(item, Trained() if place == "trained" else Pretrained(said["from"]))
-                item.parameter.requires_grad_(place == "trained")
-    _mask(folder, model, tensors, contents)
+    try:
+        _fill(folder, items, tensors, contents, streamed=streamed)
+        _mask(folder, model, tensors, contents)
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        if intact or isinstance(error, WeightsError):
+            raise
+        damage = f"{folder / WEIGHTS}: its list of contents is damaged: {type(error).__name__}, {error}"
+        raise WeightsError(damage) from error
     if not intact:  # said last, since a tensor's own digest says more
         raise WeightsError(f"{folder / WEIGHTS}: its list of contents is damaged: its digest does not match")
     return (stream(model, compiled=compiled) if streamed else model).eval()
+
+
+@torch.no_grad()
+def _fill(
+    folder: Path,
+    items: dict[str, Owned],
+    tensors: dict[str, Tensor],
+    contents: dict[str, dict],
+    *,
+    streamed: bool,
+) -> None:
+    """Draw what was drawn, and copy the rest."""
+    for name, said in contents["drawn"].items():
+        items[name].parameter.requires_grad_(False)
+        _draw(folder, items[name], said, streamed=streamed)
+    for place in ("trained", "pretrained"):
+        for name, said in contents[place].items():
+            item = items[name]
+            item.parameter.copy_(_checked(folder, tensors, name, said, tuple(item.parameter.shape)))
+            set_origin(item, Trained() if place == "trained" else Pretrained(said["from"]))
+            item.parameter.requires_grad_(place == "trained")
 
 
 def _mask(folder: Path, model: nn.Module, tensors: dict[str, Tensor], contents: dict[str, dict]) -> None:
