@@ -1,7 +1,7 @@
-"""Restructuring changes no draw: every recipe's smoke-scale model has the bits it had before the library was rearranged.
+"""No draw ever changes: every recipe's smoke-scale model has the bits it had before the library was rearranged.
 
-`tests/fixtures/smoke-weights.json` was written at commit b1fe5e5, before the first move. A recipe whose digest is not there
-is newer than that. Run this file as a script to add such recipes; digests that are there already are never rewritten.
+`tests/fixtures/smoke-weights.json` was written at commit b1fe5e5, before the first move. Run this file as a script to
+add the digests of new recipes; those that are there already are never rewritten.
 """
 
 import hashlib
