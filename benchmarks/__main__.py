@@ -39,8 +39,8 @@ from benchmarks import (
     step,
 )
 from benchmarks.measure import Benchmark, Line, Settings
-from reservoir.experiments.machine import code, machine
 from reservoir.page.benchmarks import times
+from reservoir.runs.machine import code, machine
 
 GROUPS: dict[str, dict[str, Benchmark]] = {
     "training step": {

@@ -21,9 +21,9 @@ from benchmarks.freezing import plans
 from benchmarks.measure import Line, Settings
 from benchmarks.step import SIZES, batches, our_loss
 from reservoir.datasets import Batch
-from reservoir.frozen import freeze
 from reservoir.models import EncoderDecoder
 from reservoir.training.distribution import Exchange, here, joined
+from reservoir.weights import freeze
 
 PROCESSES = (2, 4)
 EVERYTHING = "everything moves"

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from benchmarks.libraries import transformers_sizes
 from benchmarks.measure import Comparison, Line, Settings, compare
-from reservoir.experiments import recipes
+from reservoir import recipes
 from reservoir.layers import sinusoids
 from reservoir.models import EncoderDecoder
 from reservoir.training import CheckpointError

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir.frozen import Stream
-from reservoir.frozen.draws import normal, sign, uniform
+from reservoir.weights import Stream
+from reservoir.weights.draws import normal, sign, uniform
 
 SIZES = {"laptop": (512, 256), "IWSLT": (1024, 1024)}
 

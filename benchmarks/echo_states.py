@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import torch
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir.frozen import EchoState, initialise
+from reservoir.reservoirs import EchoState
+from reservoir.weights import initialise
 
 SIZES = {
     "laptop": (100, 1000),

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.measure import Line, Settings
-from reservoir.experiments import recipes
-from reservoir.experiments.estimate import measure, timed
+from reservoir import recipes
+from reservoir.launch.cost_model import measure, timed
 
 RUNS = (
     "components/baseline",

@@ -12,9 +12,9 @@ from transformers.models.fnet.modeling_fnet import FNetBasicFourierTransform
 
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import ADAMW
-from reservoir.frozen import initialise, owned
 from reservoir.layers import Attention, EncoderLayer, FeedForward, Fourier, fourier
 from reservoir.models.fnet import FNetConfig, theirs
+from reservoir.weights import initialise, owned
 
 SIZES = {"laptop": (8, 512, 256, 1024, 2), "IWSLT": (4, 512, 768, 3072, 4)}
 """Texts, tokens, d_model, d_ff and layers; the second has FNet-base's width."""

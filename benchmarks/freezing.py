@@ -22,8 +22,8 @@ from torch.profiler import ProfilerActivity, profile, record_function
 from benchmarks.measure import FEWEST, Line, Settings, synchronise
 from benchmarks.step import ADAMW, SIZES, batches, our_loss
 from reservoir.datasets import Batch
-from reservoir.frozen import Freeze, freeze, initialise, placement, report, reservoir_layers
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.weights import Freeze, freeze, initialise, placement, report, reservoir_layers
 
 UPDATE = "clipping and optimiser"
 REQUIRED = 0.8

@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir.frozen import Drawn, Freeze, Mask, freeze, initialise, mark_trained, supermask
-from reservoir.frozen.initialisation import Initialisation, KaimingUniform, SignedConstant
-from reservoir.frozen.streaming import TiledWeight, kernel_is_here, pack
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
+from reservoir.weights import Drawn, Freeze, Mask, freeze, initialise, mark_trained, supermask
+from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant
+from reservoir.weights.streaming import TiledWeight, kernel_is_here, pack
 
 SIZES = {"laptop": 512, "IWSLT": 1024, "large": 4096}  # rows and columns of the matrix
 KINDS: dict[str, Initialisation] = {"uniform": KaimingUniform(), "sign": SignedConstant()}

@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import SIZES, SMOOTHING, batches, our_loss, stepper
 from reservoir.datasets import Batch
-from reservoir.frozen import initialise
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.decoding import BOS, EOS
+from reservoir.weights import initialise
 
 POSITIONS = 256
 LEAST = 1.3  # times Marian at the IWSLT sizes in bf16

@@ -9,8 +9,8 @@ from torch import nn
 
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import ADAMW
-from reservoir.frozen import Freeze, Mask, freeze, initialise, supermask
 from reservoir.layers import Attention, EncoderLayer, FeedForward
+from reservoir.weights import Freeze, Mask, freeze, initialise, supermask
 
 SIZES = {"laptop": (128, 512, 1024), "IWSLT": (512, 1024, 2048)}  # d_model, d_ff, tokens in sentences of 32
 MOST = {torch.float32: 1.10, torch.bfloat16: 1.20}  # times a dense step that a masked one may take

@@ -14,9 +14,9 @@ import torch
 
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import SIZES, batches, our_loss, stepper
-from reservoir.frozen import Freeze, freeze, initialise
 from reservoir.models import EncoderDecoder
 from reservoir.training import CachedPrefix
+from reservoir.weights import Freeze, freeze, initialise
 
 
 def run(settings: Settings) -> Iterator[Comparison]:

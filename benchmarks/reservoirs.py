@@ -13,9 +13,9 @@ import torch
 
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import SIZES, batches, our_loss, stepper
-from reservoir.experiments import recipes
-from reservoir.experiments.recipes.reservoirs import DEPTHS
-from reservoir.frozen import freeze, initialise
+from reservoir import recipes
+from reservoir.recipes.reservoirs import DEPTHS
+from reservoir.weights import freeze, initialise
 
 ROWS = ("transformer-{}", "ffn-{}", "gru-{}", "conv-{}", "layer-drop-{}", "late-{}", "regular-4")
 

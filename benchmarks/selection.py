@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir.frozen.selection import Selection, kept, largest
+from reservoir.weights.selection import Selection, kept, largest
 
 SIZES = {"laptop": (512, 128), "IWSLT": (1024, 512)}  # a feed-forward map
 

@@ -22,11 +22,11 @@ from torch import Tensor, nn
 
 from benchmarks.measure import Comparison, Settings, compare
 from reservoir.datasets import Batch, TokenBatches
-from reservoir.frozen import initialise
 from reservoir.layers import sinusoids
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.optimisers import Optimiser
+from reservoir.weights import initialise
 
 DROPOUT, SMOOTHING = 0.1, 0.1
 ADAMW = Optimiser(lr=1e-4)

@@ -21,7 +21,19 @@ except ModuleNotFoundError:
     sys.exit("griffelib is not installed here: run 'make setup', or 'python -m pip install griffelib'")
 
 HERE = Path(__file__).resolve().parent
-PACKAGES = ("layers", "frozen", "models", "datasets", "training", "experiments", "page")
+PACKAGES = (
+    "layers",
+    "weights",
+    "reservoirs",
+    "models",
+    "datasets",
+    "training",
+    "runs",
+    "recipes",
+    "evidence",
+    "launch",
+    "page",
+)
 WIDTH = 84  # of a signature, before it is broken into lines
 FRONT = "---\ntitle: {title}\nnumbering:\n  headings: false\n---\n\n"
 

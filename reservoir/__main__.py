@@ -1,8 +1,8 @@
-"""`python -m reservoir`: see `reservoir.experiments.cli`."""
+"""`python -m reservoir`: see `reservoir.launch.cli`."""
 
 import sys
 
-from reservoir.experiments.cli import main
+from reservoir.launch.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from reservoir import recipes
 from reservoir.datasets import parallel
-from reservoir.experiments import Run, recipes
+from reservoir.runs import Run
 
 RECIPE = "transformer/miniature"
 PARTS = {"train": 150, "valid": 8, "test": 4}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from small import files
 
-from reservoir.experiments import recipes
-from reservoir.experiments.records import find_record, read_record
-from reservoir.experiments.translation import Translation
+from reservoir import recipes
+from reservoir.runs.records import find_record, read_record
+from reservoir.runs.tasks.translation import Translation
 
 IN_FAMILIES = ("universal/", "switches/")
 """Many alike: `test_universal_recipes` builds them all and runs one of each kind."""

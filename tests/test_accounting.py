@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from reservoir.experiments import sources
-from reservoir.frozen import Freeze, Mask, freeze, held_bytes, initialise, report, supermask
+from reservoir.evidence import sources
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.models.accounting import account, matrices
-from reservoir.models.quantised import round_rows, rounded, rounded_bytes
-from reservoir.models.weights import read_safetensors
+from reservoir.weights import Freeze, Mask, freeze, held_bytes, initialise, report, supermask
+from reservoir.weights.files import read_safetensors
+from reservoir.weights.quantised import round_rows, rounded, rounded_bytes
 
 D, FF, SRC, TGT = 16, 24, 40, 30
 CONFIGS = {

@@ -7,27 +7,30 @@ from hypothesis import strategies as st
 from small import small_run, write_text
 from torch import nn
 
-from reservoir.experiments import recipes
-from reservoir.frozen import (
+from reservoir import recipes
+from reservoir.layers import EncoderLayer, FeedForward
+from reservoir.training import (
     Backskipping,
     Detour,
-    Freeze,
     Identity,
     Skip,
+    Stepped,
     Synthetic,
     Value,
     Zero,
+    skip,
+    tap,
+    train,
+)
+from reservoir.training.flops import count_flops
+from reservoir.training.gradient_estimators import cosine, error, make
+from reservoir.weights import (
+    Freeze,
     freeze,
     initialise,
     owned,
     report,
-    skip,
-    tap,
 )
-from reservoir.frozen.estimates import cosine, error, make
-from reservoir.layers import EncoderLayer, FeedForward
-from reservoir.training import Stepped, train
-from reservoir.training.flops import count_flops
 
 LAYER = "encoder.1"
 CPU = torch.device("cpu")

@@ -15,9 +15,9 @@ from benchmarks.estimate import Foretold
 from benchmarks.freezing import Saving
 from benchmarks.measure import Amount, Comparison, Settings
 from reservoir.datasets import Batch, TokenBatches
-from reservoir.frozen import initialise
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.page import benchmarks as page
+from reservoir.weights import initialise
 
 
 @pytest.fixture(scope="module")

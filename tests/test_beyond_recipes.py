@@ -2,9 +2,9 @@
 
 import pytest
 
-from reservoir.experiments import recipes
-from reservoir.experiments.recipes import beyond
-from reservoir.frozen import report
+from reservoir import recipes
+from reservoir.recipes import beyond
+from reservoir.weights import report
 
 NAMES = [name for name, recipe in recipes.RECIPES.items() if recipe.__module__ == beyond.__name__]
 

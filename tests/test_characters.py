@@ -4,9 +4,10 @@ import math
 
 import pytest
 
+from reservoir import recipes
 from reservoir.datasets import ByteVocabulary
-from reservoir.experiments import LanguageModelling, recipes
-from reservoir.frozen import report
+from reservoir.runs import LanguageModelling
+from reservoir.weights import report
 
 
 @pytest.mark.parametrize("name", recipes.family("characters"))

@@ -8,7 +8,6 @@ from small import files, full_disk, sentence
 from torch import nn
 
 from reservoir.datasets import DataError
-from reservoir.frozen import initialise
 from reservoir.layers import LayerNorm, Linear
 from reservoir.training import Optimiser
 from reservoir.training.checkpoint import (
@@ -20,6 +19,7 @@ from reservoir.training.checkpoint import (
     write,
     write_weights,
 )
+from reservoir.weights import initialise
 
 PROGRESS = {"step": 3, "seconds": 0.1, "points": [{"step": 3, "metrics": {"bleu": 1 / 3}}]}
 

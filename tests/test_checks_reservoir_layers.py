@@ -2,9 +2,9 @@
 
 import pytest
 
-from reservoir.frozen import placement
 from reservoir.page import checks
 from reservoir.training import aucc
+from reservoir.weights import placement
 
 PLACES = {
     "should be a text": lambda n, r: ["L"] * n,

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from reservoir.frozen import kept, largest
 from reservoir.page import checks
+from reservoir.weights import kept, largest
 
 
 def by_threshold(scores, keep):

@@ -1,14 +1,18 @@
 """Claims are decided by rules over ranges of seeds, and by records alone."""
 
+import hashlib
+import json
 import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reservoir.experiments import claims, recipes, sources
-from reservoir.experiments.claims import Range, above, below, between, every, ledger, orders
-from reservoir.experiments.rows import BESIDE
+from reservoir import recipes
+from reservoir.datasets import shipped
+from reservoir.evidence import claims, sources
+from reservoir.evidence.claims import Range, above, below, between, every, ledger, orders
+from reservoir.evidence.source_recipes import BESIDE
 
 values = st.lists(st.floats(0.1, 100.0), min_size=2, max_size=4)
 
@@ -164,3 +168,14 @@ def test_rules_written_after_records_say_so():
     late = {name for name, entry in claims.ENTRIES.items() if entry.late}
     assert "poster/big-order" in late and "poster/width" not in late
     assert all(claims.ENTRIES[name].recipes for name in late)
+
+
+HISTORY = json.loads((shipped() / "claims" / "history.json").read_text(encoding="utf-8"))
+
+
+def test_a_rule_keeps_its_date_while_its_words_stay_the_same():
+    """Moving a rule does not make it late; changing its words needs a new date in `data/claims/history.json`."""
+    digests = {
+        name: hashlib.sha256(entry.rule.encode()).hexdigest()[:16] for name, entry in claims.ENTRIES.items()
+    }
+    assert digests == {name: dated["rule"] for name, dated in HISTORY.items()}

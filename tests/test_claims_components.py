@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from reservoir.experiments import claims, sources
-from reservoir.experiments.claims import NotRunError, Range, components
-from reservoir.experiments.recipes.components import ROWS
+from reservoir.evidence import claims, sources
+from reservoir.evidence.claims import NotRunError, Range, components
+from reservoir.recipes.components import ROWS
 
 TABLES = {
     "components": ("poster/big", "BLEU"),

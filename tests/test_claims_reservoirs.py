@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from reservoir.experiments import claims
-from reservoir.experiments.claims import NotRunError, Range, reservoirs
+from reservoir.evidence import claims
+from reservoir.evidence.claims import NotRunError, Range, reservoirs
 
 STEPS = (100, 200, 300)
 
@@ -74,7 +74,7 @@ def test_nothing_is_held_against_a_model_that_has_hardly_learned(made_up, monkey
 
 
 def test_every_claim_is_of_recipes_that_exist():
-    from reservoir.experiments import recipes
+    from reservoir import recipes
 
     names = [
         n

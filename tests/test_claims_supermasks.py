@@ -2,10 +2,11 @@
 
 import pytest
 
+from reservoir import recipes
 from reservoir.datasets import labelled
-from reservoir.experiments import claims, recipes
-from reservoir.experiments.claims import NotRunError, Range, supermasks
-from reservoir.experiments.recipes.supermasks import PERCENTAGES
+from reservoir.evidence import claims
+from reservoir.evidence.claims import NotRunError, Range, supermasks
+from reservoir.recipes.supermasks import PERCENTAGES
 
 HILL = {
     percent: 20 - 8 * (percent / 100 - 0.5) ** 2 * 4 for percent in PERCENTAGES

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from reservoir.experiments import claims, sources
-from reservoir.experiments.claims import NotRunError, Range, universal
-from reservoir.experiments.recipes.universal import SWITCHES, switch_name
+from reservoir.evidence import claims, sources
+from reservoir.evidence.claims import NotRunError, Range, universal
+from reservoir.recipes.universal import SWITCHES, switch_name
 
 COLUMNS = {
     "bit-memory": "BitMem",

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
+from reservoir import recipes
 from reservoir.datasets import Labelled, labelled, pad_sources, train_bpe
-from reservoir.experiments import recipes
-from reservoir.frozen import Freeze, freeze, initialise, owned
 from reservoir.models import Classifier, ClassifierConfig
 from reservoir.models.classifier import ENCODERS
 from reservoir.training import Budget, ClassificationTask, Optimiser, accuracy, train
+from reservoir.weights import Freeze, freeze, initialise, owned
 
 SIZES = dict(vocab=50, classes=3, d_model=8, d_encoder=10)
 

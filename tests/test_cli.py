@@ -9,8 +9,10 @@ import pytest
 from rich.console import Console
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
-from reservoir.experiments import cli, find_record, recipes
-from reservoir.experiments.cli import main
+from reservoir import recipes
+from reservoir.launch import cli
+from reservoir.launch.cli import main
+from reservoir.runs import find_record
 
 
 @pytest.fixture(scope="module")

@@ -3,18 +3,20 @@
 import pytest
 import torch
 
+from reservoir import recipes
 from reservoir.datasets import pad_sources
-from reservoir.experiments import claims, recipes, released
-from reservoir.experiments.claims import NotRunError, Range, combinations, rivals
-from reservoir.experiments.claims.whole import weight_class
-from reservoir.experiments.estimate import plan
-from reservoir.experiments.fronts import Method
-from reservoir.experiments.recipes.combinations import PERCENTAGES, ROWS, TASK
-from reservoir.experiments.recipes.rivals import ELSEWHERE, LONGER
-from reservoir.experiments.recipes.universal import RATES
-from reservoir.frozen import Freeze, Mask, initialise, owned, report
+from reservoir.evidence import claims
+from reservoir.evidence.claims import NotRunError, Range, combinations, rivals
+from reservoir.evidence.claims.whole import weight_class
+from reservoir.evidence.fronts import Method
+from reservoir.launch.cost_model import plan
 from reservoir.layers import Attention, Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.recipes.combinations import PERCENTAGES, ROWS, TASK
+from reservoir.recipes.rivals import ELSEWHERE, LONGER
+from reservoir.recipes.universal import RATES
+from reservoir.runs import released
+from reservoir.weights import Freeze, Mask, initialise, owned, report
 
 SCALES = ("smoke", "laptop", "full")
 

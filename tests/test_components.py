@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from reservoir.experiments import recipes, sources
-from reservoir.experiments.recipes.components import ROWS, TABLES, in_table
-from reservoir.frozen import Freeze, freeze, initialise, report
+from reservoir import recipes
+from reservoir.evidence import sources
 from reservoir.models import LanguageModel, LanguageModelConfig
+from reservoir.recipes.components import ROWS, TABLES, in_table
+from reservoir.weights import Freeze, freeze, initialise, report
 
 POSTER = {"components": "poster/big", "narrow": "poster/narrow", "language": "poster/lm"}
 CASES = [(family, row) for family in TABLES for row in ROWS if in_table(family, row)]

@@ -9,10 +9,10 @@ from reservoir.datasets import DataError, Generated, listops
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.examples import Batch, Examples, Stored, padded
 from reservoir.datasets.proteins import ACIDS, encode, made_up, read_proteins
-from reservoir.experiments import Bits, Expressions, Pictures
-from reservoir.frozen import initialise
 from reservoir.models import LanguageModelConfig, LSTMConfig, UniversalConfig
+from reservoir.runs import Bits, Expressions, Pictures
 from reservoir.training import ComputationTask
+from reservoir.weights import initialise
 
 BODY = LanguageModelConfig(0, 16, 2, 32, 2, positions="learned", max_length=40, dropout=0.0)
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reservoir.experiments import RecordError, recipes
-from reservoir.experiments.convergence import (
+from reservoir import recipes
+from reservoir.runs import RecordError
+from reservoir.runs.convergence import (
     area_under,
     cost_ratio,
     cost_to_reach,

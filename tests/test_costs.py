@@ -5,8 +5,10 @@ import math
 
 import pytest
 
-from reservoir.experiments import costs, find_record, find_records, read_record, recipes
-from reservoir.experiments.records import record_path
+from reservoir import recipes
+from reservoir.evidence import costs
+from reservoir.runs import find_record, find_records, read_record
+from reservoir.runs.records import record_path
 
 MADE = {  # recipe -> BLEU and operations of each seed
     "keep/trained": [(20.0, 8e12), (21.0, 7e12)],

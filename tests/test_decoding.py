@@ -5,10 +5,10 @@ import itertools
 import pytest
 import torch
 
-from reservoir.frozen import Scheme, initialise
-from reservoir.frozen.initialisation import Normal
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.decoding import BOS, EOS, Decoding, beam_search, translate
+from reservoir.weights import Scheme, initialise
+from reservoir.weights.initialisation import Normal
 
 SOURCES = [[4, 5, 6], [7], [3, 3, 8, 9, 4, 6, 5], [9, 8], [5, 5, 5, 4]]
 

@@ -16,10 +16,9 @@ from processes import together
 from small import RECIPE, arguments, small_run, write_text
 
 from reservoir.datasets import Batch, Vocabulary
-from reservoir.experiments.records import read_record
-from reservoir.experiments.run import Freeze
-from reservoir.frozen import Skip
-from reservoir.training import MaskedBatch, distribution, train
+from reservoir.runs.records import read_record
+from reservoir.runs.run import Freeze
+from reservoir.training import MaskedBatch, Skip, distribution, train
 from reservoir.training import loop as loops
 from reservoir.training.distribution import Exchange, World, here, joined, share
 
@@ -234,7 +233,7 @@ def test_who_waits_for_a_process_that_never_comes_gives_up(monkeypatch):
 
 FAILS = """
 import sys
-from reservoir.experiments import cli
+from reservoir.runs import cli
 from reservoir.training import distribution
 
 distribution._ends_alone = lambda: False  # as if it were NCCL

@@ -11,9 +11,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reservoir.frozen import generator
-from reservoir.frozen.draws import normal, orthogonal, permutation, sign, sparse, uniform
-from reservoir.frozen.generator import Stream
+from reservoir.weights import generator
+from reservoir.weights.draws import normal, orthogonal, permutation, sign, sparse, uniform
+from reservoir.weights.generator import Stream
 
 STREAM = Stream(11, "draws")
 ELEMENTWISE = {

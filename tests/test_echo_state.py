@@ -8,20 +8,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reservoir.frozen import (
+from reservoir.layers import Linear
+from reservoir.reservoirs import (
     DeepEchoState,
     EchoState,
     SpectralRadius,
-    Stream,
     echo_state,
+    spectral_radius,
+)
+from reservoir.reservoirs.echo_state import unit_radius
+from reservoir.weights import (
+    Stream,
     freeze,
     initialise,
     report,
-    spectral_radius,
 )
-from reservoir.frozen.echo_state import unit_radius
-from reservoir.frozen.initialisation import Initialisation, Orthogonal, digest
-from reservoir.layers import Linear
+from reservoir.weights.initialisation import Initialisation, Orthogonal, digest
 
 
 def made(inputs: int = 2, size: int = 30, *, seed: int = 0, stream: str = "echo", **options) -> EchoState:
@@ -155,7 +157,7 @@ def test_reservoirpy_agrees_to_twelve_digits(leak, bias, radius):
 
 def test_reservoirpy_reads_out_the_same_numbers():
     nodes = pytest.importorskip("reservoirpy.nodes")
-    from reservoir.frozen import ridge
+    from reservoir.reservoirs import ridge
 
     echo, u = made(1, 60), noise(400, 1)
     states, y = echo(u, washout=50), u[49:-1]

@@ -8,10 +8,10 @@ import torch
 from torch import nn
 from transformers import BartConfig, BartForConditionalGeneration, MarianConfig, MarianMTModel
 
-from reservoir.frozen import initialise, owned
 from reservoir.layers import Attention, FeedForward, LearnedPositions, Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.models.encoder_decoder import feed_forward
+from reservoir.weights import initialise, owned
 
 SMALL = EncoderDecoderConfig(
     src_vocab=23,

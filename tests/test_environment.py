@@ -18,7 +18,7 @@ def test_the_machine_of_the_tests_will_do():
 
 
 def test_a_generator_with_other_bits_is_noticed(monkeypatch):
-    from reservoir.frozen import draws
+    from reservoir.weights import draws
 
     sign = draws.KINDS["sign"]
     other = sign._replace(convert=lambda block, scale: sign.convert(block, scale).roll(1, -1))

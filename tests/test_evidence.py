@@ -5,12 +5,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from reservoir.experiments import recipes, sources, systems
-from reservoir.experiments.claims import DESCRIPTIONS, ENTRIES
-from reservoir.experiments.records import all_records
-from reservoir.experiments.rows import BESIDE
-from reservoir.experiments.run import SCALES
+from reservoir import recipes
+from reservoir.evidence import coverage, sources
+from reservoir.evidence.claims import DESCRIPTIONS, ENTRIES
+from reservoir.evidence.source_recipes import BESIDE
 from reservoir.page import evidence
+from reservoir.runs.records import all_records
+from reservoir.runs.registry import SCALES
 
 TITLES = [*evidence.SECTIONS, evidence.OURS]
 
@@ -92,36 +93,36 @@ def test_runs_are_counted_and_not_typed():
 
 
 @pytest.mark.parametrize(
-    "system", [*systems.rows(), *systems.SYSTEMS], ids=lambda one: f"{one.source}: {one.words}"
+    "system", [*coverage.rows(), *coverage.SYSTEMS], ids=lambda one: f"{one.source}: {one.words}"
 )
 def test_every_system_has_recipes_or_a_reason(system):
     assert bool(system.names) != bool(system.why)
     assert system.source in sources.names()
     for pattern in system.recipes:
-        assert systems.System("", "", "", (pattern,)).names, f"no recipe is called {pattern}"
+        assert coverage.System("", "", "", (pattern,)).names, f"no recipe is called {pattern}"
 
 
 def test_every_recipe_of_a_system_exists_at_all_scales():
-    for name in {name for one in (*systems.rows(), *systems.SYSTEMS) for name in one.names}:
+    for name in {name for one in (*coverage.rows(), *coverage.SYSTEMS) for name in one.names}:
         for scale in SCALES:
             assert recipes.get(name, scale=scale).scale == scale
 
 
 def test_every_recipe_has_a_place_in_the_book():
-    assert {systems.chapter(name) for name in recipes.names()} <= set(range(1, 13))
-    assert systems.chapter("keep/trained") == 10 and systems.chapter("components/baseline") == 4
+    assert {coverage.chapter(name) for name in recipes.names()} <= set(range(1, 13))
+    assert coverage.chapter("keep/trained") == 10 and coverage.chapter("components/baseline") == 4
 
 
 def test_coverage_says_how_many_recipes_are_recorded():
-    frame = systems.coverage()
-    assert len(frame) == len(systems.rows()) + len(systems.SYSTEMS)
+    frame = coverage.coverage()
+    assert len(frame) == len(coverage.rows()) + len(coverage.SYSTEMS)
     line = frame[frame["recipes"] == "components/baseline"].iloc[0]
     assert (line["chapter"], line["laptop"]) == ("4", "1 of 1")
     assert frame["laptop"].map(lambda text: not text or bool(re.fullmatch(r"\d+ of \d+", text))).all()
 
 
 def test_the_cost_is_the_sum_of_all_records():
-    spent = systems.cost()
+    spent = coverage.cost()
     hours = sum(record.cpu_seconds for record in all_records() if record.scale != "smoke") / 3600
     assert abs(spent["core-hours"].sum() - hours) < 1e-9
     assert spent.loc[(4, "components"), "recipes"] == 11

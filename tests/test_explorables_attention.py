@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from reservoir.datasets import Vocabulary, parallel, train_bpe
-from reservoir.frozen import initialise
 from reservoir.models import EncoderDecoderConfig
 from reservoir.page.explorables import AttentionMaps
 from reservoir.page.explorables.attention_maps import look, packed, rounded
+from reservoir.weights import initialise
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SCRIPT = f"""

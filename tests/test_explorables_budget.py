@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reservoir.experiments.costs import AXES
-from reservoir.experiments.fronts import best_within, stairs
+from reservoir.evidence.costs import AXES
+from reservoir.evidence.fronts import best_within, stairs
 from reservoir.page.explorables import Budget
 from reservoir.page.explorables.budget import priced, rounded, unpacked
 

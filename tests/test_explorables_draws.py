@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from reservoir.frozen import draws
-from reservoir.frozen.generator import Stream
+from reservoir.weights import draws
+from reservoir.weights.generator import Stream
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SCRIPT = f"""

@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from reservoir.datasets import lorenz, mackey_glass
-from reservoir.frozen import EchoState, SpectralRadius, Stream, draws, initialise, memory_curve
-from reservoir.frozen.echo_state import unit_radius
 from reservoir.page.explorables import EchoStateLab
+from reservoir.reservoirs import EchoState, SpectralRadius, memory_curve
+from reservoir.reservoirs.echo_state import unit_radius
+from reservoir.weights import Stream, draws, initialise
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SCRIPT = f"""

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from reservoir.experiments import find_records, recipes
-from reservoir.experiments.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
-from reservoir.frozen import freeze, initialise, report
+from reservoir import recipes
 from reservoir.page.explorables import FrozenBody
 from reservoir.page.explorables.frozen_body import SIZES, bar, counted, named
+from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
+from reservoir.runs import find_records
+from reservoir.weights import freeze, initialise, report
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SCRIPT = f"""

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from reservoir.experiments import find_record, recipes, sources
-from reservoir.experiments.recipes.components import ROWS, TABLES, in_table
-from reservoir.frozen import freeze, initialise, report
+from reservoir import recipes
+from reservoir.evidence import sources
 from reservoir.page.explorables import FrozenComponents
 from reservoir.page.explorables.frozen_components import PARTS, POSTER, boxes, counted
+from reservoir.recipes.components import ROWS, TABLES, in_table
+from reservoir.runs import find_record
+from reservoir.weights import freeze, initialise, report
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SCRIPT = f"""

@@ -10,10 +10,10 @@ import torch
 from small import small_run, write_text
 
 from reservoir.datasets import Batch
-from reservoir.frozen import Freeze, Skip
 from reservoir.page.explorables import Gradients
 from reservoir.page.explorables.gradients import KINDS, LEVELS, Recorder, projected
-from reservoir.training import train
+from reservoir.training import Skip, train
+from reservoir.weights import Freeze
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SCRIPT = f"""

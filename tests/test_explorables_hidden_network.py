@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from reservoir.experiments import find_records
-from reservoir.experiments.recipes.supermasks import PERCENTAGES
 from reservoir.page.explorables import HiddenNetwork
 from reservoir.page.explorables import hidden_network as ours
+from reservoir.recipes.supermasks import PERCENTAGES
+from reservoir.runs import find_records
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SCRIPT = f"""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from reservoir.frozen import Stream
 from reservoir.page.explorables import Masking
 from reservoir.training import mask
+from reservoir.weights import Stream
 
 MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/masking-model.mjs"
 SCRIPT = f"""

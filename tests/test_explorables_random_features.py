@@ -11,9 +11,10 @@ import torch
 from scipy import stats
 from scipy.optimize import nnls
 
-from reservoir.frozen import FourierFeatures, RandomProjection, Stream
-from reservoir.frozen.draws import normal, sign
 from reservoir.page import explorables
+from reservoir.reservoirs import FourierFeatures, RandomProjection
+from reservoir.weights import Stream
+from reservoir.weights.draws import normal, sign
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 

@@ -14,20 +14,19 @@ from test_book import THEME  # noqa: F401  puts the theme on the path
 from test_browser import Chromium
 
 from reservoir.datasets import Vocabulary, parallel, train_bpe
-from reservoir.frozen import Freeze, Mask, Scheme, freeze, initialise, mark_trained, supermask
-from reservoir.frozen.initialisation import KaimingUniform, SignedConstant, Uniform, XavierUniform, digest
 from reservoir.layers import Embedding, LayerNorm, Linear
 from reservoir.models import (
     EncoderDecoder,
     EncoderDecoderConfig,
     LanguageModelConfig,
-    WeightsError,
     from_pretrained,
 )
-from reservoir.models.stored import CONFIG, TOKENIZER, WEIGHTS, save_pretrained
+from reservoir.models.storage import CONFIG, TOKENIZER, WEIGHTS, save_pretrained
 from reservoir.page.explorables import StoredTranslator
 from reservoir.page.explorables.bundle import worker
 from reservoir.page.explorables.stored_translator import greedy, sentences_for, shipped_model
+from reservoir.weights import Freeze, Mask, Scheme, WeightsError, freeze, initialise, mark_trained, supermask
+from reservoir.weights.initialisation import KaimingUniform, SignedConstant, Uniform, XavierUniform, digest
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
 SENTENCES = ["Die Schwester sagt, dass der Lehrer das alte Buch liest.", "U-Bahn, „Xylophon“ № 5 …", ".", ""]

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from reservoir import recipes
 from reservoir.datasets import Vocabulary
-from reservoir.experiments import recipes
-from reservoir.experiments.export import export
 from reservoir.models import from_pretrained
+from reservoir.runs.export import export
 from reservoir.training import CheckpointError
 
 

@@ -17,8 +17,8 @@ import pytest
 from safetensors.torch import load_file
 from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
 
-from reservoir.experiments import cli
-from reservoir.experiments.records import read_record
+from reservoir.launch import cli
+from reservoir.runs.records import read_record
 from reservoir.training import Finished, Saved
 
 KILLS = 20
@@ -104,9 +104,7 @@ def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, result
     run, log, chance = small_run(text, **changes), tmp_path / "log", random.Random(0)
     # One clean process has imported everything; those that are killed are forked from it, and so start at once.
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(
-        ["reservoir.experiments.cli", "torch._dynamo"]
-    )  # which an optimiser needs
+    processes.set_forkserver_preload(["reservoir.launch.cli", "torch._dynamo"])  # which an optimiser needs
 
     def start():
         one = processes.Process(target=in_background, args=(words, str(results), str(log)))

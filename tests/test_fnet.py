@@ -5,10 +5,10 @@ import torch
 from transformers import FNetConfig as TheirConfig
 from transformers import FNetModel
 
-from reservoir.frozen import Freeze, freeze, initialise, owned, report
 from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.fnet import FNetConfig, theirs
 from reservoir.models.mixings import MIXINGS, hybrid
+from reservoir.weights import Freeze, freeze, initialise, owned, report
 
 IDS = torch.randint(1, 50, (3, 12), generator=torch.Generator().manual_seed(0))
 

@@ -8,7 +8,12 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.datasets import Batch
-from reservoir.frozen import (
+from reservoir.layers import Linear
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.training.loop import Budget, train
+from reservoir.training.losses import smoothed_cross_entropy
+from reservoir.training.optimisers import Optimiser
+from reservoir.weights import (
     Drawn,
     Freeze,
     Pretrained,
@@ -21,11 +26,6 @@ from reservoir.frozen import (
     report,
     set_origin,
 )
-from reservoir.layers import Linear
-from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.training.loop import Budget, train
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.optimisers import Optimiser
 
 CONFIG = EncoderDecoderConfig(
     src_vocab=20,

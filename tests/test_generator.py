@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reservoir.frozen import generator
-from reservoir.frozen.generator import Stream, name_hash, philox
+from reservoir.weights import generator
+from reservoir.weights.generator import Stream, name_hash, philox
 
 WORD = st.integers(0, 2**32 - 1)
 SEED = st.integers(0, 2**64 - 1)

@@ -5,9 +5,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from reservoir.frozen import report
 from reservoir.models.gpt2 import load_gpt2
-from reservoir.models.weights import WeightsError
+from reservoir.weights import report
+from reservoir.weights.files import WeightsError
 
 IDS = torch.arange(24).view(2, 12) % 50
 

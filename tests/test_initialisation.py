@@ -8,8 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reservoir.frozen.generator import Stream
-from reservoir.frozen.initialisation import (
+from reservoir.weights.generator import Stream
+from reservoir.weights.initialisation import (
     Constant,
     Initialisation,
     KaimingUniform,

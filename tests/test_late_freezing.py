@@ -4,9 +4,9 @@ import pytest
 import torch
 from small import small_run, write_text
 
-from reservoir.experiments import recipes
-from reservoir.frozen import Freeze, owned, report
+from reservoir import recipes
 from reservoir.training import Noted, Stepped, train
+from reservoir.weights import Freeze, owned, report
 
 AFTER = 4
 LAYER = "encoder.0"

@@ -9,13 +9,13 @@ import torch
 import traitlets
 from torch.utils.flop_counter import FlopCounterMode
 
-from reservoir.experiments import recipes
-from reservoir.frozen import Freeze, freeze, initialise, report, reservoir_layers
+from reservoir import recipes
 from reservoir.models import EncoderDecoderConfig
 from reservoir.models.stack import KINDS, stack
 from reservoir.page.explorables import LayerStack
 from reservoir.page.explorables.layer_stack import recorded
 from reservoir.training.flops import layer_cost, stack_cost
+from reservoir.weights import Freeze, freeze, initialise, report, reservoir_layers
 
 SIZES = {"d_model": 32, "d_ff": 96, "n_heads": 4, "kernel": 5, "length": 10}
 STACKS = ["L", "R", "LRL", "RRLR", "LLRR"]

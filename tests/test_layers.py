@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from reservoir.frozen import initialise
 from reservoir.layers import (
     Attention,
     Cache,
@@ -26,6 +25,7 @@ from reservoir.layers import (
 )
 from reservoir.layers.attention import attention_weights
 from reservoir.layers.linear import ROWS, linear, pad_rows
+from reservoir.weights import initialise
 
 D, HEADS = 16, 4
 

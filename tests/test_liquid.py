@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from reservoir.frozen import Stream, initialise, report
-from reservoir.frozen.liquid import Liquid, Synapses
+from reservoir.reservoirs.liquid import Liquid, Synapses
+from reservoir.weights import Stream, initialise, report
 
 
 def spikes(*shape: int, rate: float = 0.1, seed: int = 0) -> torch.Tensor:

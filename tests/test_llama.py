@@ -8,11 +8,11 @@ import torch
 from transformers import LlamaConfig as TheirConfig
 from transformers import LlamaForCausalLM
 
-from reservoir.frozen import Freeze, freeze, initialise, owned, report
 from reservoir.layers import turn
 from reservoir.models import UniversalConfig
 from reservoir.models.llama import LlamaConfig, load_llama2c, read_llama2c_vocabulary
-from reservoir.models.weights import WeightsError
+from reservoir.weights import Freeze, freeze, initialise, owned, report
+from reservoir.weights.files import WeightsError
 
 SMALL = LlamaConfig(vocab=30, d_model=16, n_heads=4, d_ff=24, layers=2, n_kv_heads=2, max_length=12)
 IDS = torch.arange(20).view(2, 10)

@@ -10,8 +10,7 @@ from small import small_run, write_text
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from reservoir.datasets import Vocabulary
-from reservoir.experiments.run import Freeze
-from reservoir.frozen import Mask
+from reservoir.runs.run import Freeze
 from reservoir.training import (
     Budget,
     Finished,
@@ -27,6 +26,7 @@ from reservoir.training import (
     train,
 )
 from reservoir.training.flops import count_flops, count_products
+from reservoir.weights import Mask
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from reservoir import recipes
 from reservoir.datasets import Vocabulary, text, train_bpe
-from reservoir.experiments import MaskedLanguageModelling, recipes
-from reservoir.experiments.masked_language_modelling import HOLE
-from reservoir.frozen import Freeze, Stream, freeze, initialise, owned
 from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
+from reservoir.runs import MaskedLanguageModelling
+from reservoir.runs.tasks.masked_language_modelling import HOLE
 from reservoir.training import Budget, MaskedLanguageModellingTask, Optimiser, mask, train
+from reservoir.weights import Freeze, Stream, freeze, initialise, owned
 
 SIZES = dict(vocab=60, d_model=16, n_heads=2, d_ff=32, layers=3, dropout=0.0)
 MASK = 59
@@ -245,7 +246,7 @@ def test_what_fills_a_hole_is_never_a_special_token():
 
 def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
     from reservoir.datasets import Text
-    from reservoir.experiments import masked_language_modelling as module
+    from reservoir.runs.tasks import masked_language_modelling as module
 
     line = "The well @-@ known <unk> sold 3 @,@ 000 at 1 @.@ 5 .\n" * 40
     monkeypatch.setattr(module, "text", lambda name: Text(name, line, line, line))

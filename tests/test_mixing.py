@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir.frozen import Freeze, RandomFeatureAttention, freeze, initialise, owned, report
 from reservoir.layers import Attention, LinearMixing, MLPMixing
 from reservoir.layers.mixing import over_tokens
+from reservoir.models import RandomFeatureAttention
+from reservoir.weights import Freeze, freeze, initialise, owned, report
 
 
 def draw(*shape: int) -> torch.Tensor:

@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from reservoir import recipes
 from reservoir.datasets import shipped
-from reservoir.experiments import claims, recipes
-from reservoir.experiments.recipes.mixing import (
+from reservoir.evidence import claims
+from reservoir.models import MaskedLanguageModelConfig
+from reservoir.models.fnet import FNetConfig
+from reservoir.recipes.mixing import (
     CORPORA,
     DEPTHS,
     LARGE,
@@ -18,9 +21,7 @@ from reservoir.experiments.recipes.mixing import (
     ROWS,
     SCRATCH,
 )
-from reservoir.frozen import Freeze
-from reservoir.models import MaskedLanguageModelConfig
-from reservoir.models.fnet import FNetConfig
+from reservoir.weights import Freeze
 
 
 def letters(name: str, scale: str = "laptop") -> str:

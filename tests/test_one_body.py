@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from reservoir.frozen import Freeze, Mask, freeze, initialise, owned, report, supermask
 from reservoir.models import LanguageModelConfig, OneBody, Universal, UniversalConfig
+from reservoir.weights import Freeze, Mask, freeze, initialise, owned, report, supermask
 
 BODY = LanguageModelConfig(0, 16, 2, 32, 2, positions="learned", max_length=12, dropout=0.0)
 NORMS = Freeze(attention=True, feed_forward=True)

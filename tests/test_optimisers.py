@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir.frozen import Freeze, freeze, initialise, report
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.optimisers import Optimiser
+from reservoir.weights import Freeze, freeze, initialise, report
 
 STEPS = 500
 SCHEDULES = ("inverse_sqrt", "linear", "constant")

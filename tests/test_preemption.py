@@ -9,8 +9,8 @@ from processes import command, context
 from safetensors.torch import load_file
 from small import arguments, files, small_run, write_text
 
-from reservoir.experiments.cli import main
-from reservoir.experiments.records import read_record
+from reservoir.launch.cli import main
+from reservoir.runs.records import read_record
 from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, Watch, train
 
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from reservoir.frozen import Freeze, freeze, initialise
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training import CachedPrefix, smoothed_cross_entropy
+from reservoir.weights import Freeze, freeze, initialise
 
 MASK = torch.arange(7)[None] < torch.tensor([7, 3, 5, 3])[:, None]
 SRC = torch.randint(4, 30, (4, 7), generator=torch.Generator().manual_seed(0)).masked_fill(~MASK, 0)

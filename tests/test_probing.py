@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from reservoir.datasets import tagged, train_bpe
-from reservoir.frozen import initialise
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.probing import layer_states, probe, token_labels
+from reservoir.weights import initialise
 
 
 def test_a_probe_reads_what_is_there_and_its_controls_do_not():

@@ -10,18 +10,20 @@ from sklearn.datasets import load_digits
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_approximation import RBFSampler
 
-from reservoir.frozen import (
-    Drawn,
+from reservoir.reservoirs import (
     FourierFeatures,
     RandomProjection,
     ReLUFeatures,
-    Stream,
     ThresholdFeatures,
+)
+from reservoir.reservoirs.random_features import KINDS
+from reservoir.weights import (
+    Drawn,
+    Stream,
     origin_of,
     owned,
     report,
 )
-from reservoir.frozen.random_features import KINDS
 
 DIGITS = torch.tensor(load_digits().data[:12], dtype=torch.float64)
 X = (DIGITS - DIGITS.mean(0)) / 16

@@ -5,8 +5,9 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from reservoir.frozen import EchoState, free_run, initialise, memory_curve, ridge
-from reservoir.frozen.initialisation import Orthogonal
+from reservoir.reservoirs import EchoState, free_run, memory_curve, ridge
+from reservoir.weights import initialise
+from reservoir.weights.initialisation import Orthogonal
 
 
 def noise(*shape: int, seed: int = 0) -> torch.Tensor:

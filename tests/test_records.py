@@ -7,10 +7,11 @@ from dataclasses import asdict, fields, replace
 import pytest
 from small import files, full_disk, sentence
 
+from reservoir import recipes
 from reservoir.datasets import DataError, shipped
-from reservoir.experiments import recipes, records
-from reservoir.experiments.records import Record, RecordError, find_record, frame, read_record, record_path
-from reservoir.experiments.tables import over_seeds, table
+from reservoir.evidence.tables import over_seeds, table
+from reservoir.runs import records
+from reservoir.runs.records import Record, RecordError, find_record, frame, read_record, record_path
 
 NAME = "transformer/miniature"
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from reservoir.frozen import initialise, mark_trained, origin_of, owned, redrawn
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.weights import initialise, mark_trained, origin_of, owned, redrawn
 
 CONFIG = EncoderDecoderConfig(20, 20, d_model=16, n_heads=2, d_ff=24, encoder_layers=3, decoder_layers=1)
 

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from reservoir.experiments import recipes
-from reservoir.frozen import Freeze, freeze, initialise, owned, placement, report, reservoir_layers
+from reservoir import recipes
 from reservoir.layers import BiGRU, DynamicConvolution, EncoderLayer
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, LanguageModelConfig
+from reservoir.weights import Freeze, freeze, initialise, owned, placement, report, reservoir_layers
 
 KINDS = ("transformer", "ffn", "gru", "conv")
 

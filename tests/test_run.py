@@ -8,10 +8,12 @@ import pytest
 import torch
 from small import RECIPE, small_run, write_text
 
+from reservoir import recipes
 from reservoir.datasets import DataError
-from reservoir.experiments import recipes, records
-from reservoir.experiments.records import find_record, read_record
-from reservoir.experiments.run import SCALES, Freeze, Run
+from reservoir.runs import records
+from reservoir.runs.records import find_record, read_record
+from reservoir.runs.registry import SCALES
+from reservoir.runs.run import Freeze, Run
 from reservoir.training import CheckpointError, Noted, Started
 
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir.experiments import recipes
-from reservoir.frozen import freeze, initialise, owned, supermask
+from reservoir import recipes
+from reservoir.weights import freeze, initialise, owned, supermask
 
 FIXTURE = Path(__file__).parent / "fixtures" / "smoke-weights.json"
 DIGESTS: dict[str, str] = json.loads(FIXTURE.read_text()) if FIXTURE.exists() else {}

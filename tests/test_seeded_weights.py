@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from reservoir.frozen import Stream, draws
 from reservoir.page.explorables import SeededWeights
 from reservoir.page.explorables.seeded_weights import KINDS, seeded_weights
+from reservoir.weights import Stream, draws
 
 MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/seeded-weights-model.mjs"
 SCRIPT = f"""

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from reservoir.frozen import selection
-from reservoir.frozen.selection import Selection, kept, largest
+from reservoir.weights import selection
+from reservoir.weights.selection import Selection, kept, largest
 
 
 def by_sorting(scores: torch.Tensor, k: int) -> torch.Tensor:

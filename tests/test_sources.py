@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reservoir.experiments import sources
+from reservoir.evidence import sources
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = Path(os.environ.get("RESERVOIR_DOCUMENTS", ROOT.parent / "shared" / "sources"))

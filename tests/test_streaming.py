@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from reservoir.frozen import (
+from reservoir.layers import Linear
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
+from reservoir.weights import (
     Drawn,
     FixedMask,
     Freeze,
@@ -25,7 +27,7 @@ from reservoir.frozen import (
     stream,
     supermask,
 )
-from reservoir.frozen.initialisation import (
+from reservoir.weights.initialisation import (
     KaimingUniform,
     Normal,
     Orthogonal,
@@ -34,9 +36,7 @@ from reservoir.frozen.initialisation import (
     XavierUniform,
     digest,
 )
-from reservoir.frozen.streaming import TILE, StreamedLinear, kernel_is_here, pack, unpack
-from reservoir.layers import Linear
-from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
+from reservoir.weights.streaming import TILE, StreamedLinear, kernel_is_here, pack, unpack
 
 KINDS = [XavierUniform(gain=0.7), KaimingUniform(), SignedConstant(keep=0.5), Uniform(0.2), Normal(0.3)]
 IDS = torch.tensor([[1, 5, 9, 5, 0], [2, 2, 7, 3, 4]])
@@ -159,11 +159,11 @@ def test_compiled_tiles_have_the_same_bits():
 
 FUSED = """
 import torch
-from reservoir.frozen import Drawn
-from reservoir.frozen.fused import product
-from reservoir.frozen.generator import Stream
-from reservoir.frozen.initialisation import KaimingUniform, Normal, SignedConstant
-from reservoir.frozen.streaming import pack
+from reservoir.weights import Drawn
+from reservoir.weights.fused import product
+from reservoir.weights.generator import Stream
+from reservoir.weights.initialisation import KaimingUniform, Normal, SignedConstant
+from reservoir.weights.streaming import pack
 
 device = DEVICE
 for kind, columns in ((KaimingUniform(), 24), (SignedConstant(), 128), (Normal(0.2), 24)):

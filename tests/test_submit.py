@@ -12,9 +12,9 @@ import pytest
 from cluster import Cluster, Unable, missing
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
-from reservoir.experiments.cli import main
-from reservoir.experiments.records import read_record
-from reservoir.experiments.submit import Job, Resources, executor, submit
+from reservoir.launch.cli import main
+from reservoir.launch.submit import Job, Resources, executor, submit
+from reservoir.runs.records import read_record
 from reservoir.training import Stepped
 
 pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir.experiments import recipes
-from reservoir.frozen import FixedMask, Freeze, freeze, initialise, owned, report
-from reservoir.frozen.report import mask_bytes
-from reservoir.frozen.supermask import DRAWN, Mask, Supermask, supermask
+from reservoir import recipes
 from reservoir.layers import Embedding, Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, TextClassifierConfig
+from reservoir.weights import FixedMask, Freeze, freeze, initialise, owned, report
+from reservoir.weights.report import mask_bytes
+from reservoir.weights.supermask import DRAWN, Mask, Supermask, supermask
 
 CONFIG = EncoderDecoderConfig(17, 17, 8, 2, 16, 2, 1, norm_first=True, dropout=0.0)
 

@@ -3,9 +3,10 @@
 import pytest
 import torch
 
-from reservoir.experiments import recipes, sources
-from reservoir.experiments.recipes import supermasks
-from reservoir.frozen import Freeze, Mask, freeze, initialise, report, supermask
+from reservoir import recipes
+from reservoir.evidence import sources
+from reservoir.recipes import supermasks
+from reservoir.weights import Freeze, Mask, freeze, initialise, report, supermask
 
 LAPTOP = "laptop"
 

@@ -6,9 +6,10 @@ from math import exp, log
 
 import pytest
 
+from reservoir import recipes
 from reservoir.datasets import Dictionary, Pairs, ParallelCorpus, parallel
 from reservoir.datasets.moses import tokenise
-from reservoir.experiments import recipes, translation
+from reservoir.runs.tasks import translation
 from reservoir.training import bleu
 
 

@@ -5,10 +5,10 @@ import copy
 import pytest
 import torch
 
-from reservoir.frozen import Freeze, freeze, initialise, owned, report
 from reservoir.models import LanguageModel, LanguageModelConfig, UniversalConfig
 from reservoir.models.lstm import LSTMConfig
 from reservoir.training.flops import count_products
+from reservoir.weights import Freeze, freeze, initialise, owned, report
 
 GPT2 = LanguageModelConfig(50257, 768, 12, 3072, 12, positions="learned", scale_embeddings=False)
 SMALL = LanguageModelConfig(30, 16, 2, 32, 2, positions="learned", max_length=12, dropout=0.0)

@@ -3,14 +3,15 @@
 import pytest
 import torch
 
+from reservoir import recipes
 from reservoir.datasets import DataError
-from reservoir.experiments import Checkpoint, Start, find_record, recipes, released
-from reservoir.experiments.recipes import universal
-from reservoir.experiments.sweep import choose
-from reservoir.frozen import Drawn, Pretrained, freeze, initialise, origin_of, owned, report, supermask
-from reservoir.frozen.initialisation import NormalAround
 from reservoir.models import from_pretrained
+from reservoir.recipes import universal
+from reservoir.runs import Checkpoint, Start, find_record, released
+from reservoir.runs.sweep import choose
 from reservoir.training import CheckpointError
+from reservoir.weights import Drawn, Pretrained, freeze, initialise, origin_of, owned, report, supermask
+from reservoir.weights.initialisation import NormalAround
 
 RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
     "bit-memory": 940_900,
@@ -185,10 +186,10 @@ def test_the_rate_is_chosen_on_validation(monkeypatch):
 
     known = {("a", 0): One(50.0), ("b", 0): One(70.0), ("b", 2): One(10.0), ("c", 1): One(99.0)}
     monkeypatch.setattr(
-        "reservoir.experiments.sweep.find_record", lambda name, scale, seed=0: known.get((name, seed))
+        "reservoir.runs.sweep.find_record", lambda name, scale, seed=0: known.get((name, seed))
     )
     monkeypatch.setattr(
-        "reservoir.experiments.sweep.find_records",
+        "reservoir.runs.sweep.find_records",
         lambda name, scale: [one for (recipe, _), one in known.items() if recipe == name],
     )
     found = choose(["a", "b", "c"])

@@ -102,7 +102,7 @@ class Linear(nn.Linear):
         super().__init__(d_in, d_out, bias=bias)
 
     def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
+        """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
 
     def effective_weight(self) -> Tensor:  # (d_out, d_in)
         """The matrix that the product uses: the weight itself, or what `mask`, a module, makes of it."""
@@ -127,7 +127,7 @@ class Embedding(nn.Embedding):
         super().__init__(n, d_model, padding_idx=padding)
 
     def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.frozen.initialise` draws the table from its stream."""
+        """Leave the memory as it is: `reservoir.weights.initialise` draws the table from its stream."""
 
     def effective_weight(self) -> Tensor:  # (n, d_model)
         """The table that is looked up: the weight itself, or what `mask`, a module, makes of it."""

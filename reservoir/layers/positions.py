@@ -64,5 +64,5 @@ class LearnedPositions(nn.Module):
             raise ValueError(
                 f"the model has {self.table.num_embeddings} positions, but the sequence needs {end}"
             )
-        # A table that is made while it is used (`reservoir.frozen.streaming`) may be made elsewhere.
+        # A table that is made while it is used (`reservoir.weights.streaming`) may be made elsewhere.
         return x + self.table.effective_weight()[start:end].to(x.device)

@@ -22,7 +22,7 @@ class BiGRU(nn.GRU):
         super().__init__(d_model, d_model // 2, batch_first=True, bidirectional=True)
 
     def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
+        """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)

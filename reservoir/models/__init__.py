@@ -8,11 +8,11 @@ from reservoir.models.llama import Llama, LlamaConfig, load_llama2c
 from reservoir.models.lstm import LSTMConfig
 from reservoir.models.masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
 from reservoir.models.one_body import OneBody
-from reservoir.models.stored import from_pretrained, save_pretrained
+from reservoir.models.random_feature_attention import RandomFeatureAttention
+from reservoir.models.storage import from_pretrained, save_pretrained
 from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 from reservoir.models.universal import Universal, UniversalConfig
-from reservoir.models.weights import WeightsError
 
 __all__ = [
     "Classifier",
@@ -27,13 +27,13 @@ __all__ = [
     "MaskedLanguageModel",
     "MaskedLanguageModelConfig",
     "OneBody",
+    "RandomFeatureAttention",
     "TextClassifier",
     "TextClassifierConfig",
     "TextEncoder",
     "TextEncoderConfig",
     "Universal",
     "UniversalConfig",
-    "WeightsError",
     "from_pretrained",
     "load_gpt2",
     "load_llama2c",

@@ -18,7 +18,7 @@ import torch
 
 from reservoir.layers import Embedding, Linear
 from reservoir.models.encoder_decoder import EncoderDecoderConfig
-from reservoir.models.quantised import rounded_bytes
+from reservoir.weights.quantised import rounded_bytes
 
 
 class Matrix(NamedTuple):

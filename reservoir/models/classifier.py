@@ -67,7 +67,7 @@ tokens; it answers (batch, length, d_out), and says `d_out`."""
 class Classifier(nn.Module):
     """Reads a text and scores each class.
 
-    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`. The streams are "embedding",
+    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`. The streams are "embedding",
     "encoder.…" and "readout", so that a freezing plan can leave the readout alone to move.
 
     Args:

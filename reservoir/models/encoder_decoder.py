@@ -124,7 +124,7 @@ def configured(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Modu
 class EncoderDecoder(nn.Module):
     """Reads a source sentence, writes a target sentence token by token.
 
-    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
     Args:
         config: sizes and choices.

@@ -10,9 +10,9 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from reservoir.frozen import EchoState, SpectralRadius
-from reservoir.frozen.initialisation import Uniform
 from reservoir.layers import Linear
+from reservoir.reservoirs import EchoState, SpectralRadius
+from reservoir.weights.initialisation import Uniform
 
 
 class Sizes(Protocol):
@@ -59,7 +59,7 @@ class LSTM(nn.LSTM):
         self.initialisations = dict.fromkeys(dict(self.named_parameters()), Uniform(half**-0.5))
 
     def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
+        """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
         if x.is_meta:

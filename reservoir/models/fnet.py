@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
-from reservoir.models.weights import WeightsError
+from reservoir.weights.files import WeightsError
 
 EPS = 1e-12  # of every norm
 
@@ -47,7 +47,7 @@ class FNetConfig:
 class FNet(nn.Module):
     """Embeddings of tokens, positions and segments, a norm and a linear map; then post-LN layers that mix by Fourier.
 
-    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
     Args:
         config: sizes.

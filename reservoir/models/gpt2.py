@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from reservoir.frozen import Pretrained, owned, set_origin
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
-from reservoir.models.weights import WeightsError, read_safetensors
+from reservoir.weights import Pretrained, owned, set_origin
+from reservoir.weights.files import WeightsError, read_safetensors
 
 D_HEAD = 64  # in every released size
 # A tensor of a layer in GPT-2's file -> the stream of ours, and whether the file has it as (in, out).

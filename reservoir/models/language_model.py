@@ -106,7 +106,7 @@ class Body(nn.Module):
 class LanguageModel(Body):
     """Reads tokens, and says at each position what may come next.
 
-    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
     Args:
         config: sizes and choices.

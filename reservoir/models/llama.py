@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from reservoir.frozen import Pretrained, owned, set_origin
 from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
-from reservoir.models.weights import WeightsError
+from reservoir.weights import Pretrained, owned, set_origin
+from reservoir.weights.files import WeightsError
 
 HEAD = struct.Struct("<7i")  # dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len
 

@@ -39,7 +39,7 @@ class LSTMBody(nn.LSTM):
         super().__init__(config.d_model, config.d_model, config.layers, batch_first=True)
 
     def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.frozen.initialise` draws every weight from its stream."""
+        """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
 
     def states(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
         """The last layer's states; on the meta device something of their shape, by as many operations."""

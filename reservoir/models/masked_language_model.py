@@ -27,7 +27,7 @@ class MaskedLanguageModel(nn.Module):
     The head is RoBERTa's: one linear map, GELU and a norm, then the table of embeddings once more as the output
     (Press & Wolf 2017). RoBERTa adds a bias for every token to that; here there is none.
 
-    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
     Args:
         config: sizes and choices.

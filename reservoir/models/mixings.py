@@ -7,8 +7,8 @@ from typing import Literal
 
 from torch import nn
 
-from reservoir.frozen import RandomFeatureAttention
 from reservoir.layers import DFT, Fourier, LinearMixing, MLPMixing
+from reservoir.models.random_feature_attention import RandomFeatureAttention
 from reservoir.models.stack import Make, Sizes, self_attention
 
 Where = Literal["bottom", "top", "middle", "mixed"]

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from reservoir.frozen import FixedMask, Supermask, owned
 from reservoir.models.universal import Universal, UniversalConfig
+from reservoir.weights import FixedMask, Supermask, owned
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class TextClassifierConfig(TextEncoderConfig):
 class TextClassifier(nn.Module):
     """Reads a text and scores each class: encoder, pooling, one hidden layer, readout, as RoBERTa has it.
 
-    Its memory is not initialised: call `reservoir.frozen.initialise(model, seed=…)`.
+    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
     Args:
         config: sizes and choices.

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor, nn
 
-from reservoir.frozen.initialisation import Orthogonal
 from reservoir.layers import Embedding, Linear
 from reservoir.models.language_model import LanguageModelConfig
 from reservoir.models.llama import LlamaConfig
 from reservoir.models.lstm import LSTMConfig
+from reservoir.weights.initialisation import Orthogonal
 
 GAIN = math.sqrt(2)  # of the input's map, as in the released code (1.41)
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import torch
 
 from reservoir.datasets import DataError, shipped
-from reservoir.experiments.records import results
-from reservoir.frozen import Stream, philox
-from reservoir.frozen.initialisation import KaimingUniform, Normal, Orthogonal, SignedConstant, digest
+from reservoir.runs.records import results
+from reservoir.weights import Stream, philox
+from reservoir.weights.initialisation import KaimingUniform, Normal, Orthogonal, SignedConstant, digest
 
 PYTHON = (3, 11), (3, 14)
 TORCH = (2, 5)

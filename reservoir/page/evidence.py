@@ -10,10 +10,10 @@ from typing import get_args
 
 import pandas as pd
 
-from reservoir.experiments import sources
-from reservoir.experiments.claims import DESCRIPTIONS, ENTRIES, Verdict, Word
-from reservoir.experiments.rows import BESIDE
-from reservoir.experiments.run import Scale
+from reservoir.evidence import sources
+from reservoir.evidence.claims import DESCRIPTIONS, ENTRIES, Verdict, Word
+from reservoir.evidence.source_recipes import BESIDE
+from reservoir.runs.registry import Scale
 
 WORDS: tuple[Word, ...] = get_args(Word)
 SECTIONS: dict[str, tuple[str, ...]] = {

@@ -1,11 +1,13 @@
-"""The loop, optimisers, decoding, BLEU and the area under the convergence curve."""
+"""The loop, optimisers, decoding, BLEU, the convergence curve and its area (AUCC), and backskipping."""
 
 from reservoir.training.aucc import Aucc, aucc
+from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.bleu import Comparison, Score, bleu, paired_bootstrap
 from reservoir.training.checkpoint import CheckpointError
 from reservoir.training.classification import ClassificationTask, accuracy
 from reservoir.training.computation import ComputationTask
 from reservoir.training.decoding import Decoding, beam_search, translate
+from reservoir.training.detour import Detour, skip, tap
 from reservoir.training.events import (
     Event,
     Finished,
@@ -18,6 +20,7 @@ from reservoir.training.events import (
     Stopped,
     Validated,
 )
+from reservoir.training.gradient_estimators import Estimate, Identity, Synthetic, Value, Zero
 from reservoir.training.history import History
 from reservoir.training.language_modelling import LanguageModellingTask
 from reservoir.training.loop import Budget, TrainingError, train
@@ -34,6 +37,7 @@ from reservoir.training.translation import TranslationTask
 __all__ = [
     "EXIT_STATUS",
     "Aucc",
+    "Backskipping",
     "Budget",
     "CachedPrefix",
     "CheckpointError",
@@ -41,9 +45,12 @@ __all__ = [
     "Comparison",
     "ComputationTask",
     "Decoding",
+    "Detour",
+    "Estimate",
     "Event",
     "Finished",
     "History",
+    "Identity",
     "LanguageModellingTask",
     "Listener",
     "MaskedBatch",
@@ -54,14 +61,18 @@ __all__ = [
     "Preempted",
     "Saved",
     "Score",
+    "Skip",
     "Started",
     "Stepped",
     "Stopped",
+    "Synthetic",
     "Task",
     "TrainingError",
     "TranslationTask",
     "Validated",
+    "Value",
     "Watch",
+    "Zero",
     "accuracy",
     "aucc",
     "beam_search",
@@ -69,7 +80,9 @@ __all__ = [
     "bleu",
     "mask",
     "paired_bootstrap",
+    "skip",
     "smoothed_cross_entropy",
+    "tap",
     "train",
     "translate",
 ]

@@ -15,7 +15,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from reservoir.datasets import place
-from reservoir.frozen import Trained, mark_trained, origin_of, owned
+from reservoir.weights import Trained, mark_trained, origin_of, owned
 
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
 

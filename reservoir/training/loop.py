@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from reservoir.frozen import Backskipping, Freeze, Skip, freeze, mark_trained, owned
 from reservoir.layers import DecoderLayer, EncoderLayer
 from reservoir.training import checkpoint as checkpoints
+from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.distribution import Exchange, here, share
 from reservoir.training.events import (
     Finished,
@@ -36,6 +36,7 @@ from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
 from reservoir.training.preemption import Preempted
 from reservoir.training.task import Task
+from reservoir.weights import Freeze, freeze, mark_trained, owned
 
 
 class TrainingError(RuntimeError):

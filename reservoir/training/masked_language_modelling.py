@@ -10,10 +10,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.datasets import Vocabulary, Windows
-from reservoir.frozen import Stream
 from reservoir.models import MaskedLanguageModel
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.masking import MaskedBatch, mask
+from reservoir.weights import Stream
 
 NOTHING = -1  # an id that no token has: windows hold no padding
 SPECIALS = Vocabulary.unk + 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from reservoir.frozen import Stream
+from reservoir.weights import Stream
 
 MASKED, REPLACED = 0.8, 0.1  # of the positions that are asked about; the rest is left as it is
 

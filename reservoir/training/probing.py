@@ -14,9 +14,10 @@ from torch import Tensor
 
 from reservoir.datasets import Vocabulary, pad_sources
 from reservoir.datasets.miniature import Sentence
-from reservoir.frozen import Stream, ridge
-from reservoir.frozen.draws import permutation
 from reservoir.models import EncoderDecoder
+from reservoir.reservoirs import ridge
+from reservoir.weights import Stream
+from reservoir.weights.draws import permutation
 
 CLASSES, NUMBERS = ("piece", "tag"), ("position", "length")
 """What is asked of each token: which piece and which part of speech it is; where it stands, and among how many."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection
 import torch
 from torch import Tensor
 
-from reservoir.experiments import recipes
-from reservoir.frozen import Freeze, freeze, owned, report
+from reservoir import recipes
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.weights import Freeze, freeze, owned, report
 
 PARTS = {"EMB": "embeddings", "ATT": "attention", "FFN": "feed_forward"}
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 
 import torch
 
+from reservoir import recipes
 from reservoir.datasets import DataError
 from reservoir.datasets.listops import CLOSE, tokens, value
-from reservoir.experiments import recipes, sources
-from reservoir.frozen import freeze, initialise, report
+from reservoir.evidence import sources
 from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.weights import freeze, initialise, report
 
 GPT2 = {"d_model": 768, "layers": 12, "positions": 1024}
 RELEASED = {  # task -> the column of the sources' table, what goes in and comes out, and whether these are tokens

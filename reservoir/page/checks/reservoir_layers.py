@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from reservoir.frozen import placement
 from reservoir.page.checks.verdict import Mistake, call, exercise
 from reservoir.training import aucc
+from reservoir.weights import placement
 
 
 @exercise("ex-places", "places")

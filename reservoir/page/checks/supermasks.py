@@ -8,8 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from reservoir.frozen import kept, largest
 from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.weights import kept, largest
 
 
 @exercise("ex-top-k", "top_mask")

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from reservoir.frozen import report
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.weights import report
 
 
 @exercise("ex-causal-mask", "hidden")

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 
-from reservoir.experiments.fronts import Method, front
+from reservoir.evidence.fronts import Method, front
 from reservoir.page.checks.verdict import Mistake, brief, call, exercise
 
 Point = tuple[float, float]

@@ -32,7 +32,7 @@ the setting of its name, and `draw` is called with all of them, once a frame at 
 A chapter shows it with `Wave(label="A wave", text="Two waves in a second.")`: what it is, and what it shows at
 first, for readers who see no picture. What is computed lies in a module of its own (`wave-model.mjs`) that knows no
 page, so that node can run it and a test can hold it against Python; `philox.mjs` and `draws.mjs` draw the same bits
-as `reservoir.frozen`. Settings go into the page's address by themselves. A plotly figure of the same page follows
+as `reservoir.weights`. Settings go into the page's address by themselves. A plotly figure of the same page follows
 with `ui.figure("fig-label")?.restyle(…)`. After a change to the JavaScript, `make explorables` brings executed
 notebooks up to date.
 """

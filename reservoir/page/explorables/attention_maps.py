@@ -14,9 +14,9 @@ from torch import Tensor
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import EncoderDecoder
-from reservoir.models.quantised import round_rows
 from reservoir.page import plots
 from reservoir.page.explorables.base import Explorable
+from reservoir.weights.quantised import round_rows
 
 # On either side of nought: a weight takes 6 bits, one character of base64, so that a page's compression sees weights.
 LEVELS = 31

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import pandas as pd
 import traitlets
 
-from reservoir.experiments.costs import AXES, translators
-from reservoir.experiments.fronts import Method, best_within, methods, stairs, typical_spread
+from reservoir.evidence.costs import AXES, translators
+from reservoir.evidence.fronts import Method, best_within, methods, stairs, typical_spread
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 
@@ -20,7 +20,7 @@ FIGURES = 3
 
 
 def packed(runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """The methods of a table of `reservoir.experiments.costs`: costs are means over seeds, qualities one a seed."""
+    """The methods of a table of `reservoir.evidence.costs`: costs are means over seeds, qualities one a seed."""
     found = []
     for name, group in runs.groupby("recipe", sort=False):
         first = group.iloc[0]
@@ -37,7 +37,7 @@ def packed(runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def unpacked(found: list[dict[str, Any]], axis: str) -> list[Method]:
-    """The same for `reservoir.experiments.fronts`."""
+    """The same for `reservoir.evidence.fronts`."""
     return [Method(m["name"], tuple(m["quality"]), (m[axis],) * len(m["quality"])) for m in found]
 
 
@@ -63,7 +63,7 @@ class Budget(Explorable):
     Make it with `Budget.recorded()`.
 
     Attributes:
-        axis: the cost that is limited, a key of `reservoir.experiments.costs.AXES`.
+        axis: the cost that is limited, a key of `reservoir.evidence.costs.AXES`.
         trained, bytes, flops, seconds: the limit on each.
         axes: for each its words, its unit and the range of its limit.
         methods: name, words, kind, the quality of each seed, and the four costs.
@@ -86,7 +86,7 @@ class Budget(Explorable):
         """The explorable with the translators that have been recorded.
 
         Args:
-            runs: a table of `reservoir.experiments.costs`; the translators if None.
+            runs: a table of `reservoir.evidence.costs`; the translators if None.
             settings: of the explorable.
 
         Raises:

@@ -9,9 +9,10 @@ import torch
 import traitlets
 
 from reservoir.datasets import lorenz, mackey_glass
-from reservoir.frozen import EchoState, SpectralRadius, free_run, initialise, ridge
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
+from reservoir.reservoirs import EchoState, SpectralRadius, free_run, ridge
+from reservoir.weights import initialise
 
 WASHOUT, KNOWN = 200, 1700  # as in echo-state-model.mjs
 AHEAD = {"mackey-glass": 900, "lorenz": 500}

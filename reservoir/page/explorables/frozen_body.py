@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import torch
 import traitlets
 
-from reservoir.experiments import find_records, recipes
-from reservoir.experiments.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
-from reservoir.frozen import report
+from reservoir import recipes
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
+from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
+from reservoir.runs import find_records
+from reservoir.weights import report
 
 WIDTH, HEIGHT, LEAST = 480, 22, 3  # of a bar, and of its smallest piece, in pixels
 SIZES = {

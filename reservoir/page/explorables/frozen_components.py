@@ -10,13 +10,15 @@ from typing import Any, ClassVar
 import torch
 import traitlets
 
-from reservoir.experiments import find_records, recipes, sources
-from reservoir.experiments.convergence import epochs_to_converge
-from reservoir.experiments.recipes.components import ROWS, TABLES, in_table
-from reservoir.frozen import report
-from reservoir.frozen.freezing import COMPONENTS
+from reservoir import recipes
+from reservoir.evidence import sources
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
+from reservoir.recipes.components import ROWS, TABLES, in_table
+from reservoir.runs import find_records
+from reservoir.runs.convergence import epochs_to_converge
+from reservoir.weights import report
+from reservoir.weights.freezing import COMPONENTS
 
 PARTS = tuple(COMPONENTS)
 DRAWN = ("as-trained", "identity", "hollow")

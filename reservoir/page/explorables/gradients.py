@@ -11,11 +11,10 @@ import torch
 import traitlets
 from torch import Tensor, nn
 
-from reservoir.frozen import Detour
-from reservoir.frozen.estimates import cosine
 from reservoir.page import plots
 from reservoir.page.explorables.base import Explorable
-from reservoir.training import Event, Stepped, Task
+from reservoir.training import Detour, Event, Stepped, Task
+from reservoir.training.gradient_estimators import cosine
 
 KINDS = ("value", "identity", "synthetic")
 NAMES = {"value": "value network", "identity": "identity", "synthetic": "synthetic gradient"}

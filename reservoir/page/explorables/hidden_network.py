@@ -11,12 +11,12 @@ import traitlets
 from torch import Tensor, nn
 
 from reservoir.datasets import images
-from reservoir.experiments import find_records
-from reservoir.experiments.recipes.supermasks import PERCENTAGES
-from reservoir.frozen import Mask, initialise, supermask
 from reservoir.layers import Linear
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
+from reservoir.recipes.supermasks import PERCENTAGES
+from reservoir.runs import find_records
+from reservoir.weights import Mask, initialise, supermask
 
 SIDE, HIDDEN, CLASSES = 4, 20, 10
 GREYS = 15  # the largest value of a pixel

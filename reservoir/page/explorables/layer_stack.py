@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from reservoir.experiments.convergence import curve
-from reservoir.experiments.recipes import family
-from reservoir.experiments.records import find_records
 from reservoir.models.stack import KINDS
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
+from reservoir.recipes import family
+from reservoir.runs.convergence import curve
+from reservoir.runs.records import find_records
 from reservoir.training.flops import stack_cost
 
 LEAST, MOST = 1, 12

@@ -7,9 +7,9 @@ from html import escape
 import torch
 import traitlets
 
-from reservoir.frozen import Stream
 from reservoir.page.explorables.base import Explorable
 from reservoir.training import mask
+from reservoir.weights import Stream
 
 LINE = 17  # words in a line of the picture
 

@@ -12,7 +12,7 @@ from reservoir.page.explorables.base import Explorable
 class RandomProjection(Explorable):
     """Forty points under a random projection: ratios of squared distances, beside what the theorem promises.
 
-    The weights are those of `reservoir.frozen.RandomProjection(d, k, seed=seed, kind=kind)`.
+    The weights are those of `reservoir.weights.RandomProjection(d, k, seed=seed, kind=kind)`.
 
     Attributes:
         k, d: dimensions after and before.

@@ -7,9 +7,9 @@ import math
 import traitlets
 from torch import Tensor
 
-from reservoir.frozen import Stream, draws
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
+from reservoir.weights import Stream, draws
 
 KINDS = ("uniform", "sign", "normal", "orthogonal")
 
@@ -19,7 +19,7 @@ def seeded_weights(seed: int, name: str, *, kind: str = "uniform", size: int = 1
 
     Args:
         seed, name: of the stream.
-        kind: one of `KINDS`, the draws of `reservoir.frozen.draws`.
+        kind: one of `KINDS`, the draws of `reservoir.weights.draws`.
         size: rows and columns.
     """
     stream, shape = Stream(seed, name), (size, size)

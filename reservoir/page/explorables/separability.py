@@ -12,7 +12,7 @@ from reservoir.page.explorables.base import Explorable
 class Separability(Explorable):
     """Cover's theorem, drawn: one labelling that is separated or fails, the share that is, and the formula.
 
-    Lifted points lie in the plane and go through `reservoir.frozen.FourierFeatures(2, d, seed=seed, gamma=5)`.
+    Lifted points lie in the plane and go through `reservoir.weights.FourierFeatures(2, d, seed=seed, gamma=5)`.
 
     Attributes:
         n, d: points and dimensions.

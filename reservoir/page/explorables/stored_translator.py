@@ -14,11 +14,11 @@ import traitlets
 
 from reservoir.datasets import Vocabulary, shipped
 from reservoir.models import EncoderDecoder, from_pretrained
-from reservoir.models.stored import CONFIG, TOKENIZER, WEIGHTS
-from reservoir.models.weights import WeightsError, read_safetensors
+from reservoir.models.storage import CONFIG, TOKENIZER, WEIGHTS
 from reservoir.page import plots
 from reservoir.page.explorables.base import Explorable
 from reservoir.training import Decoding, translate
+from reservoir.weights.files import WeightsError, read_safetensors
 
 SHIPPED = ("translator", "miniature")
 """Folders of `data/models`, the best first: the page takes the first that is there."""

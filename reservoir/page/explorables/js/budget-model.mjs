@@ -1,5 +1,5 @@
 // What the explorable of budgets computes: who can be afforded, who wins, who might have, and the best at every budget.
-// The same rules as in reservoir/experiments/fronts.py.
+// The same rules as in reservoir/evidence/fronts.py.
 
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 

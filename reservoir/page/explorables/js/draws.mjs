@@ -1,4 +1,4 @@
-// Numbers drawn from a stream: the same bits as reservoir.frozen.draws.
+// Numbers drawn from a stream: the same bits as reservoir.weights.draws.
 //
 // An elementwise draw is an integer below 2^24 times one float32 scale. The product is exact in a double, and Math.fround
 // rounds it once, which is what a float32 multiplication does. Element i depends on the stream and on i alone (row-major

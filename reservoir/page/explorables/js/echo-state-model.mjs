@@ -1,4 +1,4 @@
-// Echo states without a page: the reservoir that reservoir.frozen.EchoState draws, its readout, its forecasts.
+// Echo states without a page: the reservoir that reservoir.weights.EchoState draws, its readout, its forecasts.
 //
 // The weights are the same bits as Python's; what is computed from them agrees to rounding. Matrices are flat
 // Float64Arrays, row by row; a series or a trajectory of states is one too, with a row for each step.

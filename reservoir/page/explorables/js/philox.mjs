@@ -1,4 +1,4 @@
-// Philox 4x32-10 and the streams that reservoir.frozen.generator draws from: the same words, bit for bit.
+// Philox 4x32-10 and the streams that reservoir.weights.generator draws from: the same words, bit for bit.
 //
 // JavaScript has no 64-bit product of two 32-bit words, so its upper half is put together from four products of 16-bit
 // halves (Math.imul keeps the lower 32 bits of each). BigInt would do it in one line and take nine times as long.
@@ -76,7 +76,7 @@ function seedOf(given) {
 }
 
 /**
- * An endless sequence of 32-bit random words, chosen by a seed and a name; `reservoir.frozen.Stream` gives the same.
+ * An endless sequence of 32-bit random words, chosen by a seed and a name; `reservoir.weights.Stream` gives the same.
  * Word i is word i % 4 of block i // 4, and a block is Philox of (its number, the name's hash) under the seed.
  */
 export class Stream {

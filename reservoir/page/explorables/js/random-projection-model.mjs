@@ -1,5 +1,5 @@
 // What a random projection does to the distances between points: the numbers behind the explorable, without a page.
-// The weights are those of reservoir.frozen.RandomProjection(d, k, seed=seed, kind=kind), row by row.
+// The weights are those of reservoir.weights.RandomProjection(d, k, seed=seed, kind=kind), row by row.
 import { normal, sign, sparse } from './draws.mjs';
 import { Stream } from './philox.mjs';
 

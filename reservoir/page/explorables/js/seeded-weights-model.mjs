@@ -1,4 +1,4 @@
-// A square matrix of weights that is nothing but a seed, a name, a kind and a size: the bits of reservoir.frozen.draws.
+// A square matrix of weights that is nothing but a seed, a name, a kind and a size: the bits of reservoir.weights.draws.
 import { normal, orthogonal, sign, uniform } from './draws.mjs';
 import { Stream } from './philox.mjs';
 

@@ -14,7 +14,7 @@ export function chance(n, d) {
   return Math.min(1, sum);
 }
 
-/** Random Fourier features of points in the plane, as reservoir.frozen.FourierFeatures(2, d, seed=seed, gamma=5). */
+/** Random Fourier features of points in the plane, as reservoir.weights.FourierFeatures(2, d, seed=seed, gamma=5). */
 export class Lift {
   constructor(seed, d) {
     this.d = d;

@@ -1,0 +1,194 @@
+"""Every recorded run on the same axes: what it scored, and the four things it cost.
+
+A cost is counted so that no method hides one. What a run begins with, such as the embeddings of a trained model, was
+paid for by somebody: its operations and seconds are added to the run's, and its tensors to the file that must stand
+alone. Where nobody has recorded what that took, both are unknown (nan). Numbers that learn include the scores of masks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+import pandas as pd
+
+from reservoir import recipes
+from reservoir.recipes.universal import BODIES, in_table, sweep_of
+from reservoir.runs.records import Record, find_record, find_records
+from reservoir.runs.registry import Scale
+from reservoir.runs.released import OURS
+from reservoir.runs.run import Run
+from reservoir.runs.start import Checkpoint, Start
+from reservoir.runs.sweep import choose
+from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+from reservoir.runs.tasks.translation import Translation
+from reservoir.weights import report
+
+Kind = Literal["trained", "seed", "masked", "pretrained", "fixed"]
+FLOAT = 4  # bytes of a number in a file
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A cost.
+
+    Args:
+        words: what is counted, for an axis.
+        short: the same in two or three words.
+    """
+
+    words: str
+    short: str
+
+
+AXES = {
+    "trained": Axis("numbers that learn", "numbers that learn"),
+    "bytes": Axis("bytes in a file that stands alone", "bytes on disk"),
+    "flops": Axis("operations of training", "training operations"),
+    "seconds": Axis("processor seconds", "seconds"),
+}
+"""Column of the tables below -> what it is."""
+
+
+def kind(run: dict[str, Any]) -> Kind:
+    """What a run is drawn as: what is unusual about its weights, the first of these that holds.
+
+    A transform or an identity stands in for some ("fixed"); some were taken from elsewhere and frozen ("pretrained"); a
+    mask chooses among some ("masked"); some are frozen as the seed drew them ("seed"); none is ("trained").
+
+    Args:
+        run: the fields of a run.
+    """
+    model, freeze, start = run["model"], run["freeze"], run["start"] or {}
+    frozen = not freeze["after"] and any(
+        freeze[part] for part in ("embeddings", "attention", "feed_forward", "layers", "patterns")
+    )
+    mixing = model.get("encoder_mixing") or model.get("mixing") or ()
+    if freeze["drawn"] == "identity" or any("fourier" in name or name == "dft" for name in mixing):
+        return "fixed"
+    if frozen and start.get("streams") and not start.get("matched"):
+        return "pretrained"
+    if run["mask"]["keep"] < 1 and run["mask"]["by"] != "weight":
+        return "masked"
+    return "seed" if frozen else "trained"
+
+
+def borrowed_bytes(run: Run) -> int:
+    """Bytes of the frozen tensors that a run has from elsewhere, which a file of its own would have to hold."""
+    if run.start is None or run.start.matched:
+        return 0
+    rows = [row for row in report(run.outline()).rows if not row.moves and row.origin != "mask"]
+    return FLOAT * sum(
+        row.parameters
+        for row in rows
+        if any(fnmatchcase(row.stream, pattern) for pattern in run.start.streams)
+    )
+
+
+def begun_with(run: Run) -> Record | None:
+    """The record of what a run takes tensors from; None where it takes none, or nobody has recorded that."""
+    if isinstance(run.start, Start) and run.start.streams:
+        return find_record(run.start.recipe, scale=run.scale, seed=run.start.seed)
+    if isinstance(run.start, Checkpoint) and run.start.name == OURS:
+        return find_record(OURS, scale=run.scale)
+    return None
+
+
+def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[dict[str, Any]]:
+    """One line a record of one recipe: its score as "quality", its costs, and what it is."""
+    found, records = [], list(records)
+    if not records:
+        return found
+    first = min(records, key=lambda record: record.seed)
+    run = recipes.get(first.recipe, scale=first.scale)
+    what, more, source = kind(run.to_json()), borrowed_bytes(run), begun_with(run)
+    takes = bool(run.start and run.start.streams)
+    begun = {
+        cost: getattr(source, cost) if source else math.nan if takes else 0.0
+        for cost in ("flops", "cpu_seconds")
+    }
+    words = (recipes.RECIPES[first.recipe].__doc__ or "").strip().partition("\n")[0]
+    for record in records:
+        found.append(
+            {
+                "recipe": record.recipe,
+                "family": record.recipe.partition("/")[0],
+                "words": words,
+                "kind": what,
+                "seed": record.seed,
+                "quality": score(record),
+                "trained": record.parameters["trainable"],
+                "total": record.parameters["total"],
+                "bytes": record.parameters["stored_bytes"] + more,
+                # Counted on the first batch, which the seed draws: for a comparison of rows, one seed's.
+                "flops": first.flops + begun["flops"],
+                "own flops": first.flops,
+                "seconds": record.cpu_seconds + begun["cpu_seconds"],
+                "own seconds": record.cpu_seconds,
+                "steps": record.points[-1]["step"],
+                "beam": (record.run["task"].get("decoding") or {}).get("beam"),
+                "cpu": record.machine["cpu"],
+            }
+        )
+    return found
+
+
+def _table(
+    wanted: Callable[[Run], bool],
+    score: Callable[[Record], float],
+    scale: Scale,
+    *,
+    fit: Callable[[Record], bool] = lambda record: True,
+) -> pd.DataFrame:
+    """The recorded runs of all recipes that are wanted, of those records that fit."""
+    found = []
+    for name in recipes.names():
+        if wanted(recipes.get(name, scale=scale)):
+            found += lines(filter(fit, find_records(name, scale=scale)), score)
+    return pd.DataFrame(found)
+
+
+def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str = "test2016") -> pd.DataFrame:
+    """All recorded translators of a corpus: chapters 3 to 6, 10 and 12.
+
+    Returns:
+        one line a run: "recipe", its "family", its "words" and "kind", "seed", "quality" (BLEU), the four costs of
+        `AXES`, "total" parameters, "own flops" and "own seconds" without what it begins with, "steps", "beam", "cpu".
+    """
+    return _table(
+        lambda run: isinstance(run.task, Translation) and run.task.corpus == corpus,
+        lambda record: record.tests[test]["bleu"],
+        scale,
+        fit=lambda record: test in record.tests,
+    )
+
+
+def encoders(scale: Scale = "laptop", *, text: str = "wikitext-2") -> pd.DataFrame:
+    """All recorded masked language models of a text, chapters 7 and 8, as `translators`; quality is a perplexity."""
+    return _table(
+        lambda run: isinstance(run.task, MaskedLanguageModelling) and run.task.text == text,
+        lambda record: record.tests[next(iter(record.tests))]["perplexity"],
+        scale,
+    )
+
+
+def bodies(task: str, scale: Scale = "laptop") -> pd.DataFrame:
+    """The bodies that a task of chapter 9 was learned with, each at the rate that validation chose, as `translators`.
+
+    Quality is an accuracy in per cent; "body" is the body's name, and "complete" whether the rates beside the chosen
+    one have been run.
+    """
+    found = []
+    for body in BODIES:
+        if not in_table(task, body):
+            continue
+        choice = choose(sweep_of(task, body), scale=scale)
+        if choice is None:
+            continue
+        records = find_records(choice.recipe, scale=scale)
+        for line in lines(records, lambda record: record.tests["test"]["accuracy"]):
+            found.append(line | {"body": body, "complete": choice.complete})
+    return pd.DataFrame(found)

@@ -1,0 +1,67 @@
+"""Tables of recorded runs: one line a recipe, means over seeds with their spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from reservoir.evidence.comparison import spread
+from reservoir.recipes import family
+from reservoir.runs.records import METRICS, frame
+from reservoir.runs.registry import Scale
+
+
+def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
+    """The recorded runs of a family of recipes, one line a recipe.
+
+    Args:
+        name: a family such as "transformer", or one recipe.
+        scale: "smoke", "laptop" or "full".
+
+    Returns:
+        A DataFrame of text: the score on each test set as mean ± standard deviation over seeds (of the sample, where
+        there are two or more), number of seeds, parameters, steps, minutes and processor. A recipe that nobody has run
+        says so.
+    """
+    records = frame(scale=scale)
+    lines = []
+    for recipe in family(name):
+        runs = records[records["recipe"] == recipe] if len(records) else records
+        if not len(runs):
+            lines.append({"recipe": recipe, "seeds": "not run"})
+            continue
+        one = runs.drop_duplicates("seed")
+        lines.append(
+            {
+                "recipe": recipe,
+                "seeds": str(len(one)),
+                **{
+                    f"{METRICS.get(metric, metric)} {test}": spread(group[metric])
+                    for (metric, test), group in runs.groupby(["metric", "test"], sort=False)
+                },
+                "trained": f"{one['trainable'].iloc[0]:,}",
+                "of": f"{one['total'].iloc[0]:,}",
+                "steps": f"{one['steps'].iloc[0]:,}",
+                "minutes": spread(one["cpu_seconds"] / 60, digits=1),
+                "on": ", ".join(
+                    sorted({gpu or cpu for gpu, cpu in zip(one["gpu"], one["cpu"], strict=True)})
+                ),
+            }
+        )
+    return pd.DataFrame(lines).fillna("")
+
+
+def over_seeds(values: Iterable[float], *, digits: int = 1, none: str = "not run yet") -> str:
+    """Figures of several seeds as a page shows them: "31.5 (30.9 to 32.0)", the mean and the smallest and largest.
+
+    Args:
+        values: one a seed; of a single one there is no range.
+        digits: after the point.
+        none: what is said of no values.
+    """
+    values = list(values)
+    if not values:
+        return none
+    mean = f"{sum(values) / len(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"

@@ -1,0 +1,1 @@
+"""The command line, dry runs and their cost model, and SLURM."""

@@ -1,0 +1,275 @@
+"""What a run takes, before anybody runs it: data, operations, memory of each GPU, hours and money.
+
+Nothing is trained. The model takes one step on the meta device, which knows shapes and no numbers; what that step
+reads, multiplies and keeps is added up, and a named GPU's peak figures turn it into time. A short measured step on the
+machine at hand (`measure`) says how far such a sum is from the truth.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+
+from reservoir.datasets import status
+from reservoir.launch.gpus import GPU
+from reservoir.launch.step_work import REACHED, Work, work
+from reservoir.runs.machine import peaks
+from reservoir.runs.run import Run
+from reservoir.runs.start import Start
+from reservoir.training import Stepped, bf16_pays, train
+from reservoir.weights import report
+
+FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
+MOMENTS = {"adamw": 2, "adam": 2, "sgd": 1}
+LOW = 0.7  # of what autograd keeps in fp32, what it keeps where products are in bf16: norms and sums stay in fp32
+UPDATE = 5  # times that an optimiser step reads or writes each number that moves, moments apart
+CALLED = {"tape": "tape-homology"}  # what a task calls its data -> what the manifest calls it
+STEPS, WARM = 8, 2  # steps that are measured, and those before them that are not
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run's size.
+
+    Args:
+        data: name of what it trains on, and `state`: "embedded", "cached", "mirror", "absent", "by hand" or "files".
+        steps, tokens: optimiser steps, and tokens that they see, padding left out.
+        flops: of the whole training.
+        total, trained: parameters; the scores that choose among masked ones are trained and are none of them.
+        work: what one process does for one batch.
+        batches: in a step.
+        weights, gradients, optimiser, activations: bytes in each process's memory.
+        low: whether products are in bf16.
+        moments: numbers that the optimiser keeps for each that moves.
+        processes: that share each batch.
+        bounds: what is counted as more than it is.
+    """
+
+    data: str
+    state: str
+    steps: int
+    tokens: float
+    flops: float
+    total: int
+    trained: int
+    work: Work
+    batches: int
+    weights: float
+    gradients: float
+    optimiser: float
+    activations: float
+    low: bool
+    moments: int
+    processes: int
+    bounds: tuple[str, ...]
+
+    @property
+    def memory(self) -> float:
+        """Bytes in each process's memory, all told."""
+        return self.weights + self.gradients + self.optimiser + self.activations
+
+    def step_seconds(self, gpu: GPU, *, reached: float = REACHED) -> float:
+        """How long a step takes each of `processes` GPUs: its batches, the exchange of gradients, the update."""
+        peak = gpu.bf16 if self.low and gpu.bf16 else gpu.fp32
+        batch = self.work.seconds(flops=peak, bandwidth=gpu.bandwidth, reached=reached)
+        update = (UPDATE + 2 * self.moments) * FLOAT * self.trained / gpu.bandwidth
+        around = 2 * (self.processes - 1) / self.processes * self.gradients / gpu.link
+        return self.batches * batch + update + around
+
+    def hours(self, gpu: GPU, *, measured: Measured | None = None) -> float:
+        """How long training takes, validation and tests left out; on a GPU that falls as far behind its peaks as the
+        machine that was measured, where one was."""
+        if measured is None:
+            return self.steps * self.step_seconds(gpu) / 3600
+        return self.steps * self.step_seconds(gpu, reached=1.0) * measured.slower / 3600
+
+
+def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
+    """The size of a run whose batches are shared among `processes`.
+
+    Args:
+        run: the run.
+        processes: how many.
+        bf16: whether the machine multiplies in bf16; where it does not, the run is in fp32.
+
+    Raises:
+        ValueError: `processes` is less than 1, or more than a batch has rows.
+    """
+    if processes < 1:
+        raise ValueError(f"--gpus must be at least 1, got {processes}")
+    model = run.outline().train()
+    bounds = []
+    if getattr(model, "layer_drop", 0.0):
+        model.layer_drop = 0.0
+        bounds.append("layers that are left out by chance are counted")
+    if run.skip.layers and run.skip.most:
+        bounds.append("backward passes that are skipped are counted")
+    if run.freeze.after:
+        bounds.append(f"what stops after {run.freeze.after:,} steps is counted to the end")
+    whole, mine = run.task.sketch(), run.task.sketch(processes=processes)
+    if processes > whole.rows:
+        raise ValueError(f"--gpus must be at most {whole.rows}, the rows of a batch; got {processes}")
+    done = work(lambda: mine.loss(model))
+    held, trained = (
+        sum(p.numel() for p in model.parameters() if p.requires_grad or every) for every in (True, False)
+    )
+    low, batches, moments = run.autocast and bf16, run.budget.accumulate, MOMENTS[run.optimiser.name]
+    tokens = whole.tokens * batches * run.budget.steps
+    return Plan(
+        *data(run),
+        steps=run.budget.steps,
+        tokens=tokens,
+        flops=done.flops / mine.tokens * tokens,
+        total=report(model).total,
+        trained=trained,
+        work=_rounded(done) if low else done,
+        batches=batches,
+        weights=held * (FLOAT + 2 * low),  # in bf16, a step's products have copies of their own
+        gradients=trained * FLOAT,
+        optimiser=trained * FLOAT * moments,
+        activations=done.kept * (LOW if low else 1.0),
+        low=low,
+        moments=moments,
+        processes=processes,
+        bounds=tuple(bounds),
+    )
+
+
+def _rounded(done: Work) -> Work:
+    """The same with products that read and write numbers of two bytes."""
+    return replace(
+        done, operations=tuple((flops, size / 2 if flops else size) for flops, size in done.operations)
+    )
+
+
+def dataset(run: Run) -> str:
+    """What a run trains on, as the manifest calls it; what is generated, as its task is called."""
+    named = (getattr(run.task, field, "") for field in ("corpus", "text", "images"))
+    name = next(filter(None, named), type(run.task).__name__.lower())
+    return CALLED.get(name, name)
+
+
+def data(run: Run) -> tuple[str, str]:
+    """What a run trains on, and whether it is here."""
+    name = dataset(run)
+    if name.startswith("files:"):
+        return name, "files"
+    states = {row.name: row.state for row in status()}
+    return name, states.get(name, "embedded")
+
+
+def begins_with(run: Run) -> str:
+    """The weights that a run starts from, and whether they are here; empty where it starts at its seed alone."""
+    if run.start is None or not run.start.streams:
+        return ""
+    if isinstance(run.start, Start):
+        source = run.start.source(run.scale)
+        there = source.path().with_suffix(".safetensors").exists()
+        words = (
+            "here"
+            if there
+            else f"absent: python -m reservoir run {source.recipe} --scale {source.scale} comes first"
+        )
+        return f"{source.recipe} ({source.scale}, seed {source.seed}): {words}"
+    state = {row.name: row.state for row in status()}.get(run.start.name)
+    return f"{run.start.name}" + (f": {state}" if state else "")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A few steps on the machine at hand.
+
+    Args:
+        scale: whose; the run's own, or the laptop's where the run is meant for GPUs and there is none.
+        step_seconds: of a step, the median: wall-clock on a GPU, processor time on a CPU, which other programs on a
+            shared machine do not lengthen.
+        predicted: what the sum says for this machine, by what it multiplies and moves at its best.
+        tokens: that a step saw, the mean.
+        device: where.
+    """
+
+    scale: str
+    step_seconds: float
+    predicted: float
+    tokens: float
+    device: str
+
+    @property
+    def slower(self) -> float:
+        """How many times longer a step takes than the sum says."""
+        return self.step_seconds / self.predicted
+
+
+def measure(run: Run, *, steps: int = STEPS) -> Measured:
+    """Take a few real steps of `run`, and hold them against what they should take here.
+
+    Raises:
+        DataError: its data cannot be had.
+    """
+    device = run.torch_device()
+    taken, tokens = timed(run, steps=steps)
+    sized = plan(run, bf16=bf16_pays(device))
+    machine = peaks(device, torch.bfloat16 if sized.low else torch.float32)
+    predicted = sized.work.seconds(
+        flops=machine.flops, bandwidth=machine.bandwidth, start=machine.start, reached=1.0
+    )
+    return Measured(
+        run.scale,
+        statistics.median(taken),
+        predicted * run.budget.accumulate,
+        tokens,
+        "GPU" if device.type == "cuda" else "CPU",
+    )
+
+
+def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
+    """Train for `steps` steps after the first two, and time each.
+
+    Returns:
+        Seconds of each step (wall-clock on a GPU, processor time on a CPU), and the tokens that one saw on average.
+
+    Raises:
+        DataError: its data cannot be had.
+    """
+    clock: Callable[[], float] = time.process_time if run.torch_device().type == "cpu" else time.perf_counter
+    model, task, _ = run.build()
+    ticks: list[float] = []
+    tokens = 0
+
+    def listen(event: object) -> None:
+        nonlocal tokens
+        if isinstance(event, Stepped):
+            ticks.append(clock())
+            tokens = event.tokens  # so far
+
+    # Counting the first step's operations takes another pass through it, and the last one is validated.
+    train(
+        model,
+        _Unwatched(task),
+        optimiser=run.optimiser,
+        budget=replace(run.budget, steps=WARM + steps + 1, validate_every=10**9, checkpoint_every=0),
+        seed=run.seed,
+        autocast=run.autocast,
+        compiled=run.compiled,
+        listeners=[listen],
+    )
+    taken = [after - before for before, after in itertools.pairwise(ticks[WARM - 1 : -1])]
+    return taken, tokens / len(ticks)
+
+
+class _Unwatched:
+    """A task that is trained on and not validated."""
+
+    def __init__(self, task: object):
+        self._task = task
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._task, name)
+
+    def validate(self, model: object) -> dict[str, float]:
+        return {}

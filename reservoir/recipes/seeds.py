@@ -1,0 +1,28 @@
+"""Chapter 11: a translator that is nothing but a seed and bits, small enough to come along with a page."""
+
+from __future__ import annotations
+
+from reservoir.recipes.transformer import miniature as trained
+from reservoir.runs.registry import Scale, recipe
+from reservoir.runs.run import Run
+from reservoir.training import Budget, Decoding
+from reservoir.weights import Freeze, Mask
+
+
+@recipe("seeds/miniature")
+def miniature(scale: Scale = "laptop") -> Run:
+    """The miniature grammar by a supermask: one random layer a side, used twice; half of its weights, chosen."""
+    run = trained(scale).but(
+        recipe="seeds/miniature",
+        mask=Mask(keep=0.5),
+        freeze=Freeze(patterns=("*.bias", "*norm")),
+        model={"d_model": 128, "d_ff": 512, "share_layers": True},
+    )
+    if scale == "smoke":
+        return run.but(model={"d_model": 64, "d_ff": 128})
+    steps = {"laptop": 600, "full": 3000}[scale]
+    return run.but(
+        task={"decoding": Decoding(beam=1)},  # as the page's translator searches
+        optimiser={"lr": 5e-3, "warmup": 60},
+        budget=Budget(steps=steps, validate_every=steps // 10, checkpoint_every=100),
+    )

@@ -1,0 +1,291 @@
+"""Chapter 9: a language model's body, frozen, on tasks that are not language (Lu et al. 2021; Rothermel et al. 2021).
+
+A task is learned with several bodies: pretrained, random, random with the pretrained tensors' means and standard
+deviations, learned whole, and an LSTM; and each of these with several learning rates, since Rothermel et al. showed
+that one rate for all decides who wins. Which rate counts is decided on validation (`reservoir.runs.sweep`).
+
+At full scale the body is GPT-2's, with the released code's sizes. It has 1024 positions, enough for 1024 pixels; our
+expressions have at most 1000 tokens, so none is cut off. At laptop scale the body is that of our own GPT, and the tasks
+are small enough for it: a minute of one core a run, or less. The body of llama2.c's stories model is a second witness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from reservoir.models import LanguageModelConfig, LlamaConfig, LSTMConfig, UniversalConfig
+from reservoir.recipes import gpt
+from reservoir.runs.registry import Scale, enter
+from reservoir.runs.released import OURS
+from reservoir.runs.run import Run
+from reservoir.runs.start import Checkpoint, Start
+from reservoir.runs.tasks.computation import Bits, Computation, Expressions, Pictures, Proteins
+from reservoir.training import Budget, Optimiser
+from reservoir.weights import Freeze, Mask
+
+RATES = {"lr-3e-4": 3e-4, "lr-1e-3": 1e-3, "lr-3e-3": 3e-3, "lr-1e-2": 1e-2, "lr-3e-2": 3e-2}
+"""The sweep. The three in the middle are run first, and one more where the best is the first or the last of them."""
+
+PAPERS_RATE = "lr-1e-3"
+"""The one that Lu et al. use for everything."""
+
+TASKS: dict[str, dict[Scale, Computation]] = {
+    "bit-memory": {
+        "smoke": Bits(8, 40, kind="memory", length=8, strings=2, patch=4),
+        "laptop": Bits(64, 1000, kind="memory", length=20, strings=3, patch=5),
+        "full": Bits(16, 1000, kind="memory"),
+    },
+    "bit-xor": {
+        "smoke": Bits(8, 40, kind="xor", length=2),
+        "laptop": Bits(64, 1000, kind="xor", length=5),
+        "full": Bits(16, 1000, kind="xor", length=5),
+    },
+    "listops": {
+        "smoke": Expressions(8, 40, n=100, depth=2, arguments=3, shortest=4, longest=12),
+        "laptop": Expressions(64, 1000, n=20_000, depth=3, arguments=4, shortest=8, longest=28),
+        "full": Expressions(16, 2000, n=96_000),
+    },
+    "digits": {
+        "smoke": Pictures(8, 40, images="digits", patch=4, n=200, tested=60),
+        "laptop": Pictures(64, 200, images="digits", patch=2),
+        "full": Pictures(64, 200, images="digits", patch=2),
+    },
+    "mnist": {
+        "smoke": Pictures(8, 40, images="digits", patch=4, n=200, tested=60),
+        "laptop": Pictures(32, 1000, images="mnist", patch=4, n=20_000, tested=2000),
+        "full": Pictures(16, 5000, images="mnist", patch=4),
+    },
+    "cifar10": {
+        "smoke": Pictures(8, 40, images="digits", patch=4, n=200, tested=60),
+        "laptop": Pictures(32, 1000, images="cifar10-sample", patch=4),
+        "full": Pictures(16, 5000, images="cifar10", patch=4),
+    },
+    "cifar10-pixels": {
+        "smoke": Pictures(8, 20, images="digits", patch=0, n=200, tested=40),
+        "laptop": Pictures(16, 150, images="cifar10-sample", patch=0, shrink=2, tested=500),
+        "full": Pictures(16, 5000, images="cifar10", patch=0),
+    },
+    "homology": {
+        "smoke": Proteins(8, 40, corpus="made-up", longest=32),
+        "laptop": Proteins(16, longest=256),
+        "full": Proteins(16, longest=1024),
+    },
+}
+"""Task -> scale -> data. The pictures of the smoke scale are digits, which need no download."""
+
+STEPS = {
+    "bit-memory": 600,
+    "bit-xor": 600,
+    "listops": 500,
+    "digits": 400,
+    "mnist": 400,
+    "cifar10": 400,
+    "cifar10-pixels": 120,
+    "homology": 400,
+}
+"""At laptop scale."""
+
+GPT2 = LanguageModelConfig(
+    0, 768, 12, 3072, 12, dropout=0.1, activation="gelu-tanh", positions="learned", scale_embeddings=False
+)
+PARTS = {
+    "input": ("input*",),
+    "output": ("readout*",),
+    "positions": ("positions",),
+    "norms": ("*norm*",),
+    "attention": ("*.attention.*",),
+    "feed-forward": ("*.feed_forward.up*", "*.feed_forward.down*"),
+}
+"""What can be switched on and off, as patterns over stream names."""
+
+TRAINED = ("input", "output", "positions", "norms")
+"""What Lu et al. train."""
+
+STREAMS = ("layer.*", "positions", "norm*")
+
+
+def only(*parts: str) -> Freeze:
+    """A plan that leaves these parts to learn and freezes the others.
+
+    Raises:
+        ValueError: a part is unknown.
+    """
+    if unknown := sorted(set(parts) - PARTS.keys()):
+        raise ValueError(f"parts must be of {', '.join(PARTS)}, got {', '.join(unknown)}")
+    return Freeze(
+        patterns=tuple(glob for part, globs in PARTS.items() if part not in parts for glob in globs)
+    )
+
+
+FROZEN = only(*TRAINED)
+
+
+def body(scale: Scale) -> LanguageModelConfig:
+    """The language model whose body is frozen; its vocabulary plays no part."""
+    if scale == "full":
+        return GPT2
+    return replace(gpt.wikipedia(scale).model, vocab=0, dropout=0.0)
+
+
+def random(task: str, scale: Scale) -> Run:
+    """Lu et al., table 2: a frozen random body."""
+    steps = {"smoke": 10, "laptop": STEPS[task], "full": 100_000}[scale]
+    full = scale == "full"
+    return Run(
+        recipe=f"universal/{task}/random",
+        scale=scale,
+        task=TASKS[task][scale],
+        model=UniversalConfig(body=body(scale)),
+        freeze=FROZEN,
+        optimiser=Optimiser(
+            name="adam",
+            lr=1e-3,
+            betas=(0.9, 0.999),
+            weight_decay=0.0,
+            schedule="constant" if full else "linear",
+            warmup=0 if full else steps // 10,
+        ),
+        budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=2000 if full else 0),
+    )
+
+
+def learned(scale: Scale, **options) -> Start | Checkpoint:
+    """Where the pretrained tensors come from: GPT-2, our GPT as it ships, or what the smoke run has made of it."""
+    if scale == "smoke":
+        return Start(OURS, streams=STREAMS, **options)
+    return Checkpoint("gpt2" if scale == "full" else OURS, STREAMS, **options)
+
+
+def pretrained(task: str, scale: Scale) -> Run:
+    """Lu et al., table 1: a frozen pretrained body."""
+    return random(task, scale).but(start=learned(scale))
+
+
+def matched(task: str, scale: Scale) -> Run:
+    """Lu et al.: a frozen random body, each tensor with the mean and the standard deviation of the pretrained one."""
+    return random(task, scale).but(start=learned(scale, matched=True))
+
+
+def full(task: str, scale: Scale) -> Run:
+    """The same transformer, learned whole from a random start."""
+    return random(task, scale).but(freeze=Freeze())
+
+
+def pretrained_full(task: str, scale: Scale) -> Run:
+    """Rothermel et al.: the pretrained transformer, all of it learning on."""
+    return pretrained(task, scale).but(freeze=Freeze())
+
+
+def lstm(task: str, scale: Scale) -> Run:
+    """Lu et al., table 1: an LSTM as wide as the transformer, learned whole."""
+    recurrent = LSTMConfig(body(scale).d_model, layers=3 if scale == "full" else 2)
+    return full(task, scale).but(model={"body": recurrent})
+
+
+def masked(task: str, scale: Scale) -> Run:
+    """Ours: a random body of which training keeps half of the weights; input and output are learned, norms are not."""
+    return random(task, scale).but(
+        freeze=Freeze(patterns=("layer.*.bias", "layer.*.norm", "norm*", "positions")),
+        mask=Mask(keep=0.5, patterns=("layer.*",)),
+    )
+
+
+def stories_random(task: str, scale: Scale) -> Run:
+    """A frozen random body with the sizes of llama2.c's stories model, which has read no more than 512 tokens at once.
+
+    Expressions of full scale are longer; these bodies get shorter ones.
+    """
+    sizes = LlamaConfig(d_model=32, n_heads=4, d_ff=48, layers=2, n_kv_heads=2)
+    if scale != "smoke":
+        sizes = LlamaConfig()
+    run = random(task, scale).but(model={"body": sizes}, freeze=Freeze(attention=True, feed_forward=True))
+    if task == "listops" and run.task.longest > sizes.max_length:
+        return run.but(task={"shortest": sizes.max_length // 2, "longest": sizes.max_length})
+    return run
+
+
+def stories(task: str, scale: Scale) -> Run:
+    """The frozen body of llama2.c's stories model, which others have pretrained; at smoke scale it is random."""
+    run = stories_random(task, scale)
+    return run if scale == "smoke" else run.but(start=Checkpoint("stories260k", ("layer.*", "norm")))
+
+
+BODIES: dict[str, tuple[Callable[[str, Scale], Run], str]] = {
+    "pretrained": (pretrained, "pretrained, frozen"),
+    "random": (random, "random, frozen"),
+    "matched": (matched, "random with matched statistics, frozen"),
+    "full": (full, "random, trained"),
+    "pretrained-full": (pretrained_full, "pretrained, trained"),
+    "lstm": (lstm, "LSTM"),
+    "masked": (masked, "random, masked"),
+    "stories": (stories, "stories model, frozen"),
+    "stories-random": (stories_random, "random in the stories model's sizes, frozen"),
+}
+"""Body -> how it is made, and what tables call it."""
+
+SOME = {
+    "pretrained-full": ("listops", "mnist", "cifar10", "cifar10-pixels"),
+    "masked": ("bit-xor", "listops", "digits"),
+    "stories": ("bit-memory", "bit-xor", "listops", "digits"),
+    "stories-random": ("bit-memory", "bit-xor", "listops", "digits"),
+}
+"""Bodies that only some tasks are learned with."""
+
+
+def in_table(task: str, name: str) -> bool:
+    """Whether the task is learned with the body of that name."""
+    return task in SOME.get(name, TASKS)
+
+
+def at_rate(task: str, name: str, rate: str, scale: Scale) -> Run:
+    """A task learned with a body at one of `RATES`."""
+    return BODIES[name][0](task, scale).but(optimiser={"lr": RATES[rate]})
+
+
+def sweep_of(task: str, name: str) -> list[str]:
+    """The recipes of a task with a body, in the order of their rates."""
+    return [f"universal/{task}/{name}/{rate}" for rate in RATES]
+
+
+SWITCHES: tuple[tuple[str, ...], ...] = (
+    ("output",),
+    ("norms", "output"),
+    ("input", "norms", "output"),
+    TRAINED,
+    ("input", "output"),
+    ("input", "output", "positions"),
+    ("norms",),
+    (*TRAINED, "feed-forward"),
+    (*TRAINED, "attention"),
+    tuple(PARTS),
+)
+"""What is trained in `switches/…`: the first four are the rows of Lu et al.'s table on CIFAR-10, ours is on digits."""
+
+SWITCHED = "lr-3e-3"
+STARTS = {"random": random, "pretrained": pretrained}
+
+
+def switched(name: str, parts: tuple[str, ...], scale: Scale) -> Run:
+    """Digits, with these parts trained and the others as the body brought them."""
+    return STARTS[name]("digits", scale).but(
+        recipe=switch_name(name, parts), freeze=only(*parts), optimiser={"lr": RATES[SWITCHED]}
+    )
+
+
+def switch_name(name: str, parts: tuple[str, ...]) -> str:
+    """The recipe in which these parts are trained, in whatever order they are named."""
+    chosen = [part for part in PARTS if part in parts]
+    return f"switches/{name}/{'+'.join(chosen)}"
+
+
+for _task in TASKS:
+    for _name in BODIES:
+        for _rate in RATES:
+            if in_table(_task, _name):
+                _about = f"{_task}: {BODIES[_name][1]}; learning rate {RATES[_rate]:g}."
+                enter(f"universal/{_task}/{_name}/{_rate}", _about, at_rate, _task, _name, _rate)
+for _name in STARTS:
+    for _parts in SWITCHES:
+        _about = f"Digits, a {_name} body: trained are {', '.join(part for part in PARTS if part in _parts)}."
+        enter(switch_name(_name, _parts), _about, switched, _name, _parts)

@@ -1,0 +1,213 @@
+"""Random features: maps that a seed draws and nobody trains, each with the kernel that it stands for.
+
+A feature looks at the input through one random vector. Many of them together know one thing about two inputs, the mean
+of the products of their features, and by the law of large numbers that mean is a fixed function of the pair: a kernel.
+So a map says what it computes with finitely many features (`forward`), and with infinitely many (`kernel`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.weights.initialisation import (
+    Initialisation,
+    Normal,
+    Orthogonal,
+    SignedConstant,
+    SparseSign,
+    Uniform,
+)
+from reservoir.weights.origins import Drawn, owned, set_origin
+
+Kind = Literal["gaussian", "sign", "sparse", "orthogonal"]
+KINDS: tuple[Kind, ...] = ("gaussian", "sign", "sparse", "orthogonal")
+
+
+def entries(kind: Kind, d_in: int, n_features: int) -> Initialisation:
+    """A matrix whose entries have mean 0 and variance 1.
+
+    Args:
+        kind: "gaussian": nearly normal; "sign": plus or minus one; "sparse": two thirds zeros, the rest ±√3
+            (Achlioptas 2003); "orthogonal": rows at right angles to one another, or columns where those are fewer.
+        d_in, n_features: columns and rows.
+
+    Raises:
+        ValueError: there is no such kind.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    kinds = {
+        "gaussian": Normal(1.0),
+        "sign": SignedConstant(gain=math.sqrt(d_in)),
+        "sparse": SparseSign(),
+        "orthogonal": Orthogonal(gain=math.sqrt(max(d_in, n_features))),
+    }
+    return kinds[kind]
+
+
+class RandomFeatures(nn.Module):
+    """What all maps share: a matrix, and a bias where there is one, drawn from a seed and frozen from the start.
+
+    Args:
+        d_in: numbers in an input.
+        n_features: numbers that come out.
+        seed: in [0, 2**64).
+        stream: name of the matrix's random stream; the bias has `<stream>.bias`. The rows of a map are the first
+            rows of every wider map of the same kind, seed and name, unless they are orthogonal.
+        weight, bias: what to draw. They are parameters that do not move, and `report` knows where they come from.
+    """
+
+    blocks = 1
+
+    def __init__(
+        self,
+        d_in: int,
+        n_features: int,
+        *,
+        seed: int,
+        stream: str,
+        weight: Initialisation,
+        bias: Initialisation | None = None,
+    ):
+        super().__init__()
+        for name, value in (("d_in", d_in), ("n_features", n_features)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        self.stream = stream
+        shapes = {"weight": (n_features, d_in), "bias": (n_features,)}
+        for name, drawn in {"weight": weight, "bias": bias}.items():
+            empty = None if drawn is None else nn.Parameter(torch.empty(shapes[name]), requires_grad=False)
+            self.register_parameter(name, empty)
+        for item in owned(self):
+            origin = Drawn(seed, item.stream, weight if item.attribute == "weight" else bias)
+            item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
+            set_origin(item, origin)
+
+    @property
+    def n_features(self) -> int:
+        """Numbers that come out."""
+        return self.weight.shape[0]
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+        raise NotImplementedError
+
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
+        """What `self(x) @ self(y).T` tends to as the features become many, for Gaussian entries."""
+        raise NotImplementedError
+
+
+class RandomProjection(RandomFeatures):
+    """`W x / √n_features`: lengths and angles, nearly as they were (Johnson & Lindenstrauss 1984).
+
+    Args:
+        d_in, n_features, seed, stream: as of `RandomFeatures`.
+        kind: how the entries of W are drawn, see `entries`.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        n_features: int,
+        *,
+        seed: int,
+        kind: Kind = "gaussian",
+        stream: str = "projection",
+    ):
+        super().__init__(d_in, n_features, seed=seed, stream=stream, weight=entries(kind, d_in, n_features))
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+        return x @ self.weight.T / math.sqrt(self.n_features)
+
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
+        """The dot product."""
+        return x @ y.T
+
+
+class FourierFeatures(RandomFeatures):
+    """`√(2 / n_features) cos(W x + b)`: random kitchen sinks for exp(-γ |x - y|²) (Rahimi & Recht 2008).
+
+    Their W is Gaussian with variance 2γ, and ours nearly so (`reservoir.weights.draws.normal`). What that comes to in
+    the kernel stands in `drawn_kernel`; where x and y differ in a dozen coordinates or more, it is hard to see.
+
+    Args:
+        d_in, n_features, seed, stream: as of `RandomFeatures`.
+        gamma: γ, one over the square of a length: larger is more local.
+    """
+
+    def __init__(
+        self, d_in: int, n_features: int, *, seed: int, gamma: float = 1.0, stream: str = "kitchen-sinks"
+    ):
+        if not gamma > 0:
+            raise ValueError(f"gamma must be positive, got {gamma!r}")
+        self.gamma = gamma
+        weight, bias = Normal(math.sqrt(2 * gamma)), Uniform(math.pi)
+        super().__init__(d_in, n_features, seed=seed, stream=stream, weight=weight, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+        return math.sqrt(2 / self.n_features) * torch.cos(x @ self.weight.T + self.bias)
+
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
+        """exp(-γ |x - y|²)."""
+        return torch.exp(-self.gamma * torch.cdist(x, y).square())
+
+    def drawn_kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
+        """The kernel of the weights as they are drawn: sums of eight uniform numbers, not quite a Gaussian.
+
+        By Bochner's theorem a kernel of differences is the characteristic function of its frequencies. That of a
+        number uniform on [-a, a] is sin(at) / at, and a weight is the sum of eight, so 8 · a² / 3 is its variance.
+        """
+        a = math.sqrt(2 * self.gamma * 3 / 8)
+        at = a * (x[:, None, :] - y[None, :, :])  # (n, m, d_in)
+        return torch.sinc(at / math.pi).pow(8).prod(-1)
+
+
+class ReLUFeatures(RandomFeatures):
+    """`√(2 / n_features) max(0, W x)`: a hidden layer as it starts, whose kernel is the arc-cosine of order one.
+
+    Args:
+        d_in, n_features, seed, stream: as of `RandomFeatures`.
+    """
+
+    def __init__(self, d_in: int, n_features: int, *, seed: int, stream: str = "hidden"):
+        super().__init__(d_in, n_features, seed=seed, stream=stream, weight=Normal(1.0))
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+        return math.sqrt(2 / self.n_features) * torch.relu(x @ self.weight.T)
+
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
+        """|x| |y| (sin θ + (π - θ) cos θ) / π, with θ the angle between x and y (Cho & Saul 2009, order 1)."""
+        lengths, cosine = _angles(x, y)
+        theta = torch.arccos(cosine)
+        return lengths * (torch.sin(theta) + (math.pi - theta) * cosine) / math.pi
+
+
+class ThresholdFeatures(RandomFeatures):
+    """`√(2 / n_features) [W x > 0]`: units that fire or do not, the hidden layer of the first perceptrons.
+
+    Args:
+        d_in, n_features, seed, stream: as of `RandomFeatures`.
+        kind: how the entries of W are drawn, see `entries`. "sparse" is the nearest to random masks: each unit
+            sees a third of the input, and counts it for or against.
+    """
+
+    def __init__(
+        self, d_in: int, n_features: int, *, seed: int, kind: Kind = "sparse", stream: str = "associators"
+    ):
+        super().__init__(d_in, n_features, seed=seed, stream=stream, weight=entries(kind, d_in, n_features))
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+        return math.sqrt(2 / self.n_features) * (x @ self.weight.T > 0).to(x.dtype)
+
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
+        """1 - θ / π, with θ the angle between x and y (Cho & Saul 2009, order 0)."""
+        return 1 - torch.arccos(_angles(x, y)[1]) / math.pi
+
+
+def _angles(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:  # (n, d), (m, d) -> two of (n, m)
+    """|x| |y|, and the cosine of the angle between x and y."""
+    lengths = x.norm(dim=-1)[:, None] * y.norm(dim=-1)[None, :]
+    return lengths, (x @ y.T / lengths.clamp(min=torch.finfo(x.dtype).tiny)).clamp(-1, 1)

@@ -1,0 +1,82 @@
+"""The registry of recipes: what `reservoir.recipes` enters by name, and what everything else looks up.
+
+It holds functions and knows nothing of runs, so that a run can look up the one it begins with. Names are found once
+`reservoir.recipes` has been imported, which entry points do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from reservoir.runs.run import Run
+
+Scale = Literal["smoke", "laptop", "full"]
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
+Recipe = Callable[[Scale], "Run"]
+RECIPES: dict[str, Recipe] = {}
+
+
+def recipe(name: str) -> Callable[[Recipe], Recipe]:
+    """Enter a function from a scale to a run under `name`, "<family>/<row>"."""
+
+    def enter(function: Recipe) -> Recipe:
+        if name in RECIPES:
+            raise ValueError(f"there are two recipes named {name!r}")
+        RECIPES[name] = function
+        return function
+
+    return enter
+
+
+def enter(name: str, words: str, make: Callable[..., Run], *arguments: Any, **options: Any) -> None:
+    """Enter one of many recipes that differ in a few arguments: `make(*arguments, scale, **options)` under `name`.
+
+    Args:
+        name: "<family>/<row>"; the run is given it.
+        words: what it is, in a sentence.
+        make: makes the run.
+        arguments, options: go to `make`, before and after the scale.
+    """
+
+    def run(scale: Scale = "laptop") -> Run:
+        return make(*arguments, scale, **options).but(recipe=name)
+
+    run.__doc__, run.__module__ = words, make.__module__
+    recipe(name)(run)
+
+
+def names() -> list[str]:
+    """All recipes, such as "transformer/multi30k"."""
+    return sorted(RECIPES)
+
+
+def family(name: str) -> list[str]:
+    """The recipes of a family, such as "transformer", or the one recipe of that name."""
+    found = [recipe for recipe in names() if recipe == name or recipe.startswith(f"{name}/")]
+    if not found:
+        raise ValueError(_unknown(name, sorted({*names(), *(n.partition("/")[0] for n in names())})))
+    return found
+
+
+def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
+    """The run that a recipe stands for.
+
+    Raises:
+        ValueError: no such recipe or scale; the nearest recipe is named.
+    """
+    if name not in RECIPES:
+        raise ValueError(_unknown(name, names()))
+    if scale not in SCALES:
+        raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    return RECIPES[name](scale).but(seed=seed)
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    if not known:
+        return f"there is no recipe {name!r}: none has been entered yet; import reservoir.recipes first"
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else "`python -m reservoir list` shows all"
+    return f"there is no recipe {name!r}; {hint}"

@@ -1,0 +1,242 @@
+"""Tasks that are not language as part of a run: bits, expressions, pictures and proteins, all of them as sequences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.datasets import Examples, Generated, Stored, images, listops, pictures, proteins
+from reservoir.datasets.bits import BitMemory, BitXor
+from reservoir.datasets.examples import Batch, padded
+from reservoir.models import UniversalConfig
+from reservoir.runs.tasks.batch_spec import FILLED, Sketch, share_of, token_ids
+from reservoir.training import ComputationTask
+
+SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbers of each
+SIDES = {"digits": (8, 1), "mnist": (28, 1), "cifar10": (32, 3)}  # of a picture, and its channels
+RESIDUES = 256  # that a protein is taken to have where nobody has looked
+VALID, TEST = 1, 2  # of generated tasks: seeds of what is held out, beside which training draws from its own
+
+
+@dataclass(frozen=True)
+class Computation:
+    """What all of these tasks share.
+
+    Args:
+        batch: sequences in a batch.
+        held_out: how many sequences validate; as many test, where there is no test set of its own.
+    """
+
+    batch: int = 32
+    held_out: int = 1000
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens there are; 0 where a position is numbers."""
+        return 0
+
+    def load(self, vocabulary: None = None) -> tuple[Examples, range]:
+        """The sequences, and the ids of the tokens that they are made of."""
+        return self.examples(), range(self.vocabulary)
+
+    def task(self, corpus: Examples, vocabulary: range, *, seed: int) -> ComputationTask:
+        """What the training loop trains on."""
+        return ComputationTask(corpus, batch=self.batch, seed=100 + seed)
+
+    def test(self, model: nn.Module, task: ComputationTask, corpus: Examples) -> tuple[dict, list]:
+        """The share of right answers on the test set, and what was said about some sequences."""
+        few = corpus.test.part(slice(SAMPLES)).in_order(batch=SAMPLES)[0]
+        said = task.predict(model, few)
+        samples = [
+            {
+                "source": _written(few.x[row]),
+                "reference": _written(few.y[row]),
+                "prediction": _written(said[row]),
+            }
+            for row in range(len(few))
+        ]
+        return {"test": task.score(model, corpus.test) | {"sequences": len(corpus.test)}}, samples
+
+    def sketch(self, *, processes: int = 1) -> Sketch:
+        """What one process sees of a batch, without any data."""
+        rows = share_of(self.batch, processes)
+        batch, tokens = self.shapes(rows)
+        return Sketch(lambda model: ComputationTask.loss(model, batch), tokens, rows)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        """A batch on the meta device, and how many positions of it are no filling."""
+        raise NotImplementedError
+
+    def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
+        """The model's sizes with those filled in that the data decides."""
+        raise NotImplementedError
+
+    def examples(self) -> Examples:
+        """The sequences."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Bits(Computation):
+    """Bit memory and bit exclusive-or (Lu et al. 2021), drawn without end.
+
+    Args:
+        kind: "memory" or "xor".
+        length, strings, patch: as in `BitMemory`; the exclusive-or has two strings and patches of one bit.
+    """
+
+    kind: Literal["memory", "xor"] = "memory"
+    length: int = 1000
+    strings: int = 5
+    patch: int = 50
+
+    def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
+        patch = self.patch if self.kind == "memory" else 1
+        return replace(config.sized(patch, 2 * patch), every=True)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        patch, strings = (self.patch, self.strings + 1) if self.kind == "memory" else (1, 2)
+        places = self.length // patch
+        x = torch.empty(rows, strings * places, patch, device="meta")
+        return Batch(x, token_ids(rows, places, patch)), rows * strings * places
+
+    def examples(self) -> Examples:
+        task = (
+            BitMemory(self.length, self.strings, self.patch) if self.kind == "memory" else BitXor(self.length)
+        )
+        endless = Generated(task.draw)
+        held_out = (endless.some(self.held_out, seed=seed) for seed in (VALID, TEST))
+        return Examples(f"bit {self.kind}", ("0", "1"), endless, *held_out)
+
+
+@dataclass(frozen=True)
+class Expressions(Computation):
+    """ListOps: what does a nested expression come to?
+
+    Args:
+        n: how many are drawn to train on.
+        depth, arguments, shortest, longest: as in `reservoir.datasets.listops.generate`.
+    """
+
+    n: int = 20_000
+    depth: int = 10
+    arguments: int = 10
+    shortest: int = 500
+    longest: int = 1000
+
+    @property
+    def vocabulary(self) -> int:
+        return len(listops.FOUR) + 1 + 10
+
+    def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
+        return replace(config.sized(vocabulary, 10), tokens=True)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        batch = Batch(token_ids(rows, self.longest), token_ids(rows), token_ids(rows))
+        return batch, rows * (self.shortest + self.longest) / 2
+
+    def examples(self) -> Examples:
+        ids = {token: number for number, token in enumerate(listops.VOCABULARY)}
+        total = self.n + 2 * self.held_out
+        found, values = listops.generate(
+            total,
+            seed=0,
+            depth=self.depth,
+            arguments=self.arguments,
+            shortest=self.shortest,
+            longest=self.longest,
+        )
+        whole = padded([[ids[token] for token in one] for one in found], values)
+        cuts = (
+            slice(self.n),
+            slice(self.n, self.n + self.held_out),
+            slice(self.n + self.held_out, total),
+        )
+        return Examples("ListOps", tuple("0123456789"), *map(whole.part, cuts))
+
+
+@dataclass(frozen=True)
+class Pictures(Computation):
+    """What does a picture show, read patch by patch, or pixel by pixel?
+
+    Args:
+        images: a name that `reservoir.datasets.images` knows.
+        patch: side of a patch; 0 reads grey pixels one after another, as the Long Range Arena does.
+        shrink: how many times smaller a picture's sides are made first.
+        n: how many of the training pictures are used, from the first on; 0 takes all.
+        tested: how many of the test pictures are used, from the first on; 0 takes all.
+    """
+
+    images: str = "digits"
+    patch: int = 4
+    shrink: int = 1
+    n: int = 0
+    tested: int = 0
+
+    def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
+        channels = 3 if self.images.startswith("cifar10") else 1
+        return config.sized(self.patch**2 * channels or 1, 10)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        side, channels = SIDES[self.images.partition("-")[0]]
+        side, patch = side // self.shrink, self.patch or 1
+        length, features = (side // patch) ** 2, patch**2 * (channels if self.patch else 1)
+        return Batch(torch.empty(rows, length, features, device="meta"), token_ids(rows)), rows * length
+
+    def sequences(self, pixels: Tensor) -> Tensor:
+        """Pictures as sequences of numbers."""
+        if self.shrink > 1:
+            pixels = pictures.shrunk(pixels, self.shrink)
+        return pictures.patches(pixels, self.patch) if self.patch else pictures.bytes_in_a_row(pixels)
+
+    def examples(self) -> Examples:
+        corpus = images(self.images)
+        end = len(corpus.train) - self.held_out  # the last validate
+        cuts = (slice(min(self.n or end, end)), slice(end, None))
+        train, valid = (
+            Stored(corpus.train.pixels[cut], corpus.train.labels[cut], prepare=self.sequences) for cut in cuts
+        )
+        test = Stored(corpus.test.pixels, corpus.test.labels, prepare=self.sequences)
+        return Examples(self.images, corpus.classes, train, valid, test.part(slice(self.tested or len(test))))
+
+
+@dataclass(frozen=True)
+class Proteins(Computation):
+    """Remote homology: which fold has a protein?
+
+    Args:
+        corpus: "tape" (Rao et al. 2019), or "made-up", which needs no download and is no biology.
+        longest: amino acids that are read of a protein.
+    """
+
+    corpus: Literal["tape", "made-up"] = "tape"
+    longest: int = 1024
+
+    @property
+    def vocabulary(self) -> int:
+        return proteins.TOKENS
+
+    def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
+        return replace(config.sized(vocabulary, proteins.FOLDS), tokens=True)
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        length = min(self.longest, RESIDUES)
+        return Batch(token_ids(rows, length), token_ids(rows), token_ids(rows)), FILLED * rows * length
+
+    def examples(self) -> Examples:
+        if self.corpus == "tape":
+            return proteins.proteins(longest=self.longest)
+        parts = (
+            proteins.made_up(n, seed=seed) for seed, n in enumerate((1000, self.held_out, self.held_out))
+        )
+        return Examples("made-up proteins", tuple(f"fold {n}" for n in range(proteins.FOLDS)), *parts)
+
+
+def _written(numbers: Tensor) -> str:
+    """Numbers in a row, as a record shows them."""
+    flat = numbers.flatten().tolist()
+    shown = " ".join(f"{number:g}" if isinstance(number, int) else f"{number:.2g}" for number in flat[:SHOWN])
+    return shown + (" …" if len(flat) > SHOWN else "")

@@ -1,0 +1,106 @@
+"""A way round a block: forward through it, backward past it, with an estimate for the gradient below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.training.gradient_estimators import Estimate, Zero
+
+
+class _Pass(torch.autograd.Function):
+    """Forward y. Backward: x gets what `answer` makes of y's gradient. All that this module does goes through here."""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, y: Tensor, answer: Callable[[Tensor], Tensor]) -> Tensor:
+        ctx.answer = answer
+        return y.view_as(y)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        return ctx.answer(grad), None, None
+
+
+def skip(x: Tensor, y: Tensor, answer: Callable[[Tensor], Tensor]) -> Tensor:
+    """y, as if it were computed from x by something whose backward pass is `answer`.
+
+    Args:
+        x: gets `answer(g)` as its gradient, where g is y's.
+        y: without a graph of its own.
+        answer: from y's shape to x's.
+    """
+    return _Pass.apply(x, y.detach(), answer)
+
+
+def tap(x: Tensor, note: Callable[[Tensor], None]) -> Tensor:
+    """x, and a call of `note` with its gradient when that is known. Changes no bit of either."""
+
+    def answer(grad: Tensor) -> Tensor:
+        note(grad)
+        return grad
+
+    return _Pass.apply(x, x.detach(), answer)
+
+
+class Pair(NamedTuple):
+    """What a full step tells of a block: its input, and the true gradients above and below it, (batch, length, d)."""
+
+    h: Tensor
+    above: Tensor
+    below: Tensor
+
+
+class Detour(nn.Module):
+    """A block, or anything else between two places of a model, whose backward pass can be left out.
+
+    Args:
+        inner: called as `inner(x, mask, …)`, with mask (batch, length) true at tokens, or None.
+        estimate: stands in for the backward pass where it is left out; None if it never is.
+
+    Attributes:
+        skipping: whether the next steps leave it out. Then `inner` keeps nothing for a backward pass, either.
+        pairs: one `Pair` for each full backward pass while `watching`, until someone takes them.
+        watched: estimates by name that learn from these pairs, whether they are ever used or not.
+    """
+
+    def __init__(self, inner: nn.Module, estimate: Estimate | None = None):
+        super().__init__()
+        self.inner = inner
+        self.estimate = [
+            estimate
+        ]  # in a list: it is no part of the model, and no plan, report or file sees it
+        self.skipping, self.watching = False, False
+        self.pairs: list[Pair] = []
+        self.watched: dict[str, Estimate] = {}
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, *args) -> Tensor:
+        if not (self.training and torch.is_grad_enabled() and x.requires_grad):
+            return self.inner(x, mask, *args)
+        if self.skipping:
+            (estimate,) = self.estimate
+            with torch.no_grad():
+                y = self.inner(x, mask, *args)
+            return y if isinstance(estimate, Zero) else skip(x, y, self._answer(estimate, x.detach(), mask))
+        if not self.watching:
+            return self.inner(x, mask, *args)
+        above: list[Tensor] = []
+        h = x.detach()
+        into = tap(x, lambda grad: self.pairs.append(Pair(h, above.pop(), grad)))
+        return tap(self.inner(into, mask, *args), above.append)
+
+    @staticmethod
+    def _answer(estimate: Estimate, h: Tensor, mask: Tensor | None) -> Callable[[Tensor], Tensor]:
+        kind = h.device.type
+        precision = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
+
+        @torch.no_grad()
+        def answer(grad: Tensor) -> Tensor:
+            with torch.autocast(kind, enabled=precision[0], dtype=precision[1]):
+                estimated = estimate(h, grad)
+            # Nothing depends on what stands at padding, so its gradient is nought, and the estimate's must be.
+            return estimated if mask is None else estimated * mask[..., None]
+
+        return answer

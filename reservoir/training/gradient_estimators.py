@@ -1,0 +1,123 @@
+"""Estimates of the gradient below a block, from what is at hand without going backwards through it.
+
+A block h ↦ y turns the gradient g at its output into Jᵀg at its input, with J its Jacobian at h. An estimate may look
+at h, at g, at both or at neither, and the four kinds here are those four.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reservoir.layers import Linear
+from reservoir.weights.initialisation import Constant
+
+Kind = Literal["zero", "identity", "synthetic", "value"]
+
+
+class Estimate(nn.Module):
+    """What stands in for Jᵀg. Called with the block's input and the gradient at its output, both (…, d_model)."""
+
+    learns = False
+
+    def forward(self, h: Tensor, grad: Tensor) -> Tensor:  # (…, d_model), (…, d_model) -> same
+        raise NotImplementedError
+
+    def observe(self, true: Tensor) -> None:
+        """See a true gradient, (…, d_model), before learning from it."""
+
+
+class Zero(Estimate):
+    """Nothing: what lies below rests for a step, and needs no backward pass either."""
+
+    def forward(self, h: Tensor, grad: Tensor) -> Tensor:
+        return torch.zeros_like(grad)
+
+
+class Identity(Estimate):
+    """The gradient at the output as it is: all that a residual connection passes on, without what its block adds."""
+
+    def forward(self, h: Tensor, grad: Tensor) -> Tensor:
+        return grad
+
+
+class Synthetic(Estimate):
+    """`s · (W₂ relu(W₁ h + b₁) + b₂)`: predicted from the activation alone (Jaderberg et al. 2017).
+
+    It can be had before anything above the block was computed. The last map starts at zero, as in the paper, so that
+    the first estimates are nought. s follows the gradients' size, which falls as training goes on.
+
+    Args:
+        d_model: width of the residual stream.
+        width: between the two maps.
+        stream: prefix of the weights' stream names.
+    """
+
+    learns = True
+
+    def __init__(self, d_model: int, width: int, *, stream: str):
+        super().__init__()
+        self.up = Linear(d_model, width, stream=f"{stream}.up")
+        self.down = Linear(width, d_model, stream=f"{stream}.down")
+        self.down.initialisations = {"weight": Constant(0.0)}
+        self.scale = 0.0
+
+    def forward(self, h: Tensor, grad: Tensor) -> Tensor:
+        return self.scale * self.down(F.relu(self.up(F.layer_norm(h, h.shape[-1:])))).to(grad.dtype)
+
+    def observe(self, true: Tensor) -> None:
+        size = true.square().mean().sqrt().item()
+        self.scale = 0.9 * self.scale + 0.1 * size if self.scale else size
+
+
+class Value(Estimate):
+    """`g + A (σ(B h) ⊙ C g)`: the backward pass of a narrow feed-forward layer with a soft step.
+
+    For `y = h + W₂ relu(W₁ h)` the true Jᵀg is `g + W₁ᵀ(1[W₁ h > 0] ⊙ W₂ᵀ g)`. The estimate has that form, with `width`
+    in place of d_ff. Like the truth it is linear in g, so gradients may shrink as they like; and since A starts at
+    zero, it starts as the identity.
+
+    Args:
+        d_model: width of the residual stream.
+        width: rows of B and C.
+        stream: prefix of the weights' stream names.
+    """
+
+    learns = True
+
+    def __init__(self, d_model: int, width: int, *, stream: str):
+        super().__init__()
+        self.gate = Linear(d_model, width, stream=f"{stream}.gate")
+        self.into = Linear(d_model, width, stream=f"{stream}.into", bias=False)
+        self.out = Linear(width, d_model, stream=f"{stream}.out", bias=False)
+        self.out.initialisations = {"weight": Constant(0.0)}
+
+    def forward(self, h: Tensor, grad: Tensor) -> Tensor:
+        gate = torch.sigmoid(self.gate(F.layer_norm(h, h.shape[-1:])))
+        return grad + self.out(gate * self.into(grad)).to(grad.dtype)
+
+
+def make(kind: Kind, d_model: int, width: int, *, stream: str) -> Estimate:
+    """An estimate by name, its memory not initialised."""
+    if kind == "value":
+        return Value(d_model, width, stream=stream)
+    if kind == "synthetic":
+        return Synthetic(d_model, width, stream=stream)
+    if kind not in ("zero", "identity"):
+        raise ValueError(f"kind must be 'zero', 'identity', 'synthetic' or 'value', got {kind!r}")
+    return Zero() if kind == "zero" else Identity()
+
+
+def cosine(estimate: Tensor, true: Tensor) -> float:
+    """The cosine of the angle between two gradients, taken as one long vector each; 0 if either is nought."""
+    product = (estimate * true).sum()
+    norms = estimate.square().sum().sqrt() * true.square().sum().sqrt()
+    return (product / norms).item() if norms > 0 else 0.0
+
+
+def error(estimate: Tensor, true: Tensor) -> Tensor:
+    """`‖estimate - true‖² / ‖true‖²`: 0 is perfect, and 1 is what zero has."""
+    return (estimate - true).square().sum() / true.square().sum().clamp_min(torch.finfo(true.dtype).tiny)

@@ -1,0 +1,249 @@
+"""Numbers drawn from a stream: uniform, sign, normal, permutation and orthogonal, without a rounding left to chance.
+
+An elementwise draw is a small integer, exact in float32, times one float32 scale: a single rounding, so there is
+nothing that two devices, two versions of a library or two languages could do differently. Element i depends on the
+stream and on i alone, in row-major order, so `start` draws any tile of a tensor without the rest:
+`uniform(stream, (8, cols), bound=b, start=16 * cols)` is rows 16 to 23 of `uniform(stream, (rows, cols), bound=b)`.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reservoir.weights.generator import Stream
+
+HALVES = 8  # 16-bit halves in a block of four words
+ROUNDS = 3  # of signs, permutation and Hadamard windows in an orthogonal draw
+Device = torch.device | str | None
+Block = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+def _uniform(block: Block, scale: float | Tensor) -> Tensor:  # four of (n,) -> (n, 4)
+    return ((torch.stack(block, -1) >> 8) - 2**23).to(torch.float32) * scale
+
+
+def _sign(block: Block, scale: float | Tensor) -> Tensor:  # four of (n,) -> (n, 128)
+    words = torch.stack(block, -1)
+    bits = (words.unsqueeze(-1) >> torch.arange(32, device=words.device)) & 1
+    return (2 * bits - 1).flatten(1).to(torch.float32) * scale
+
+
+def _normal(block: Block, scale: float | Tensor) -> Tensor:  # four of (n,) -> (n, 1)
+    # Twice the sum of n numbers uniform on 0 … 65535 has variance 4 n (2^32 - 1) / 12, and doubling makes its mean,
+    # n · 65535, an integer. |2 · sum - mean| is at most 8 · 65535 < 2^24, so float32 holds it exactly.
+    total = sum((word & 0xFFFF) + (word >> 16) for word in block)
+    return (2 * total - HALVES * 65535).unsqueeze(-1).to(torch.float32) * scale
+
+
+class Kind(NamedTuple):
+    """How a block of four words becomes elements.
+
+    Args:
+        per_block: how many elements.
+        convert: makes them, of the block and a float32 scale.
+        scale: that scale, of a bound, a size or a standard deviation, before it is rounded.
+    """
+
+    per_block: int
+    convert: Callable[[Block, float | Tensor], Tensor]
+    scale: Callable[[float], float]
+
+
+KINDS = {
+    "uniform": Kind(4, _uniform, lambda bound: bound * 2.0**-23),
+    "sign": Kind(128, _sign, lambda size: size),
+    "normal": Kind(1, _normal, lambda std: std / math.sqrt(HALVES * (2**32 - 1) / 3)),
+}
+
+
+class Elementwise(NamedTuple):
+    """A draw whose element i depends on the stream and on i alone: any stretch can be had without the rest.
+
+    Args:
+        kind: "uniform", "sign" or "normal".
+        size: its bound, scale or standard deviation.
+    """
+
+    kind: Literal["uniform", "sign", "normal"]
+    size: float
+
+    @property
+    def scale(self) -> float:
+        """What the integers are multiplied by, as rounded to float32."""
+        return _float32(KINDS[self.kind].scale(self.size))
+
+    def __call__(
+        self, stream: Stream, shape: Sequence[int], *, start: int = 0, device: Device = None
+    ) -> Tensor:
+        """Elements from `start` on, as a float32 tensor of `shape`."""
+        kind, scale = KINDS[self.kind], self.scale
+        return _elements(
+            stream, shape, start, kind.per_block, lambda block: kind.convert(block, scale), device
+        )
+
+
+def uniform(
+    stream: Stream, shape: Sequence[int], *, bound: float, start: int = 0, device: Device = None
+) -> Tensor:
+    """Uniform on [-bound, bound): a signed 24-bit integer times bound · 2^-23. One word an element.
+
+    Args:
+        stream: where the words come from.
+        shape: of the result.
+        bound: half the width of the interval, as rounded to float32.
+        start: flat index of the first element.
+        device: where to draw.
+
+    Returns:
+        a float32 tensor of the given shape.
+    """
+    return Elementwise("uniform", bound)(stream, shape, start=start, device=device)
+
+
+def sign(
+    stream: Stream, shape: Sequence[int], *, scale: float, start: int = 0, device: Device = None
+) -> Tensor:
+    """+scale or -scale with equal odds: element i is bit i % 32 of word i // 32, and a set bit is a plus.
+
+    Args:
+        stream: where the words come from.
+        shape: of the result.
+        scale: the magnitude of every element, as rounded to float32.
+        start: flat index of the first element.
+        device: where to draw.
+
+    Returns:
+        a float32 tensor of the given shape.
+    """
+    return Elementwise("sign", scale)(stream, shape, start=start, device=device)
+
+
+def sparse(
+    stream: Stream, shape: Sequence[int], *, scale: float, share: float, start: int = 0, device: Device = None
+) -> Tensor:
+    """Zero, +scale or -scale: an element is not zero where its word is less than share · 2^32, and plus if it is even.
+
+    Args:
+        stream: where the words come from. One word an element.
+        shape: of the result.
+        scale: the magnitude of what is not zero, as rounded to float32.
+        share: how much is not zero, in (0, 1], as rounded to a multiple of 2^-31, so that both signs are as likely.
+        start: flat index of the first element.
+        device: where to draw.
+
+    Returns:
+        a float32 tensor of the given shape.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share must be in (0, 1], got {share!r}")
+    scale, below = _float32(scale), 2 * round(share * 2**31)
+
+    def convert(block):  # four of (n,) -> (n, 4)
+        words = torch.stack(block, -1)
+        return ((words < below) * (1 - 2 * (words & 1))).to(torch.float32) * scale
+
+    return _elements(stream, shape, start, 4, convert, device)
+
+
+def normal(
+    stream: Stream, shape: Sequence[int], *, std: float, start: int = 0, device: Device = None
+) -> Tensor:
+    """Nearly normal, mean 0: the centred sum of a block's eight 16-bit halves, times one scale.
+
+    A sum of uniforms needs no logarithm and no cosine, whose last bits differ from library to library. How it differs
+    from a Gaussian: mean 0 and standard deviation `std` are exact (but for the scale's rounding to float32) and odd
+    moments vanish, but the excess kurtosis is -6/5 · 1/8 = -0.15 instead of 0, and no value lies beyond ±4.9 std,
+    where a Gaussian has one in a million.
+
+    Args:
+        stream: where the words come from. One block, four words, an element.
+        shape: of the result.
+        std: standard deviation.
+        start: flat index of the first element.
+        device: where to draw.
+
+    Returns:
+        a float32 tensor of the given shape.
+    """
+    return Elementwise("normal", std)(stream, shape, start=start, device=device)
+
+
+def permutation(stream: Stream, n: int, *, device: Device = None) -> Tensor:
+    """A random order of 0 … n-1 as an int64 tensor: the places of n words once sorted, the earlier first in a tie."""
+    return torch.argsort(stream.words(0, n, device=device), stable=True)
+
+
+def orthogonal(stream: Stream, rows: int, cols: int, *, gain: float, device: Device = None) -> Tensor:
+    """A random matrix Q with QᵀQ = gain² I (rows >= cols) or QQᵀ = gain² I (rows <= cols).
+
+    The usual way, the QR factors of a Gaussian matrix, differs between linear algebra libraries. This one needs sums
+    and signs of integers only: the first min(rows, cols) columns of the identity go through three rounds of a random
+    permutation, random signs, and Walsh-Hadamard transforms of 4^j coordinates each, the largest such window that fits
+    into N = max(rows, cols). Windows lie side by side, and where they leave a rest, one more ends at the last
+    coordinate, over part of the one before. 4^j rather than 2^j because a transform of that size divided by 2^j is
+    orthogonal, so the one division can wait for the end: every step before it is exact in 53 bits, whatever the order
+    of its sums. (Alternating signs and Hadamard transforms: Ailon & Chazelle 2006; three of them for random features:
+    Yu et al. 2016, "Orthogonal random features".)
+
+    How it differs from the uniform (Haar) distribution: it uses 3N random signs, or 6N where windows overlap, and
+    three permutations instead of N² Gaussians, so it reaches only a sliver of all orthogonal matrices, and before
+    `gain` its entries are multiples of a power of 1/2. For N of 64 and more, entries look Gaussian with variance 1/N,
+    prime N included. Small N is coarse: at N = 4 all entries are multiples of 1/8, and at N = 2 or 3 the result is a
+    signed permutation.
+
+    Args:
+        stream: where signs and permutations come from.
+        rows, cols: of the result, each at least 1. N = max(rows, cols) may go to 262144.
+        gain: length of every column (rows >= cols) or row (rows <= cols).
+        device: where to draw.
+
+    Returns:
+        a float32 tensor of shape (rows, cols).
+    """
+    if rows < 1 or cols < 1:
+        raise ValueError(f"rows and cols must be at least 1, got {rows} and {cols}")
+    n = max(rows, cols)
+    half = (n.bit_length() - 1) // 2  # the window has 4^half coordinates
+    window = 4**half
+    spans = [(0, n - n % window)] + [(n - window, n)] * (n % window > 0)
+    bits = ROUNDS * len(spans) * half
+    if bits > 53:
+        raise ValueError(f"rows and cols must be at most {4**9} for exact sums, got {rows} and {cols}")
+
+    x = torch.eye(n, min(rows, cols), dtype=torch.int64, device=device)  # (n, min): one column a vector
+    for number in range(ROUNDS):
+        part = stream.sub(number)
+        x = x[permutation(part.sub("permutation"), n, device=device)]
+        for place, (low, high) in enumerate(spans):
+            # New signs before each: two transforms in a row would undo each other where they overlap.
+            x *= sign(part.sub(f"sign/{place}"), (n, 1), scale=1.0, device=device).to(torch.int64)
+            x[low:high] = _hadamard(x[low:high], window)
+            x[:low] <<= half  # what this span leaves out grows by the same factor
+            x[high:] <<= half
+    q = (x.to(torch.float64) * (gain * 2.0**-bits)).to(torch.float32)
+    return q if rows >= cols else q.T.contiguous()
+
+
+def _hadamard(x: Tensor, window: int) -> Tensor:  # (n, columns) -> same, integers, not divided by √window
+    """Walsh-Hadamard transform of each stretch of `window` rows, by butterflies of additions."""
+    width = 1
+    while width < window:
+        a, b = x.view(-1, 2, width, x.shape[1]).unbind(1)
+        x = torch.stack((a + b, a - b), 1).view(x.shape)
+        width *= 2
+    return x
+
+
+def _elements(stream: Stream, shape: Sequence[int], start: int, per_block: int, convert, device) -> Tensor:
+    shape = torch.Size(shape)
+    flat = stream.elements(start, start + shape.numel(), per_block=per_block, convert=convert, device=device)
+    return flat.view(shape)
+
+
+def _float32(value: float) -> float:
+    """`value` rounded to the nearest float32, once and here, so that no multiplication does it in its own way."""
+    return float(np.float32(value))

@@ -1,0 +1,87 @@
+"""One kernel that draws a weight, masks it and multiplies with it, and writes none of it to memory (Triton).
+
+At batch 1 a matrix product waits for its weights to come from memory. Here nothing comes from there but a bit a weight;
+the rest is arithmetic, of which a GPU has plenty left. The generator is Triton's own `tl.philox`, which is the same
+Philox 4x32-10 as ours, so the weights have the same bits as those that `reservoir.weights.draws` draws.
+
+Triton comes with PyTorch's builds for GPUs. Without a GPU the kernel runs in Triton's interpreter, slowly: install
+Triton and set TRITON_INTERPRET=1 before it is used.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from reservoir.weights.draws import Elementwise
+from reservoir.weights.generator import Stream
+
+KINDS = {"uniform": (0, 4), "sign": (1, 128), "normal": (2, 1)}  # number in the kernel, elements of a block
+MOST = 8  # rows of x: beyond these a product with drawn tiles is no slower
+
+
+def product(
+    x: Tensor,
+    stream: Stream,
+    drawn: Elementwise,
+    shape: tuple[int, int],
+    *,
+    bits: Tensor | None = None,
+    zero_row: int | None = None,
+    rows: int = 16,
+    blocks: int = 32,
+) -> Tensor:
+    """`x Wᵀ` for a weight that is drawn inside the product.
+
+    Args:
+        x: (batch, columns), of at most 8 rows, on the GPU.
+        stream, drawn: what the weight is drawn from, and as what.
+        shape: of the weight, (rows, columns); a row is a whole number of the generator's blocks.
+        bits: a mask packed by `reservoir.weights.streaming.pack`, or None.
+        zero_row: the row that stands for padding and is zero, or None.
+        rows, blocks: of a program's tile.
+
+    Returns:
+        (batch, rows), fp32.
+
+    Raises:
+        ValueError: the shape does not fit.
+        ModuleNotFoundError: Triton is not installed.
+    """
+    import triton
+
+    from reservoir.weights._fused_kernel import kernel
+
+    number, per_block = KINDS[drawn.kind]
+    if shape[1] % per_block:
+        raise ValueError(
+            f"the columns of a weight drawn as {drawn.kind} must be a multiple of {per_block} here, got {shape[1]}"
+        )
+    if x.ndim != 2 or not 1 <= len(x) <= MOST or x.shape[1] != shape[1]:
+        raise ValueError(f"x must be of shape (1 to {MOST}, {shape[1]}), got {tuple(x.shape)}")
+    key = torch.tensor(
+        [
+            stream.seed - 2**64 * (stream.seed >= 2**63),  # the same 64 bits, as int64 has them
+            *stream.halves[2:].tolist(),
+        ],
+        device=x.device,
+    )
+    x = x.contiguous()
+    out = torch.empty(len(x), shape[0], device=x.device)
+    kernel[(triton.cdiv(shape[0], rows),)](
+        x,
+        x if bits is None else bits,
+        out,
+        key,
+        drawn.scale,
+        -1 if zero_row is None else zero_row,
+        len(x),
+        *shape,
+        KIND=number,
+        MASKED=bits is not None,
+        PER_BLOCK=per_block,
+        ROWS=rows,
+        BLOCKS=blocks,
+        BATCH=triton.next_power_of_2(len(x)),
+    )
+    return out

@@ -1,0 +1,261 @@
+"""Weights made while they are used: a forward pass that never holds the float weights of a layer.
+
+A weight that is drawn and, perhaps, masked is a function of a seed and of its bits, element by element. So a product
+with it can go through it a few rows at a time: draw a tile, put zeros where the bits say so, multiply, forget. What
+stays in memory is a bit a weight. On a GPU one kernel does all of this without writing the tile anywhere
+(`reservoir.weights.fused`).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from reservoir.layers import Embedding, Linear
+from reservoir.weights.draws import KINDS
+from reservoir.weights.generator import MASK, Stream, philox
+from reservoir.weights.origins import Drawn, Owned, origin_of, owned
+from reservoir.weights.supermask import FixedMask
+
+TILE = 2**16  # elements of a tile: a quarter of a megabyte, which stays in a core's cache
+
+
+def pack(mask: Tensor) -> Tensor:
+    """A mask's bits, eight in a byte.
+
+    Returns:
+        uint8, (⌈n / 8⌉,): element i, in row-major order, is bit i % 8 of byte i // 8, counted from the lowest.
+    """
+    return torch.from_numpy(np.packbits(mask.detach().cpu().numpy(), bitorder="little"))
+
+
+def unpack(bits: Tensor, start: int, stop: int) -> Tensor:
+    """Elements start..stop of a packed mask: bool, (stop - start,)."""
+    first = start // 8
+    each = (bits[first : -(-stop // 8), None] >> torch.arange(8, dtype=torch.uint8, device=bits.device)) & 1
+    return each.view(-1)[start - 8 * first : stop - 8 * first].bool()
+
+
+class TiledWeight(nn.Module):
+    """A matrix that is nothing but an origin and, if it is masked, its bits.
+
+    Args:
+        origin: what it is drawn from; its initialisation draws element by element.
+        shape: (rows, columns).
+        bits: its mask, packed by `pack`, or None.
+        compiled: draw with `torch.compile`, which fuses the ten rounds: several times as fast, once it is compiled.
+
+    Raises:
+        ValueError: the initialisation can only be drawn whole.
+    """
+
+    def __init__(
+        self, origin: Drawn, shape: torch.Size, *, bits: Tensor | None = None, compiled: bool = False
+    ):
+        super().__init__()
+        self.origin, self.shape, self.compiled = origin, torch.Size(shape), compiled
+        self.stream = Stream(origin.seed, origin.stream)
+        self.drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
+        if self.drawn is None or len(self.shape) != 2:
+            kind = type(origin.initialisation).__name__
+            raise ValueError(
+                f"{origin.stream}, {kind} of {tuple(shape)}, can only be drawn whole; what is made in tiles is a matrix"
+                " drawn by XavierUniform, KaimingUniform, SignedConstant, Uniform or Normal"
+            )
+        self.register_buffer("bits", bits, persistent=False)
+
+    def extra_repr(self) -> str:
+        return f"{self.origin.stream}, {tuple(self.shape)}, {'masked' if self.bits is not None else 'whole'}"
+
+    @property
+    def tile_rows(self) -> int:
+        """Rows of a tile."""
+        return max(1, TILE // self.shape[1])
+
+    def rows(self, low: int, high: int, *, device: torch.device | str | None = None) -> Tensor:
+        """Rows low..high, fp32, (high - low, columns): the bits that drawing the whole would give, masked.
+
+        Made on `device`; where none is named, with the mask.
+        """
+        if device is None and self.bits is not None:
+            device = self.bits.device
+        cols = self.shape[1]
+        start, stop = low * cols, high * cols
+        if self.compiled and stop - start == TILE and start % KINDS[self.drawn.kind].per_block == 0:
+            part = _compiled_tile(self.stream, self.drawn, start, device).view(-1, cols)
+        else:
+            part = self.drawn(self.stream, (high - low, cols), start=start, device=device)
+        zero = self.origin.zero_row
+        if zero is not None and low <= zero < high:
+            part[zero - low] = 0.0
+        if self.bits is not None:
+            part *= unpack(self.bits, start, stop).view_as(part)
+        return part
+
+    def tiles(self, *, device: torch.device | str | None = None) -> Iterator[Tensor]:
+        """All rows, a tile at a time."""
+        for low in range(0, self.shape[0], self.tile_rows):
+            yield self.rows(low, min(low + self.tile_rows, self.shape[0]), device=device)
+
+    def chosen(self, ids: Tensor) -> Tensor:
+        """The rows that `ids` name: (...) -> (..., columns), fp32."""
+        named, place = ids.unique(return_inverse=True)
+        drawn = [self.rows(row, row + 1, device=ids.device) for row in named.tolist()]
+        return (
+            torch.cat(drawn)[place]
+            if drawn
+            else ids.new_empty((*ids.shape, self.shape[1]), dtype=torch.float32)
+        )
+
+    def product(self, x: Tensor) -> Tensor:
+        """`x Wᵀ`, (..., columns) -> (..., rows)."""
+        fits = self.shape[1] % KINDS[self.drawn.kind].per_block == 0
+        if x.is_cuda and x.numel() <= 8 * x.shape[-1] and fits and kernel_is_here():
+            from reservoir.weights.fused import product
+
+            flat = product(
+                x.reshape(-1, x.shape[-1]),
+                self.stream,
+                self.drawn,
+                self.shape,
+                bits=self.bits,
+                zero_row=self.origin.zero_row,
+            )
+            return flat.view(*x.shape[:-1], -1)
+        return torch.cat([F.linear(x, part) for part in self.tiles(device=x.device)], -1)
+
+
+@functools.cache
+def kernel_is_here() -> bool:
+    """Whether Triton is installed, which the fused kernel is written in."""
+    return importlib.util.find_spec("triton") is not None
+
+
+@functools.cache
+def _compiler(kind: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """Draws a tile of TILE elements; halves of a stream, number of the first block and scale are data, not constants.
+
+    So one compiled function of each kind serves all streams, layers and places.
+    """
+    per_block, convert, _ = KINDS[kind]
+
+    def draw(halves: Tensor, first: Tensor, scale: Tensor) -> Tensor:
+        index = first + torch.arange(TILE // per_block, device=first.device)
+        # The compiler must take the counter for data that it reads; it would repeat all ten rounds for each word.
+        index = index.as_strided(index.shape, index.stride())
+        key_low, key_high, name_low, name_high = halves.unbind()
+        block = philox((index & MASK, index >> 32, name_low, name_high), (key_low, key_high))
+        return convert(block, scale).view(-1)
+
+    return torch.compile(draw)
+
+
+def _compiled_tile(stream: Stream, drawn, start: int, device) -> Tensor:
+    first = torch.tensor(start // KINDS[drawn.kind].per_block, device=device)
+    scale = torch.tensor(drawn.scale, dtype=torch.float32, device=device)
+    return _compiler(drawn.kind)(stream.halves.to(first.device), first, scale)
+
+
+class StreamedLinear(nn.Module):
+    """`x Wᵀ + b` whose matrix is never there as a whole.
+
+    Args:
+        weight: made in tiles.
+        bias: (rows,), or None.
+        stream: as in `reservoir.layers.Linear`.
+    """
+
+    def __init__(self, weight: TiledWeight, bias: nn.Parameter | None, *, stream: str):
+        super().__init__()
+        self.tiled, self.stream, self.blocks = weight, stream, weight.origin.blocks
+        self.out_features, self.in_features = weight.shape
+        self.register_parameter("bias", bias)
+
+    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., d_out)
+        y = self.tiled.product(x)
+        return y if self.bias is None else y + self.bias
+
+
+class StreamedEmbedding(nn.Module):
+    """A table of vectors that is never there as a whole: the rows that are looked up are made.
+
+    Args:
+        weight: made in tiles.
+        stream: as in `reservoir.layers.Embedding`.
+    """
+
+    def __init__(self, weight: TiledWeight, *, stream: str):
+        super().__init__()
+        self.tiled, self.stream, self.blocks = weight, stream, 1
+        self.num_embeddings, self.embedding_dim = weight.shape
+
+    def effective_weight(self) -> Tensor:  # (n, d_model)
+        """The whole table, for who reads all of it at once, as learned positions do."""
+        return torch.cat(list(self.tiled.tiles()))
+
+    def forward(self, ids: Tensor) -> Tensor:  # (...) -> (..., d_model)
+        return self.tiled.chosen(ids)
+
+
+def streamable(item: Owned) -> bool:
+    """Whether a parameter is the frozen, drawn matrix of a linear map or a table, drawn element by element."""
+    origin = origin_of(item)
+    return (
+        isinstance(item.module, Linear | Embedding)
+        and item.attribute == "weight"
+        and not item.parameter.requires_grad
+        and isinstance(origin, Drawn)
+        and origin.initialisation.elementwise(item.parameter.shape, blocks=origin.blocks) is not None
+    )
+
+
+def stream(model: nn.Module, *, compiled: bool = False) -> nn.Module:
+    """Put weights that are made while they are used in the place of all drawn ones of `model`, and return it.
+
+    What was trained stays as it is, and so does what can only be drawn whole. Masks must have been chosen: those of a
+    model that is still being trained have scores, which are numbers of their own.
+
+    Args:
+        model: of `reservoir.layers`, its masks `FixedMask`; afterwards its own modules are others.
+        compiled: as in `TiledWeight`.
+
+    Raises:
+        ValueError: a mask is still being chosen.
+    """
+    origins = {id(item.parameter): origin_of(item) for item in owned(model) if streamable(item)}
+    made: dict[int, nn.Module] = {}
+    packed: dict[int, Tensor] = {}
+    for parent in list(model.modules()):
+        for name, module in list(parent._modules.items()):  # a tied table stands there under two names
+            if not isinstance(module, Linear | Embedding) or id(module.weight) not in origins:
+                continue
+            if module.mask is not None and not isinstance(module.mask, FixedMask):
+                raise ValueError(
+                    f"the mask of {module.stream} still has scores: store the model and load it again"
+                )
+            if id(module) not in made:
+                bits = None
+                if module.mask is not None:
+                    bits = packed.setdefault(id(module.mask), pack(module.mask.mask).to(module.weight.device))
+                origin = origins[id(module.weight)]
+                tiled = TiledWeight(origin, module.weight.shape, bits=bits, compiled=compiled)
+                made[id(module)] = (
+                    StreamedEmbedding(tiled, stream=module.stream)
+                    if isinstance(module, Embedding)
+                    else StreamedLinear(tiled, module.bias, stream=module.stream)
+                )
+            setattr(parent, name, made[id(module)])
+    return model
+
+
+def held_bytes(model: nn.Module) -> int:
+    """Bytes of all numbers that a model holds in memory, each once: parameters, masks, tables."""
+    stored = [tensor.untyped_storage() for tensor in (*model.parameters(), *model.buffers())]
+    found = {storage.data_ptr(): storage.nbytes() for storage in stored}
+    return sum(found.values())

@@ -1,0 +1,209 @@
+"""Supermasks: weights stay as the seed drew them, and training decides which of them take part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
+from reservoir.weights.origins import Drawn, Owned, initialise, origin_of, set_origin
+from reservoir.weights.selection import Selection, kept, largest
+
+By = Literal["magnitude", "score", "weight"]
+DRAWN: dict[str, Initialisation] = {
+    "kaiming-uniform": KaimingUniform(a=0.0),
+    "xavier-uniform": XavierUniform(),
+    "signed-constant": SignedConstant(),
+}
+"""What masked weights may be drawn as, tables of embeddings included, instead of what they would be if they moved."""
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A plan for masks: which weights of each tensor take part.
+
+    By "magnitude" or "score" it is a supermask: the weights stop moving, and scores of theirs, which move, choose
+    among them. By "weight" it is pruning, what supermasks are compared with: the choice falls once, at the start, and
+    the weights that are left go on moving.
+
+    Args:
+        keep: share of the weights of each tensor that take part, exactly `round(keep · n)`; 1 masks nothing.
+        by: "magnitude" keeps the weights whose scores are largest in magnitude, as the released code of the one-layer
+            paper does, and that of Ramanujan et al. (2020); "score" those whose scores are largest, as both papers'
+            formulas read; "weight" those that are largest themselves (Han et al. 2015).
+        patterns: over stream names of linear maps and embeddings, such as "encoder.*".
+        drawn: what a masked weight is drawn as: "as-trained", or a key of `DRAWN`.
+        scaled: whether weights are drawn √(1 / keep) times as large, so that sums keep their variance.
+    """
+
+    keep: float = 1.0
+    by: By = "magnitude"
+    patterns: tuple[str, ...] = ("*",)
+    scaled: bool = True
+    drawn: Literal["as-trained", "kaiming-uniform", "xavier-uniform", "signed-constant"] = field(
+        default="as-trained", metadata={"later": True}
+    )
+
+    def __post_init__(self) -> None:
+        kept(1, self.keep)
+        if self.by not in ("magnitude", "score", "weight"):
+            raise ValueError(f"by must be 'magnitude', 'score' or 'weight', got {self.by!r}")
+        if self.drawn != "as-trained" and self.drawn not in DRAWN:
+            raise ValueError(f"drawn must be 'as-trained' or one of {', '.join(DRAWN)}, got {self.drawn!r}")
+
+
+class Supermask(nn.Module):
+    """Scores of a tensor's weights, and the mask of the best of them (Ramanujan et al. 2020, "edge-popup").
+
+    Args:
+        shape: of the weights.
+        keep, by: as in `Mask`, but for "weight".
+        stream: of the weights; the scores' is "<stream>.scores".
+    """
+
+    def __init__(self, shape: torch.Size, *, keep: float, by: By, stream: str):
+        super().__init__()
+        self.stream, self.keep, self.by = stream, keep, by
+        self.scores = nn.Parameter(torch.empty(shape))
+        self.initialisations = {"scores": KaimingUniform(a=math.sqrt(5))}
+        self._selection = Selection()
+        self._last: tuple[Tensor, Tensor] | None = None  # scores and their mask
+
+    def chosen(self) -> Tensor:
+        """The mask: bool, of the weights' shape."""
+        best = self.scores.detach().abs() if self.by == "magnitude" else self.scores.detach()
+        return self._selection(best, kept(best.numel(), self.keep))
+
+    def forward(self, weight: Tensor) -> Tensor:  # the weights -> those that take part, and zeros
+        if self.training:
+            return _Masked.apply(self.scores, weight, self.chosen(), self.by == "magnitude")
+        # A model that only reads asks again and again. The scores are compared themselves: a fused optimiser changes
+        # them without a new version.
+        if self._last is None or not torch.equal(self._last[0], self.scores):
+            self._last = (self.scores.detach().clone(), self.chosen())
+        return weight * self._last[1]
+
+    def train(self, mode: bool = True) -> Supermask:
+        self._last = None
+        return super().train(mode)
+
+    def extra_repr(self) -> str:
+        return f"keep={self.keep}, by={self.by!r}"
+
+
+class FixedMask(nn.Module):
+    """A mask that was chosen once, and takes one bit a weight to store.
+
+    Args:
+        mask: bool, of the weights' shape.
+        stream: of the weights; the mask's is "<stream>.mask".
+        kept: how many weights it keeps. Counted if None, which cannot be done on the meta device.
+    """
+
+    def __init__(self, mask: Tensor, *, stream: str, kept: int | None = None):
+        super().__init__()
+        self.stream = stream
+        self.kept = int(mask.sum()) if kept is None else kept
+        self.register_buffer("mask", mask, persistent=False)
+
+    def forward(self, weight: Tensor) -> Tensor:  # the weights -> those that take part, and zeros
+        return weight * self.mask
+
+
+class _Masked(torch.autograd.Function):
+    """`weight · mask`, whose backward pass takes the choice of the mask for the identity (straight-through).
+
+    By score the gradient of a score is that of its masked weight, times the weight. By magnitude the chain goes on
+    through |s|: without its sign a negative score that should grow in magnitude would shrink.
+    """
+
+    @staticmethod
+    def forward(ctx, scores: Tensor, weight: Tensor, mask: Tensor, by_magnitude: bool) -> Tensor:
+        ctx.save_for_backward(weight, scores if by_magnitude else None)
+        return weight * mask
+
+    @staticmethod
+    def backward(ctx, grad: Tensor):
+        weight, scores = ctx.saved_tensors
+        found = grad * weight
+        if scores is not None:
+            found *= scores.sign()
+        return found, None, None, None
+
+
+def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
+    """Mask the linear maps and embeddings of `model` that `plan` names, and return it.
+
+    Maps that share a weight get masks of their own, as the depths of a shared layer do. An output that is tied to a
+    masked table of embeddings shares its mask as well, whether or not a pattern names it.
+
+    Args:
+        model: initialised. Its norms and biases are left as they are: freeze them, or make the model `bare`.
+        plan: what to mask.
+        seed: of the scores.
+
+    Raises:
+        ValueError: a pattern matches nothing.
+    """
+    if plan.keep == 1:
+        return model
+    found = list(_maskable(model))
+    for pattern in plan.patterns:
+        if not any(fnmatchcase(module.stream, pattern) for module in found):
+            raise ValueError(f"{pattern!r} matches no linear map and no embedding of the model")
+    tables: dict[int, nn.Module] = {}
+    drawn: set[int] = set()
+    for module in found:
+        weight = module.weight
+        named = any(fnmatchcase(module.stream, pattern) for pattern in plan.patterns)
+        if (
+            not named and id(weight) not in tables
+        ):  # an output follows the table that it is tied to, named or not
+            continue
+        if plan.by != "weight" and id(weight) not in drawn:
+            _draw_for(module, plan)
+        drawn.add(id(weight))
+        mask = tables.get(id(weight))
+        if mask is None:
+            mask = _mask(module, plan, seed=seed)
+            if isinstance(module, nn.Embedding):
+                tables[id(weight)] = mask
+        module.mask = mask.train(module.training)
+    return model
+
+
+def _mask(module: nn.Linear | nn.Embedding, plan: Mask, *, seed: int) -> nn.Module:
+    weight = module.weight
+    if plan.by == "weight":
+        k = kept(weight.numel(), plan.keep)
+        return FixedMask(largest(weight.abs(), k).to(weight.device), stream=module.stream, kept=k)
+    weight.requires_grad_(False)
+    mask = Supermask(weight.shape, keep=plan.keep, by=plan.by, stream=module.stream)
+    return initialise(mask, seed=seed).to(weight.device)
+
+
+def _maskable(model: nn.Module) -> Iterator[nn.Linear | nn.Embedding]:
+    """Embeddings first, so that an output finds the table that it is tied to."""
+    modules = [module for module in model.modules() if hasattr(module, "effective_weight")]
+    yield from sorted(modules, key=lambda module: not isinstance(module, nn.Embedding))
+
+
+@torch.no_grad()
+def _draw_for(module: nn.Module, plan: Mask) -> None:
+    """Draw a weight again for a layer of which a share takes part; one that was not drawn stays as it is."""
+    item = Owned(module.stream, module, "weight", module.weight)
+    origin = origin_of(item)
+    if not isinstance(origin, Drawn):
+        return
+    initialisation = DRAWN.get(plan.drawn, origin.initialisation)
+    if plan.scaled:
+        initialisation = initialisation.scaled(plan.keep)
+    origin = replace(origin, initialisation=initialisation)
+    item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
+    set_origin(item, origin)

@@ -1,0 +1,157 @@
+"""A run that begins with another one's weights: the same bits, the same vocabulary, and a record that says so."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from reservoir import recipes
+from reservoir.runs import Start, find_record
+from reservoir.runs.run import Run
+from reservoir.training import CheckpointError
+from reservoir.weights import Drawn, Freeze, Pretrained, origin_of, owned, report
+
+SOURCE = "language/baseline"
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Run:
+    """A language model that is trained, in a results folder of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
+        run = recipes.get(SOURCE, scale="smoke")
+        run()
+        yield run
+
+
+def by_stream(model) -> dict:
+    return {item.stream: item for item in owned(model)}
+
+
+def short(name: str, **changes) -> Run:
+    return recipes.get(name, scale="smoke").but(budget={"steps": 4, "validate_every": 2}, **changes)
+
+
+def test_the_tensors_that_a_run_names_are_the_other_runs_to_the_bit_and_the_rest_is_its_own(source):
+    learned = by_stream(source.load()[0])
+    taken, scratch = (
+        by_stream(recipes.get(f"embeddings/{row}", scale="smoke").build()[0])
+        for row in ("pretrained", "random")
+    )
+    assert torch.equal(taken["embedding"].parameter, learned["embedding"].parameter)
+    assert not torch.equal(taken["embedding"].parameter, scratch["embedding"].parameter)
+    others = [name for name in taken if name != "embedding"]
+    assert others and all(torch.equal(taken[name].parameter, scratch[name].parameter) for name in others)
+    origin = origin_of(taken["embedding"])
+    assert isinstance(origin, Pretrained) and origin.checkpoint.startswith(f"{SOURCE}/smoke/seed-0@")
+
+
+def test_the_vocabulary_is_the_other_runs_even_where_no_tensor_is_taken(source):
+    words = source.load()[1].vocabulary.tokens
+    for row in ("pretrained", "random", "trained", "fine-tuned"):
+        assert recipes.get(f"embeddings/{row}", scale="smoke").build()[1].vocabulary.tokens == words
+
+
+def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
+    run = short("embeddings/pretrained")
+    record = run()
+    learned = by_stream(source.load()[0])["embedding"].parameter
+    model = run.load()[0]
+    assert torch.equal(by_stream(model)["embedding"].parameter, learned)
+    row = next(row for row in report(model).rows if row.stream == "embedding")
+    assert (row.origin, row.moves, row.stored_bytes) == ("pretrained", False, 0)
+    assert record.begun_with == [origin_of(by_stream(model)["embedding"]).checkpoint]
+
+
+def test_a_pretrained_table_that_moves_on_is_stored_and_the_record_still_says_where_it_began(source):
+    run = short("embeddings/fine-tuned")
+    record = run()
+    learned = by_stream(source.load()[0])["embedding"].parameter
+    model = run.load()[0]
+    assert not torch.equal(by_stream(model)["embedding"].parameter, learned)
+    row = next(row for row in report(model).rows if row.stream == "embedding")
+    assert row.origin == "trained" and row.stored_bytes == 4 * row.parameters
+    assert len(record.begun_with) == 1 and record.begun_with[0].startswith(f"{SOURCE}/smoke/seed-0@")
+    assert short("embeddings/trained")().begun_with == []
+
+
+def test_a_tensor_that_the_other_run_only_drew_stays_drawn_from_its_seed(source):
+    """A reservoir needs no place in storage, whoever goes on with it."""
+    recipes.get("language/feed-forward", scale="smoke", seed=5)()
+    start = Start("language/feed-forward", seed=5, streams=("layer.*",))
+    run = recipes.get(SOURCE, scale="smoke", seed=1).but(start=start, freeze=Freeze(patterns=("layer.*",)))
+    found = by_stream(run.build()[0])
+    drawn, learned = origin_of(found["layer.0.feed_forward.up"]), origin_of(found["layer.0.attention.qkv"])
+    assert isinstance(drawn, Drawn) and drawn.seed == 5
+    assert isinstance(learned, Pretrained) and "language/feed-forward/smoke/seed-5@" in learned.checkpoint
+    model = recipes.get("language/feed-forward", scale="smoke", seed=5).load()[0]
+    for stream, item in by_stream(model).items():
+        same = torch.equal(item.parameter, found[stream].parameter)
+        assert same if stream.startswith("layer.") else not same or "norm" in stream
+
+
+def test_weights_whose_source_was_trained_anew_are_refused(source):
+    run = short("embeddings/pretrained", seed=7)
+    run()
+    run.load()
+    weights = source.path().with_suffix(".safetensors")
+    content = weights.read_bytes()
+    try:
+        model, task, corpus = source.build()
+        source.but(optimiser={"lr": 1e-4}).train_and_test(
+            model, task, corpus
+        )  # other bits, under its own name
+        from reservoir.training.checkpoint import write_weights
+
+        write_weights(weights, model, identity=source.identity())
+        with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
+            run.load()
+    finally:
+        weights.write_bytes(content)
+    run.load()
+
+
+def test_without_the_other_runs_weights_the_error_says_how_to_get_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    with pytest.raises(CheckpointError) as raised:
+        recipes.get("embeddings/pretrained", scale="smoke")()
+    assert "begins with the weights of language/baseline" in str(raised.value)
+    assert str(raised.value).endswith(f"python -m reservoir run {SOURCE} --scale smoke --seeds 0")
+    assert find_record("embeddings/pretrained", scale="smoke") is None
+    recipes.get("embeddings/random", scale="smoke").build()  # takes the vocabulary alone
+
+
+@pytest.mark.parametrize(
+    ("start", "changes", "words"),
+    [
+        (
+            {"streams": ("embeddings",)},
+            {},
+            "'embeddings' matches no parameter of the model; did you mean 'embedding'",
+        ),
+        ({"streams": ("readout",)}, {}, f"{SOURCE} has nothing for 'readout', but the model needs"),
+        (
+            {"streams": ("embedding",)},
+            {"d_model": 48},
+            r"has \(\d+, 32\) for 'embedding', .* needs \(\d+, 48\)",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(source, start, changes, words):
+    run = recipes.get("embeddings/fine-tuned", scale="smoke").but(start=start, model=changes)
+    with pytest.raises(ValueError, match=words):
+        run.build()
+
+
+def test_a_vocabulary_of_another_size_is_refused(source):
+    run = recipes.get("embeddings/random", scale="smoke")
+    size = source.task.vocabulary
+    with pytest.raises(ValueError, match=f"task.vocabulary must be {size}, .* got {size + 1}"):
+        run.but(task={"vocabulary": size + 1}).build()
+
+
+def test_what_a_run_begins_with_is_part_of_its_identity():
+    run = recipes.get("embeddings/pretrained", scale="smoke")
+    for start in (None, replace(run.start, seed=1), replace(run.start, streams=())):
+        assert run.but(start=start).identity() != run.identity()
+        assert run.but(start=start).overrides()
