@@ -22,7 +22,7 @@ from benchmarks.measure import Line, Settings
 from benchmarks.step import SIZES, batches, our_loss
 from reservoir.datasets import Batch
 from reservoir.models import EncoderDecoder
-from reservoir.training.distribution import Exchange, here, joined
+from reservoir.training.distribution import Exchange, current_world, join_world
 from reservoir.weights import freeze
 
 PROCESSES = (2, 4)
@@ -104,7 +104,7 @@ def _process(rank: int, processes: int, port: int, name: str, out: Path) -> None
     os.environ.update({key: str(value) for key, value in named.items()}, MASTER_ADDR="127.0.0.1")
     torch.set_num_threads(1)
     size, found = SIZES[name], {}
-    with joined():
+    with join_world():
         (batch, *_) = batches(size, torch.device("cpu"))
         for plan, freezing in {EVERYTHING: None, **plans(size.config)}.items():
             model = EncoderDecoder(size.config)
@@ -112,7 +112,7 @@ def _process(rank: int, processes: int, port: int, name: str, out: Path) -> None
                 torch.nn.init.constant_(parameter, 0.01)
             if freezing is not None:
                 freeze(model, freezing)
-            exchange = Exchange(model.train(), _Sum(model), here())
+            exchange = Exchange(model.train(), _Sum(model), current_world())
             (exchange.loss(batch.part(0, 16)) / batch.n_tokens).backward()  # the bytes are any batch's
             total, moving = (
                 sum(p.numel() for p in model.parameters() if every or p.requires_grad)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from benchmarks.measure import Comparison, Settings, compare
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
-from reservoir.weights import Drawn, Freeze, Mask, freeze, initialise, mark_trained, supermask
+from reservoir.weights import Freeze, Mask, Seeded, freeze, initialise, mark_trained, supermask
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant
 from reservoir.weights.streaming import TiledWeight, kernel_is_here, pack
 
@@ -40,7 +40,7 @@ def _product(name: str, size: int, kind: str, settings: Settings) -> Iterator[Co
     device = settings.device
     if device.type == "cuda" and not kernel_is_here():
         raise RuntimeError("the fused kernel needs Triton, which comes with PyTorch's builds for GPUs")
-    origin, shape = Drawn(0, "weight", KINDS[kind]), torch.Size((size, size))
+    origin, shape = Seeded(0, "weight", KINDS[kind]), torch.Size((size, size))
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < 0.5
     compiled = settings.compiled and device.type == "cpu"
     made = TiledWeight(origin, shape, bits=pack(mask), compiled=compiled).to(device)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir.weights.selection import Selection, kept, largest
+from reservoir.weights.selection import Selection, kept_count, largest
 
 SIZES = {"laptop": (512, 128), "IWSLT": (1024, 512)}  # a feed-forward map
 
@@ -37,7 +37,7 @@ def run(settings: Settings) -> Iterator[Comparison]:
 def one(name: str, scores: list[Tensor], keep: float, moving: bool, settings: Settings) -> Comparison:
     """One share of one matrix's scores."""
     n, remembering = scores[0].numel(), Selection()
-    k = kept(n, keep)
+    k = kept_count(n, keep)
 
     def ours(turn: int) -> Tensor:
         return (remembering if moving else largest)(scores[turn % len(scores)], k)

@@ -61,9 +61,9 @@ def small_run(text: Path, **changes) -> Run:
         part, _, field = name.partition(".")
         if not field.startswith("decoding."):
             parts.setdefault(part, {})[field] = value
-    run = recipes.get(RECIPE, scale="smoke").but(**parts)
+    run = recipes.get(RECIPE, scale="smoke").evolve(**parts)
     decoding = replace(run.task.decoding, beam=1, max_ratio=0.5)
-    return run.but(task={"decoding": decoding}).but(**changes)
+    return run.evolve(task={"decoding": decoding}).evolve(**changes)
 
 
 def files(folder: Path) -> list[str]:

@@ -12,12 +12,12 @@ from reservoir.layers import EncoderLayer, FeedForward
 from reservoir.training import (
     Backskipping,
     Detour,
-    Identity,
+    IdentityGradient,
     Skip,
     Stepped,
-    Synthetic,
-    Value,
-    Zero,
+    SyntheticGradient,
+    ValueGradient,
+    ZeroGradient,
     skip,
     tap,
     train,
@@ -44,7 +44,7 @@ def text(tmp_path_factory):
 def reservoir_run(text, **changes):
     """A small run of which the second of three encoder layers is a reservoir."""
     run = small_run(text, model={"encoder_layers": 3, "dropout": 0.2})
-    return run.but(freeze=Freeze(layers=(LAYER,), drawn="orthogonal")).but(**changes)
+    return run.evolve(freeze=Freeze(layers=(LAYER,), drawn="orthogonal")).evolve(**changes)
 
 
 def trained(run, **options):
@@ -90,7 +90,7 @@ def test_a_tap_and_a_skip_with_the_true_product_agree_with_finite_differences():
 
 
 def test_a_block_that_is_not_skipped_agrees_with_finite_differences_watched_or_not():
-    detour = Detour(layer().double(), Identity())
+    detour = Detour(layer().double(), IdentityGradient())
     x = torch.randn(2, 3, 6, dtype=torch.float64, requires_grad=True)
     for detour.watching in (False, True):
         assert torch.autograd.gradcheck(detour, x)
@@ -136,17 +136,17 @@ def test_a_skipped_block_keeps_nothing_for_a_backward_pass_and_zero_stops_it():
     saved = []
     x = torch.randn(2, 3, 6, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t) or t, lambda t: t):
-        detour = Detour(layer(), Identity())
+        detour = Detour(layer(), IdentityGradient())
         detour.skipping = True
         assert detour(x).requires_grad and not saved
         assert layer()(x).requires_grad and saved
-    detour = Detour(layer(), Zero())
+    detour = Detour(layer(), ZeroGradient())
     detour.skipping = True
     assert not detour(x).requires_grad
 
 
 def test_a_detour_is_only_taken_in_training_and_where_a_gradient_is_wanted():
-    detour = Detour(layer(), Identity())
+    detour = Detour(layer(), IdentityGradient())
     detour.skipping = True
     x = torch.randn(2, 3, 6)
     assert not detour(x).requires_grad and torch.equal(detour(x), detour.inner(x))
@@ -158,7 +158,7 @@ def test_a_detour_is_only_taken_in_training_and_where_a_gradient_is_wanted():
 
 
 def test_a_value_network_is_linear_in_the_gradient_and_starts_as_the_identity():
-    value = initialise(Value(6, 4, stream="v"), seed=0)
+    value = initialise(ValueGradient(6, 4, stream="v"), seed=0)
     h, g, other = torch.randn(3, 5, 6)
     assert torch.equal(value(h, g), g)
     nn.init.normal_(value.out.weight)
@@ -167,7 +167,7 @@ def test_a_value_network_is_linear_in_the_gradient_and_starts_as_the_identity():
 
 
 def test_a_synthetic_gradient_starts_at_nought_follows_the_scale_and_ignores_what_is_above():
-    synthetic = initialise(Synthetic(6, 4, stream="s"), seed=0)
+    synthetic = initialise(SyntheticGradient(6, 4, stream="s"), seed=0)
     h, g = torch.randn(2, 5, 6)
     assert not synthetic(h, g).any()
     nn.init.normal_(synthetic.down.weight)
@@ -192,7 +192,7 @@ def test_a_value_network_learns_a_block_that_the_identity_gets_wrong():
     def product(h, g):  # the true Jᵀg of W₂ relu(W₁ h)
         return ((g @ second) * (h @ first.T > 0)) @ first
 
-    value = initialise(Value(6, 24, stream="v"), seed=0)
+    value = initialise(ValueGradient(6, 24, stream="v"), seed=0)
     optimiser = torch.optim.Adam(value.parameters(), lr=1e-2)
     for _ in range(250):
         h, g = torch.randn(2, 64, 6)
@@ -243,7 +243,7 @@ def test_a_wrong_argument_is_named(make, named):
 def test_with_a_chance_of_nought_training_is_the_plain_one_to_the_bit(text, autocast):
     run = reservoir_run(text, autocast=autocast)
     plain, reference = trained(run)
-    watched, history = trained(run.but(skip=Skip(layers=(LAYER,), watch=("identity", "synthetic"))))
+    watched, history = trained(run.evolve(skip=Skip(layers=(LAYER,), watch=("identity", "synthetic"))))
     assert same_bits(plain, watched) and history.losses == reference.losses and not history.skipped
     for point, other in zip(history.points, reference.points, strict=True):
         assert {name: point.metrics[name] for name in other.metrics} == other.metrics
@@ -255,7 +255,7 @@ def test_the_recipe_that_skips_nothing_is_the_recipe_of_chapter_5_to_the_bit():
     models = []
     for name in ("backskipping/none", "reservoirs/transformer-8"):
         run = recipes.get(name, scale="smoke")
-        models.append(trained(run.but(budget={"steps": 4, "validate_every": 4}))[0])
+        models.append(trained(run.evolve(budget={"steps": 4, "validate_every": 4}))[0])
     assert same_bits(*models)
 
 
@@ -269,7 +269,7 @@ def plan_for(kind, **more):
 def test_a_run_that_skips_is_repeatable_finite_and_differs_from_the_plain_one(text, kind, autocast):
     run = reservoir_run(text, autocast=autocast)
     plain, _ = trained(run)
-    (one, history), (other, again) = (trained(run.but(skip=plan_for(kind))) for _ in range(2))
+    (one, history), (other, again) = (trained(run.evolve(skip=plan_for(kind))) for _ in range(2))
     assert same_bits(one, other) and history.losses == again.losses
     assert 0 < history.skipped < run.budget.steps and not same_bits(one, plain)
     assert all(p.isfinite().all() for p in one.parameters())
@@ -279,7 +279,7 @@ def test_a_run_that_skips_is_repeatable_finite_and_differs_from_the_plain_one(te
 @pytest.mark.parametrize(("kind", "cut"), [("zero", 5), ("value", 1), ("value", 4), ("value", 7)])
 def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, kind, cut):
     run = reservoir_run(text, budget={"checkpoint_every": 2})
-    run = run.but(skip=plan_for(kind, watch=("synthetic",)))
+    run = run.evolve(skip=plan_for(kind, watch=("synthetic",)))
     model, history = trained(run)
 
     def interrupt(event):
@@ -297,7 +297,7 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, kind, cu
 
 
 def test_an_interrupted_run_leaves_the_model_without_detours(text):
-    run = reservoir_run(text).but(skip=plan_for("value"))
+    run = reservoir_run(text).evolve(skip=plan_for("value"))
     model, task, _ = run.build()
 
     def interrupt(event):
@@ -320,8 +320,8 @@ def test_an_interrupted_run_leaves_the_model_without_detours(text):
 
 def test_the_estimate_is_no_part_of_what_is_trained_reported_or_stored(text, tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    run = reservoir_run(text).but(skip=plan_for("value"))
-    plain = report(run.but(skip=Skip()).build()[0])
+    run = reservoir_run(text).evolve(skip=plan_for("value"))
+    plain = report(run.evolve(skip=Skip()).build()[0])
     record = run()
     assert record.parameters["total"] == plain.total and record.parameters["trainable"] == plain.trainable
     assert record.skipping["steps"] > 0 and set(record.skipping["seconds"]) == {"full", "skipped"}

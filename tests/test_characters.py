@@ -23,7 +23,7 @@ def test_four_layers_learn_in_all_but_the_deep_regular_one(name):
 
 def test_a_record_counts_bits_a_character_and_goes_on_in_text(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    run = recipes.get("characters/ffn-6", scale="smoke").but(budget={"steps": 2, "validate_every": 2})
+    run = recipes.get("characters/ffn-6", scale="smoke").evolve(budget={"steps": 2, "validate_every": 2})
     model, task, corpus = run.build()
     assert task.vocabulary.decode(task.test.ids) == corpus.test
     test = run.train_and_test(model, task, corpus).tests["test"]

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from reservoir.page import checks
-from reservoir.weights import kept, largest
+from reservoir.weights import kept_count, largest
 
 
 def by_threshold(scores, keep):
     size = scores.abs()
-    return size >= size.flatten().sort(descending=True).values[kept(scores.numel(), keep) - 1]
+    return size >= size.flatten().sort(descending=True).values[kept_count(scores.numel(), keep) - 1]
 
 
 def published(scores, keep):
@@ -24,20 +24,22 @@ def through_a_copy(scores, keep):
     out = scores.abs().clone()
     flat = out.flatten()
     order = flat.sort().indices
-    flat[order] = (torch.arange(flat.numel()) >= flat.numel() - kept(flat.numel(), keep)).float()
+    flat[order] = (torch.arange(flat.numel()) >= flat.numel() - kept_count(flat.numel(), keep)).float()
     return out
 
 
 MASKS = {
-    "return a tensor": lambda s, keep: largest(s.abs(), kept(s.numel(), keep)).flatten(),
+    "return a tensor": lambda s, keep: largest(s.abs(), kept_count(s.numel(), keep)).flatten(),
     "nothing but noughts and ones": through_a_copy,
-    "keep is the share that is kept": lambda s, keep: largest(s.abs(), s.numel() - kept(s.numel(), keep)),
+    "keep is the share that is kept": lambda s, keep: largest(
+        s.abs(), s.numel() - kept_count(s.numel(), keep)
+    ),
     "keep=0.9 means 900": lambda s, keep: published(s, keep),
     "decide between them": by_threshold,
-    "you rank S itself": lambda s, keep: largest(s, kept(s.numel(), keep)),
-    "with the smallest scores": lambda s, keep: largest(-s.abs(), kept(s.numel(), keep)),
+    "you rank S itself": lambda s, keep: largest(s, kept_count(s.numel(), keep)),
+    "with the smallest scores": lambda s, keep: largest(-s.abs(), kept_count(s.numel(), keep)),
     "not those with the largest": lambda s, keep: largest(
-        torch.arange(s.numel()).float().view(s.shape), kept(s.numel(), keep)
+        torch.arange(s.numel()).float().view(s.shape), kept_count(s.numel(), keep)
     ),
 }
 
@@ -92,6 +94,6 @@ def test_wrong_choices_are_named(named):
 
 
 def test_the_solutions_are_taken():
-    assert checks.top_mask(lambda s, keep: largest(s.abs(), kept(s.numel(), keep))).passed
+    assert checks.top_mask(lambda s, keep: largest(s.abs(), kept_count(s.numel(), keep))).passed
     assert checks.score_gradient(lambda g, w, s, m: g * w * s.sign()).passed
     assert checks.choices(log2_choices).passed

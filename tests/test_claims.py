@@ -12,7 +12,7 @@ from reservoir import recipes
 from reservoir.datasets import shipped
 from reservoir.evidence import claims, sources
 from reservoir.evidence.claims import Range, above, below, between, every, ledger, orders
-from reservoir.evidence.source_recipes import BESIDE
+from reservoir.evidence.source_recipes import COMPARISONS
 
 values = st.lists(st.floats(0.1, 100.0), min_size=2, max_size=4)
 
@@ -111,11 +111,11 @@ def test_every_sentence_of_the_sources_is_in_the_ledger(name):
     assert (name in claims.ENTRIES) != (name in claims.DESCRIPTIONS)
 
 
-@pytest.mark.parametrize("where", [where for where, beside in BESIDE.items() if beside.best])
+@pytest.mark.parametrize("where", [where for where, beside in COMPARISONS.items() if beside.best])
 def test_every_order_of_a_table_is_in_the_ledger(where):
     assert f"{where}-order" in claims.ENTRIES
     entry, names = claims.ENTRIES[f"{where}-order"], set()
-    for group in BESIDE[where].recipes.values():
+    for group in COMPARISONS[where].recipes.values():
         names |= set(group)
     assert set(entry.recipes) == names
 
@@ -153,7 +153,7 @@ def ordered(monkeypatch, scores: dict[str, list[float]]):
 
 
 def test_an_order_needs_every_pair_that_the_source_has_apart(monkeypatch):
-    printed = {line.name: line.figure.value for line in BESIDE["poster/lm"].lines()}
+    printed = {line.name: line.figure.value for line in COMPARISONS["poster/lm"].lines()}
     same = {name: [value, value + 0.1] for name, value in printed.items()}
     assert ordered(monkeypatch, same).word == "confirmed"
     swapped = dict(same, **{"language/baseline": same["language/embeddings-feed-forward"]})

@@ -46,9 +46,9 @@ def test_a_translator_differs_from_chapter_4s_in_what_it_is_a_test_of(row, scale
         sizes += ("norm_first",)
         assert run.model.norm_first is False
     changed["model"] = {size: getattr(base.model, size) for size in sizes}
-    assert run.but(recipe=base.recipe, **changed) == base
+    assert run.evolve(recipe=base.recipe, **changed) == base
     # At full scale chapter 4's translators have their norms behind the sublayers themselves.
-    assert (run == base.but(recipe=run.recipe)) == (row == "post-norm" and scale == "full")
+    assert (run == base.evolve(recipe=run.recipe)) == (row == "post-norm" and scale == "full")
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -56,11 +56,11 @@ def test_other_text_changes_nothing_else(scale):
     base = recipes.get("tatoeba/baseline", scale=scale)
     captions = recipes.get("transformer/multi30k" if scale == "full" else "components/baseline", scale=scale)
     task = {"corpus": captions.task.corpus, "tests": captions.task.tests}
-    assert base.but(recipe=captions.recipe, task=task) == captions
+    assert base.evolve(recipe=captions.recipe, task=task) == captions
     for row in ELSEWHERE:
         one, beside = (recipes.get(f"{family}/{row}", scale=scale) for family in ("tatoeba", "combinations"))
         assert one.freeze == beside.freeze
-        assert one == base.but(
+        assert one == base.evolve(
             recipe=one.recipe,
             freeze=one.freeze,
             model={size: getattr(one.model, size) for size in ("encoder_layers", "encoder_kinds")},
@@ -75,7 +75,7 @@ def test_what_is_asked_again_of_chapter_3s_translator_is_otherwise_the_same(row)
     )
     assert one.freeze == short.freeze and (one.model.encoder_layers == 0) == (row == "no-encoder")
     changed = {"freeze": Freeze(), "model": {"encoder_layers": base.model.encoder_layers}}
-    assert one.but(recipe=base.recipe, **changed) == base
+    assert one.evolve(recipe=base.recipe, **changed) == base
 
 
 @pytest.mark.parametrize("scale", ("laptop", "full"))
@@ -88,7 +88,7 @@ def test_the_longest_run_without_an_encoder_takes_as_many_operations(scale):
             "combinations/longest-no-encoder",
         )
     )
-    assert long.but(recipe=short.recipe, budget=short.budget) == short
+    assert long.evolve(recipe=short.recipe, budget=short.budget) == short
     spent, at_most = (plan(run).flops for run in (long, base))
     assert spent == pytest.approx(at_most, rel=0.03)
 
@@ -150,7 +150,7 @@ def test_a_masked_gpt_differs_from_the_random_body_in_its_start_and_share(scale)
         for percent in PERCENTAGES:
             run = recipes.get(f"combinations/gpt-masks-{percent}/{rate}", scale=scale)
             assert run.start == recipes.get(f"universal/{TASK}/pretrained/{rate}", scale=scale).start
-            assert run.but(recipe=theirs.recipe, start=None, mask=theirs.mask) == theirs
+            assert run.evolve(recipe=theirs.recipe, start=None, mask=theirs.mask) == theirs
 
 
 @pytest.mark.slow

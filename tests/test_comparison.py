@@ -4,8 +4,8 @@ import pytest
 
 from reservoir import recipes
 from reservoir.evidence import sources
-from reservoir.evidence.comparison import NOT_RUN, Beside, score, swept
-from reservoir.evidence.source_recipes import BESIDE
+from reservoir.evidence.comparison import NOT_RUN, Comparison, score, swept
+from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.runs import records
 from reservoir.weights import placement
 
@@ -13,12 +13,12 @@ TABLES = sorted(f"{name}/{table}" for name in sources.names() for table in sourc
 
 
 def test_every_table_stands_beside_ours():
-    assert sorted(BESIDE) == TABLES
+    assert sorted(COMPARISONS) == TABLES
 
 
 @pytest.mark.parametrize("where", TABLES)
 def test_every_row_has_a_recipe_or_a_reason(where):
-    beside, table = BESIDE[where], sources.table(where)
+    beside, table = COMPARISONS[where], sources.table(where)
     assert set(beside.measures) <= set(table.columns[1:])
     entries = {(row, column) for row, *_ in table.rows for column in beside.measures}
     assert beside.recipes.keys() | beside.why.keys() == entries, (
@@ -31,7 +31,7 @@ def test_every_row_has_a_recipe_or_a_reason(where):
 
 @pytest.mark.parametrize("where", TABLES)
 def test_the_figures_are_the_sources_and_keep_their_mark(where):
-    beside, table = BESIDE[where], sources.table(where)
+    beside, table = COMPARISONS[where], sources.table(where)
     frame = beside.frame("smoke")
     assert set(frame[table.columns[0]]) == {row for row, *_ in table.rows}
     assert any(f"[{table.kind}]" in name for name in frame)
@@ -42,13 +42,13 @@ def test_the_figures_are_the_sources_and_keep_their_mark(where):
 
 def test_an_entry_with_neither_is_noticed():
     with pytest.raises(KeyError):
-        Beside("poster/lm", {"PPL": score}, {("(0)", "PPL"): ("language/baseline",)}).lines()
+        Comparison("poster/lm", {"PPL": score}, {("(0)", "PPL"): ("language/baseline",)}).lines()
 
 
 def test_the_posters_rows_are_what_their_marks_say():
     for where in ("poster/big", "poster/narrow", "poster/lm"):
         marks = sources.table(where).frame()
-        for line in BESIDE[where].lines():
+        for line in COMPARISONS[where].lines():
             plan = recipes.get(line.name, scale="full").freeze
             frozen = (plan.embeddings, plan.attention, plan.feed_forward)
             assert frozen == tuple(not marks.loc[line.figure.row, part] for part in ("EMB", "ATT", "FFN")), (
@@ -64,14 +64,14 @@ def test_placement_gives_the_papers_letters():
 
 @pytest.mark.parametrize("where", ["frozen-pretrained/trainable", "fnet/parameters"])
 def test_sizes_are_counted_at_the_full_scale(where):
-    for line in BESIDE[where].lines("smoke"):
+    for line in COMPARISONS[where].lines("smoke"):
         ours = int(line.ours.shown.replace(",", ""))
         assert line.ours.scale == "full" and line.ours.seeds == 0
         assert abs(ours / line.figure.value - 1) < (1e-9 if where.endswith("trainable") else 0.01)
 
 
 def test_settings_are_the_recipes_at_full_scale():
-    for line in BESIDE["one-layer/settings"].lines():
+    for line in COMPARISONS["one-layer/settings"].lines():
         if line.figure.column != "epochs":
             assert float(line.ours.shown) == line.figure.value, (line.name, line.figure)
 

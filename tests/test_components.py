@@ -57,7 +57,7 @@ def test_the_sizes_are_the_posters():
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "full"])
 def test_the_rows_of_a_table_differ_in_what_is_frozen_alone(family, scale):
     runs = [recipes.get(f"{family}/{row}", scale=scale) for row in ROWS if in_table(family, row)]
-    assert len({run.but(recipe="", freeze=Freeze()).identity() for run in runs}) == 1
+    assert len({run.evolve(recipe="", freeze=Freeze()).identity() for run in runs}) == 1
     assert len({run.freeze for run in runs}) == len(runs)
 
 

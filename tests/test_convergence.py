@@ -53,7 +53,7 @@ def test_what_cannot_be_told_is_an_error():
 @pytest.mark.slow
 def test_a_record_says_how_long_its_epochs_are(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    run = recipes.get("embeddings/random", scale="smoke").but(budget={"steps": 4, "accumulate": 2})
+    run = recipes.get("embeddings/random", scale="smoke").evolve(budget={"steps": 4, "accumulate": 2})
     record = run()
     assert record.epoch_steps == len(run.build()[1].epoch(0)) / 2
     assert 0 < epochs_to_converge(record) <= 4 / record.epoch_steps

@@ -175,7 +175,7 @@ def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_measured_estimate_is_near_what_training_takes():
     """By processor time, which a busy machine lengthens less; `benchmarks.estimate` has exact figures, and bars."""
-    run = recipes.get(RECIPE, scale="smoke").but(budget={"steps": 30, "validate_every": 30})
+    run = recipes.get(RECIPE, scale="smoke").evolve(budget={"steps": 30, "validate_every": 30})
     foretold = measure(run).step_seconds * run.budget.steps
     model, task, _ = run.build()
     ticks = []

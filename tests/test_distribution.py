@@ -20,7 +20,7 @@ from reservoir.runs.records import read_record
 from reservoir.runs.run import Freeze
 from reservoir.training import MaskedBatch, Skip, distribution, train
 from reservoir.training import loop as loops
-from reservoir.training.distribution import Exchange, World, here, joined, share
+from reservoir.training.distribution import Exchange, World, current_world, join_world, shard_batch
 
 PLANS = {
     "everything moves": Freeze(),
@@ -67,7 +67,7 @@ def examples():
 @pytest.mark.parametrize("kind", ["pairs", "windows", "holes"])
 def test_the_parts_of_a_batch_are_its_rows_each_once(kind, size):
     batch = examples()[kind]
-    parts = [share(batch, World(rank, size)) for rank in range(size)]
+    parts = [shard_batch(batch, World(rank, size)) for rank in range(size)]
     assert [counts for _, counts in parts] == [1.0] * size
     assert sorted(row for part, _ in parts for row in rows_of(part)) == sorted(rows_of(batch))
     if kind == "pairs":
@@ -78,26 +78,26 @@ def test_the_parts_of_a_batch_are_its_rows_each_once(kind, size):
 @pytest.mark.parametrize("kind", ["pairs", "windows", "holes"])
 def test_a_process_without_a_row_takes_one_that_counts_nothing(kind):
     batch = examples()[kind]
-    part, counts = share(batch, World(8, 9))
+    part, counts = shard_batch(batch, World(8, 9))
     assert counts == 0.0 and len(rows_of(part)) == 1
 
 
 def test_a_batch_that_nobody_can_share_out_is_named():
     with pytest.raises(TypeError, match=r"type dict cannot be shared among 2 processes; give it `rows`"):
-        share({}, World(0, 2))
+        shard_batch({}, World(0, 2))
 
 
 def test_alone_there_is_nobody_to_wait_for(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with joined() as world, world.first():
-        assert world == here() == World() and world.main
+    with join_world() as world, world.first():
+        assert world == current_world() == World() and world.main
         assert world.sum(3.0) == 3.0 and world.same("this")
 
 
 def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):
     run = small_run(text)
     model, task, _ = run.build()
-    monkeypatch.setattr(loops, "here", lambda: World(0, 2))
+    monkeypatch.setattr(loops, "current_world", lambda: World(0, 2))
     with pytest.raises(
         ValueError, match=r"skip.layers names encoder.0.* got 2; start the run without torchrun"
     ):
@@ -112,14 +112,14 @@ def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):
 def steady(text: Path, steps: int = 100, **changes):
     """A run in fp32 without dropout, some of whose batches have fewer rows than there are processes."""
     budget = {"steps": steps, "validate_every": steps, "checkpoint_every": 0}
-    return small_run(text, autocast=False, model={"dropout": 0.0}, budget=budget).but(**changes)
+    return small_run(text, autocast=False, model={"dropout": 0.0}, budget=budget).evolve(**changes)
 
 
 def losses(run, path: Path) -> None:
     """Train, and leave the losses, the tokens and the last perplexity in `path`."""
     model, task, _ = run.build()
     history = train(model, task, optimiser=run.optimiser, budget=run.budget, seed=0, autocast=False)
-    if here().main:
+    if current_world().main:
         path.write_text(
             json.dumps([history.losses, history.tokens, history.points[-1].metrics["perplexity"]])
         )
@@ -129,7 +129,7 @@ def losses(run, path: Path) -> None:
 @pytest.mark.parametrize(("size", "accumulate"), [(2, 1), (4, 2)])
 def test_processes_that_share_each_batch_have_the_losses_of_one(text, tmp_path, size, accumulate):
     run = steady(text, 100 if size == 2 else 30, task={"max_tokens": 64, "max_length": 50})
-    run = run.but(budget={"accumulate": accumulate})
+    run = run.evolve(budget={"accumulate": accumulate})
     task = run.build()[1]
     fewest = min(batch.rows for batch in task.epoch(0))
     assert fewest < size or size == 2  # some batch has fewer rows than processes
@@ -147,13 +147,13 @@ def whole(run, folder: Path) -> None:
 
     os.environ["RESERVOIR_RESULTS"] = str(folder)
     record = run()
-    assert record.machine["processes"] == here().size
-    (folder / f"seen-{here().rank}").write_text(str(record.tests["test"]["bleu"]))
+    assert record.machine["processes"] == current_world().size
+    (folder / f"seen-{current_world().rank}").write_text(str(record.tests["test"]["bleu"]))
 
 
 @pytest.mark.slow
 def test_one_process_writes_the_record_and_all_get_it(text, tmp_path, monkeypatch):
-    run = steady(text, 6, freeze=Freeze(feed_forward=True, after=3)).but(budget={"checkpoint_every": 2})
+    run = steady(text, 6, freeze=Freeze(feed_forward=True, after=3)).evolve(budget={"checkpoint_every": 2})
     together(whole, 2, run, tmp_path / "two")
     seen = {(tmp_path / "two" / f"seen-{rank}").read_text() for rank in range(2)}
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "two"))
@@ -211,8 +211,8 @@ def sent(run, plans, folder: Path) -> None:
     """Leave what each process hands over in a step, for each freezing plan, in `folder`."""
     found = {}
     for name, plan in plans.items():
-        model, task, _ = run.but(freeze=plan).build()
-        exchange = Exchange(model.train(), task, here())
+        model, task, _ = run.evolve(freeze=plan).build()
+        exchange = Exchange(model.train(), task, current_world())
         for step in range(2):
             for number, batch in enumerate([task.epoch(0)[2 * step], task.epoch(0)[2 * step + 1]]):
                 with exchange.summing(last=number == 1):
@@ -220,7 +220,7 @@ def sent(run, plans, folder: Path) -> None:
             assert all(p.grad is None for p in model.parameters() if not p.requires_grad)
             model.zero_grad(set_to_none=True)
         found[name] = [exchange.sent / 2, sum(p.numel() for p in model.parameters() if p.requires_grad)]
-    (folder / str(here().rank)).write_text(json.dumps(found))
+    (folder / str(current_world().rank)).write_text(json.dumps(found))
 
 
 @pytest.mark.slow
@@ -233,7 +233,7 @@ def test_who_waits_for_a_process_that_never_comes_gives_up(monkeypatch):
 
 FAILS = """
 import sys
-from reservoir.runs import cli
+from reservoir.launch import cli
 from reservoir.training import distribution
 
 distribution._ends_alone = lambda: False  # as if it were NCCL

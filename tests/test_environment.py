@@ -20,9 +20,9 @@ def test_the_machine_of_the_tests_will_do():
 def test_a_generator_with_other_bits_is_noticed(monkeypatch):
     from reservoir.weights import draws
 
-    sign = draws.KINDS["sign"]
+    sign = draws.DISTRIBUTIONS["sign"]
     other = sign._replace(convert=lambda block, scale: sign.convert(block, scale).roll(1, -1))
-    monkeypatch.setitem(draws.KINDS, "sign", other)
+    monkeypatch.setitem(draws.DISTRIBUTIONS, "sign", other)
     one = finding("generator")
     assert not one.good and "SignedConstant" in one.found and "Normal" not in one.found
     assert "Orthogonal" in one.found, "signs are part of an orthogonal draw"

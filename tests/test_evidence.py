@@ -8,7 +8,7 @@ import pytest
 from reservoir import recipes
 from reservoir.evidence import coverage, sources
 from reservoir.evidence.claims import DESCRIPTIONS, ENTRIES
-from reservoir.evidence.source_recipes import BESIDE
+from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.page import evidence
 from reservoir.runs.records import all_records
 from reservoir.runs.registry import SCALES
@@ -73,7 +73,7 @@ def test_sentences_without_a_rule_say_what_is_done_instead():
     assert list(frame["instead"]) == list(DESCRIPTIONS.values())
 
 
-@pytest.mark.parametrize("where", BESIDE)
+@pytest.mark.parametrize("where", COMPARISONS)
 def test_every_table_has_its_figures_and_marks_beside_ours(where):
     frame, table = evidence.beside(where, scale="smoke"), sources.table(where)
     assert list(dict.fromkeys(frame.index)) == [row for row, *_ in table.rows]
@@ -87,7 +87,7 @@ def test_runs_are_counted_and_not_typed():
     laptop, full = (evidence.run_at(scale) for scale in ("laptop", "full"))
     recorded = {(record.recipe, record.scale) for record in all_records()}
     for scale, found in (("laptop", laptop), ("full", full)):
-        names = [name for group in BESIDE["poster/big"].recipes.values() for name in group]
+        names = [name for group in COMPARISONS["poster/big"].recipes.values() for name in group]
         assert found.loc["poster/big", f"run at {scale}"] == sum((name, scale) in recorded for name in names)
     assert (laptop["with a recipe"] + laptop["without, for a reason"] == laptop["entries"]).all()
 

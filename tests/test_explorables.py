@@ -22,9 +22,9 @@ from test_browser import DESK, PHONE, Chromium, HangsError, opened, scroll_throu
 from wavelet import Wave
 
 sys.path.insert(0, str(THEME))
-import apart
 import build
 import check
+import large_states
 
 from reservoir.page.explorables import Explorable, stored
 from reservoir.page.explorables.bundle import bundle
@@ -196,7 +196,7 @@ def test_a_large_state_lies_beside_the_page(waves_site):
         file.read_text(encoding="utf-8").startswith("bookExplorable(") and "A heavy wave" in file.read_text()
     )
     assert len(text) < 250_000 and text.count("name: 'wave'") == 1  # a module's text stands once
-    assert apart.move_large_states(waves_site) == [] and check.problems(waves_site) == []
+    assert large_states.move_large_states(waves_site) == [] and check.problems(waves_site) == []
     file.rename(file.with_suffix(".gone"))
     assert any("explorable-" in problem for problem in check.problems(waves_site))
     file.with_suffix(".gone").rename(file)

@@ -34,7 +34,7 @@ console.log(JSON.stringify(Array.from({{ length: frames }}, (_, frame) => {{
 def seen(tmp_path_factory):
     """A recorder after a short run, and the losses of the same run without one."""
     run = small_run(write_text(tmp_path_factory.mktemp("text")), model={"encoder_layers": 2, "dropout": 0.0})
-    run = run.but(freeze=Freeze(layers=("encoder.1",)), autocast=False)
+    run = run.evolve(freeze=Freeze(layers=("encoder.1",)), autocast=False)
     plan = Skip(layers=("encoder.1",), watch=("identity", "synthetic"), width=4)
     losses, recorders = [], []
     for recorded in (True, False):

@@ -173,7 +173,7 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
     run = small_run(text)
     path, held = run.path(), []
     if full == "json":  # small enough that only the record, which has many points, does not fit
-        run = run.but(
+        run = run.evolve(
             freeze={"attention": True, "feed_forward": True, "embeddings": True}, budget={"validate_every": 1}
         )
         words = arguments(

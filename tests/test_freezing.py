@@ -14,9 +14,9 @@ from reservoir.training.loop import Budget, train
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.optimisers import Optimiser
 from reservoir.weights import (
-    Drawn,
     Freeze,
     Pretrained,
+    Seeded,
     Trained,
     freeze,
     initialise,
@@ -138,8 +138,8 @@ def test_the_seed_gives_a_frozen_tensor_back():
     run(model, 5)
     for item in owned(model):
         origin = origin_of(item)
-        assert isinstance(origin, Trained if item.parameter.requires_grad else Drawn)
-        if isinstance(origin, Drawn):
+        assert isinstance(origin, Trained if item.parameter.requires_grad else Seeded)
+        if isinstance(origin, Seeded):
             assert torch.equal(origin.draw(item.parameter.shape), item.parameter)
 
 

@@ -5,7 +5,7 @@ import torch
 from small import small_run, write_text
 
 from reservoir import recipes
-from reservoir.training import Noted, Stepped, train
+from reservoir.training import Message, Stepped, train
 from reservoir.weights import Freeze, owned, report
 
 AFTER = 4
@@ -49,10 +49,10 @@ def test_a_layer_learns_until_then_and_not_a_bit_longer(run):
         match event:
             case Stepped():
                 seen.append(layer(model))
-            case Noted(text=text):
+            case Message(text=text):
                 notes.append(text)
 
-    run = run.but(optimiser={"weight_decay": 0.5})
+    run = run.evolve(optimiser={"weight_decay": 0.5})
     train(
         model,
         task,
@@ -73,7 +73,7 @@ def test_a_layer_learns_until_then_and_not_a_bit_longer(run):
 
 
 def test_until_then_it_is_plain_training_and_later_it_costs_less(run):
-    late, plain = trained(run)[1], trained(run.but(freeze=Freeze()), late=None)[1]
+    late, plain = trained(run)[1], trained(run.evolve(freeze=Freeze()), late=None)[1]
     assert late.losses[: AFTER + 1] == plain.losses[: AFTER + 1] and late.losses != plain.losses
     assert late.tokens == plain.tokens and late.flops < plain.flops
     assert late.flops_per_token < plain.flops_per_token
@@ -81,7 +81,7 @@ def test_until_then_it_is_plain_training_and_later_it_costs_less(run):
 
 @pytest.mark.parametrize("cut", [3, 4, 5, 7])
 def test_it_resumes_to_the_same_bits_wherever_it_is_cut_off(run, tmp_path, cut):
-    run = run.but(budget={"checkpoint_every": 2})
+    run = run.evolve(budget={"checkpoint_every": 2})
     model, history = trained(run)
 
     def interrupt(event):
@@ -110,7 +110,7 @@ def test_a_finished_run_is_loaded_with_what_it_learned(run, tmp_path, monkeypatc
 @pytest.mark.parametrize("after", [8, 100])
 def test_a_plan_that_would_come_too_late_is_refused(run, after):
     with pytest.raises(ValueError, match=r"after must be from 1 to 7, below budget\.steps"):
-        trained(run.but(freeze={"after": after}))
+        trained(run.evolve(freeze={"after": after}))
 
 
 def test_a_plan_that_contradicts_itself_is_refused():
@@ -121,9 +121,9 @@ def test_a_plan_that_contradicts_itself_is_refused():
 
 
 def test_layers_left_out_by_chance_cost_their_mean(run):
-    run = run.but(freeze=Freeze(), model={"encoder_layers": 3})
+    run = run.evolve(freeze=Freeze(), model={"encoder_layers": 3})
     costs = {
-        chance: trained(run.but(model={"layer_drop": chance}, budget={"steps": 1}), late=None)[
+        chance: trained(run.evolve(model={"layer_drop": chance}, budget={"steps": 1}), late=None)[
             1
         ].flops_per_token
         for chance in (0.0, 0.25, 0.5)

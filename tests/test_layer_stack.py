@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir import recipes
 from reservoir.models import EncoderDecoderConfig
-from reservoir.models.stack import KINDS, stack
+from reservoir.models.stack import LAYER_KINDS, stack
 from reservoir.page.explorables import LayerStack
 from reservoir.page.explorables.layer_stack import recorded
 from reservoir.training.flops import layer_cost, stack_cost
@@ -42,7 +42,7 @@ def counted(letters: str, kind: str, below: bool) -> tuple[float, float]:
     return forward.get_total_flops() / 30, backward.get_total_flops() / 30
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LAYER_KINDS)
 @pytest.mark.parametrize("letters", STACKS)
 @pytest.mark.parametrize("below", [True, False])
 def test_the_closed_form_is_what_torch_counts(letters, kind, below):
@@ -53,7 +53,7 @@ def test_the_closed_form_is_what_torch_counts(letters, kind, below):
     assert sum(inputs + weights for _, inputs, weights in costs) == pytest.approx(backward)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LAYER_KINDS)
 def test_parameters_are_those_of_the_layer(kind):
     c = EncoderDecoderConfig(9, 9, 32, 4, 96, norm_first=True, kernel=5)
     made = report(stack(c, 1, prefix="encoder", kinds=(kind,))).total
@@ -64,7 +64,7 @@ def test_the_page_computes_what_python_computes():
     asked = [
         {"stack": letters, "kind": kind, "below": below}
         for letters in STACKS
-        for kind in KINDS
+        for kind in LAYER_KINDS
         for below in (True, False)
     ]
     script = (

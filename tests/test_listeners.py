@@ -6,7 +6,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from reservoir.training import Finished, Noted, Point, Saved, Started, Stepped, Stopped, Validated
+from reservoir.training import Finished, Message, Point, Saved, Started, Stepped, Stopped, Validated
 from reservoir.training.listeners import PlainLines, ProgressBar, TensorBoard, automatic
 
 
@@ -80,7 +80,7 @@ def test_the_bar_of_an_interrupted_run_gives_the_cursor_back():
 def test_what_a_run_notes_is_shown(capsys):
     console = Console(file=io.StringIO(), force_terminal=True)
     for listener in (PlainLines(), ProgressBar(console=console)):
-        listener(Noted("3 pairs are left out"))
+        listener(Message("3 pairs are left out"))
     assert "3 pairs are left out" in capsys.readouterr().err and "3 pairs" in console.file.getvalue()
 
 

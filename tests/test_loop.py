@@ -70,7 +70,7 @@ class Wrapped:
 def test_the_same_seed_gives_the_same_losses_and_weights_and_another_seed_does_not(text):
     run = small_run(text)
     (model, history), (again, repeated), (other, different) = (
-        trained(r) for r in (run, run, run.but(seed=1))
+        trained(r) for r in (run, run, run.evolve(seed=1))
     )
     assert len(history.losses) == run.budget.steps
     assert history.losses == repeated.losses and same_bits(model, again)
@@ -326,7 +326,7 @@ def test_a_recurrent_layer_on_a_gpu_costs_the_same():
 
 def test_a_frozen_run_takes_fewer_operations(text):
     run = small_run(text, budget={"steps": 1})
-    frozen = run.but(freeze=Freeze(attention=True, feed_forward=True, embeddings=True))
+    frozen = run.evolve(freeze=Freeze(attention=True, feed_forward=True, embeddings=True))
     assert 0 < trained(frozen)[1].flops < trained(run)[1].flops
 
 
@@ -349,7 +349,7 @@ def test_compiled_layers_learn_what_eager_ones_do(text, changes, monkeypatch):
     monkeypatch.setattr(torch.nn.Module, "compile", captured)
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
-    run = small_run(text).but(**changes).but(model={"dropout": 0.0}, autocast=False)
+    run = small_run(text).evolve(**changes).evolve(model={"dropout": 0.0}, autocast=False)
     _, eager = trained(run)
     _, compiled = trained(run, compiled=True)
     assert torch._dynamo.utils.counters["frames"]["ok"], "nothing was captured"

@@ -34,12 +34,12 @@ def letters(name: str, scale: str = "laptop") -> str:
 def test_the_rows_differ_in_their_mixing_alone(scale):
     runs = [recipes.get(f"mixing/{name}", scale=scale) for name in ROWS]
     plain = {
-        run.but(recipe="", freeze=Freeze(), model={"mixing": (), "kinds": ()}).identity() for run in runs
+        run.evolve(recipe="", freeze=Freeze(), model={"mixing": (), "kinds": ()}).identity() for run in runs
     }
     assert len(plain) == 1
     again = [recipes.get(f"mixing/{PRE_NORM}{name}", scale=scale) for name in ROWS]
     for run, other in zip(runs, again, strict=True):
-        assert other.model.norm_first and other.but(recipe=run.recipe, model={"norm_first": False}) == run
+        assert other.model.norm_first and other.evolve(recipe=run.recipe, model={"norm_first": False}) == run
     assert len({(run.model.mixing, run.model.kinds, run.freeze) for run in runs}) == len(ROWS)
 
 
@@ -89,7 +89,7 @@ def test_fine_tuning_goes_on_with_the_model_that_was_pretrained(corpus):
 def test_from_scratch_nothing_but_the_vocabulary_is_taken():
     for name in SCRATCH:
         ours, scratch = (recipes.get(f"mixing/sst-2/{name}{way}") for way in ("", "-scratch"))
-        assert not scratch.start.streams and scratch.but(recipe=ours.recipe, start=ours.start) == ours
+        assert not scratch.start.streams and scratch.evolve(recipe=ours.recipe, start=ours.start) == ours
 
 
 def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():

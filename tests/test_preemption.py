@@ -11,7 +11,7 @@ from small import arguments, files, small_run, write_text
 
 from reservoir.launch.cli import main
 from reservoir.runs.records import read_record
-from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, Watch, train
+from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, StopSignal, train
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def text(tmp_path_factory):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 def test_a_watch_notes_signals_and_leaves_the_handlers_as_they_were(number):
     before = signal.getsignal(number)
-    with Watch() as watch:
+    with StopSignal() as watch:
         assert not watch()
         signal.raise_signal(number)
         assert watch() and watch.came == number.name
@@ -32,7 +32,7 @@ def test_a_watch_notes_signals_and_leaves_the_handlers_as_they_were(number):
 
 
 def test_at_once_means_in_the_middle():
-    with Watch() as watch, pytest.raises(Preempted), watch.at_once():
+    with StopSignal() as watch, pytest.raises(Preempted), watch.at_once():
         signal.raise_signal(signal.SIGTERM)
         pytest.fail("it went on")
 

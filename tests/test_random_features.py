@@ -16,9 +16,9 @@ from reservoir.reservoirs import (
     ReLUFeatures,
     ThresholdFeatures,
 )
-from reservoir.reservoirs.random_features import KINDS
+from reservoir.reservoirs.random_features import PROJECTION_KINDS
 from reservoir.weights import (
-    Drawn,
+    Seeded,
     Stream,
     origin_of,
     owned,
@@ -30,7 +30,7 @@ X = (DIGITS - DIGITS.mean(0)) / 16
 MAPS = {
     **{
         f"projection-{kind}": lambda d, n, seed, kind=kind: RandomProjection(d, n, seed=seed, kind=kind)
-        for kind in KINDS
+        for kind in PROJECTION_KINDS
     },
     "fourier": lambda d, n, seed: FourierFeatures(d, n, seed=seed, gamma=0.2),
     "relu": lambda d, n, seed: ReLUFeatures(d, n, seed=seed),
@@ -63,7 +63,7 @@ def test_a_map_is_frozen_and_costs_nothing_to_store(make):
     assert made_of.trainable == 0 and made_of.stored_bytes == 0 and made_of.total >= 35
     for item in owned(features):
         origin = origin_of(item)
-        assert isinstance(origin, Drawn)
+        assert isinstance(origin, Seeded)
         assert torch.equal(origin.draw(item.parameter.shape), item.parameter)
     x = torch.randn(2, 5, requires_grad=True)
     if (out := features(x).sum()).requires_grad:  # a threshold has no slope
@@ -84,7 +84,7 @@ def test_names_and_seeds_tell_maps_apart():
     assert torch.equal(one.weight, RandomProjection(6, 10, seed=4).weight)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PROJECTION_KINDS)
 def test_entries_have_mean_nought_and_variance_one(kind):
     w = RandomProjection(100, 800, seed=2, kind=kind).weight.double()
     assert abs(w.mean()) < 5 / math.sqrt(w.numel())

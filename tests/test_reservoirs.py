@@ -199,7 +199,7 @@ def test_layer_drop_leaves_layers_out_in_training_alone():
 
 @pytest.mark.parametrize(("decoder_layers", "parameters"), [(2, 26_851_328), (6, 39_469_056)])
 def test_the_full_scale_has_fairseqs_sizes(decoder_layers, parameters):
-    run = recipes.get("reservoirs/regular-6", scale="full").but(model={"decoder_layers": decoder_layers})
+    run = recipes.get("reservoirs/regular-6", scale="full").evolve(model={"decoder_layers": decoder_layers})
     with torch.device("meta"):
         model = run.task.fit(run.model, run.task.vocabulary).build()
     assert report(model).total == parameters

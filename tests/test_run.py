@@ -14,7 +14,7 @@ from reservoir.runs import records
 from reservoir.runs.records import find_record, read_record
 from reservoir.runs.registry import SCALES
 from reservoir.runs.run import Freeze, Run
-from reservoir.training import CheckpointError, Noted, Started
+from reservoir.training import CheckpointError, Message, Started
 
 
 @pytest.fixture(scope="module")
@@ -83,28 +83,28 @@ def test_a_field_that_came_later_changes_nothing_until_it_says_something():
     assert fields["mask"].pop("drawn") and not fields["model"].pop("bare")
     assert not fields["model"].pop("encoder_mixing")
     digest = hashlib.blake2b(json.dumps(fields, sort_keys=True).encode(), digest_size=16).hexdigest()
-    assert run.identity() == digest != run.but(model={"bare": True}).identity()
+    assert run.identity() == digest != run.evolve(model={"bare": True}).identity()
 
 
 def test_but_changes_fields_and_fields_of_fields_and_leaves_the_rest():
     run = recipes.get(RECIPE)
-    other = run.but(seed=3, budget={"steps": 7}, freeze=Freeze(attention=True))
+    other = run.evolve(seed=3, budget={"steps": 7}, freeze=Freeze(attention=True))
     assert (other.seed, other.budget.steps, other.freeze.attention) == (3, 7, True)
     assert other.budget.validate_every == run.budget.validate_every and other.model == run.model
     assert run == recipes.get(RECIPE)
     with pytest.raises(TypeError, match="stepps"):
-        run.but(budget={"stepps": 7})
+        run.evolve(budget={"stepps": 7})
     with pytest.raises(ValueError, match="steps must be at least 1"):
-        run.but(budget={"steps": 0})
+        run.evolve(budget={"steps": 0})
 
 
 def test_a_path_tells_recipe_scale_seed_and_overrides(results):
     run = recipes.get(RECIPE, scale="smoke", seed=3)
     assert run.path() == results / "transformer" / "miniature" / "smoke" / "seed-3.json"
-    first, second = (run.but(optimiser={"lr": lr}).path() for lr in (0.1, 0.2))
+    first, second = (run.evolve(optimiser={"lr": lr}).path() for lr in (0.1, 0.2))
     assert first.parent == second.parent == run.path().parent
     assert len({run.path(), first, second}) == 3 and first.name.startswith("seed-3-with-")
-    assert run.but(optimiser={"lr": 0.1}).overrides() == {"optimiser.lr": 0.1} and run.overrides() == {}
+    assert run.evolve(optimiser={"lr": 0.1}).overrides() == {"optimiser.lr": 0.1} and run.overrides() == {}
 
 
 def test_a_run_s_fields_are_json():
@@ -133,7 +133,7 @@ def test_what_is_recorded_is_not_run_again_but_afresh(text, results):
     assert trained and started(run) == (record, False)
     again, trained = started(run, fresh=True)
     assert trained and again.deterministic() == record.deterministic() and again != record
-    assert started(run.but(seed=1))[1] and started(run.but(optimiser={"lr": 0.1}))[1]
+    assert started(run.evolve(seed=1))[1] and started(run.evolve(optimiser={"lr": 0.1}))[1]
 
 
 def test_a_changed_run_records_that_it_was_and_hides_nothing(text, results):
@@ -196,13 +196,13 @@ def test_without_weights_the_error_says_how_to_get_them(text, results):
 def test_texts_that_are_too_long_are_left_out_counted_and_said(text, results):
     events = []
     record = small_run(text, task={"max_length": 20})(listeners=[events.append])
-    notes = [event.text for event in events if isinstance(event, Noted)]
+    notes = [event.text for event in events if isinstance(event, Message)]
     assert record.left_out > 0 and len(notes) == 1
     assert notes[0].startswith(f"{record.left_out} training texts") and "20 tokens" in notes[0]
     assert small_run(text)().left_out == 0
 
 
 def test_a_test_set_that_the_corpus_lacks_is_named():
-    run = recipes.get("transformer/miniature", scale="smoke").but(task={"tests": ("test2016",)})
+    run = recipes.get("transformer/miniature", scale="smoke").evolve(task={"tests": ("test2016",)})
     with pytest.raises(DataError, match="miniature has no test set test2016; it has test"):
         run.build()

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from reservoir.page.explorables import SeededWeights
-from reservoir.page.explorables.seeded_weights import KINDS, seeded_weights
+from reservoir.page.explorables.seeded_weights import DISTRIBUTIONS, seeded_weights
 from reservoir.weights import Stream, draws
 
 MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/seeded-weights-model.mjs"
@@ -22,7 +22,7 @@ console.log(JSON.stringify(asked.map((one) => [[...weights(one)], python(one)]))
 def test_the_page_draws_what_python_draws_and_says_how():
     asked = [
         {"seed": seed, "name": name, "kind": kind, "size": size}
-        for kind in KINDS
+        for kind in DISTRIBUTIONS
         for seed, name, size in ((0, "encoder.0.attention.out", 16), (7, "Küche", 5), (2**40, "", 32))
     ]
     done = subprocess.run(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from reservoir.weights import selection
-from reservoir.weights.selection import Selection, kept, largest
+from reservoir.weights.selection import Selection, kept_count, largest
 
 
 def by_sorting(scores: torch.Tensor, k: int) -> torch.Tensor:
@@ -24,7 +24,7 @@ values = st.one_of(st.sampled_from([-1.0, 0.0, -0.0, 1.0]), st.floats(-10, 10, w
 @given(arrays(np.float32, array_shapes(max_dims=3, max_side=7), elements=values), st.floats(0.001, 1.0))
 def test_it_is_what_a_stable_sort_finds(array, keep):
     scores = torch.from_numpy(array)
-    k = kept(scores.numel(), keep)
+    k = kept_count(scores.numel(), keep)
     mask = largest(scores, k)
     assert int(mask.sum()) == k
     assert torch.equal(mask, by_sorting(scores + 0.0, k))
@@ -48,7 +48,7 @@ def test_large_ones_as_well(seed, kind, keep):
         "constant": torch.zeros(n),
         "heavy": scores**9,
     }[kind]
-    k = kept(n, keep)
+    k = kept_count(n, keep)
     assert torch.equal(largest(scores, k), by_sorting(scores, k))
 
 
@@ -70,7 +70,7 @@ def test_a_sample_that_misleads_changes_nothing(monkeypatch):
 def test_what_was_seen_before_changes_nothing(seed, speed, keep):
     draw = torch.Generator().manual_seed(seed)
     scores, select = torch.randn(40_000, generator=draw), Selection()
-    k = kept(len(scores), keep)
+    k = kept_count(len(scores), keep)
     for _ in range(6):
         assert torch.equal(select(scores, k), by_sorting(scores, k))
         scores = scores + speed * torch.randn(len(scores), generator=draw) + speed
@@ -80,7 +80,7 @@ def test_what_was_seen_before_changes_nothing(seed, speed, keep):
     ("n", "keep", "k"), [(10, 0.5, 5), (5, 0.5, 2), (7, 0.5, 4), (1000, 0.9, 900), (3, 1.0, 3)]
 )
 def test_how_many_are_kept(n, keep, k):
-    assert kept(n, keep) == k
+    assert kept_count(n, keep) == k
 
 
 def published(scores: torch.Tensor, k: float) -> torch.Tensor:
@@ -112,7 +112,7 @@ def test_it_is_the_published_mask_wherever_that_is_well_behaved(array, keep):
     scores = torch.from_numpy(array).abs()
     n = scores.numel()
     keep = max(1, round(keep * n)) / n
-    mask = largest(scores, kept(n, keep))
+    mask = largest(scores, kept_count(n, keep))
     distinct = len(scores.unique()) == n
     theirs = published(scores, keep)
     if distinct and int(theirs.sum()) == round(keep * n):
@@ -126,8 +126,8 @@ def test_the_published_mask_rounds_a_difference_and_keeps_one_too_many():
     scores = torch.arange(10.0)
     assert int((1 - 0.9) * 10) == 0  # 0.0999…98 · 10
     assert int(published(scores, 0.9).sum()) == 10
-    assert int(largest(scores, kept(10, 0.9)).sum()) == 9
-    off = [n for n in range(1, 200) if n - int((1 - 0.5) * n) != kept(n, 0.5)]
+    assert int(largest(scores, kept_count(10, 0.9)).sum()) == 9
+    off = [n for n in range(1, 200) if n - int((1 - 0.5) * n) != kept_count(n, 0.5)]
     assert off and all(n % 2 for n in off)  # halves: theirs always up, ours to the even number
 
 
@@ -142,7 +142,7 @@ def test_the_published_mask_is_no_mask_at_all_where_scores_are_not_contiguous():
 def test_among_equal_scores_both_keep_the_same_values_and_ours_the_first_of_them(seed, keep):
     """Which of equal scores theirs keeps is left to the sort; ours says."""
     scores = torch.randint(0, 5, (400,), generator=torch.Generator().manual_seed(seed)).float()
-    theirs, mask = published(scores, keep).bool(), largest(scores, kept(400, keep))
+    theirs, mask = published(scores, keep).bool(), largest(scores, kept_count(400, keep))
     assert torch.equal(scores[theirs].sort().values, scores[mask].sort().values)
     tied = mask[scores == scores[mask].min()]
     assert torch.equal(tied, tied.sort(descending=True).values)
@@ -150,7 +150,7 @@ def test_among_equal_scores_both_keep_the_same_values_and_ours_the_first_of_them
 
 def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match=r"keep must be in \(0, 1\], got 1.5"):
-        kept(10, 1.5)
+        kept_count(10, 1.5)
     with pytest.raises(ValueError, match="k must be from 0 to the 3 scores, got 4"):
         largest(torch.zeros(3), 4)
     for n in (5, 50_000):

@@ -43,13 +43,13 @@ def test_every_figure_says_how_it_was_read(name):
     found = sources.source(name)
     assert found.title and found.authors and (found.tables or found.claims)
     for entry in (*found.tables.values(), *found.claims.values()):
-        assert entry.kind in sources.KINDS
+        assert entry.kind in sources.QUOTE_KINDS
     for table in found.tables.values():
         assert len(table.frame()) == len(table.rows)
 
 
 def test_what_is_only_remembered_is_refused(tmp_path):
-    assert "memory" not in sources.KINDS
+    assert "memory" not in sources.QUOTE_KINDS
     with pytest.raises(sources.SourceError, match="memory"):
         sources.read(written(tmp_path, FILE.replace('kind = "doc"', 'kind = "memory"', 1)))
 

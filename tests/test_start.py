@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from reservoir import recipes
-from reservoir.runs import Start, find_record
+from reservoir.runs import InitFromRun, find_record
 from reservoir.runs.run import Run
 from reservoir.training import CheckpointError
-from reservoir.weights import Drawn, Freeze, Pretrained, origin_of, owned, report
+from reservoir.weights import Freeze, Pretrained, Seeded, origin_of, owned, report
 
 SOURCE = "language/baseline"
 
@@ -29,7 +29,7 @@ def by_stream(model) -> dict:
 
 
 def short(name: str, **changes) -> Run:
-    return recipes.get(name, scale="smoke").but(budget={"steps": 4, "validate_every": 2}, **changes)
+    return recipes.get(name, scale="smoke").evolve(budget={"steps": 4, "validate_every": 2}, **changes)
 
 
 def test_the_tensors_that_a_run_names_are_the_other_runs_to_the_bit_and_the_rest_is_its_own(source):
@@ -78,11 +78,11 @@ def test_a_pretrained_table_that_moves_on_is_stored_and_the_record_still_says_wh
 def test_a_tensor_that_the_other_run_only_drew_stays_drawn_from_its_seed(source):
     """A reservoir needs no place in storage, whoever goes on with it."""
     recipes.get("language/feed-forward", scale="smoke", seed=5)()
-    start = Start("language/feed-forward", seed=5, streams=("layer.*",))
-    run = recipes.get(SOURCE, scale="smoke", seed=1).but(start=start, freeze=Freeze(patterns=("layer.*",)))
+    start = InitFromRun("language/feed-forward", seed=5, streams=("layer.*",))
+    run = recipes.get(SOURCE, scale="smoke", seed=1).evolve(start=start, freeze=Freeze(patterns=("layer.*",)))
     found = by_stream(run.build()[0])
     drawn, learned = origin_of(found["layer.0.feed_forward.up"]), origin_of(found["layer.0.attention.qkv"])
-    assert isinstance(drawn, Drawn) and drawn.seed == 5
+    assert isinstance(drawn, Seeded) and drawn.seed == 5
     assert isinstance(learned, Pretrained) and "language/feed-forward/smoke/seed-5@" in learned.checkpoint
     model = recipes.get("language/feed-forward", scale="smoke", seed=5).load()[0]
     for stream, item in by_stream(model).items():
@@ -98,7 +98,7 @@ def test_weights_whose_source_was_trained_anew_are_refused(source):
     content = weights.read_bytes()
     try:
         model, task, corpus = source.build()
-        source.but(optimiser={"lr": 1e-4}).train_and_test(
+        source.evolve(optimiser={"lr": 1e-4}).train_and_test(
             model, task, corpus
         )  # other bits, under its own name
         from reservoir.training.checkpoint import write_weights
@@ -138,7 +138,7 @@ def test_without_the_other_runs_weights_the_error_says_how_to_get_them(tmp_path,
     ],
 )
 def test_what_does_not_fit_is_named(source, start, changes, words):
-    run = recipes.get("embeddings/fine-tuned", scale="smoke").but(start=start, model=changes)
+    run = recipes.get("embeddings/fine-tuned", scale="smoke").evolve(start=start, model=changes)
     with pytest.raises(ValueError, match=words):
         run.build()
 
@@ -147,11 +147,11 @@ def test_a_vocabulary_of_another_size_is_refused(source):
     run = recipes.get("embeddings/random", scale="smoke")
     size = source.task.vocabulary
     with pytest.raises(ValueError, match=f"task.vocabulary must be {size}, .* got {size + 1}"):
-        run.but(task={"vocabulary": size + 1}).build()
+        run.evolve(task={"vocabulary": size + 1}).build()
 
 
 def test_what_a_run_begins_with_is_part_of_its_identity():
     run = recipes.get("embeddings/pretrained", scale="smoke")
     for start in (None, replace(run.start, seed=1), replace(run.start, streams=())):
-        assert run.but(start=start).identity() != run.identity()
-        assert run.but(start=start).overrides()
+        assert run.evolve(start=start).identity() != run.identity()
+        assert run.evolve(start=start).overrides()

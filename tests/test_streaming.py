@@ -16,15 +16,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from reservoir.layers import Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.weights import (
-    Drawn,
     FixedMask,
     Freeze,
     Mask,
+    Seeded,
     TiledWeight,
+    draw_lazily,
     freeze,
     held_bytes,
     initialise,
-    stream,
     supermask,
 )
 from reservoir.weights.initialisation import (
@@ -47,7 +47,7 @@ IDS = torch.tensor([[1, 5, 9, 5, 0], [2, 2, 7, 3, 4]])
 def test_any_rows_are_those_of_the_whole(data, kind, rows, cols):
     blocks = data.draw(st.sampled_from([1, 3]))
     zero = data.draw(st.none() | st.integers(0, rows - 1))
-    origin = Drawn(2**63 + 5, "some.weight", kind, blocks=blocks, zero_row=zero)
+    origin = Seeded(2**63 + 5, "some.weight", kind, blocks=blocks, zero_row=zero)
     shape = torch.Size((rows * blocks, cols))
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(rows)) < 0.5
     whole = origin.draw(shape)
@@ -72,7 +72,7 @@ def test_bits_are_packed_and_any_stretch_unpacked(n, data):
 
 def test_what_can_only_be_drawn_whole_is_refused():
     with pytest.raises(ValueError, match=r"map, Orthogonal of \(4, 4\), can only be drawn whole"):
-        TiledWeight(Drawn(0, "map", Orthogonal()), (4, 4))
+        TiledWeight(Seeded(0, "map", Orthogonal()), (4, 4))
 
 
 def one_layer(tmp_path: Path, **changes) -> Path:
@@ -128,7 +128,7 @@ def test_what_was_trained_stays_and_what_is_drawn_whole_too(tmp_path):
     freeze(model, Freeze(patterns=("decoder.0.feed_forward.*",)))
     model.eval()
     before = model(IDS, IDS)
-    stream(model)
+    draw_lazily(model)
     kinds = {m.stream for m in model.modules() if isinstance(m, StreamedLinear)}
     assert kinds == {"decoder.0.feed_forward.up", "decoder.0.feed_forward.down"}
     torch.testing.assert_close(model(IDS, IDS), before)
@@ -140,9 +140,9 @@ def test_a_mask_that_is_still_learning_is_refused():
     with pytest.raises(
         ValueError, match="the mask of map still has scores: store the model and load it again"
     ):
-        stream(model)
+        draw_lazily(model)
     model[0].mask = FixedMask(model[0].mask.chosen(), stream="map")
-    assert isinstance(stream(model)[0], StreamedLinear)
+    assert isinstance(draw_lazily(model)[0], StreamedLinear)
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ def test_a_mask_that_is_still_learning_is_refused():
 def test_compiled_tiles_have_the_same_bits():
     for kind in (KaimingUniform(), SignedConstant(), Normal(0.3)):
         for columns in (256, 512):  # one compiled function serves both
-            origin = Drawn(7, f"map.{columns}", kind)
+            origin = Seeded(7, f"map.{columns}", kind)
             shape = torch.Size((2 * TILE // columns + 3, columns))
             assert digest(TiledWeight(origin, shape, compiled=True).tiles()) == digest(origin.draw(shape))
 

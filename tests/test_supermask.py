@@ -11,7 +11,7 @@ from reservoir.layers import Embedding, Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, TextClassifierConfig
 from reservoir.weights import FixedMask, Freeze, freeze, initialise, owned, report
 from reservoir.weights.report import mask_bytes
-from reservoir.weights.supermask import DRAWN, Mask, Supermask, supermask
+from reservoir.weights.supermask import MASKED_DRAWS, Mask, Supermask, supermask
 
 CONFIG = EncoderDecoderConfig(17, 17, 8, 2, 16, 2, 1, norm_first=True, dropout=0.0)
 
@@ -132,7 +132,7 @@ def test_weights_are_drawn_larger_so_that_sums_keep_their_variance():
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.9])
-@pytest.mark.parametrize("drawn", DRAWN)
+@pytest.mark.parametrize("drawn", MASKED_DRAWS)
 def test_what_is_drawn_has_its_spread_over_what_is_kept(drawn, keep):
     """For tables as well, and for each of the three maps that are stacked; scaled by 1 / √keep whatever it is."""
     layers = nn.ModuleList(
@@ -233,7 +233,7 @@ def test_one_layer_at_every_depth_with_a_mask_for_each():
 
 def test_a_masked_run_is_loaded_to_the_same_bits(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    run = recipes.get("transformer/miniature", scale="smoke").but(
+    run = recipes.get("transformer/miniature", scale="smoke").evolve(
         model={"share_layers": True}, mask=Mask(keep=0.5), freeze=Freeze(patterns=("*.bias", "*norm"))
     )
     model, task, corpus = run.build()

@@ -42,7 +42,7 @@ def test_table_1_has_the_sizes_that_it_prints(row):
 def test_a_curve_varies_in_the_share_alone(family, scale):
     runs = [recipes.get(f"{family}-{percent}", scale=scale) for percent in supermasks.PERCENTAGES]
     assert [run.mask.keep for run in runs] == [percent / 100 for percent in supermasks.PERCENTAGES]
-    assert len({run.but(recipe="", mask={"keep": 1.0}).identity() for run in runs}) == 1
+    assert len({run.evolve(recipe="", mask={"keep": 1.0}).identity() for run in runs}) == 1
 
 
 @pytest.mark.parametrize("name", ["keep/shared-random-50", "keep/layers-pretrained-50", "supermask/random"])
@@ -55,7 +55,7 @@ def test_the_initialisations_and_ways_to_choose_differ_in_that_alone():
     half = recipes.get("keep/shared-random-50")
     for name in (*(f"initial/{name}-50" for name in supermasks.INITIAL), "keep/by-score-50"):
         run = recipes.get(name)
-        assert run.mask != half.mask and run.but(recipe=half.recipe, mask=half.mask) == half
+        assert run.mask != half.mask and run.evolve(recipe=half.recipe, mask=half.mask) == half
 
 
 def test_shared_layers_have_as_many_mask_bits_as_layers_of_their_own():
@@ -84,7 +84,7 @@ def test_a_narrow_model_takes_the_bytes_of_masks_in_few_bits(bits, scale):
     narrow, whole = (recipes.get(f"keep/{name}", scale=scale) for name in (f"narrow-{bits}", "trained"))
     assert report(narrow.outline()).total * bits / 8 == pytest.approx(masks, rel=0.03)
     sizes = {"d_model": whole.model.d_model, "d_ff": whole.model.d_ff}
-    assert narrow.but(recipe=whole.recipe, model=sizes) == whole
+    assert narrow.evolve(recipe=whole.recipe, model=sizes) == whole
 
 
 def test_embeddings_are_taken_from_a_run_of_the_same_width_and_vocabulary():

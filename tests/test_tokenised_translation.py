@@ -36,7 +36,7 @@ def corpus(monkeypatch) -> ParallelCorpus:
 def test_it_is_trained_and_scored_as_it_is_cut(corpus, tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("RESERVOIR_CACHE", str(tmp_path / "cache"))
-    run = recipes.get("transformer/miniature", scale="smoke").but(
+    run = recipes.get("transformer/miniature", scale="smoke").evolve(
         task={"dictionaries": (200, 150), "vocabulary": 300, "valid_sentences": 5}, model={"tie": "output"}
     )
     model, task, _ = run.build()
@@ -49,7 +49,7 @@ def test_it_is_trained_and_scored_as_it_is_cut(corpus, tmp_path, monkeypatch):
 
 
 def test_two_dictionaries_need_two_tables(corpus):
-    run = recipes.get("transformer/miniature", scale="smoke").but(task={"dictionaries": (200, 150)})
+    run = recipes.get("transformer/miniature", scale="smoke").evolve(task={"dictionaries": (200, 150)})
     with pytest.raises(ValueError, match="tie='all' needs one vocabulary"):
         run.task.fit(run.model, 300)
 

@@ -7,10 +7,10 @@ from reservoir import recipes
 from reservoir.datasets import DataError
 from reservoir.models import from_pretrained
 from reservoir.recipes import universal
-from reservoir.runs import Checkpoint, Start, find_record, released
+from reservoir.runs import InitFromRelease, InitFromRun, find_record, released
 from reservoir.runs.sweep import choose
 from reservoir.training import CheckpointError
-from reservoir.weights import Drawn, Pretrained, freeze, initialise, origin_of, owned, report, supermask
+from reservoir.weights import Pretrained, Seeded, freeze, initialise, origin_of, owned, report, supermask
 from reservoir.weights.initialisation import NormalAround
 
 RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
@@ -106,7 +106,7 @@ def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         origin = origin_of(item)
-        assert isinstance(origin, Drawn) and isinstance(origin.initialisation, NormalAround)
+        assert isinstance(origin, Seeded) and isinstance(origin.initialisation, NormalAround)
         learned_tensor = theirs[item.stream].detach()
         mean, std = learned_tensor.mean(), learned_tensor.std(correction=0)
         torch.testing.assert_close(torch.tensor(origin.initialisation.mean), mean, atol=1e-6, rtol=1e-4)
@@ -156,12 +156,12 @@ def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained
 
 def test_a_body_of_another_size_is_refused(pretrained):
     run = recipes.get(name_of("digits", "pretrained"), scale="smoke")
-    wide = run.but(model={"body": universal.body("laptop")})
+    wide = run.evolve(model={"body": universal.body("laptop")})
     with pytest.raises(ValueError, match=r"gpt/wikipedia has .* for 'positions', but the model needs"):
         wide.build()
     with pytest.raises(ValueError, match=r"start.streams: 'layers.\*' matches no parameter"):
-        run.but(start=Start(released.OURS, streams=("layers.*",))).build()
-    assert isinstance(recipes.get(name_of("digits", "pretrained")).start, Checkpoint)
+        run.evolve(start=InitFromRun(released.OURS, streams=("layers.*",))).build()
+    assert isinstance(recipes.get(name_of("digits", "pretrained")).start, InitFromRelease)
 
 
 def test_a_sequence_longer_than_the_positions_and_a_picture_of_the_wrong_size_are_refused(pretrained):
@@ -169,7 +169,7 @@ def test_a_sequence_longer_than_the_positions_and_a_picture_of_the_wrong_size_ar
     model = run.build()[0]
     with pytest.raises(ValueError, match="the model has 64 positions, but the sequence needs 65"):
         model(torch.zeros(1, 65, dtype=torch.long))
-    pictures = recipes.get(name_of("mnist", "random"), scale="smoke").but(task={"patch": 3})
+    pictures = recipes.get(name_of("mnist", "random"), scale="smoke").evolve(task={"patch": 3})
     with pytest.raises(DataError, match="a picture of 8 × 8 pixels cannot be cut into patches of 3 × 3"):
         pictures()
     model = recipes.get(name_of("mnist", "random"), scale="smoke").build()[0]

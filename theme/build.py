@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import apart
 import check
+import large_states
 import publish
 
 THEME = Path(__file__).resolve().parent
@@ -148,7 +148,7 @@ def build(
     if not problems and not (site / "index.html").exists():
         problems.append("mystmd ended well but wrote no index.html")
     if not problems:
-        apart.move_large_states(site)
+        large_states.move_large_states(site)
         base = base_url or urlsplit(publication.address).path.rstrip("/")
         problems = finish(site, base_url=base) or check.problems(site, base=base)
     if problems:

@@ -16,15 +16,50 @@ from reservoir.datasets.pictures import ImageCorpus, Images, images
 from reservoir.datasets.reading import read_lines, read_pairs, read_text
 from reservoir.datasets.series import lorenz, mackey_glass
 from reservoir.datasets.shipped import shipped
-from reservoir.datasets.store import cache_dir, place
+from reservoir.datasets.store import atomic_write, cache_dir
 from reservoir.datasets.vocabulary import Vocabulary, train_bpe
 from reservoir.datasets.windows import Windows
 
 __all__ = [
-    "CLASSES", "Batch", "BytePieces", "ByteVocabulary", "DataError", "Dictionary", "Epoch", "Examples",
-    "Generated", "ImageCorpus", "Images", "Labelled", "LabelledCorpus", "Pairs", "ParallelCorpus",
-    "Row", "Stored", "Text", "TokenBatches", "Vocabulary", "Windows", "cache_dir", "fetch", "images",
-    "labelled", "lorenz", "mackey_glass", "pad_sources", "parallel", "place", "read_lines",
-    "read_pairs", "read_text", "shipped", "status", "tagged", "test_set", "text", "train_bpe",
+    "CLASSES",
+    "Batch",
+    "BytePieces",
+    "ByteVocabulary",
+    "DataError",
+    "Dictionary",
+    "Epoch",
+    "Examples",
+    "Generated",
+    "ImageCorpus",
+    "Images",
+    "Labelled",
+    "LabelledCorpus",
+    "Pairs",
+    "ParallelCorpus",
+    "Row",
+    "Stored",
+    "Text",
+    "TokenBatches",
+    "Vocabulary",
+    "Windows",
+    "atomic_write",
+    "cache_dir",
+    "fetch",
+    "images",
+    "labelled",
+    "lorenz",
+    "mackey_glass",
+    "pad_sources",
+    "parallel",
+    "place",
+    "read_lines",
+    "read_pairs",
+    "read_text",
+    "shipped",
+    "status",
+    "tagged",
+    "test_set",
+    "text",
+    "train_bpe",
     "train_byte_pieces",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.pairs import Pairs
 from reservoir.datasets.reading import read_lines
-from reservoir.datasets.store import cache_dir, place
+from reservoir.datasets.store import atomic_write, cache_dir
 
 
 def prepared(
@@ -46,4 +46,4 @@ def prepared(
 
 def _write(path, lines: Sequence[str]) -> None:
     content = "".join(f"{line}\n" for line in lines).encode()
-    place(path, lambda stream: stream.write(gzip.compress(content, compresslevel=6, mtime=0)))
+    atomic_write(path, lambda stream: stream.write(gzip.compress(content, compresslevel=6, mtime=0)))

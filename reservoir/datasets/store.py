@@ -37,7 +37,7 @@ def fault(path: Path, *, sha256: str, size: int) -> str | None:
     return f"has the wrong sha256: {digest}, expected {sha256}"
 
 
-def place(
+def atomic_write(
     target: Path,
     fill: Callable[[BinaryIO], None],
     check: Callable[[Path], None] = lambda path: None,

@@ -11,7 +11,7 @@ import tokenizers
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from reservoir.datasets.errors import DataError
-from reservoir.datasets.store import cache_dir, place
+from reservoir.datasets.store import atomic_write, cache_dir
 
 SPACE = "▁"  # U+2581 stands for the space before a word
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -94,7 +94,7 @@ class Vocabulary:
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to `path`, whole or not at all."""
-        place(Path(path), lambda stream: stream.write(self.to_json().encode()))
+        atomic_write(Path(path), lambda stream: stream.write(self.to_json().encode()))
 
     @classmethod
     def load(cls, path: str | Path) -> "Vocabulary":
@@ -152,7 +152,7 @@ def kept(
         found = make(blank, lines, size)
         content = found.to_json()
         try:
-            place(path, lambda stream: stream.write(f"{_digest([content])}\n{content}".encode()))
+            atomic_write(path, lambda stream: stream.write(f"{_digest([content])}\n{content}".encode()))
         except DataError as error:
             warnings.warn(f"the vocabulary was trained but not cached: {error}", stacklevel=2)
     return found

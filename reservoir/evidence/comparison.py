@@ -67,7 +67,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Comparison:
     """What stands beside the entries of one table.
 
     Args:

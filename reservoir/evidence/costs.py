@@ -21,7 +21,7 @@ from reservoir.runs.records import Record, find_record, find_records
 from reservoir.runs.registry import Scale
 from reservoir.runs.released import OURS
 from reservoir.runs.run import Run
-from reservoir.runs.start import Checkpoint, Start
+from reservoir.runs.start import InitFromRelease, InitFromRun
 from reservoir.runs.sweep import choose
 from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
 from reservoir.runs.tasks.translation import Translation
@@ -90,9 +90,9 @@ def borrowed_bytes(run: Run) -> int:
 
 def begun_with(run: Run) -> Record | None:
     """The record of what a run takes tensors from; None where it takes none, or nobody has recorded that."""
-    if isinstance(run.start, Start) and run.start.streams:
+    if isinstance(run.start, InitFromRun) and run.start.streams:
         return find_record(run.start.recipe, scale=run.scale, seed=run.start.seed)
-    if isinstance(run.start, Checkpoint) and run.start.name == OURS:
+    if isinstance(run.start, InitFromRelease) and run.start.name == OURS:
         return find_record(OURS, scale=run.scale)
     return None
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from reservoir import recipes
 from reservoir.evidence import sources
-from reservoir.evidence.source_recipes import BESIDE
+from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.runs.records import all_records
 from reservoir.runs.registry import SCALES
 
@@ -119,7 +119,7 @@ def chapter(recipe: str) -> int:
 def rows() -> list[System]:
     """The rows of the sources' tables as systems: each with its recipes, or the reason why it has none."""
     found = []
-    for where, beside in BESIDE.items():
+    for where, beside in COMPARISONS.items():
         source, table = where.partition("/")[::2]
         for row, *_ in sources.table(where).rows:
             cells = [(row, column) for column in beside.measures]

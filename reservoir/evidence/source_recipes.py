@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reservoir.evidence import sources
-from reservoir.evidence.comparison import Beside, Measure, horizon, score, setting, swept, total, trained
+from reservoir.evidence.comparison import Comparison, Measure, horizon, score, setting, swept, total, trained
 from reservoir.recipes.components import ROWS, in_table
 from reservoir.recipes.supermasks import TABLE as TABLE_1
 from reservoir.recipes.universal import BODIES, PAPERS_RATE, SWITCHES, sweep_of, switch_name
@@ -54,17 +54,17 @@ def _one(column: str, named: Mapping[str, str]) -> Recipes:
     return {(row, column): (name,) for row, name in named.items()}
 
 
-def _poster(where: str) -> Beside:
+def _poster(where: str) -> Comparison:
     """Rows by their numbers. Each reading of "diagonal zeroed" is a line."""
     family, column = POSTER[where], sources.table(where).columns[4]
     found: Recipes = {}
     for row, (number, _, _) in ROWS.items():
         if in_table(family, row):
             found[number, column] = (*found.get((number, column), ()), f"{family}/{row}")
-    return Beside(where, {column: score}, found, best="largest" if column == "BLEU" else "smallest")
+    return Comparison(where, {column: score}, found, best="largest" if column == "BLEU" else "smallest")
 
 
-def _universal(where: str, measure: Measure) -> Beside:
+def _universal(where: str, measure: Measure) -> Comparison:
     """Models by tasks, at the one rate of the first paper or at the best of all that are tried."""
     table, sweep = sources.table(where), measure is swept
     found = {
@@ -76,10 +76,12 @@ def _universal(where: str, measure: Measure) -> Beside:
         if row in BODY
     }
     why = {(row, column): NO_VIT for row, *_ in table.rows for column in table.columns[1:] if row not in BODY}
-    return Beside(where, dict.fromkeys(table.columns[1:], measure), found, why, sweep=sweep, best="largest")
+    return Comparison(
+        where, dict.fromkeys(table.columns[1:], measure), found, why, sweep=sweep, best="largest"
+    )
 
 
-def _added() -> Beside:
+def _added() -> Comparison:
     """What is trained, by what the body begins with; the paper's task is CIFAR-10, ours is digits."""
     where = "frozen-pretrained/cifar10-added"
     starts = sources.table(where).columns[1:]
@@ -88,19 +90,19 @@ def _added() -> Beside:
         for (row, *_), parts in zip(sources.table(where).rows, SWITCHES, strict=False)
         for start in starts
     }
-    return Beside(where, dict.fromkeys(starts, score), found, best="largest")
+    return Comparison(where, dict.fromkeys(starts, score), found, best="largest")
 
 
-BESIDE: dict[str, Beside] = {
+COMPARISONS: dict[str, Comparison] = {
     one.where: one
     for one in (
-        Beside(
+        Comparison(
             "reservoir-transformers/placement",
             {"layers": score},
             {},
             why={(row, "layers"): A_RULE for row in ("3 of 7", "2 of 7")},
         ),
-        Beside(
+        Comparison(
             "reservoir-transformers/horizons",
             {"hours": horizon},
             _one(
@@ -115,14 +117,14 @@ BESIDE: dict[str, Beside] = {
         ),
         *(_poster(where) for where in POSTER),
         _universal("frozen-pretrained/accuracy", score),
-        Beside(
+        Comparison(
             "frozen-pretrained/cifar10-depth",
             {"CIFAR10": score},
             _one("CIFAR10", {"at the size of the other columns": "universal/cifar10/pretrained/lr-1e-3"}),
             why={("first table", "CIFAR10"): DEEPER},
         ),
         _added(),
-        Beside(
+        Comparison(
             "frozen-pretrained/trainable",
             {"parameters": trained},
             _one(
@@ -131,7 +133,7 @@ BESIDE: dict[str, Beside] = {
             ),
         ),
         _universal("cross-modal/accuracy", swept),
-        Beside(
+        Comparison(
             "fnet/large-glue",
             {"score": score},
             {
@@ -144,7 +146,7 @@ BESIDE: dict[str, Beside] = {
                 **{(task, "score"): NO_LOADER for task in ("QNLI", "CoLA", "STS-B")},
             },
         ),
-        Beside(
+        Comparison(
             "fnet/parameters",
             {"parameters": total},
             _one(
@@ -152,13 +154,13 @@ BESIDE: dict[str, Beside] = {
                 {"base": "mixing/fourier-unnormalised", "large": "mixing/fourier-unnormalised-large"},
             ),
         ),
-        Beside("one-layer/translation", {"BLEU": score}, _one("BLEU", TABLE_1), best="largest"),
-        Beside(
+        Comparison("one-layer/translation", {"BLEU": score}, _one("BLEU", TABLE_1), best="largest"),
+        Comparison(
             "one-layer/random-embeddings",
             {"BLEU": score},
             _one("BLEU", {"IWSLT": "keep/shared-random-50", "WMT": "wmt/base-random"}),
         ),
-        Beside(
+        Comparison(
             "one-layer/settings",
             SETTINGS,
             {

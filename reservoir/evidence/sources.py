@@ -19,7 +19,7 @@ import pandas as pd
 
 from reservoir.datasets import shipped
 
-KINDS = {
+QUOTE_KINDS = {
     "doc": "read in the document itself",
     "2nd": "quoted from somebody else's quotation of it",
     "code": "read in the code that its authors released",
@@ -43,7 +43,7 @@ class Figure:
         where: source and table, such as "poster/big".
         row, column: as the source calls them.
         printed: the text as it stands there, such as ".82".
-        kind: a key of `KINDS`.
+        kind: a key of `QUOTE_KINDS`.
     """
 
     where: str
@@ -73,7 +73,7 @@ class Table:
     Args:
         where: source and table, such as "poster/big".
         source: the source's title.
-        kind: how its entries were come by, a key of `KINDS`.
+        kind: how its entries were come by, a key of `QUOTE_KINDS`.
         title, note: its heading, and what one has to know to read it.
         columns: their names; the first names the rows.
         rows: their entries.
@@ -124,7 +124,7 @@ class Claim:
 
     Args:
         name: source and claim, such as "poster/width".
-        kind: a key of `KINDS`.
+        kind: a key of `QUOTE_KINDS`.
         place: where in the source it stands.
         text: the words.
         source: the source's title.
@@ -258,9 +258,9 @@ def _folder() -> Path:
 
 
 def _check_kind(entry: dict[str, Any], path: Path) -> None:
-    if entry["kind"] not in KINDS:
+    if entry["kind"] not in QUOTE_KINDS:
         raise SourceError(
-            f"{path.name}: the kind of {entry['id']!r} must be one of {', '.join(KINDS)}, got {entry['kind']!r}"
+            f"{path.name}: the kind of {entry['id']!r} must be one of {', '.join(QUOTE_KINDS)}, got {entry['kind']!r}"
         )
 
 

@@ -35,7 +35,7 @@ from rich.table import Column, Table
 from reservoir import recipes
 from reservoir.datasets import DataError, fetch, status
 from reservoir.evidence import sources
-from reservoir.evidence.source_recipes import BESIDE
+from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.evidence.tables import table as make_table
 from reservoir.launch.dry_run import On, dry_run
 from reservoir.launch.submit import Cluster, Job, Resources, executor, submit
@@ -44,8 +44,8 @@ from reservoir.runs.export import export
 from reservoir.runs.records import METRICS, Record, RecordError, find_record, find_records, results
 from reservoir.runs.registry import SCALES, Scale
 from reservoir.runs.run import Run, Translation
-from reservoir.training import EXIT_STATUS, CheckpointError, Noted, Preempted, TrainingError, Watch
-from reservoir.training.distribution import World, joined, leave
+from reservoir.training import EXIT_STATUS, CheckpointError, Message, Preempted, StopSignal, TrainingError
+from reservoir.training.distribution import World, join_world, leave_world
 from reservoir.training.listeners import automatic
 from reservoir.training.preemption import restarted
 from reservoir.weights import freeze, initialise, report, supermask
@@ -157,13 +157,13 @@ class RunCommand:
         if self.measure:
             raise ValueError("--measure belongs to a dry run; add --dry-run, or leave it out")
         fresh = self.fresh and not restarted()
-        with joined() as world, Watch() as watch:
+        with join_world() as world, StopSignal() as watch:
             for run in runs:
                 carry_out(run, world, watch, fresh=fresh, tensorboard=self.tensorboard)
 
 
 def carry_out(
-    run: Run, world: World, watch: Watch, *, fresh: bool = False, tensorboard: str | None = None
+    run: Run, world: World, watch: StopSignal, *, fresh: bool = False, tensorboard: str | None = None
 ) -> None:
     """Run `run`, and show what happens, where this is the process that speaks."""
     path = run.path()
@@ -175,7 +175,7 @@ def carry_out(
     listeners = automatic(tensorboard=tensorboard)
     if world.size > 1:
         for listener in listeners:
-            listener(Noted(f"{world.size} processes share every batch"))
+            listener(Message(f"{world.size} processes share every batch"))
     record = run(fresh=fresh, listeners=listeners, stop=watch)
     _print_record(record)
     console.print(f"recorded in {path}", highlight=False)
@@ -283,8 +283,9 @@ def _tables_of(name: str) -> list[str]:
 
 def _print_beside(where: str, scale: Scale) -> None:
     """A table of a source, and ours beside it."""
-    quoted, frame = sources.table(where), BESIDE[where].frame(scale)
-    about = f"{quoted.note} [{quoted.kind}]: {sources.KINDS[quoted.kind]}. Ours: mean ± standard deviation over seeds"
+    quoted, frame = sources.table(where), COMPARISONS[where].frame(scale)
+    about = f"{quoted.note} [{quoted.kind}]: {sources.QUOTE_KINDS[quoted.kind]}."
+    about += " Ours: mean ± standard deviation over seeds"
     for name in ("scale", "machine"):  # a column for what is the same in every row would be a waste
         values = set(frame[name]) - {""}
         if len(values) < 2:
@@ -380,7 +381,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         again = "the same command without --fresh" if command.fresh else "the same command"
         stopped += f"; {again} goes on from the last checkpoint"
     status = _explained(lambda: command(rest), stopped=stopped)
-    leave(status)
+    leave_world(status)
     return status
 
 

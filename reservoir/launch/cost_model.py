@@ -20,7 +20,7 @@ from reservoir.launch.gpus import GPU
 from reservoir.launch.step_work import REACHED, Work, work
 from reservoir.runs.machine import peaks
 from reservoir.runs.run import Run
-from reservoir.runs.start import Start
+from reservoir.runs.start import InitFromRun
 from reservoir.training import Stepped, bf16_pays, train
 from reservoir.weights import report
 
@@ -111,7 +111,7 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
         bounds.append("backward passes that are skipped are counted")
     if run.freeze.after:
         bounds.append(f"what stops after {run.freeze.after:,} steps is counted to the end")
-    whole, mine = run.task.sketch(), run.task.sketch(processes=processes)
+    whole, mine = run.task.batch_spec(), run.task.batch_spec(processes=processes)
     if processes > whole.rows:
         raise ValueError(f"--gpus must be at most {whole.rows}, the rows of a batch; got {processes}")
     done = work(lambda: mine.loss(model))
@@ -167,7 +167,7 @@ def begins_with(run: Run) -> str:
     """The weights that a run starts from, and whether they are here; empty where it starts at its seed alone."""
     if run.start is None or not run.start.streams:
         return ""
-    if isinstance(run.start, Start):
+    if isinstance(run.start, InitFromRun):
         source = run.start.source(run.scale)
         there = source.path().with_suffix(".safetensors").exists()
         words = (

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 
 from reservoir.runs.run import Run
-from reservoir.training import Preempted, Watch
-from reservoir.training.distribution import PATIENCE, joined
+from reservoir.training import Preempted, StopSignal
+from reservoir.training.distribution import PATIENCE, join_world
 from reservoir.training.listeners import PlainLines
 from reservoir.training.preemption import SIGNALS, restarted
 
@@ -87,7 +87,7 @@ class Job:
                 set_cuda_visible_devices=False, overwrite=True
             )
         try:
-            with Watch((*SIGNALS, nearly_over)) as watch, joined() as world:
+            with StopSignal((*SIGNALS, nearly_over)) as watch, join_world() as world:
                 fresh = self.fresh and not restarted()
                 self.run(fresh=fresh, listeners=self.listeners() if world.main else (), stop=watch)
         except Preempted:

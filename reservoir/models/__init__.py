@@ -7,8 +7,8 @@ from reservoir.models.language_model import LanguageModel, LanguageModelConfig
 from reservoir.models.llama import Llama, LlamaConfig, load_llama2c
 from reservoir.models.lstm import LSTMConfig
 from reservoir.models.masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
-from reservoir.models.one_body import OneBody
 from reservoir.models.random_feature_attention import RandomFeatureAttention
+from reservoir.models.shared_backbone import SharedBackbone
 from reservoir.models.storage import from_pretrained, save_pretrained
 from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
@@ -26,8 +26,8 @@ __all__ = [
     "LlamaConfig",
     "MaskedLanguageModel",
     "MaskedLanguageModelConfig",
-    "OneBody",
     "RandomFeatureAttention",
+    "SharedBackbone",
     "TextClassifier",
     "TextClassifierConfig",
     "TextEncoder",

@@ -23,14 +23,14 @@ from reservoir.layers import (
 from reservoir.layers.feed_forward import Activation
 from reservoir.models.mixings import MIXINGS, check_mixing
 from reservoir.models.stack import (
-    Kind,
+    LayerKind,
     Make,
     bare,
     causal_attention,
     check_kinds,
     feed_forward,
-    share,
     stack,
+    tie_layers,
 )
 
 
@@ -81,12 +81,12 @@ class EncoderDecoderConfig:
     max_length: int = 1024
     tie: Literal["all", "output", "none"] = "all"
     padding: int = 0
-    encoder_kinds: tuple[Kind, ...] = ()
+    encoder_kinds: tuple[LayerKind, ...] = ()
     kernel: int = 7
     layer_drop: float = 0.0
     share_layers: bool = False
-    bare: bool = field(default=False, metadata={"later": True})
-    encoder_mixing: tuple[str, ...] = field(default=(), metadata={"later": True})
+    bare: bool = field(default=False, metadata={"omit_if_default": True})
+    encoder_mixing: tuple[str, ...] = field(default=(), metadata={"omit_if_default": True})
 
     def __post_init__(self) -> None:
         check_kinds(self.encoder_kinds, self.encoder_layers, argument="encoder_kinds")
@@ -179,7 +179,7 @@ class EncoderDecoder(nn.Module):
             for i in range(c.decoder_layers)
         )
         if c.share_layers:
-            share(self.encoder), share(self.decoder)
+            tie_layers(self.encoder), tie_layers(self.decoder)
         self.encoder_norm, self.decoder_norm = (
             LayerNorm(c.d_model, stream=f"{side}.norm") if c.norm_first else nn.Identity()
             for side in ("encoder", "decoder")

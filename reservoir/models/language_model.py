@@ -17,7 +17,7 @@ from reservoir.layers import (
     SinusoidalPositions,
 )
 from reservoir.layers.feed_forward import Activation
-from reservoir.models.stack import CAUSAL, Kind, causal_attention, check_kinds, stack
+from reservoir.models.stack import CAUSAL, LayerKind, causal_attention, check_kinds, stack
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class LanguageModelConfig:
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_length: int = 1024
     tie: bool = True
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[LayerKind, ...] = ()
     scale_embeddings: bool = True
 
     def __post_init__(self) -> None:

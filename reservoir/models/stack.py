@@ -10,9 +10,9 @@ from torch import nn
 from reservoir.layers import Attention, BiGRU, DynamicConvolution, EncoderLayer, FeedForward
 from reservoir.layers.feed_forward import Activation
 
-Kind = Literal["transformer", "ffn", "gru", "conv"]
-KINDS: tuple[Kind, ...] = ("transformer", "ffn", "gru", "conv")
-CAUSAL: tuple[Kind, ...] = ("transformer", "ffn")
+LayerKind = Literal["transformer", "ffn", "gru", "conv"]
+LAYER_KINDS: tuple[LayerKind, ...] = ("transformer", "ffn", "gru", "conv")
+CAUSAL: tuple[LayerKind, ...] = ("transformer", "ffn")
 """The kinds that can be kept from looking ahead."""
 
 
@@ -63,13 +63,13 @@ def feed_forward(config: Sizes, index: int, stream: str) -> nn.Module:
 
 
 def check_kinds(
-    kinds: Sequence[str], layers: int, *, argument: str = "kinds", known: Sequence[Kind] = KINDS
+    kinds: Sequence[str], layers: int, *, argument: str = "kinds", known: Sequence[LayerKind] = LAYER_KINDS
 ) -> None:
     """Raise a ValueError that names `argument` unless `kinds` is empty or names every layer by a known kind."""
     if kinds and len(kinds) != layers:
         raise ValueError(f"{argument} must name all {layers} layers, got {len(kinds)}")
     if unknown := sorted(set(kinds) - set(known)):
-        why = "; a causal model must not read what lies ahead" if set(unknown) <= set(KINDS) else ""
+        why = "; a causal model must not read what lies ahead" if set(unknown) <= set(LAYER_KINDS) else ""
         raise ValueError(f"{argument} must be of {', '.join(known)}, got {', '.join(unknown)}{why}")
 
 
@@ -78,7 +78,7 @@ def stack(
     layers: int,
     *,
     prefix: str,
-    kinds: Sequence[Kind] = (),
+    kinds: Sequence[LayerKind] = (),
     mixing: Make = self_attention,
     feed_forward: Make = feed_forward,
 ) -> nn.ModuleList:
@@ -124,7 +124,7 @@ def bare(model: nn.Module) -> nn.Module:
     return model
 
 
-def share(layers: nn.ModuleList) -> nn.ModuleList:
+def tie_layers(layers: nn.ModuleList) -> nn.ModuleList:
     """One layer at every depth: all layers get the parameters of the first, and the streams of its weights with them.
 
     What is then said of a weight at one depth holds at all of them, a mask's scores aside: those are each depth's own.

@@ -27,10 +27,10 @@ from reservoir.models.llama import LlamaConfig
 from reservoir.models.masked_language_model import MaskedLanguageModelConfig
 from reservoir.models.text_classifier import TextClassifierConfig
 from reservoir.weights import (
-    Drawn,
     FixedMask,
     Owned,
     Pretrained,
+    Seeded,
     Supermask,
     Trained,
     origin_of,
@@ -40,7 +40,7 @@ from reservoir.weights import (
 )
 from reservoir.weights.files import WeightsError, read_safetensors
 from reservoir.weights.initialisation import Initialisation, digest
-from reservoir.weights.streaming import TiledWeight, pack, stream, streamable, unpack
+from reservoir.weights.streaming import TiledWeight, draw_lazily, pack, streamable, unpack
 
 FORMAT = "reservoir-model-1"
 GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
@@ -96,7 +96,7 @@ def save_pretrained(
         origin = origin_of(item)
         if isinstance(item.module, Supermask):
             continue
-        if isinstance(origin, Drawn) and not item.parameter.requires_grad:
+        if isinstance(origin, Seeded) and not item.parameter.requires_grad:
             contents["drawn"][item.stream] = _drawn(item.stream, origin, item.parameter)
             continue
         tensors[item.stream] = item.parameter.detach().cpu().contiguous()
@@ -172,7 +172,7 @@ def from_pretrained(
         raise WeightsError(damage) from error
     if not intact:  # said last, since a tensor's own digest says more
         raise WeightsError(f"{folder / WEIGHTS}: its list of contents is damaged: its digest does not match")
-    return (stream(model, compiled=compiled) if streamed else model).eval()
+    return (draw_lazily(model, compiled=compiled) if streamed else model).eval()
 
 
 @torch.no_grad()
@@ -213,7 +213,7 @@ def _mask(folder: Path, model: nn.Module, tensors: dict[str, Tensor], contents: 
         raise WeightsError(f"{folder / WEIGHTS} has a mask for {min(wanted)}, which the model has not")
 
 
-def _drawn(stream: str, origin: Drawn, tensor: Tensor) -> dict[str, Any]:
+def _drawn(stream: str, origin: Seeded, tensor: Tensor) -> dict[str, Any]:
     found = digest(tensor)
     if digest(origin.draw(tensor.shape)) != found:
         raise WeightsError(
@@ -233,7 +233,7 @@ def _draw(folder: Path, item: Owned, said: dict[str, Any], *, streamed: bool) ->
     """Draw a tensor again and hold it against its digest; what is to be streamed is drawn in tiles, and forgotten."""
     try:
         initialisation = Initialisation.from_json(said["initialisation"])
-        origin = Drawn(said["seed"], said["stream"], initialisation, said["blocks"], said["zero_row"])
+        origin = Seeded(said["seed"], said["stream"], initialisation, said["blocks"], said["zero_row"])
         set_origin(item, origin)
         in_tiles = streamed and streamable(item)
         shape = item.parameter.shape

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from reservoir.layers import Dropout, Embedding, LayerNorm, LearnedPositions, SinusoidalPositions
 from reservoir.layers.feed_forward import Activation
 from reservoir.models.mixings import MIXINGS, check_mixing
-from reservoir.models.stack import Kind, Make, bare, check_kinds, share, stack
+from reservoir.models.stack import LayerKind, Make, bare, check_kinds, stack, tie_layers
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class TextEncoderConfig:
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     max_length: int = 512
     padding: int = 0
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[LayerKind, ...] = ()
     mixing: tuple[str, ...] = ()
     kernel: int = 7
     layer_drop: float = 0.0
-    share_layers: bool = field(default=False, metadata={"later": True})
-    bare: bool = field(default=False, metadata={"later": True})
-    filled: bool = field(default=False, metadata={"later": True})
+    share_layers: bool = field(default=False, metadata={"omit_if_default": True})
+    bare: bool = field(default=False, metadata={"omit_if_default": True})
+    filled: bool = field(default=False, metadata={"omit_if_default": True})
 
     def __post_init__(self) -> None:
         check_kinds(self.kinds, self.layers)
@@ -106,7 +106,7 @@ class TextEncoder(nn.Module):
         self.dropout = Dropout(c.dropout)
         self.layers = stack(c, c.layers, prefix="encoder", kinds=c.kinds, mixing=mixing)
         if c.share_layers:
-            share(self.layers)
+            tie_layers(self.layers)
         self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
         if c.bare:
             bare(self)

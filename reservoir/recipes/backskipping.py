@@ -19,35 +19,35 @@ def plain(name: str, scale: Scale) -> Run:
     run = reservoirs.with_reservoirs(name, "transformer", DEPTH, scale)
     fifth = max(1, run.budget.steps // 5)
     width = 16 if scale == "smoke" else run.model.d_model // 2
-    return run.but(skip=Skip(layers=run.freeze.layers, warmup=fifth, anneal=2 * fifth, width=width))
+    return run.evolve(skip=Skip(layers=run.freeze.layers, warmup=fifth, anneal=2 * fifth, width=width))
 
 
 @recipe("backskipping/none")
 def none(scale: Scale = "laptop") -> Run:
     """Nothing is skipped: to the bit `reservoirs/transformer-8`, but all estimates watch, learn and are measured."""
-    return plain("backskipping/none", scale).but(skip={"watch": ("identity", "synthetic")})
+    return plain("backskipping/none", scale).evolve(skip={"watch": ("identity", "synthetic")})
 
 
 @recipe("backskipping/estimated")
 def estimated(scale: Scale = "laptop") -> Run:
     """A value network says what the gradient below a reservoir would be, from its input and the gradient above."""
     skip = {"most": MOST, "estimate": "value", "watch": ("identity",)}
-    return plain("backskipping/estimated", scale).but(skip=skip)
+    return plain("backskipping/estimated", scale).evolve(skip=skip)
 
 
 @recipe("backskipping/identity")
 def identity(scale: Scale = "laptop") -> Run:
     """The gradient above a reservoir is passed on as it is, straight past what the reservoir adds."""
-    return plain("backskipping/identity", scale).but(skip={"most": MOST, "estimate": "identity"})
+    return plain("backskipping/identity", scale).evolve(skip={"most": MOST, "estimate": "identity"})
 
 
 @recipe("backskipping/synthetic")
 def synthetic(scale: Scale = "laptop") -> Run:
     """A synthetic gradient: predicted from the reservoir's input alone, as Jaderberg et al. 2017 do."""
-    return plain("backskipping/synthetic", scale).but(skip={"most": MOST, "estimate": "synthetic"})
+    return plain("backskipping/synthetic", scale).evolve(skip={"most": MOST, "estimate": "synthetic"})
 
 
 @recipe("backskipping/zero")
 def zero(scale: Scale = "laptop") -> Run:
     """No gradient at all below a reservoir that is skipped: what lies there rests for the step."""
-    return plain("backskipping/zero", scale).but(skip={"most": MOST, "estimate": "zero"})
+    return plain("backskipping/zero", scale).evolve(skip={"most": MOST, "estimate": "zero"})

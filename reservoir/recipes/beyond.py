@@ -7,7 +7,7 @@ size. The larger FNet on those tasks of GLUE that the book can load and chapter 
 
 from __future__ import annotations
 
-from reservoir.models.stack import Kind
+from reservoir.models.stack import LayerKind
 from reservoir.recipes import fine_tuning, masked, mixing, reservoirs, supermasks
 from reservoir.runs.registry import Scale, recipe
 from reservoir.runs.run import Run
@@ -25,15 +25,15 @@ def on_wmt(depth: int, scale: Scale) -> Run:
         return run
     wmt = supermasks.wmt("base-trained", "full")
     sizes = {"d_ff": wmt.model.d_ff, "n_heads": wmt.model.n_heads, "dropout": 0.1}
-    return run.but(task=wmt.task, model=sizes, optimiser={"lr": 7e-4}, budget=wmt.budget)
+    return run.evolve(task=wmt.task, model=sizes, optimiser={"lr": 7e-4}, budget=wmt.budget)
 
 
-def reservoirs_on_wmt(name: str, kind: Kind, scale: Scale) -> Run:
+def reservoirs_on_wmt(name: str, kind: LayerKind, scale: Scale) -> Run:
     """The same with every second layer frozen, of the kind `kind`."""
     depth = DEPTH[scale]
     stack = placement(depth, depth // 2)
     kinds = tuple(kind if letter == "R" else "transformer" for letter in stack)
-    return on_wmt(depth, scale).but(
+    return on_wmt(depth, scale).evolve(
         recipe=name,
         model={"encoder_kinds": kinds},
         freeze=Freeze(layers=reservoir_layers(stack), drawn="orthogonal"),
@@ -43,13 +43,13 @@ def reservoirs_on_wmt(name: str, kind: Kind, scale: Scale) -> Run:
 @recipe("wmt-reservoirs/regular-half")
 def regular_half(scale: Scale = "laptop") -> Run:
     """WMT14: as many encoder layers as learn in the rows with reservoirs."""
-    return on_wmt(DEPTH[scale] // 2, scale).but(recipe="wmt-reservoirs/regular-half")
+    return on_wmt(DEPTH[scale] // 2, scale).evolve(recipe="wmt-reservoirs/regular-half")
 
 
 @recipe("wmt-reservoirs/regular")
 def regular(scale: Scale = "laptop") -> Run:
     """WMT14: 24 encoder layers that all learn."""
-    return on_wmt(DEPTH[scale], scale).but(recipe="wmt-reservoirs/regular")
+    return on_wmt(DEPTH[scale], scale).evolve(recipe="wmt-reservoirs/regular")
 
 
 @recipe("wmt-reservoirs/ffn")
@@ -68,7 +68,7 @@ def transformer(scale: Scale = "laptop") -> Run:
 def base_random(scale: Scale = "laptop") -> Run:
     """The abstract's 17.29 BLEU: half of one shared layer on WMT14, and half of its random embeddings."""
     run = supermasks.shared(supermasks.wmt("base-trained", scale))
-    return supermasks.learned(run, keep=supermasks.HALF / 100).but(recipe="wmt/base-random")
+    return supermasks.learned(run, keep=supermasks.HALF / 100).evolve(recipe="wmt/base-random")
 
 
 @recipe("masked-wide/regular-4")
@@ -78,7 +78,7 @@ def wide(scale: Scale = "laptop") -> Run:
     sizes = {"d_model": 2 * run.model.d_model, "d_ff": 2 * run.model.d_ff}
     if scale == "full":
         sizes = {"d_model": 1024, "n_heads": 16, "d_ff": 4096}  # RoBERTa-large's
-    return run.but(recipe="masked-wide/regular-4", model=sizes)
+    return run.evolve(recipe="masked-wide/regular-4", model=sizes)
 
 
 def wide_pair(corpus: str, percent: int, scale: Scale) -> Run:
@@ -88,17 +88,17 @@ def wide_pair(corpus: str, percent: int, scale: Scale) -> Run:
     if scale == "full":
         sizes["layers"] = 24
     start = {"recipe": "masked-wide/regular-4"}
-    return run.but(recipe=f"pairs-wide/{corpus}-{percent}", model=sizes, start=start)
+    return run.evolve(recipe=f"pairs-wide/{corpus}-{percent}", model=sizes, start=start)
 
 
 def glue(corpus: str, scale: Scale) -> Run:
     """The larger Fourier encoder, fine-tuned."""
     run = mixing.fine_tuned("rte", "fourier-unnormalised-large", scale)
-    run = run.but(recipe=f"glue/{corpus}")
+    run = run.evolve(recipe=f"glue/{corpus}")
     if scale == "smoke":
         return run
     texts = 0 if scale == "full" else fine_tuning.TEXTS[corpus if corpus in fine_tuning.TEXTS else "mnli"]
-    return run.but(task={"corpus": corpus, "texts": texts})
+    return run.evolve(task={"corpus": corpus, "texts": texts})
 
 
 def _enter_pair(corpus: str, percent: int) -> None:

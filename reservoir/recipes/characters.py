@@ -10,7 +10,7 @@ tell, and say nothing about layers.
 from __future__ import annotations
 
 from reservoir.models import LanguageModelConfig
-from reservoir.models.stack import CAUSAL, Kind
+from reservoir.models.stack import CAUSAL, LayerKind
 from reservoir.recipes.reservoirs import LEARNING
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
@@ -42,13 +42,13 @@ def regular(depth: int, scale: Scale) -> Run:
         model=sizes[scale],
         optimiser=Optimiser(lr=3e-3, schedule="linear", warmup=min(100, steps // 4), weight_decay=0.01),
         budget=Budget(steps=steps, validate_every=every, checkpoint_every=every),
-    ).but(model={"layers": depth})
+    ).evolve(model={"layers": depth})
 
 
-def with_reservoirs(kind: Kind, scale: Scale) -> Run:
+def with_reservoirs(kind: LayerKind, scale: Scale) -> Run:
     """Six layers of which two are frozen, of the kind `kind`."""
     stack = placement(DEPTH, DEPTH - LEARNING)
-    return regular(DEPTH, scale).but(
+    return regular(DEPTH, scale).evolve(
         recipe=f"characters/{kind}-{DEPTH}",
         model={"kinds": tuple(kind if letter == "R" else "transformer" for letter in stack)},
         freeze=Freeze(layers=reservoir_layers(stack, prefix="layer"), drawn="orthogonal"),

@@ -41,7 +41,7 @@ PERCENTAGES = (50, 90)
 def fourier(run: Run) -> Run:
     """The same with transforms in the place of the encoder's attention."""
     length, layers = LENGTH[run.scale], run.model.encoder_layers
-    return run.but(
+    return run.evolve(
         task={"max_length": length - 1},  # and its end
         model={"encoder_mixing": ("fourier-normalised",) * layers, "max_length": length},
     )
@@ -49,24 +49,24 @@ def fourier(run: Run) -> Run:
 
 def post_norm(run: Run) -> Run:
     """The same with norms behind the sublayers, as Vaswani et al. and FNet have them."""
-    return run.but(model={"norm_first": False})
+    return run.evolve(model={"norm_first": False})
 
 
 def no_mixing(run: Run) -> Run:
     """The same with nothing in the place of the encoder's attention: a token's feed-forward layers see it alone."""
-    return run.but(model={"encoder_kinds": ("ffn",) * run.model.encoder_layers})
+    return run.evolve(model={"encoder_kinds": ("ffn",) * run.model.encoder_layers})
 
 
 def no_encoder(run: Run) -> Run:
     """The same without encoder layers: the decoder looks at embeddings, positions and the last norm."""
-    return run.but(model={"encoder_layers": 0})
+    return run.evolve(model={"encoder_layers": 0})
 
 
 def with_reservoirs(run: Run) -> Run:
     """The same with a frozen feed-forward layer between any two encoder layers, its maps orthogonal."""
     learning = run.model.encoder_layers
     stack = placement(2 * learning - 1, learning - 1)
-    return run.but(
+    return run.evolve(
         model={
             "encoder_layers": len(stack),
             "encoder_kinds": tuple("ffn" if letter == "R" else "transformer" for letter in stack),
@@ -84,7 +84,7 @@ def masked(run: Run, patterns: tuple[str, ...], **frozen: bool) -> Run:
         frozen: components that are frozen beside.
     """
     biases = () if patterns == EMBEDDINGS else tuple(f"{pattern}.bias" for pattern in patterns)
-    return run.but(mask=Mask(keep=KEEP, patterns=patterns), freeze=Freeze(patterns=biases, **frozen))
+    return run.evolve(mask=Mask(keep=KEEP, patterns=patterns), freeze=Freeze(patterns=biases, **frozen))
 
 
 ROWS = {
@@ -100,11 +100,11 @@ ROWS = {
     ),
     "fourier-frozen": (
         "the encoder mixes by Fourier transforms and its feed-forward layers are frozen",
-        lambda run: fourier(run).but(freeze=Freeze(patterns=ENCODER_MAPS)),
+        lambda run: fourier(run).evolve(freeze=Freeze(patterns=ENCODER_MAPS)),
     ),
     "attention-frozen": (
         "the encoder's attention and feed-forward layers are frozen",
-        lambda run: run.but(freeze=Freeze(patterns=("encoder.*.attention.*", *ENCODER_MAPS))),
+        lambda run: run.evolve(freeze=Freeze(patterns=("encoder.*.attention.*", *ENCODER_MAPS))),
     ),
     "no-mixing": (
         "the encoder has feed-forward layers and nothing that mixes tokens, all trained",
@@ -140,7 +140,7 @@ ROWS = {
 
 def gpt_masked(percent: int, rate: str, scale: Scale) -> Run:
     """A pretrained body of which training keeps some weights; input and output are learned, norms are not."""
-    return universal.masked(TASK, scale).but(
+    return universal.masked(TASK, scale).evolve(
         recipe=f"combinations/gpt-masks-{percent}/{rate}",
         start=universal.learned(scale),
         mask={"keep": percent / 100},
@@ -153,7 +153,7 @@ def _enter(row: str) -> None:
     name = f"combinations/{row}"
 
     def run(scale: Scale = "laptop") -> Run:
-        return make(big(scale)).but(recipe=name)
+        return make(big(scale)).evolve(recipe=name)
 
     run.__doc__ = f"Ours: {words}."
     recipe(name)(run)

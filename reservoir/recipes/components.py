@@ -22,7 +22,7 @@ def big(scale: Scale) -> Run:
     """Poster, table 1, row (0): the transformer, everything trained."""
     base = transformer.brief(scale)
     if scale == "full":  # its Turkish and English, at the sizes of the "big" transformer
-        return base.but(
+        return base.evolve(
             task={
                 "corpus": "wmt18-tr-en",
                 "src": "tr",
@@ -39,7 +39,7 @@ def big(scale: Scale) -> Run:
 def narrow(scale: Scale) -> Run:
     """Poster, table 2, row (0): feed-forward layers a quarter as wide, everything trained."""
     base = big(scale)
-    return base.but(model={"d_ff": base.model.d_ff // 4})
+    return base.evolve(model={"d_ff": base.model.d_ff // 4})
 
 
 def language(scale: Scale) -> Run:
@@ -99,7 +99,7 @@ def in_table(family: str, row: str) -> bool:
 def frozen(family: str, row: str, scale: Scale) -> Run:
     """A table's baseline under the freezing plan of one of its rows."""
     baseline, _ = TABLES[family]
-    return baseline(scale).but(freeze=ROWS[row][1])
+    return baseline(scale).evolve(freeze=ROWS[row][1])
 
 
 for _family, (_, _number) in TABLES.items():

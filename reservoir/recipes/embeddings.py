@@ -11,7 +11,7 @@ from reservoir.models import ClassifierConfig
 from reservoir.recipes.components import language
 from reservoir.runs.registry import Scale, recipe
 from reservoir.runs.run import Run
-from reservoir.runs.start import Start
+from reservoir.runs.start import InitFromRun
 from reservoir.runs.tasks.classification import Classification
 from reservoir.training import Budget, Optimiser
 from reservoir.weights import Freeze
@@ -37,7 +37,7 @@ def reader(name: str, scale: Scale) -> Run:
         ),
         optimiser=Optimiser(lr=1e-3, schedule="linear", warmup=min(100, steps // 4), weight_decay=0.0),
         budget=Budget(steps=steps, validate_every=every, checkpoint_every=every),
-        start=Start(SOURCE),
+        start=InitFromRun(SOURCE),
     )
 
 
@@ -50,17 +50,17 @@ def trained(scale: Scale = "laptop") -> Run:
 @recipe("embeddings/random")
 def random(scale: Scale = "laptop") -> Run:
     """Random embeddings, frozen; the rest is trained."""
-    return reader("embeddings/random", scale).but(freeze=Freeze(patterns=TABLE))
+    return reader("embeddings/random", scale).evolve(freeze=Freeze(patterns=TABLE))
 
 
 @recipe("embeddings/pretrained")
 def pretrained(scale: Scale = "laptop") -> Run:
     """The language model's embeddings, frozen; the rest is trained."""
     start = {"streams": TABLE}
-    return reader("embeddings/pretrained", scale).but(start=start, freeze=Freeze(patterns=TABLE))
+    return reader("embeddings/pretrained", scale).evolve(start=start, freeze=Freeze(patterns=TABLE))
 
 
 @recipe("embeddings/fine-tuned")
 def fine_tuned(scale: Scale = "laptop") -> Run:
     """The language model's embeddings, trained further with the rest."""
-    return reader("embeddings/fine-tuned", scale).but(start={"streams": TABLE})
+    return reader("embeddings/fine-tuned", scale).evolve(start={"streams": TABLE})

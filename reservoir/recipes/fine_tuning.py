@@ -10,7 +10,7 @@ from reservoir.models import TextClassifierConfig
 from reservoir.recipes import masked
 from reservoir.runs.registry import RECIPES, Scale, enter
 from reservoir.runs.run import Run
-from reservoir.runs.start import Start
+from reservoir.runs.start import InitFromRun
 from reservoir.runs.tasks.classification import Classification
 from reservoir.training import Budget, Optimiser
 from reservoir.weights import Freeze, reservoir_layers
@@ -58,7 +58,7 @@ def with_readout(pretraining: Run, recipe: str, corpus: str, *, freeze: Freeze) 
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
         # A post-LN encoder ends with the last layer's norm, and has none of its own.
-        start=Start(
+        start=InitFromRun(
             pretraining.recipe, streams=(*ENCODER, *(["norm*"] if pretraining.model.norm_first else []))
         ),
     )
@@ -66,7 +66,7 @@ def with_readout(pretraining: Run, recipe: str, corpus: str, *, freeze: Freeze) 
 
 def without_weights(run: Run) -> Run:
     """The same from its random start: what it takes from the pretraining run is the vocabulary alone."""
-    return run.but(recipe=f"{run.recipe}-scratch", start={"streams": ()})
+    return run.evolve(recipe=f"{run.recipe}-scratch", start={"streams": ()})
 
 
 def fine_tuned(corpus: str, model: str, scale: Scale) -> Run:
@@ -88,7 +88,7 @@ def from_scratch(corpus: str, model: str, scale: Scale) -> Run:
 def for_longer(run: Run) -> Run:
     """The same with four times the steps: is it time that pretraining has bought, or accuracy?"""
     steps = LONGER * run.budget.steps
-    return run.but(
+    return run.evolve(
         recipe=f"{run.recipe}-longer",
         optimiser={"warmup": steps // 10},
         budget={"steps": steps, "validate_every": -(-steps // 5)},
@@ -109,12 +109,12 @@ def frozen_alternately(corpus: str, model: str, scale: Scale) -> Run:
     """A regular model, pretrained whole, of which the layers stop that were reservoirs elsewhere."""
     run = fine_tuned(corpus, model, scale)
     layers = reservoir_layers(masked.stack(run.model.layers))
-    return run.but(recipe=f"fine-tune/{corpus}/{model}-frozen-alternate", freeze=Freeze(layers=layers))
+    return run.evolve(recipe=f"fine-tune/{corpus}/{model}-frozen-alternate", freeze=Freeze(layers=layers))
 
 
 def frozen_whole(corpus: str, model: str, scale: Scale) -> Run:
     """A regular model, pretrained whole, of which nothing moves any more: the readout alone learns."""
-    return fine_tuned(corpus, model, scale).but(
+    return fine_tuned(corpus, model, scale).evolve(
         recipe=f"fine-tune/{corpus}/{model}-frozen-whole", freeze=Freeze(patterns=(*ENCODER, "norm*"))
     )
 

@@ -58,4 +58,4 @@ def wikipedia(scale: Scale = "laptop") -> Run:
             weight_decay=0.01,
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 20), checkpoint_every=-(-steps // 20)),
-    ).but(model={"positions": "learned", "max_length": POSITIONS[scale], "activation": "gelu"})
+    ).evolve(model={"positions": "learned", "max_length": POSITIONS[scale], "activation": "gelu"})

@@ -6,7 +6,7 @@ Each model with reservoirs is held beside two regular ones: one with as many lay
 from __future__ import annotations
 
 from reservoir.models import MaskedLanguageModelConfig
-from reservoir.models.stack import Kind
+from reservoir.models.stack import LayerKind
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
@@ -15,7 +15,7 @@ from reservoir.weights import Freeze, placement, reservoir_layers
 
 LEARNING = 3  # layers that learn in a model with reservoirs
 DEPTHS = (4, 6)
-KINDS: tuple[Kind, ...] = ("ffn", "transformer")
+KINDS: tuple[LayerKind, ...] = ("ffn", "transformer")
 
 
 def regular(depth: int, scale: Scale) -> Run:
@@ -44,7 +44,7 @@ def regular(depth: int, scale: Scale) -> Run:
             lr=rates[scale], schedule="linear", warmup=min(200, steps // 4), weight_decay=0.01
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 10), checkpoint_every=-(-steps // 10)),
-    ).but(model={"layers": depth})
+    ).evolve(model={"layers": depth})
 
 
 def stack(depth: int) -> str:
@@ -52,11 +52,11 @@ def stack(depth: int) -> str:
     return placement(depth, depth - LEARNING)
 
 
-def with_reservoirs(kind: Kind, depth: int, scale: Scale) -> Run:
+def with_reservoirs(kind: LayerKind, depth: int, scale: Scale) -> Run:
     """The same with all but three layers frozen: of the kind `kind`, alternating, maps orthogonal."""
     letters = stack(depth)
     kinds = tuple(kind if letter == "R" else "transformer" for letter in letters)
-    return regular(depth, scale).but(
+    return regular(depth, scale).evolve(
         recipe=f"masked/{kind}-{depth}",
         model={"kinds": kinds},
         freeze=Freeze(layers=reservoir_layers(letters), drawn="orthogonal"),

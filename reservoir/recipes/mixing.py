@@ -129,14 +129,14 @@ def pretrained(name: str, scale: Scale, *, pre_norm: bool = False, large: bool =
             lr=rates[scale], schedule="linear", warmup=min(200, steps // 4), weight_decay=0.01
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 10), checkpoint_every=-(-steps // 10)),
-    ).but(model=row.model(model.layers))
+    ).evolve(model=row.model(model.layers))
 
 
 def deeper(name: str, more: str, scale: Scale) -> Run:
     """The same with a layer more, or one less."""
     run = pretrained(name, scale)
     layers = run.model.layers + MORE[more]
-    return run.but(recipe=f"{run.recipe}-{more}", model={"layers": layers, **ROWS[name].model(layers)})
+    return run.evolve(recipe=f"{run.recipe}-{more}", model={"layers": layers, **ROWS[name].model(layers)})
 
 
 def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
@@ -150,7 +150,7 @@ def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
     )
     if scale == "laptop" and corpus in LABELS:
         texts, steps = LABELS[corpus]["texts"], LABELS[corpus]["steps"]
-        run = run.but(
+        run = run.evolve(
             task={"texts": texts},
             optimiser={"warmup": steps // 10},
             budget={"steps": steps, "validate_every": -(-steps // 5)},
@@ -161,7 +161,7 @@ def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
         scale == "full"
     ):  # a batch is counted in its texts' own tokens: of those that are filled up some 32 fit
         length["max_tokens"] = 1_024 if filled else 16_384
-    return run.but(
+    return run.evolve(
         task=length,
         # One number that is dropped in front of a transform is a wave through all of the text behind it, so that
         # dropout is that of the pretraining; and rows cut off between two transforms are missing in the second.

@@ -29,12 +29,12 @@ LONGEST = {"laptop": 1.56, "full": 1.52}
 def tatoeba(scale: Scale) -> Run:
     """The translator in which everything is trained, on Tatoeba's sentences; at full scale fairseq's small one."""
     base = transformer.brief(scale)
-    return base if scale == "smoke" else base.but(task={"corpus": "tatoeba-de-en", "tests": ("test",)})
+    return base if scale == "smoke" else base.evolve(task={"corpus": "tatoeba-de-en", "tests": ("test",)})
 
 
 def _enter(name: str, words: str, make: Callable[[Run], Run], base: Callable[[Scale], Run]) -> None:
     def run(scale: Scale = "laptop") -> Run:
-        return make(base(scale)).but(recipe=name)
+        return make(base(scale)).evolve(recipe=name)
 
     run.__doc__ = f"Ours: {words}."
     recipe(name)(run)
@@ -54,10 +54,10 @@ for _row in LONGER:
 @recipe("combinations/longest-no-encoder")
 def longest(scale: Scale = "laptop") -> Run:
     """Ours: chapter 3's wider translator without encoder layers, trained until it has taken as many operations."""
-    run = ROWS["no-encoder"][1](transformer.multi30k(scale)).but(recipe="combinations/longest-no-encoder")
+    run = ROWS["no-encoder"][1](transformer.multi30k(scale)).evolve(recipe="combinations/longest-no-encoder")
     if scale == "smoke":
         return run
     budget = run.budget
     often = round(LONGEST[scale] * budget.validate_every)
     steps = budget.steps // budget.validate_every * often  # validated as many times
-    return run.but(budget={"steps": steps, "validate_every": often, "checkpoint_every": often})
+    return run.evolve(budget={"steps": steps, "validate_every": often, "checkpoint_every": often})

@@ -12,16 +12,16 @@ from reservoir.weights import Freeze, Mask
 @recipe("seeds/miniature")
 def miniature(scale: Scale = "laptop") -> Run:
     """The miniature grammar by a supermask: one random layer a side, used twice; half of its weights, chosen."""
-    run = trained(scale).but(
+    run = trained(scale).evolve(
         recipe="seeds/miniature",
         mask=Mask(keep=0.5),
         freeze=Freeze(patterns=("*.bias", "*norm")),
         model={"d_model": 128, "d_ff": 512, "share_layers": True},
     )
     if scale == "smoke":
-        return run.but(model={"d_model": 64, "d_ff": 128})
+        return run.evolve(model={"d_model": 64, "d_ff": 128})
     steps = {"laptop": 600, "full": 3000}[scale]
-    return run.but(
+    return run.evolve(
         task={"decoding": Decoding(beam=1)},  # as the page's translator searches
         optimiser={"lr": 5e-3, "warmup": 60},
         budget=Budget(steps=steps, validate_every=steps // 10, checkpoint_every=100),

@@ -38,38 +38,38 @@ def classifier(name: str, scale: Scale) -> Run:
 @recipe("sentences/bag")
 def bag(scale: Scale = "laptop") -> Run:
     """The mean of random word vectors: no order, nothing trained but the readout."""
-    return classifier("sentences/bag", scale).but(freeze=BAG)
+    return classifier("sentences/bag", scale).evolve(freeze=BAG)
 
 
 @recipe("sentences/wide-bag")
 def wide_bag(scale: Scale = "laptop") -> Run:
     """The same with 2048 numbers a word instead of 300: a random projection of the counts that hurts less."""
     wide = {"d_model": 64 if scale == "smoke" else 2048}
-    return bag(scale).but(recipe="sentences/wide-bag", model=wide)
+    return bag(scale).evolve(recipe="sentences/wide-bag", model=wide)
 
 
 @recipe("sentences/projection")
 def projection(scale: Scale = "laptop") -> Run:
     """BOREP: a random projection of random word vectors, and the largest value over the words."""
     model = {"encoder": "projection", "pooling": "max"}
-    return classifier("sentences/projection", scale).but(model=model, freeze=RANDOM)
+    return classifier("sentences/projection", scale).evolve(model=model, freeze=RANDOM)
 
 
 @recipe("sentences/lstm")
 def lstm(scale: Scale = "laptop") -> Run:
     """A random LSTM in both directions over random word vectors, and the mean of its states."""
     model = {"encoder": "lstm"}
-    return classifier("sentences/lstm", scale).but(model=model, freeze=RANDOM)
+    return classifier("sentences/lstm", scale).evolve(model=model, freeze=RANDOM)
 
 
 @recipe("sentences/echo-states")
 def echo_states(scale: Scale = "laptop") -> Run:
     """Echo states in both directions over random word vectors, and their mean."""
     model = {"encoder": "echo-states"}
-    return classifier("sentences/echo-states", scale).but(model=model, freeze=RANDOM)
+    return classifier("sentences/echo-states", scale).evolve(model=model, freeze=RANDOM)
 
 
 @recipe("sentences/trained-bag")
 def trained_bag(scale: Scale = "laptop") -> Run:
     """The mean of trained word vectors: the same model as the bag, with everything moving."""
-    return classifier("sentences/trained-bag", scale).but(optimiser={"lr": 3e-3})
+    return classifier("sentences/trained-bag", scale).evolve(optimiser={"lr": 3e-3})

@@ -30,7 +30,7 @@ from reservoir.recipes import fine_tuning, transformer
 from reservoir.recipes.reservoirs import FAIRSEQ_DICTIONARIES
 from reservoir.runs.registry import Scale, enter, recipe
 from reservoir.runs.run import Run
-from reservoir.runs.start import Start
+from reservoir.runs.start import InitFromRun
 from reservoir.training import Budget, Decoding, Optimiser
 from reservoir.weights import Freeze, Mask
 
@@ -53,15 +53,15 @@ WMT_PIECES = 40_870  # on either side: from table 1's sizes, see appendix B
 
 def trained(scale: Scale) -> Run:
     """The paper's Trans_small: layers with weights of their own, everything trained."""
-    base = transformer.brief(scale).but(model={"bare": True, "share_layers": False})
+    base = transformer.brief(scale).evolve(model={"bare": True, "share_layers": False})
     if scale == "laptop":
-        return base.but(
+        return base.evolve(
             task={"valid_sentences": 200, "decoding": Decoding(beam=1)},
             model={"d_ff": 256, "encoder_layers": 3, "decoder_layers": 3},
             budget=Budget(steps=650, validate_every=325, checkpoint_every=325),
         )
     if scale == "full":  # fairseq's transformer_iwslt_de_en, for the paper's 55 epochs
-        return base.but(
+        return base.evolve(
             task={"corpus": "iwslt14-de-en", "dictionaries": FAIRSEQ_DICTIONARIES, "max_length": 250},
             model={"norm_first": False, "tie": "output"},
             budget=Budget(steps=60_000, validate_every=2000, checkpoint_every=2000),
@@ -71,18 +71,18 @@ def trained(scale: Scale) -> Run:
 
 def wide(run: Run) -> Run:
     """The same twice as wide."""
-    return run.but(model={"d_model": 2 * run.model.d_model, "d_ff": 2 * run.model.d_ff})
+    return run.evolve(model={"d_model": 2 * run.model.d_model, "d_ff": 2 * run.model.d_ff})
 
 
 def deep(run: Run) -> Run:
     """The same twice as deep."""
     sizes = {side: 2 * getattr(run.model, side) for side in ("encoder_layers", "decoder_layers")}
-    return run.but(model=sizes)
+    return run.evolve(model=sizes)
 
 
 def shared(run: Run) -> Run:
     """The same with one encoder layer and one decoder layer, each used at every depth."""
-    return run.but(model={"share_layers": True})
+    return run.evolve(model={"share_layers": True})
 
 
 STACKS = {
@@ -108,64 +108,64 @@ def drawn(scale: Scale) -> str:
 
 def learned(run: Run, **mask) -> Run:
     """The same with its weights as drawn, and masks that learn, with a rate of their own and no decay."""
-    run = run.but(mask=Mask(**{"drawn": drawn(run.scale), **mask}))
+    run = run.evolve(mask=Mask(**{"drawn": drawn(run.scale), **mask}))
     if run.scale == "full":  # the paper keeps the settings that are best for weights
         return run
-    return run.but(optimiser={"lr": RATE, "weight_decay": 0.0})
+    return run.evolve(optimiser={"lr": RATE, "weight_decay": 0.0})
 
 
 def with_embeddings(run: Run, source: str) -> Run:
     """A masked run whose embeddings are another run's, frozen, and not masked."""
-    return run.but(
+    return run.evolve(
         mask={"patterns": LAYERS},
         freeze=Freeze(embeddings=True),
-        start=Start(source, streams=("*embedding",)),
+        start=InitFromRun(source, streams=("*embedding",)),
     )
 
 
 def kept(stack: str, embeddings: str, percent: int, scale: Scale) -> Run:
     """A point of figures 2, 3 and 4."""
     run = learned(STACKS[stack](trained(scale)), keep=percent / 100)
-    run = run.but(recipe=f"keep/{stack}-{embeddings}-{percent}")
+    run = run.evolve(recipe=f"keep/{stack}-{embeddings}-{percent}")
     return with_embeddings(run, EMBEDDINGS_OF[stack]) if embeddings == "pretrained" else run
 
 
 @recipe("keep/trained")
 def _trained(scale: Scale = "laptop") -> Run:
     """Table 1, Trans_small: everything trained; the embeddings that the pretrained rows take are its own."""
-    return trained(scale).but(recipe="keep/trained")
+    return trained(scale).evolve(recipe="keep/trained")
 
 
 @recipe("keep/wide-trained")
 def _wide_trained(scale: Scale = "laptop") -> Run:
     """Everything trained at the width of table 1's Trans_wide, for its embeddings."""
-    run = wide(trained(scale)).but(recipe="keep/wide-trained")
+    run = wide(trained(scale)).evolve(recipe="keep/wide-trained")
     if scale == "laptop":
-        return run.but(optimiser={"lr": 2e-3})  # at the usual 4e-3 its embeddings are worth little
+        return run.evolve(optimiser={"lr": 2e-3})  # at the usual 4e-3 its embeddings are worth little
     return run
 
 
 @recipe("keep/trained-shared")
 def _trained_shared(scale: Scale = "laptop") -> Run:
     """A control that the paper lacks: one layer used at every depth, its weights trained."""
-    return shared(trained(scale)).but(recipe="keep/trained-shared")
+    return shared(trained(scale)).evolve(recipe="keep/trained-shared")
 
 
 @recipe("keep/pruned")
 def _pruned(scale: Scale = "laptop") -> Run:
     """A control that the paper lacks: the trained model, all but its largest weights cut away, the rest trained on."""
-    return trained(scale).but(
+    return trained(scale).evolve(
         recipe="keep/pruned",
         mask=Mask(keep=PRUNED, by="weight"),
         optimiser={"lr": trained(scale).optimiser.lr / 2},
-        start=Start("keep/trained", streams=("*",)),
+        start=InitFromRun("keep/trained", streams=("*",)),
     )
 
 
 def narrow(bits: int, scale: Scale) -> Run:
     """Everything trained, so narrow that `bits` a weight make the bytes of the masks."""
     d_model, d_ff = NARROW[bits][scale]
-    return trained(scale).but(recipe=f"keep/narrow-{bits}", model={"d_model": d_model, "d_ff": d_ff})
+    return trained(scale).evolve(recipe=f"keep/narrow-{bits}", model={"d_model": d_model, "d_ff": d_ff})
 
 
 for _bits in NARROW:
@@ -197,9 +197,9 @@ WMT_ROWS = {
 def wmt(row: str, scale: Scale) -> Run:
     """A row of table 1 on WMT14; at the laptop scale its sizes beside those of `keep/`, on the same text."""
     run = trained(scale)
-    run = run.but(model={"d_ff": 2 * run.model.d_ff})
+    run = run.evolve(model={"d_ff": 2 * run.model.d_ff})
     if scale == "full":
-        run = run.but(
+        run = run.evolve(
             task={
                 "corpus": "wmt14-en-de",
                 "src": "en",
@@ -217,7 +217,7 @@ def wmt(row: str, scale: Scale) -> Run:
     if not row.endswith("-trained"):
         run = learned(shared(deep(run) if row == "deeper" else run), keep=HALF / 100)
         run = with_embeddings(run, f"wmt/{'wider' if row == 'wider' else 'base'}-trained")
-    return run.but(recipe=f"wmt/{row}")
+    return run.evolve(recipe=f"wmt/{row}")
 
 
 def pair(corpus: str, percent: int, scale: Scale) -> Run:
@@ -229,7 +229,7 @@ def pair(corpus: str, percent: int, scale: Scale) -> Run:
     }
     layers = 12 if scale == "full" else run.model.layers
     steps = 12 if scale == "smoke" else 20_000 if scale == "full" else 150
-    return run.but(
+    return run.evolve(
         recipe=f"pairs/{corpus}-{percent}",
         task=run.task if scale == "smoke" else {"corpus": corpus},
         model=TextClassifierConfig(**sizes, layers=layers, dropout=0.0, share_layers=True, bare=True),
@@ -239,24 +239,24 @@ def pair(corpus: str, percent: int, scale: Scale) -> Run:
             lr=5e-4 if scale == "full" else RATE, schedule="linear", warmup=steps // 10, weight_decay=0.0
         ),
         budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=0),
-        start=Start("masked/regular-4", streams=("embedding",)),
+        start=InitFromRun("masked/regular-4", streams=("embedding",)),
     )
 
 
 @recipe("pairs/qqp-trained")
 def _qqp_trained(scale: Scale = "laptop") -> Run:
     """What figure 6 is held against: a pretrained encoder, fine-tuned whole. Chapter 7 has those of the others."""
-    run = fine_tuning.fine_tuned("mnli", "regular-4", scale).but(recipe="pairs/qqp-trained")
-    return run if scale == "smoke" else run.but(task={"corpus": "qqp"})
+    run = fine_tuning.fine_tuned("mnli", "regular-4", scale).evolve(recipe="pairs/qqp-trained")
+    return run if scale == "smoke" else run.evolve(task={"corpus": "qqp"})
 
 
 @recipe("supermask/trained")
 def large(scale: Scale = "laptop") -> Run:
     """Twice the width of `keep/trained`, trained for six minutes: whose embeddings `supermask/pretrained` takes."""
-    run = wide(trained(scale)).but(recipe="supermask/trained")
+    run = wide(trained(scale)).evolve(recipe="supermask/trained")
     if scale != "laptop":
         return run
-    return run.but(
+    return run.evolve(
         task={"decoding": Decoding(beam=5, length_penalty=1.0)},
         optimiser={"lr": 2e-3},
         budget=Budget(steps=800, validate_every=200, checkpoint_every=200),
@@ -266,10 +266,10 @@ def large(scale: Scale = "laptop") -> Run:
 @recipe("supermask/random")
 def large_random(scale: Scale = "laptop") -> Run:
     """Half of one shared layer and of the embeddings: all that is learned are masks."""
-    run = learned(shared(large(scale)), keep=HALF / 100).but(recipe="supermask/random")
+    run = learned(shared(large(scale)), keep=HALF / 100).evolve(recipe="supermask/random")
     if scale != "laptop":
         return run
-    return run.but(
+    return run.evolve(
         optimiser={"lr": RATE * 3 / 4},
         budget=Budget(steps=1500, validate_every=500, checkpoint_every=250),  # under ten minutes of one core
     )
@@ -278,19 +278,19 @@ def large_random(scale: Scale = "laptop") -> Run:
 @recipe("supermask/pretrained")
 def large_pretrained(scale: Scale = "laptop") -> Run:
     """The same with the embeddings of `supermask/trained`, frozen and not masked."""
-    return with_embeddings(large_random(scale), "supermask/trained").but(recipe="supermask/pretrained")
+    return with_embeddings(large_random(scale), "supermask/trained").evolve(recipe="supermask/pretrained")
 
 
 def by_score(percent: int, scale: Scale) -> Run:
     """One shared layer whose masks are the largest S, as the paper's formula reads, instead of |S|."""
-    return kept("shared", "random", percent, scale).but(
+    return kept("shared", "random", percent, scale).evolve(
         recipe=f"keep/by-score-{percent}", mask={"by": "score"}
     )
 
 
 def started(name: str, percent: int, scale: Scale) -> Run:
     """A share of one shared layer whose weights are drawn as `INITIAL[name]` says."""
-    return kept("shared", "random", percent, scale).but(mask=INITIAL[name][0])
+    return kept("shared", "random", percent, scale).evolve(mask=INITIAL[name][0])
 
 
 def _enter_kept(stack: str, embeddings: str, percent: int, words: str) -> None:

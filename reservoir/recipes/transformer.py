@@ -34,14 +34,14 @@ def miniature(scale: Scale = "laptop") -> Run:
         return run
     # A model that has learnt nothing writes until it is stopped: soon, and it is asked for little.
     quick = Decoding(beam=2, max_ratio=0.5, max_extra=0)
-    return run.but(task={"valid_sentences": 20, "decoding": quick}, budget={"validate_every": steps // 2})
+    return run.evolve(task={"valid_sentences": 20, "decoding": quick}, budget={"validate_every": steps // 2})
 
 
 @recipe("transformer/multi30k")
 def multi30k(scale: Scale = "laptop") -> Run:
     """German to English on Multi30k, image captions: fifteen minutes of one core."""
     if scale == "smoke":  # the same path on embedded data
-        return miniature("smoke").but(recipe="transformer/multi30k")
+        return miniature("smoke").evolve(recipe="transformer/multi30k")
     laptop = Run(
         recipe="transformer/multi30k",
         scale=scale,
@@ -68,7 +68,7 @@ def multi30k(scale: Scale = "laptop") -> Run:
     )
     if scale == "laptop":
         return laptop
-    return laptop.but(  # fairseq's transformer_iwslt_de_en, which the papers call small
+    return laptop.evolve(  # fairseq's transformer_iwslt_de_en, which the papers call small
         task={"vocabulary": 10_000, "max_tokens": 4096},
         model={"d_model": 512, "d_ff": 1024, "encoder_layers": 6, "decoder_layers": 6, "dropout": 0.3},
         optimiser=Optimiser(lr=5e-4, warmup=4000, weight_decay=1e-4),
@@ -84,7 +84,7 @@ def brief(scale: Scale) -> Run:
     base = multi30k(scale)
     if scale != "laptop":
         return base
-    return base.but(
+    return base.evolve(
         task={"vocabulary": 3000, "max_tokens": 1024, "valid_sentences": 300, "tests": ("test2016",)},
         model={"d_model": 128, "d_ff": 512, "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.0},
         optimiser={"lr": 4e-3, "warmup": 100},

@@ -19,7 +19,7 @@ from reservoir.recipes import gpt
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.released import OURS
 from reservoir.runs.run import Run
-from reservoir.runs.start import Checkpoint, Start
+from reservoir.runs.start import InitFromRelease, InitFromRun
 from reservoir.runs.tasks.computation import Bits, Computation, Expressions, Pictures, Proteins
 from reservoir.training import Budget, Optimiser
 from reservoir.weights import Freeze, Mask
@@ -150,42 +150,42 @@ def random(task: str, scale: Scale) -> Run:
     )
 
 
-def learned(scale: Scale, **options) -> Start | Checkpoint:
+def learned(scale: Scale, **options) -> InitFromRun | InitFromRelease:
     """Where the pretrained tensors come from: GPT-2, our GPT as it ships, or what the smoke run has made of it."""
     if scale == "smoke":
-        return Start(OURS, streams=STREAMS, **options)
-    return Checkpoint("gpt2" if scale == "full" else OURS, STREAMS, **options)
+        return InitFromRun(OURS, streams=STREAMS, **options)
+    return InitFromRelease("gpt2" if scale == "full" else OURS, STREAMS, **options)
 
 
 def pretrained(task: str, scale: Scale) -> Run:
     """Lu et al., table 1: a frozen pretrained body."""
-    return random(task, scale).but(start=learned(scale))
+    return random(task, scale).evolve(start=learned(scale))
 
 
 def matched(task: str, scale: Scale) -> Run:
     """Lu et al.: a frozen random body, each tensor with the mean and the standard deviation of the pretrained one."""
-    return random(task, scale).but(start=learned(scale, matched=True))
+    return random(task, scale).evolve(start=learned(scale, matched=True))
 
 
 def full(task: str, scale: Scale) -> Run:
     """The same transformer, learned whole from a random start."""
-    return random(task, scale).but(freeze=Freeze())
+    return random(task, scale).evolve(freeze=Freeze())
 
 
 def pretrained_full(task: str, scale: Scale) -> Run:
     """Rothermel et al.: the pretrained transformer, all of it learning on."""
-    return pretrained(task, scale).but(freeze=Freeze())
+    return pretrained(task, scale).evolve(freeze=Freeze())
 
 
 def lstm(task: str, scale: Scale) -> Run:
     """Lu et al., table 1: an LSTM as wide as the transformer, learned whole."""
     recurrent = LSTMConfig(body(scale).d_model, layers=3 if scale == "full" else 2)
-    return full(task, scale).but(model={"body": recurrent})
+    return full(task, scale).evolve(model={"body": recurrent})
 
 
 def masked(task: str, scale: Scale) -> Run:
     """Ours: a random body of which training keeps half of the weights; input and output are learned, norms are not."""
-    return random(task, scale).but(
+    return random(task, scale).evolve(
         freeze=Freeze(patterns=("layer.*.bias", "layer.*.norm", "norm*", "positions")),
         mask=Mask(keep=0.5, patterns=("layer.*",)),
     )
@@ -199,16 +199,16 @@ def stories_random(task: str, scale: Scale) -> Run:
     sizes = LlamaConfig(d_model=32, n_heads=4, d_ff=48, layers=2, n_kv_heads=2)
     if scale != "smoke":
         sizes = LlamaConfig()
-    run = random(task, scale).but(model={"body": sizes}, freeze=Freeze(attention=True, feed_forward=True))
+    run = random(task, scale).evolve(model={"body": sizes}, freeze=Freeze(attention=True, feed_forward=True))
     if task == "listops" and run.task.longest > sizes.max_length:
-        return run.but(task={"shortest": sizes.max_length // 2, "longest": sizes.max_length})
+        return run.evolve(task={"shortest": sizes.max_length // 2, "longest": sizes.max_length})
     return run
 
 
 def stories(task: str, scale: Scale) -> Run:
     """The frozen body of llama2.c's stories model, which others have pretrained; at smoke scale it is random."""
     run = stories_random(task, scale)
-    return run if scale == "smoke" else run.but(start=Checkpoint("stories260k", ("layer.*", "norm")))
+    return run if scale == "smoke" else run.evolve(start=InitFromRelease("stories260k", ("layer.*", "norm")))
 
 
 BODIES: dict[str, tuple[Callable[[str, Scale], Run], str]] = {
@@ -240,7 +240,7 @@ def in_table(task: str, name: str) -> bool:
 
 def at_rate(task: str, name: str, rate: str, scale: Scale) -> Run:
     """A task learned with a body at one of `RATES`."""
-    return BODIES[name][0](task, scale).but(optimiser={"lr": RATES[rate]})
+    return BODIES[name][0](task, scale).evolve(optimiser={"lr": RATES[rate]})
 
 
 def sweep_of(task: str, name: str) -> list[str]:
@@ -268,7 +268,7 @@ STARTS = {"random": random, "pretrained": pretrained}
 
 def switched(name: str, parts: tuple[str, ...], scale: Scale) -> Run:
     """Digits, with these parts trained and the others as the body brought them."""
-    return STARTS[name]("digits", scale).but(
+    return STARTS[name]("digits", scale).evolve(
         recipe=switch_name(name, parts), freeze=only(*parts), optimiser={"lr": RATES[SWITCHED]}
     )
 

@@ -21,13 +21,13 @@ from reservoir.weights.initialisation import (
     SparseSign,
     Uniform,
 )
-from reservoir.weights.origins import Drawn, owned, set_origin
+from reservoir.weights.origins import Seeded, owned, set_origin
 
-Kind = Literal["gaussian", "sign", "sparse", "orthogonal"]
-KINDS: tuple[Kind, ...] = ("gaussian", "sign", "sparse", "orthogonal")
+ProjectionKind = Literal["gaussian", "sign", "sparse", "orthogonal"]
+PROJECTION_KINDS: tuple[ProjectionKind, ...] = ("gaussian", "sign", "sparse", "orthogonal")
 
 
-def entries(kind: Kind, d_in: int, n_features: int) -> Initialisation:
+def entries(kind: ProjectionKind, d_in: int, n_features: int) -> Initialisation:
     """A matrix whose entries have mean 0 and variance 1.
 
     Args:
@@ -38,8 +38,8 @@ def entries(kind: Kind, d_in: int, n_features: int) -> Initialisation:
     Raises:
         ValueError: there is no such kind.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    if kind not in PROJECTION_KINDS:
+        raise ValueError(f"kind must be one of {', '.join(PROJECTION_KINDS)}, got {kind!r}")
     kinds = {
         "gaussian": Normal(1.0),
         "sign": SignedConstant(gain=math.sqrt(d_in)),
@@ -83,7 +83,7 @@ class RandomFeatures(nn.Module):
             empty = None if drawn is None else nn.Parameter(torch.empty(shapes[name]), requires_grad=False)
             self.register_parameter(name, empty)
         for item in owned(self):
-            origin = Drawn(seed, item.stream, weight if item.attribute == "weight" else bias)
+            origin = Seeded(seed, item.stream, weight if item.attribute == "weight" else bias)
             item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
             set_origin(item, origin)
 
@@ -114,7 +114,7 @@ class RandomProjection(RandomFeatures):
         n_features: int,
         *,
         seed: int,
-        kind: Kind = "gaussian",
+        kind: ProjectionKind = "gaussian",
         stream: str = "projection",
     ):
         super().__init__(d_in, n_features, seed=seed, stream=stream, weight=entries(kind, d_in, n_features))
@@ -195,7 +195,13 @@ class ThresholdFeatures(RandomFeatures):
     """
 
     def __init__(
-        self, d_in: int, n_features: int, *, seed: int, kind: Kind = "sparse", stream: str = "associators"
+        self,
+        d_in: int,
+        n_features: int,
+        *,
+        seed: int,
+        kind: ProjectionKind = "sparse",
+        stream: str = "associators",
     ):
         super().__init__(d_in, n_features, seed=seed, stream=stream, weight=entries(kind, d_in, n_features))
 

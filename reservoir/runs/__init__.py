@@ -2,7 +2,7 @@
 
 from reservoir.runs.records import Record, RecordError, find_record, find_records, frame, read_record
 from reservoir.runs.run import Run
-from reservoir.runs.start import Checkpoint, Start
+from reservoir.runs.start import InitFromRelease, InitFromRun
 from reservoir.runs.tasks.classification import Classification
 from reservoir.runs.tasks.computation import Bits, Computation, Expressions, Pictures, Proteins
 from reservoir.runs.tasks.language_modelling import LanguageModelling
@@ -11,10 +11,11 @@ from reservoir.runs.tasks.translation import Translation
 
 __all__ = [
     "Bits",
-    "Checkpoint",
     "Classification",
     "Computation",
     "Expressions",
+    "InitFromRelease",
+    "InitFromRun",
     "LanguageModelling",
     "MaskedLanguageModelling",
     "Pictures",
@@ -22,7 +23,6 @@ __all__ = [
     "Record",
     "RecordError",
     "Run",
-    "Start",
     "Translation",
     "find_record",
     "find_records",

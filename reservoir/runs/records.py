@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 
 import pandas as pd
 
-from reservoir.datasets import place, shipped
+from reservoir.datasets import atomic_write, shipped
 
 FORMAT = 1
 KEYS = {
@@ -92,7 +92,7 @@ class Record:
     def write(self, path: Path) -> None:
         """Write the record to `path`, atomically."""
         text = json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
-        place(
+        atomic_write(
             path,
             lambda file: file.write(text.encode()),
             advice="free some, or set RESERVOIR_RESULTS elsewhere",

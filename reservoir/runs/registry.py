@@ -42,7 +42,7 @@ def enter(name: str, words: str, make: Callable[..., Run], *arguments: Any, **op
     """
 
     def run(scale: Scale = "laptop") -> Run:
-        return make(*arguments, scale, **options).but(recipe=name)
+        return make(*arguments, scale, **options).evolve(recipe=name)
 
     run.__doc__, run.__module__ = words, make.__module__
     recipe(name)(run)
@@ -71,7 +71,7 @@ def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
         raise ValueError(_unknown(name, names()))
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    return RECIPES[name](scale).but(seed=seed)
+    return RECIPES[name](scale).evolve(seed=seed)
 
 
 def _unknown(name: str, known: list[str]) -> str:

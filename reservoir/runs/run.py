@@ -27,7 +27,7 @@ from reservoir.runs import registry
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.runs.records import Record, read_record, record_path, results
 from reservoir.runs.registry import Scale
-from reservoir.runs.start import Checkpoint, Start, references
+from reservoir.runs.start import InitFromRelease, InitFromRun, references
 from reservoir.runs.tasks.classification import Classification
 from reservoir.runs.tasks.computation import Bits, Computation, Expressions, Pictures, Proteins
 from reservoir.runs.tasks.language_modelling import LanguageModelling
@@ -38,20 +38,20 @@ from reservoir.training import (
     CheckpointError,
     History,
     Listener,
-    Noted,
+    Message,
     Optimiser,
     Skip,
+    StopSignal,
     Task,
-    Watch,
     aucc,
     bf16_pays,
     train,
 )
 from reservoir.training.checkpoint import clear_partials, read_weights, write_weights
-from reservoir.training.distribution import here
+from reservoir.training.distribution import current_world
 from reservoir.weights import Freeze, Mask, Scheme, freeze, initialise, report, supermask
 
-Assignment = (
+TaskConfig = (
     Translation
     | LanguageModelling
     | MaskedLanguageModelling
@@ -94,7 +94,7 @@ class Run:
 
     recipe: str
     scale: Scale
-    task: Assignment
+    task: TaskConfig
     model: Model
     budget: Budget
     seed: int = 0
@@ -105,9 +105,9 @@ class Run:
     autocast: bool = True
     compiled: bool = False
     device: str = "auto"
-    start: Start | Checkpoint | None = None
+    start: InitFromRun | InitFromRelease | None = None
 
-    def but(self, **changes: Any) -> Run:
+    def evolve(self, **changes: Any) -> Run:
         """The same run with some fields changed; a dictionary changes some fields of a field.
 
         `run.but(seed=1, budget={"steps": 100})`
@@ -147,7 +147,7 @@ class Run:
 
     def data(self) -> tuple[Corpus, Vocabulary]:
         """The corpus, and the vocabulary that cuts it."""
-        if isinstance(self.start, Start) and not isinstance(self.task, Computation):
+        if isinstance(self.start, InitFromRun) and not isinstance(self.task, Computation):
             return self.task.load(self.start.vocabulary(self.scale, self.task.vocabulary))
         return self.task.load()
 
@@ -164,7 +164,7 @@ class Run:
         model = self.task.fit(self.model, len(vocabulary)).build().to(self.torch_device())
         initialise(model, seed=self.seed, scheme=Scheme())
         if self.start:
-            self.start.give(model, self.scale, seed=self.seed)
+            self.start.load_into(model, self.scale, seed=self.seed)
         supermask(model, self.mask, seed=self.seed)
         if not self.freeze.after:  # what stops later moves now
             freeze(model, self.freeze)
@@ -183,7 +183,7 @@ class Run:
 
     def overrides(self) -> dict[str, Any]:
         """Fields that differ from the recipe as it stands, by dotted name; the seed is not one."""
-        standard = registry.get(self.recipe, scale=self.scale).but(seed=self.seed)
+        standard = registry.get(self.recipe, scale=self.scale).evolve(seed=self.seed)
         return _differences(standard.to_json(), self.to_json())
 
     def path(self, folder: Path | None = None) -> Path:
@@ -195,7 +195,7 @@ class Run:
         return self.path().exists() and not self.path().with_suffix(".checkpoint").exists()
 
     def __call__(
-        self, *, fresh: bool = False, listeners: Sequence[Listener] = (), stop: Watch | None = None
+        self, *, fresh: bool = False, listeners: Sequence[Listener] = (), stop: StopSignal | None = None
     ) -> Record:
         """Train, test, record. A run that is recorded is not run again; one that was cut off goes on.
 
@@ -213,7 +213,7 @@ class Run:
         Raises:
             Preempted: `stop` said so; calling it again goes on.
         """
-        world = here()
+        world = current_world()
         path, checkpoint = self.path(), self.path().with_suffix(".checkpoint")
         if self.finished() and not fresh:
             return read_record(path)
@@ -273,16 +273,16 @@ class Run:
         *,
         listeners: Sequence[Listener] = (),
         checkpoint: Path | None = None,
-        stop: Watch | None = None,
+        stop: StopSignal | None = None,
     ) -> Record:
         """What calling the run does with a model that was built: train it in place, test it, write the record."""
-        world = here()
+        world = current_world()
         if left_out := task.train.dropped:
             note = (
                 f"{left_out:,} training texts are left out: they have more than {self.task.max_length} tokens"
             )
             for listener in listeners:
-                listener(Noted(note))
+                listener(Message(note))
         stamp, begun_with = self._stamp(model), references(model)
         history = train(
             model,
@@ -353,7 +353,7 @@ class Run:
             tokens=history.tokens,
             flops=history.flops,
             peak_memory=peak_memory(),
-            machine=machine(self.torch_device()) | {"processes": here().size},
+            machine=machine(self.torch_device()) | {"processes": current_world().size},
             code=code(),
             left_out=task.train.dropped,
             epoch_steps=len(task.epoch(0)) / self.budget.accumulate,
@@ -379,7 +379,7 @@ def _settled(value: Any) -> Any:
         return {
             entry.name: _settled(getattr(value, entry.name))
             for entry in fields(value)
-            if not (entry.metadata.get("later") and getattr(value, entry.name) == entry.default)
+            if not (entry.metadata.get("omit_if_default") and getattr(value, entry.name) == entry.default)
         }
     return [_settled(one) for one in value] if isinstance(value, list | tuple) else value
 

@@ -14,7 +14,7 @@ from reservoir.datasets import Vocabulary
 from reservoir.runs import registry, released
 from reservoir.runs.registry import Scale
 from reservoir.training import CheckpointError
-from reservoir.weights import Drawn, Pretrained, origin_of, owned, set_origin
+from reservoir.weights import Pretrained, Seeded, origin_of, owned, set_origin
 from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.origins import Owned
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Start:
+class InitFromRun:
     """What a run takes from another one, of the same scale, before its own freezing plan is applied.
 
     Its texts are cut by that run's vocabulary, since a tensor that was learned for some pieces says nothing about
-    others. A tensor that the other run has trained becomes `Pretrained`; one that it had only drawn stays `Drawn`.
+    others. A tensor that the other run has trained becomes `Pretrained`; one that it had only drawn stays `Seeded`.
 
     Args:
         recipe, seed: the other run.
@@ -40,7 +40,7 @@ class Start:
     recipe: str
     seed: int = 0
     streams: tuple[str, ...] = ()
-    matched: bool = field(default=False, metadata={"later": True})
+    matched: bool = field(default=False, metadata={"omit_if_default": True})
 
     def source(self, scale: Scale) -> Run:
         """The run that is begun from."""
@@ -64,7 +64,7 @@ class Start:
             )
         return source.data()[1]
 
-    def give(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
+    def load_into(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
         """Copy the other run's tensors into `model`, and record where they are from.
 
         Raises:
@@ -85,19 +85,19 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Checkpoint:
-    """What a run takes from a released model: as in `Start`, but no vocabulary goes with it.
+class InitFromRelease:
+    """What a run takes from a released model: as in `InitFromRun`, but no vocabulary goes with it.
 
     Args:
         name: one that `reservoir.runs.released.NAMES` knows.
-        streams, matched: as in `Start`.
+        streams, matched: as in `InitFromRun`.
     """
 
     name: str
     streams: tuple[str, ...]
-    matched: bool = field(default=False, metadata={"later": True})
+    matched: bool = field(default=False, metadata={"omit_if_default": True})
 
-    def give(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
+    def load_into(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
         """Copy the released model's tensors into `model`, and record where they are from.
 
         Raises:
@@ -136,13 +136,13 @@ def _take(wanted: list[Owned], learned: nn.Module, name: str, checkpoint: str, *
         if seed is not None:
             numbers = found.parameter.double()
             like = NormalAround(float(numbers.mean()), float(numbers.std(correction=0)))
-            drawn = Drawn(seed, item.stream, like)
+            drawn = Seeded(seed, item.stream, like)
             item.parameter.copy_(drawn.draw(item.parameter.shape, device=item.parameter.device))
             set_origin(item, drawn)
             continue
         item.parameter.copy_(found.parameter)
         origin = origin_of(found)
-        set_origin(item, origin if isinstance(origin, Drawn | Pretrained) else Pretrained(checkpoint))
+        set_origin(item, origin if isinstance(origin, Seeded | Pretrained) else Pretrained(checkpoint))
 
 
 def references(model: nn.Module, *, frozen: bool = False) -> list[str]:

@@ -12,7 +12,7 @@ from reservoir.training.events import (
     Event,
     Finished,
     Listener,
-    Noted,
+    Message,
     Point,
     Saved,
     Started,
@@ -20,7 +20,13 @@ from reservoir.training.events import (
     Stopped,
     Validated,
 )
-from reservoir.training.gradient_estimators import Estimate, Identity, Synthetic, Value, Zero
+from reservoir.training.gradient_estimators import (
+    GradientEstimator,
+    IdentityGradient,
+    SyntheticGradient,
+    ValueGradient,
+    ZeroGradient,
+)
 from reservoir.training.history import History
 from reservoir.training.language_modelling import LanguageModellingTask
 from reservoir.training.loop import Budget, TrainingError, train
@@ -29,7 +35,7 @@ from reservoir.training.masked_language_modelling import MaskedLanguageModelling
 from reservoir.training.masking import MaskedBatch, mask
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
-from reservoir.training.preemption import EXIT_STATUS, Preempted, Watch
+from reservoir.training.preemption import EXIT_STATUS, Preempted, StopSignal
 from reservoir.training.prefix import CachedPrefix
 from reservoir.training.task import Task
 from reservoir.training.translation import TranslationTask
@@ -46,16 +52,16 @@ __all__ = [
     "ComputationTask",
     "Decoding",
     "Detour",
-    "Estimate",
     "Event",
     "Finished",
+    "GradientEstimator",
     "History",
-    "Identity",
+    "IdentityGradient",
     "LanguageModellingTask",
     "Listener",
     "MaskedBatch",
     "MaskedLanguageModellingTask",
-    "Noted",
+    "Message",
     "Optimiser",
     "Point",
     "Preempted",
@@ -64,15 +70,15 @@ __all__ = [
     "Skip",
     "Started",
     "Stepped",
+    "StopSignal",
     "Stopped",
-    "Synthetic",
+    "SyntheticGradient",
     "Task",
     "TrainingError",
     "TranslationTask",
     "Validated",
-    "Value",
-    "Watch",
-    "Zero",
+    "ValueGradient",
+    "ZeroGradient",
     "accuracy",
     "aucc",
     "beam_search",

@@ -15,7 +15,7 @@ from torch import nn
 
 from reservoir.training import gradient_estimators
 from reservoir.training.detour import Detour
-from reservoir.training.gradient_estimators import Estimate
+from reservoir.training.gradient_estimators import GradientEstimator
 from reservoir.weights.generator import Stream
 from reservoir.weights.origins import initialise, owned
 
@@ -35,7 +35,7 @@ class Skip:
     """
 
     layers: tuple[str, ...] = ()
-    estimate: gradient_estimators.Kind = "value"
+    estimate: gradient_estimators.EstimatorKind = "value"
     most: float = 0.0
     warmup: int = 0
     anneal: int = 0
@@ -97,7 +97,7 @@ class Backskipping:
         self.sums: dict[str, float] = {}
         self.steps, self.measured, self.skipped = 0, 0, 0
 
-    def of(self, layer: str, kind: str | None = None) -> Estimate:
+    def of(self, layer: str, kind: str | None = None) -> GradientEstimator:
         """The estimate of a layer: the one in use, or another that watches."""
         return self.estimates[_key(layer, kind or self.plan.estimate)]
 

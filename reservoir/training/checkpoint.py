@@ -14,7 +14,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from reservoir.datasets import place
+from reservoir.datasets import atomic_write
 from reservoir.weights import Trained, mark_trained, origin_of, owned
 
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
@@ -164,7 +164,7 @@ def _write(
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"format": kind, "identity": identity, "progress": progress}
     data = save(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
-    place(path, lambda stream: stream.write(data), advice=advice)
+    atomic_write(path, lambda stream: stream.write(data), advice=advice)
 
 
 def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple[dict[str, Tensor], str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from reservoir.training.gradient_estimators import Estimate, Zero
+from reservoir.training.gradient_estimators import GradientEstimator, ZeroGradient
 
 
 class _Pass(torch.autograd.Function):
@@ -66,7 +66,7 @@ class Detour(nn.Module):
         watched: estimates by name that learn from these pairs, whether they are ever used or not.
     """
 
-    def __init__(self, inner: nn.Module, estimate: Estimate | None = None):
+    def __init__(self, inner: nn.Module, estimate: GradientEstimator | None = None):
         super().__init__()
         self.inner = inner
         self.estimate = [
@@ -74,7 +74,7 @@ class Detour(nn.Module):
         ]  # in a list: it is no part of the model, and no plan, report or file sees it
         self.skipping, self.watching = False, False
         self.pairs: list[Pair] = []
-        self.watched: dict[str, Estimate] = {}
+        self.watched: dict[str, GradientEstimator] = {}
 
     def forward(self, x: Tensor, mask: Tensor | None = None, *args) -> Tensor:
         if not (self.training and torch.is_grad_enabled() and x.requires_grad):
@@ -83,7 +83,11 @@ class Detour(nn.Module):
             (estimate,) = self.estimate
             with torch.no_grad():
                 y = self.inner(x, mask, *args)
-            return y if isinstance(estimate, Zero) else skip(x, y, self._answer(estimate, x.detach(), mask))
+            return (
+                y
+                if isinstance(estimate, ZeroGradient)
+                else skip(x, y, self._answer(estimate, x.detach(), mask))
+            )
         if not self.watching:
             return self.inner(x, mask, *args)
         above: list[Tensor] = []
@@ -92,7 +96,7 @@ class Detour(nn.Module):
         return tap(self.inner(into, mask, *args), above.append)
 
     @staticmethod
-    def _answer(estimate: Estimate, h: Tensor, mask: Tensor | None) -> Callable[[Tensor], Tensor]:
+    def _answer(estimate: GradientEstimator, h: Tensor, mask: Tensor | None) -> Callable[[Tensor], Tensor]:
         kind = h.device.type
         precision = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
 

@@ -79,24 +79,24 @@ class World:
         return all(one == thing for one in found)
 
 
-def here() -> World:
+def current_world() -> World:
     """The processes that this one has joined; itself alone where it joined none."""
     return World(dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else World()
 
 
 @contextmanager
-def joined() -> Iterator[World]:
+def join_world() -> Iterator[World]:
     """Join the other processes that `torchrun` has started: over NCCL between GPUs, over Gloo between CPUs.
 
     Where there are none this does nothing. After an error NCCL's group is left as it is: to end it in order would wait
-    for processes that are in the middle of an exchange. This one then goes without goodbyes (`leave`).
+    for processes that are in the middle of an exchange. This one then goes without goodbyes (`leave_world`).
 
     Raises:
         ValueError: there are more processes on this machine than GPUs.
         ConnectionError: another process has ended, or has not come.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
-        yield here()
+        yield current_world()
         return
     if torch.cuda.is_available():
         local, gpus = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
@@ -111,13 +111,13 @@ def joined() -> Iterator[World]:
         store = _afresh(store, rank, size)
         store.set_timeout(PATIENCE)
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
-        yield here()
+        yield current_world()
     except BaseException as error:
         if dist.is_initialized():
             if _ends_alone():
                 dist.destroy_process_group()
             else:
-                atexit.register(leave, 1)
+                atexit.register(leave_world, 1)
         lost = isinstance(error, dist.DistError) or "gloo" in str(error).lower()
         if isinstance(error, RuntimeError) and lost:
             raise ConnectionError(
@@ -133,7 +133,7 @@ def _ends_alone() -> bool:
     return not torch.cuda.is_available()
 
 
-def leave(status: int) -> None:
+def leave_world(status: int) -> None:
     """End this process at once if its group was left as it is after an error; the others notice, and end as well."""
     if dist.is_initialized():
         sys.stdout.flush()
@@ -173,7 +173,7 @@ def _afresh(store: dist.Store, rank: int, size: int) -> dist.Store:
     return dist.PrefixStore(part, store)
 
 
-def share(batch: Any, world: World) -> tuple[Any, float]:
+def shard_batch(batch: Any, world: World) -> tuple[Any, float]:
     """This process's rows of a batch, and what they count: 1, or 0 where there are fewer rows than processes.
 
     Every `world.size`-th row is taken, so that long sentences are shared as evenly as short ones. All keep the padding
@@ -232,7 +232,7 @@ class Exchange:
 
     def loss(self, batch: Any) -> Tensor:
         """The loss of this process's rows, summed over what they predict."""
-        part, counts = share(batch, self.world)
+        part, counts = shard_batch(batch, self.world)
         loss = self._loss(part)
         return loss if counts else loss * counts
 

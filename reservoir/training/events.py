@@ -26,7 +26,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Noted:
+class Message:
     """Something about the run that its reader should know."""
 
     text: str
@@ -84,5 +84,5 @@ class Stopped:
     step: int
 
 
-Event = Noted | Started | Stepped | Validated | Saved | Finished | Stopped
+Event = Message | Started | Stepped | Validated | Saved | Finished | Stopped
 Listener = Callable[[Event], None]

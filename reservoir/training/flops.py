@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from reservoir.models.stack import KINDS, Kind
+from reservoir.models.stack import LAYER_KINDS, LayerKind
 
 # PyTorch's counter passes over recurrent layers wherever a library computes one as a whole: oneDNN an LSTM whose
 # sequences are equally long, cuDNN every layer. And of fused attention it counts the weights twice, which the backward
@@ -97,7 +97,7 @@ class LayerCost:
 
 
 def layer_cost(
-    kind: Kind, *, d_model: int, d_ff: int, n_heads: int, length: float, kernel: int = 7
+    kind: LayerKind, *, d_model: int, d_ff: int, n_heads: int, length: float, kernel: int = 7
 ) -> LayerCost:
     """The cost of a layer of a kind, in closed form.
 
@@ -121,14 +121,14 @@ def layer_cost(
         case "conv":
             maps, biases, norms, free = 3 * d * d + d * n_heads * kernel, 3 * d, norm, 0.0
         case _:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+            raise ValueError(f"kind must be one of {', '.join(LAYER_KINDS)}, got {kind!r}")
     # A recurrent layer's first state has no past that a gradient could go to.
     past = 12 * (d // 2) ** 2 / length if kind == "gru" else 0.0
     return LayerCost(maps + biases + norms, 2 * maps + free, 2 * maps + 2 * free - past, 2 * maps)
 
 
 def stack_cost(
-    letters: str, kinds: Sequence[Kind], *, below: bool = True, **sizes: float
+    letters: str, kinds: Sequence[LayerKind], *, below: bool = True, **sizes: float
 ) -> list[tuple[LayerCost, float, float]]:
     """For each layer of a stack from the bottom its cost, and what the backward pass spends there.
 

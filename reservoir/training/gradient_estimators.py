@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from reservoir.layers import Linear
 from reservoir.weights.initialisation import Constant
 
-Kind = Literal["zero", "identity", "synthetic", "value"]
+EstimatorKind = Literal["zero", "identity", "synthetic", "value"]
 
 
-class Estimate(nn.Module):
+class GradientEstimator(nn.Module):
     """What stands in for Jᵀg. Called with the block's input and the gradient at its output, both (…, d_model)."""
 
     learns = False
@@ -30,21 +30,21 @@ class Estimate(nn.Module):
         """See a true gradient, (…, d_model), before learning from it."""
 
 
-class Zero(Estimate):
+class ZeroGradient(GradientEstimator):
     """Nothing: what lies below rests for a step, and needs no backward pass either."""
 
     def forward(self, h: Tensor, grad: Tensor) -> Tensor:
         return torch.zeros_like(grad)
 
 
-class Identity(Estimate):
+class IdentityGradient(GradientEstimator):
     """The gradient at the output as it is: all that a residual connection passes on, without what its block adds."""
 
     def forward(self, h: Tensor, grad: Tensor) -> Tensor:
         return grad
 
 
-class Synthetic(Estimate):
+class SyntheticGradient(GradientEstimator):
     """`s · (W₂ relu(W₁ h + b₁) + b₂)`: predicted from the activation alone (Jaderberg et al. 2017).
 
     It can be had before anything above the block was computed. The last map starts at zero, as in the paper, so that
@@ -73,7 +73,7 @@ class Synthetic(Estimate):
         self.scale = 0.9 * self.scale + 0.1 * size if self.scale else size
 
 
-class Value(Estimate):
+class ValueGradient(GradientEstimator):
     """`g + A (σ(B h) ⊙ C g)`: the backward pass of a narrow feed-forward layer with a soft step.
 
     For `y = h + W₂ relu(W₁ h)` the true Jᵀg is `g + W₁ᵀ(1[W₁ h > 0] ⊙ W₂ᵀ g)`. The estimate has that form, with `width`
@@ -100,15 +100,15 @@ class Value(Estimate):
         return grad + self.out(gate * self.into(grad)).to(grad.dtype)
 
 
-def make(kind: Kind, d_model: int, width: int, *, stream: str) -> Estimate:
+def make(kind: EstimatorKind, d_model: int, width: int, *, stream: str) -> GradientEstimator:
     """An estimate by name, its memory not initialised."""
     if kind == "value":
-        return Value(d_model, width, stream=stream)
+        return ValueGradient(d_model, width, stream=stream)
     if kind == "synthetic":
-        return Synthetic(d_model, width, stream=stream)
+        return SyntheticGradient(d_model, width, stream=stream)
     if kind not in ("zero", "identity"):
         raise ValueError(f"kind must be 'zero', 'identity', 'synthetic' or 'value', got {kind!r}")
-    return Zero() if kind == "zero" else Identity()
+    return ZeroGradient() if kind == "zero" else IdentityGradient()
 
 
 def cosine(estimate: Tensor, true: Tensor) -> float:

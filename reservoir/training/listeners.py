@@ -19,7 +19,7 @@ from reservoir.training.events import (
     Event,
     Finished,
     Listener,
-    Noted,
+    Message,
     Point,
     Saved,
     Started,
@@ -59,7 +59,7 @@ class PlainLines:
                 )
             case Validated(point=point):
                 self._say(describe(point))
-            case Noted(text=text):
+            case Message(text=text):
                 self._say(text)
 
     def _say(self, line: str) -> None:
@@ -94,7 +94,7 @@ class ProgressBar:
                 self.progress.update(self.bar, completed=step, note=f"loss {loss:.3f}")
             case Validated(point=point):
                 self.progress.console.print(describe(point), highlight=False)
-            case Noted(text=text):
+            case Message(text=text):
                 self.progress.console.print(text, highlight=False)
             case Finished() | Stopped():  # a bar that is not stopped leaves the terminal without a cursor
                 self.progress.stop()

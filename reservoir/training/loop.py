@@ -17,11 +17,11 @@ from torch import nn
 from reservoir.layers import DecoderLayer, EncoderLayer
 from reservoir.training import checkpoint as checkpoints
 from reservoir.training.backskipping import Backskipping, Skip
-from reservoir.training.distribution import Exchange, here, share
+from reservoir.training.distribution import Exchange, current_world, shard_batch
 from reservoir.training.events import (
     Finished,
     Listener,
-    Noted,
+    Message,
     Point,
     Saved,
     Started,
@@ -121,7 +121,7 @@ def train(
     """
     if late is not None and not 0 < late.after < budget.steps:
         raise ValueError(f"after must be from 1 to {budget.steps - 1}, below budget.steps, got {late.after}")
-    world = here()
+    world = current_world()
     if world.size > 1 and skip is not None and skip.layers:
         raise ValueError(
             f"skip.layers names {', '.join(skip.layers)}, and estimates learn in one process alone, got {world.size};"
@@ -222,7 +222,7 @@ def train(
                 if (
                     not history.flops_per_token
                 ):  # the shapes of later batches differ, their cost a token hardly
-                    example = share(micro[0], world)[0]
+                    example = shard_batch(micro[0], world)[0]
                     if skipping and skipping.plan.most:
                         skipping.set(skipping=True)
                         cost = _flops_per_token(model, task, example, autocast, skipping)
@@ -242,13 +242,13 @@ def train(
                 history.losses.append(loss)
                 tell(Stepped(step, loss, rate, history.tokens, history.seconds))
                 if late is not None and step == late.after:
-                    example = share(micro[0], world)[0]
+                    example = shard_batch(micro[0], world)[0]
                     before = _flops_per_token(model, task, example, autocast)
                     stopped = _stop(model, torch_optimiser, late)
                     exchange.wrap()
                     after = _flops_per_token(model, task, example, autocast)
                     history.flops_per_token *= after / before
-                    tell(Noted(f"step {step}: {stopped:,} parameters stop learning"))
+                    tell(Message(f"step {step}: {stopped:,} parameters stop learning"))
                 last = step == budget.steps
                 if last or step % budget.validate_every == 0:
                     validate()

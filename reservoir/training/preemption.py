@@ -27,7 +27,7 @@ class Preempted(Exception):
     """The run was asked to stop, and did; what it has done is in its checkpoint."""
 
 
-class Watch:
+class StopSignal:
     """Notes signals while it is entered: `with Watch() as watch`, then `watch()` says whether one has come.
 
     Where training listens, it ends after the step (and the validation) under way. Elsewhere nothing is worth keeping
@@ -45,7 +45,7 @@ class Watch:
     def __call__(self) -> bool:
         return bool(self.came)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> StopSignal:
         if threading.current_thread() is threading.main_thread():  # no other may set handlers
             self._before = {number: signal.signal(number, self._note) for number in self.signals}
         return self

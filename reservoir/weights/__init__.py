@@ -4,11 +4,11 @@ from reservoir.weights.files import WeightsError
 from reservoir.weights.freezing import Freeze, freeze
 from reservoir.weights.generator import Stream, philox
 from reservoir.weights.origins import (
-    Drawn,
     Origin,
     Owned,
     Pretrained,
     Scheme,
+    Seeded,
     Trained,
     initialise,
     mark_trained,
@@ -19,12 +19,11 @@ from reservoir.weights.origins import (
 from reservoir.weights.placement import placement, reservoir_layers
 from reservoir.weights.redrawing import redrawn
 from reservoir.weights.report import Report, report
-from reservoir.weights.selection import Selection, kept, largest
-from reservoir.weights.streaming import TiledWeight, held_bytes, stream
+from reservoir.weights.selection import Selection, kept_count, largest
+from reservoir.weights.streaming import TiledWeight, draw_lazily, held_bytes
 from reservoir.weights.supermask import FixedMask, Mask, Supermask, supermask
 
 __all__ = [
-    "Drawn",
     "FixedMask",
     "Freeze",
     "Mask",
@@ -33,16 +32,18 @@ __all__ = [
     "Pretrained",
     "Report",
     "Scheme",
+    "Seeded",
     "Selection",
     "Stream",
     "Supermask",
     "TiledWeight",
     "Trained",
     "WeightsError",
+    "draw_lazily",
     "freeze",
     "held_bytes",
     "initialise",
-    "kept",
+    "kept_count",
     "largest",
     "mark_trained",
     "origin_of",
@@ -53,6 +54,5 @@ __all__ = [
     "report",
     "reservoir_layers",
     "set_origin",
-    "stream",
     "supermask",
 ]

@@ -53,7 +53,7 @@ class Kind(NamedTuple):
     scale: Callable[[float], float]
 
 
-KINDS = {
+DISTRIBUTIONS = {
     "uniform": Kind(4, _uniform, lambda bound: bound * 2.0**-23),
     "sign": Kind(128, _sign, lambda size: size),
     "normal": Kind(1, _normal, lambda std: std / math.sqrt(HALVES * (2**32 - 1) / 3)),
@@ -74,13 +74,13 @@ class Elementwise(NamedTuple):
     @property
     def scale(self) -> float:
         """What the integers are multiplied by, as rounded to float32."""
-        return _float32(KINDS[self.kind].scale(self.size))
+        return _float32(DISTRIBUTIONS[self.kind].scale(self.size))
 
     def __call__(
         self, stream: Stream, shape: Sequence[int], *, start: int = 0, device: Device = None
     ) -> Tensor:
         """Elements from `start` on, as a float32 tensor of `shape`."""
-        kind, scale = KINDS[self.kind], self.scale
+        kind, scale = DISTRIBUTIONS[self.kind], self.scale
         return _elements(
             stream, shape, start, kind.per_block, lambda block: kind.convert(block, scale), device
         )

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from reservoir.weights.initialisation import HollowXavierUniform, Identity, Initialisation, Orthogonal
-from reservoir.weights.origins import Drawn, Owned, origin_of, owned, set_origin
+from reservoir.weights.origins import Owned, Seeded, origin_of, owned, set_origin
 
 COMPONENTS = {
     "embeddings": ("*embedding", "*positions*", "output", "output.*"),
@@ -20,7 +20,7 @@ COMPONENTS = {
 }
 """The poster's EMB, ATT and FFN as patterns over stream names. Norms belong to none of them."""
 
-DRAWN: dict[str, Initialisation] = {
+FROZEN_DRAWS: dict[str, Initialisation] = {
     "orthogonal": Orthogonal(),
     "identity": Identity(),
     "hollow": HollowXavierUniform(),
@@ -58,8 +58,10 @@ class Freeze:
             raise ValueError(
                 f"what learns for after={self.after} steps cannot be drawn={self.drawn!r} then; use 'as-trained'"
             )
-        if self.drawn != "as-trained" and self.drawn not in DRAWN:
-            raise ValueError(f"drawn must be 'as-trained' or one of {', '.join(DRAWN)}, got {self.drawn!r}")
+        if self.drawn != "as-trained" and self.drawn not in FROZEN_DRAWS:
+            raise ValueError(
+                f"drawn must be 'as-trained' or one of {', '.join(FROZEN_DRAWS)}, got {self.drawn!r}"
+            )
 
     def globs(self) -> list[str]:
         """The plan as patterns over stream names."""
@@ -99,7 +101,7 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
             item.parameter.requires_grad_(False)
             is_map = item.attribute.startswith("weight") and isinstance(item.module, nn.Linear | nn.RNNBase)
             if is_map and plan.drawn != "as-trained":
-                _draw_anew(item, DRAWN[plan.drawn])
+                _draw_anew(item, FROZEN_DRAWS[plan.drawn])
     return model
 
 
@@ -107,7 +109,7 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
 def _draw_anew(item: Owned, initialisation: Initialisation) -> None:
     """Draw a parameter from its own stream again, as something else."""
     origin = origin_of(item)
-    if not isinstance(origin, Drawn):
+    if not isinstance(origin, Seeded):
         raise ValueError(
             f"{item.stream} was not drawn from a seed, so it cannot be drawn as {initialisation}"
         )

@@ -16,7 +16,11 @@ from torch import Tensor
 from reservoir.weights.draws import Elementwise
 from reservoir.weights.generator import Stream
 
-KINDS = {"uniform": (0, 4), "sign": (1, 128), "normal": (2, 1)}  # number in the kernel, elements of a block
+KERNEL_DRAWS = {
+    "uniform": (0, 4),
+    "sign": (1, 128),
+    "normal": (2, 1),
+}  # number in the kernel, elements of a block
 MOST = 8  # rows of x: beyond these a product with drawn tiles is no slower
 
 
@@ -52,7 +56,7 @@ def product(
 
     from reservoir.weights._fused_kernel import kernel
 
-    number, per_block = KINDS[drawn.kind]
+    number, per_block = KERNEL_DRAWS[drawn.kind]
     if shape[1] % per_block:
         raise ValueError(
             f"the columns of a weight drawn as {drawn.kind} must be a multiple of {per_block} here, got {shape[1]}"

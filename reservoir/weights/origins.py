@@ -19,7 +19,7 @@ from reservoir.weights.initialisation import Constant, Initialisation, Normal, X
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Seeded:
     """A tensor that is nothing but a seed, a stream name, a shape and an initialisation.
 
     Args:
@@ -57,9 +57,9 @@ class Pretrained:
     checkpoint: str
 
 
-Origin = Drawn | Trained | Pretrained
+Origin = Seeded | Trained | Pretrained
 OriginName = Literal["seed", "trained", "pretrained"]
-NAMES: dict[type, OriginName] = {Drawn: "seed", Trained: "trained", Pretrained: "pretrained"}
+NAMES: dict[type, OriginName] = {Seeded: "seed", Trained: "trained", Pretrained: "pretrained"}
 
 
 class Owned(NamedTuple):
@@ -157,9 +157,9 @@ class Scheme:
         return self.linear
 
 
-def drawn_origin(item: Owned, *, seed: int, scheme: Scheme) -> Drawn:
+def drawn_origin(item: Owned, *, seed: int, scheme: Scheme) -> Seeded:
     """What a parameter is before training."""
-    return Drawn(
+    return Seeded(
         seed,
         item.stream,
         scheme.choose(item),

@@ -9,7 +9,7 @@ from typing import Literal
 import pandas as pd
 from torch import nn
 
-from reservoir.weights.origins import NAMES, Drawn, OriginName, origin_of, owned
+from reservoir.weights.origins import NAMES, OriginName, Seeded, origin_of, owned
 from reservoir.weights.supermask import FixedMask, Supermask
 
 
@@ -88,7 +88,7 @@ def report(model: nn.Module) -> Report:
         name = "trained" if moves or origin is None else NAMES[type(origin)]
         kept = (
             0
-            if not moves and isinstance(origin, Drawn)
+            if not moves and isinstance(origin, Seeded)
             else item.parameter.numel() * item.parameter.element_size()
         )
         if name == "pretrained":  # a reference to the checkpoint is enough

@@ -13,7 +13,7 @@ GUESSES = 10  # thresholds that are tried before the numbers between the two bes
 APART = 16  # scores that two thresholds have to have between them to say how dense scores are there
 
 
-def kept(n: int, keep: float) -> int:
+def kept_count(n: int, keep: float) -> int:
     """How many of `n` weights a mask keeps: `keep · n`, rounded to the nearest; halves to the even number.
 
     Raises:

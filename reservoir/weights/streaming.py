@@ -18,9 +18,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.weights.draws import KINDS
+from reservoir.weights.draws import DISTRIBUTIONS
 from reservoir.weights.generator import MASK, Stream, philox
-from reservoir.weights.origins import Drawn, Owned, origin_of, owned
+from reservoir.weights.origins import Owned, Seeded, origin_of, owned
 from reservoir.weights.supermask import FixedMask
 
 TILE = 2**16  # elements of a tile: a quarter of a megabyte, which stays in a core's cache
@@ -56,7 +56,7 @@ class TiledWeight(nn.Module):
     """
 
     def __init__(
-        self, origin: Drawn, shape: torch.Size, *, bits: Tensor | None = None, compiled: bool = False
+        self, origin: Seeded, shape: torch.Size, *, bits: Tensor | None = None, compiled: bool = False
     ):
         super().__init__()
         self.origin, self.shape, self.compiled = origin, torch.Size(shape), compiled
@@ -87,7 +87,7 @@ class TiledWeight(nn.Module):
             device = self.bits.device
         cols = self.shape[1]
         start, stop = low * cols, high * cols
-        if self.compiled and stop - start == TILE and start % KINDS[self.drawn.kind].per_block == 0:
+        if self.compiled and stop - start == TILE and start % DISTRIBUTIONS[self.drawn.kind].per_block == 0:
             part = _compiled_tile(self.stream, self.drawn, start, device).view(-1, cols)
         else:
             part = self.drawn(self.stream, (high - low, cols), start=start, device=device)
@@ -115,7 +115,7 @@ class TiledWeight(nn.Module):
 
     def product(self, x: Tensor) -> Tensor:
         """`x Wᵀ`, (..., columns) -> (..., rows)."""
-        fits = self.shape[1] % KINDS[self.drawn.kind].per_block == 0
+        fits = self.shape[1] % DISTRIBUTIONS[self.drawn.kind].per_block == 0
         if x.is_cuda and x.numel() <= 8 * x.shape[-1] and fits and kernel_is_here():
             from reservoir.weights.fused import product
 
@@ -143,7 +143,7 @@ def _compiler(kind: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
 
     So one compiled function of each kind serves all streams, layers and places.
     """
-    per_block, convert, _ = KINDS[kind]
+    per_block, convert, _ = DISTRIBUTIONS[kind]
 
     def draw(halves: Tensor, first: Tensor, scale: Tensor) -> Tensor:
         index = first + torch.arange(TILE // per_block, device=first.device)
@@ -157,7 +157,7 @@ def _compiler(kind: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
 
 
 def _compiled_tile(stream: Stream, drawn, start: int, device) -> Tensor:
-    first = torch.tensor(start // KINDS[drawn.kind].per_block, device=device)
+    first = torch.tensor(start // DISTRIBUTIONS[drawn.kind].per_block, device=device)
     scale = torch.tensor(drawn.scale, dtype=torch.float32, device=device)
     return _compiler(drawn.kind)(stream.halves.to(first.device), first, scale)
 
@@ -210,12 +210,12 @@ def streamable(item: Owned) -> bool:
         isinstance(item.module, Linear | Embedding)
         and item.attribute == "weight"
         and not item.parameter.requires_grad
-        and isinstance(origin, Drawn)
+        and isinstance(origin, Seeded)
         and origin.initialisation.elementwise(item.parameter.shape, blocks=origin.blocks) is not None
     )
 
 
-def stream(model: nn.Module, *, compiled: bool = False) -> nn.Module:
+def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
     """Put weights that are made while they are used in the place of all drawn ones of `model`, and return it.
 
     What was trained stays as it is, and so does what can only be drawn whole. Masks must have been chosen: those of a

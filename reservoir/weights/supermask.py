@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.origins import Drawn, Owned, initialise, origin_of, set_origin
-from reservoir.weights.selection import Selection, kept, largest
+from reservoir.weights.origins import Owned, Seeded, initialise, origin_of, set_origin
+from reservoir.weights.selection import Selection, kept_count, largest
 
 By = Literal["magnitude", "score", "weight"]
-DRAWN: dict[str, Initialisation] = {
+MASKED_DRAWS: dict[str, Initialisation] = {
     "kaiming-uniform": KaimingUniform(a=0.0),
     "xavier-uniform": XavierUniform(),
     "signed-constant": SignedConstant(),
@@ -38,7 +38,7 @@ class Mask:
             paper does, and that of Ramanujan et al. (2020); "score" those whose scores are largest, as both papers'
             formulas read; "weight" those that are largest themselves (Han et al. 2015).
         patterns: over stream names of linear maps and embeddings, such as "encoder.*".
-        drawn: what a masked weight is drawn as: "as-trained", or a key of `DRAWN`.
+        drawn: what a masked weight is drawn as: "as-trained", or a key of `MASKED_DRAWS`.
         scaled: whether weights are drawn √(1 / keep) times as large, so that sums keep their variance.
     """
 
@@ -47,15 +47,17 @@ class Mask:
     patterns: tuple[str, ...] = ("*",)
     scaled: bool = True
     drawn: Literal["as-trained", "kaiming-uniform", "xavier-uniform", "signed-constant"] = field(
-        default="as-trained", metadata={"later": True}
+        default="as-trained", metadata={"omit_if_default": True}
     )
 
     def __post_init__(self) -> None:
-        kept(1, self.keep)
+        kept_count(1, self.keep)
         if self.by not in ("magnitude", "score", "weight"):
             raise ValueError(f"by must be 'magnitude', 'score' or 'weight', got {self.by!r}")
-        if self.drawn != "as-trained" and self.drawn not in DRAWN:
-            raise ValueError(f"drawn must be 'as-trained' or one of {', '.join(DRAWN)}, got {self.drawn!r}")
+        if self.drawn != "as-trained" and self.drawn not in MASKED_DRAWS:
+            raise ValueError(
+                f"drawn must be 'as-trained' or one of {', '.join(MASKED_DRAWS)}, got {self.drawn!r}"
+            )
 
 
 class Supermask(nn.Module):
@@ -78,7 +80,7 @@ class Supermask(nn.Module):
     def chosen(self) -> Tensor:
         """The mask: bool, of the weights' shape."""
         best = self.scores.detach().abs() if self.by == "magnitude" else self.scores.detach()
-        return self._selection(best, kept(best.numel(), self.keep))
+        return self._selection(best, kept_count(best.numel(), self.keep))
 
     def forward(self, weight: Tensor) -> Tensor:  # the weights -> those that take part, and zeros
         if self.training:
@@ -181,7 +183,7 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
 def _mask(module: nn.Linear | nn.Embedding, plan: Mask, *, seed: int) -> nn.Module:
     weight = module.weight
     if plan.by == "weight":
-        k = kept(weight.numel(), plan.keep)
+        k = kept_count(weight.numel(), plan.keep)
         return FixedMask(largest(weight.abs(), k).to(weight.device), stream=module.stream, kept=k)
     weight.requires_grad_(False)
     mask = Supermask(weight.shape, keep=plan.keep, by=plan.by, stream=module.stream)
@@ -199,9 +201,9 @@ def _draw_for(module: nn.Module, plan: Mask) -> None:
     """Draw a weight again for a layer of which a share takes part; one that was not drawn stays as it is."""
     item = Owned(module.stream, module, "weight", module.weight)
     origin = origin_of(item)
-    if not isinstance(origin, Drawn):
+    if not isinstance(origin, Seeded):
         return
-    initialisation = DRAWN.get(plan.drawn, origin.initialisation)
+    initialisation = MASKED_DRAWS.get(plan.drawn, origin.initialisation)
     if plan.scaled:
         initialisation = initialisation.scaled(plan.keep)
     origin = replace(origin, initialisation=initialisation)

@@ -9,7 +9,7 @@ from reservoir import recipes
 from reservoir.evidence import sources
 from reservoir.evidence.claims.ledger import claim
 from reservoir.evidence.claims.ranges import Word
-from reservoir.evidence.source_recipes import BESIDE, POSTER
+from reservoir.evidence.source_recipes import COMPARISONS, POSTER
 from reservoir.recipes.components import ROWS, in_table
 from reservoir.recipes.universal import TASKS
 from reservoir.weights import Report, report
@@ -93,7 +93,7 @@ def well_under() -> tuple[Word, str]:
     rule="models in which those parts are trained have as many trained numbers as the released code, on all tasks",
 )
 def trained_parts() -> tuple[Word, str]:
-    lines = BESIDE["frozen-pretrained/trainable"].lines()
+    lines = COMPARISONS["frozen-pretrained/trainable"].lines()
     same = [line.ours.shown.replace(",", "") == line.figure.printed for line in lines]
     return _word(all(same)), f"{sum(same)} of {len(same)} counts are the same"
 

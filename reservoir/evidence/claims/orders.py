@@ -14,7 +14,7 @@ from reservoir.evidence.claims import universal
 from reservoir.evidence.claims.ledger import claim
 from reservoir.evidence.claims.ranges import NotRunError, Range, Word, above, every, score, spread
 from reservoir.evidence.comparison import Line
-from reservoir.evidence.source_recipes import BESIDE, TASKS
+from reservoir.evidence.source_recipes import COMPARISONS, TASKS
 
 MARGINS = {
     "poster/big": 1.0,
@@ -38,7 +38,7 @@ Key = tuple[str, str, str]
 def _entries(where: str) -> dict[Key, Line]:
     """What competes: each entry that has a recipe."""
     found = {}
-    for line in BESIDE[where].lines():
+    for line in COMPARISONS[where].lines():
         if line.name:
             row, column = line.figure.row, line.figure.column
             contest = sources.table(where).figure(row, APART[where]).printed if where in APART else column
@@ -48,11 +48,11 @@ def _entries(where: str) -> dict[Key, Line]:
 
 def _ours(where: str, entries: dict[Key, Line]) -> dict[Key, Range]:
     """Our figures over seeds, of those that have been run; one seed borrows the widest spread of the table."""
-    lent = spread(line.recipes[0] for line in entries.values()) if not BESIDE[where].sweep else 0.0
+    lent = spread(line.recipes[0] for line in entries.values()) if not COMPARISONS[where].sweep else 0.0
     found = {}
     for key, line in entries.items():
         with contextlib.suppress(NotRunError):
-            if BESIDE[where].sweep:
+            if COMPARISONS[where].sweep:
                 found[key] = universal.swept(TASKS[line.figure.column], line.name.rpartition("/")[2])
             else:
                 found[key] = score(line.recipes[0]).widened(lent)
@@ -61,7 +61,7 @@ def _ours(where: str, entries: dict[Key, Line]) -> dict[Key, Range]:
 
 def _better(where: str, one: float, other: float) -> bool:
     """Whether the source has `one` clearly better than `other`."""
-    if BESIDE[where].best == "smallest":
+    if COMPARISONS[where].best == "smallest":
         return other / one - 1 > MARGINS[where]
     return one - other > MARGINS[where]
 
@@ -79,7 +79,7 @@ def order(where: str) -> tuple[Word, str]:
         if a[0] == b[0] and _better(where, entries[a].figure.value, entries[b].figure.value)
     ]
     ours = _ours(where, entries)
-    sign = -1 if BESIDE[where].best == "smallest" else 1
+    sign = -1 if COMPARISONS[where].best == "smallest" else 1
     words = {(a, b): above((ours[a] - ours[b]) * sign) for a, b in pairs if a in ours and b in ours}
     if 2 * len(words) < len(pairs):
         raise NotRunError(f"{len(words)} of {len(pairs)} pairs of rows have been run at the laptop scale")
@@ -96,7 +96,7 @@ def order(where: str) -> tuple[Word, str]:
 
 
 def _enter(where: str) -> None:
-    beside, quoted = BESIDE[where], sources.table(where)
+    beside, quoted = COMPARISONS[where], sources.table(where)
     unit = f"{MARGINS[where]:.0%}" if beside.best == "smallest" else f"{MARGINS[where]:g}"
     claim(
         f"{where}-order",

@@ -23,7 +23,7 @@ from reservoir.evidence.claims.ranges import (
     score,
     spread,
 )
-from reservoir.models.stack import KINDS
+from reservoir.models.stack import LAYER_KINDS
 from reservoir.recipes import family
 from reservoir.recipes.reservoirs import DEPTHS, LEARNING
 from reservoir.runs.convergence import WITHIN, area_under, best, cost_to_reach
@@ -147,13 +147,13 @@ def larger_area():
 @claim(
     "reservoir-transformers/ffn-best",
     rule="at both depths, feed-forward reservoirs are above each other kind in BLEU",
-    recipes=tuple(f"reservoirs/{kind}-{depth}" for depth in DEPTHS for kind in KINDS),
+    recipes=tuple(f"reservoirs/{kind}-{depth}" for depth in DEPTHS for kind in LAYER_KINDS),
 )
 def ffn_best():
     gaps = {
         f"above {kind}-{depth}:": bleu(f"reservoirs/ffn-{depth}") - bleu(f"reservoirs/{kind}-{depth}")
         for depth in DEPTHS
-        for kind in KINDS
+        for kind in LAYER_KINDS
         if kind != "ffn"
     }
     return each(gaps, above)

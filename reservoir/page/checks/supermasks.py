@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from reservoir.page.checks.verdict import Mistake, call, exercise
-from reservoir.weights import kept, largest
+from reservoir.weights import kept_count, largest
 
 
 @exercise("ex-top-k", "top_mask")
@@ -26,7 +26,7 @@ def top_mask(written: Callable[[Tensor, float], Tensor]) -> str:
         if not set(found.unique().tolist()) <= {0, 1}:
             raise Mistake("a mask has nothing but noughts and ones: what you return has other numbers in it")
         mask, n = found.bool(), scores.numel()
-        k, number = kept(n, keep), int(mask.sum())
+        k, number = kept_count(n, keep), int(mask.sum())
         if number != k:
             if number == n - k:
                 raise Mistake(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import traitlets
 
-from reservoir.models.stack import KINDS
+from reservoir.models.stack import LAYER_KINDS
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes import family
@@ -62,7 +62,7 @@ class LayerStack(Explorable):
     module: ClassVar[str] = "layer-stack.mjs"
 
     stack = traitlets.Unicode("LRLRLL").tag(sync=True)
-    kind = traitlets.Enum(KINDS, "ffn").tag(sync=True)
+    kind = traitlets.Enum(LAYER_KINDS, "ffn").tag(sync=True)
     embeddings = traitlets.Bool(True).tag(sync=True)
     d_model = traitlets.Int(128).tag(sync=True)
     d_ff = traitlets.Int(512).tag(sync=True)

@@ -11,7 +11,7 @@ from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.weights import Stream, draws
 
-KINDS = ("uniform", "sign", "normal", "orthogonal")
+DISTRIBUTIONS = ("uniform", "sign", "normal", "orthogonal")
 
 
 def seeded_weights(seed: int, name: str, *, kind: str = "uniform", size: int = 16) -> Tensor:
@@ -19,7 +19,7 @@ def seeded_weights(seed: int, name: str, *, kind: str = "uniform", size: int = 1
 
     Args:
         seed, name: of the stream.
-        kind: one of `KINDS`, the draws of `reservoir.weights.draws`.
+        kind: one of `DISTRIBUTIONS`, the draws of `reservoir.weights.draws`.
         size: rows and columns.
     """
     stream, shape = Stream(seed, name), (size, size)
@@ -32,7 +32,7 @@ def seeded_weights(seed: int, name: str, *, kind: str = "uniform", size: int = 1
             return draws.normal(stream, shape, std=1 / math.sqrt(size))
         case "orthogonal":
             return draws.orthogonal(stream, *shape, gain=1.0)
-    raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    raise ValueError(f"kind must be one of {', '.join(DISTRIBUTIONS)}, got {kind!r}")
 
 
 class SeededWeights(Explorable):
@@ -41,7 +41,7 @@ class SeededWeights(Explorable):
     Args:
         seed: a whole number.
         name: of the tensor's stream.
-        kind: one of `KINDS`.
+        kind: one of `DISTRIBUTIONS`.
         size: rows and columns, 4 to 32.
     """
 
@@ -49,7 +49,7 @@ class SeededWeights(Explorable):
 
     seed = traitlets.Int(0).tag(sync=True)
     name = traitlets.Unicode("encoder.0.attention.out").tag(sync=True)
-    kind = traitlets.Enum(KINDS, "uniform").tag(sync=True)
+    kind = traitlets.Enum(DISTRIBUTIONS, "uniform").tag(sync=True)
     size = traitlets.Int(16, min=4, max=32).tag(sync=True)
 
     def __init__(self, **settings) -> None:

@@ -13,7 +13,7 @@ FILLED = 0.9  # of a batch's positions hold a token, where sentences of unlike l
 
 
 @dataclass(frozen=True)
-class Sketch:
+class BatchSpec:
     """What a batch of a task looks like.
 
     Args:

@@ -17,7 +17,7 @@ from reservoir.datasets import (
     train_bpe,
 )
 from reservoir.models import ClassifierConfig, TextClassifierConfig
-from reservoir.runs.tasks.batch_spec import FILLED, LENGTH, Sketch, share_of, token_ids
+from reservoir.runs.tasks.batch_spec import FILLED, LENGTH, BatchSpec, share_of, token_ids
 from reservoir.training import ClassificationTask, accuracy
 
 SAMPLES = 8  # test texts that a record shows
@@ -44,7 +44,7 @@ class Classification:
     max_length: int = 128
     texts: int = 0
     begin: bool = False
-    cut: int = field(default=0, metadata={"later": True})
+    cut: int = field(default=0, metadata={"omit_if_default": True})
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
@@ -65,14 +65,14 @@ class Classification:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary, len(CLASSES.get(self.corpus, ())))
 
-    def sketch(self, *, processes: int = 1) -> Sketch:
+    def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
         length = LENGTHS.get(self.corpus, LENGTH)
         rows = share_of(self.max_tokens // length, processes)
         labels = token_ids(rows, 2)
         batch = Batch(token_ids(rows, length), labels, labels, rows)
         tokens = FILLED * rows * length
-        return Sketch(lambda model: ClassificationTask.loss(model, batch), tokens, rows)
+        return BatchSpec(lambda model: ClassificationTask.loss(model, batch), tokens, rows)
 
     def task(self, corpus: LabelledCorpus, vocabulary: Vocabulary, *, seed: int) -> ClassificationTask:
         """What the training loop trains on."""

@@ -12,7 +12,7 @@ from reservoir.datasets import Examples, Generated, Stored, images, listops, pic
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.examples import Batch, padded
 from reservoir.models import UniversalConfig
-from reservoir.runs.tasks.batch_spec import FILLED, Sketch, share_of, token_ids
+from reservoir.runs.tasks.batch_spec import FILLED, BatchSpec, share_of, token_ids
 from reservoir.training import ComputationTask
 
 SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbers of each
@@ -60,11 +60,11 @@ class Computation:
         ]
         return {"test": task.score(model, corpus.test) | {"sequences": len(corpus.test)}}, samples
 
-    def sketch(self, *, processes: int = 1) -> Sketch:
+    def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any data."""
         rows = share_of(self.batch, processes)
         batch, tokens = self.shapes(rows)
-        return Sketch(lambda model: ComputationTask.loss(model, batch), tokens, rows)
+        return BatchSpec(lambda model: ComputationTask.loss(model, batch), tokens, rows)
 
     def shapes(self, rows: int) -> tuple[Batch, float]:
         """A batch on the meta device, and how many positions of it are no filling."""

@@ -10,7 +10,7 @@ from torch import nn
 
 from reservoir.datasets import ByteVocabulary, Text, Vocabulary, text, train_bpe, train_byte_pieces
 from reservoir.models import LanguageModelConfig
-from reservoir.runs.tasks.batch_spec import Sketch, share_of, token_ids
+from reservoir.runs.tasks.batch_spec import BatchSpec, share_of, token_ids
 from reservoir.training import LanguageModellingTask
 
 SAMPLES, WORDS = 8, 6  # lines that a record shows, and how many words of each the model is given
@@ -37,8 +37,8 @@ class LanguageModelling:
     length: int = 128
     batch: int = 16
     unit: Literal["pieces", "byte-pieces", "bytes"] = "pieces"
-    characters: int = field(default=0, metadata={"later": True})
-    valid_tokens: int = field(default=0, metadata={"later": True})
+    characters: int = field(default=0, metadata={"omit_if_default": True})
+    valid_tokens: int = field(default=0, metadata={"omit_if_default": True})
 
     def __post_init__(self) -> None:
         if self.unit not in ("pieces", "byte-pieces", "bytes"):
@@ -59,11 +59,11 @@ class LanguageModelling:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary)
 
-    def sketch(self, *, processes: int = 1) -> Sketch:
+    def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
         rows = share_of(self.batch, processes)
         windows = token_ids(rows, self.length + 1)
-        return Sketch(lambda model: LanguageModellingTask.loss(model, windows), rows * self.length, rows)
+        return BatchSpec(lambda model: LanguageModellingTask.loss(model, windows), rows * self.length, rows)
 
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> LanguageModellingTask:
         """What the training loop trains on."""

@@ -8,7 +8,7 @@ from torch import nn
 
 from reservoir.datasets import Text, Vocabulary, text, train_bpe
 from reservoir.models import MaskedLanguageModelConfig
-from reservoir.runs.tasks.batch_spec import Sketch, share_of, token_ids
+from reservoir.runs.tasks.batch_spec import BatchSpec, share_of, token_ids
 from reservoir.training import MaskedBatch, MaskedLanguageModellingTask
 
 SAMPLES, TOKENS, EVERY = (
@@ -59,13 +59,13 @@ class MaskedLanguageModelling:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary)
 
-    def sketch(self, *, processes: int = 1) -> Sketch:
+    def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
         rows = share_of(self.batch, processes)
         asked = token_ids(max(1, round(self.share * rows * self.length)))
         batch = MaskedBatch(token_ids(rows, self.length), asked, asked)
         tokens = rows * self.length
-        return Sketch(lambda model: MaskedLanguageModellingTask.loss(model, batch), tokens, rows)
+        return BatchSpec(lambda model: MaskedLanguageModellingTask.loss(model, batch), tokens, rows)
 
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> MaskedLanguageModellingTask:
         """What the training loop trains on."""

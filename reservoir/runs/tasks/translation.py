@@ -8,7 +8,7 @@ from torch import nn
 
 from reservoir.datasets import Batch, DataError, Dictionary, ParallelCorpus, Vocabulary, parallel, train_bpe
 from reservoir.models import EncoderDecoderConfig
-from reservoir.runs.tasks.batch_spec import FILLED, LENGTH, Sketch, share_of, token_ids
+from reservoir.runs.tasks.batch_spec import FILLED, LENGTH, BatchSpec, share_of, token_ids
 from reservoir.training import Decoding, TranslationTask, bleu
 
 SAMPLES = 8  # test sentences that a record shows
@@ -82,12 +82,12 @@ class Translation:
         src, tgt = self.dictionaries
         return replace(config, src_vocab=config.src_vocab or src, tgt_vocab=config.tgt_vocab or tgt)
 
-    def sketch(self, *, processes: int = 1) -> Sketch:
+    def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
         rows = share_of(self.max_tokens // LENGTH, processes)
         side = token_ids(rows, LENGTH)
         batch = Batch(side, side, side, side.numel())
-        return Sketch(
+        return BatchSpec(
             lambda model: TranslationTask.losses(model, batch, self.smoothing)[0],
             2 * FILLED * side.numel(),
             rows,

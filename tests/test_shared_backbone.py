@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reservoir.models import LanguageModelConfig, OneBody, Universal, UniversalConfig
+from reservoir.models import LanguageModelConfig, SharedBackbone, Universal, UniversalConfig
 from reservoir.weights import Freeze, Mask, freeze, initialise, owned, report, supermask
 
 BODY = LanguageModelConfig(0, 16, 2, 32, 2, positions="learned", max_length=12, dropout=0.0)
@@ -35,7 +35,7 @@ def test_each_task_gets_the_answers_of_its_own_model_in_any_order(masked):
     inputs = {"pictures": torch.randn(3, 5, 4), "expressions": torch.randint(15, (3, 7))}
     with torch.inference_mode():
         expected = {task: model(inputs[task]) for task, model in models.items()}
-    one = OneBody(models)
+    one = SharedBackbone(models)
     for task in ("pictures", "expressions", "pictures", "pictures", "expressions"):
         assert torch.equal(one(task, inputs[task]), expected[task])
 
@@ -43,7 +43,7 @@ def test_each_task_gets_the_answers_of_its_own_model_in_any_order(masked):
 @pytest.mark.parametrize("masked", [False, True])
 def test_a_task_costs_what_the_report_of_its_model_says(masked):
     model = trained(4, 10, luck=1, masked=masked)
-    own = OneBody({"pictures": model}).belongings["pictures"]
+    own = SharedBackbone({"pictures": model}).belongings["pictures"]
     assert own.bytes == report(model).stored_bytes
     moving = sum(row.parameters for row in report(model).rows if row.moves and row.origin != "mask")
     assert own.parameters == moving and bool(own.masks) == masked
@@ -56,10 +56,10 @@ def test_another_body_and_an_unknown_task_are_refused():
     with pytest.raises(
         ValueError, match=r"'a' and 'b' have not one body: their 'layer\.1\.attention\.qkv' differ"
     ):
-        OneBody({"a": model, "b": other})
+        SharedBackbone({"a": model, "b": other})
     with pytest.raises(ValueError, match="is frozen in one of 'a' and 'b' and not in the other"):
-        OneBody({"a": model, "b": trained(4, 10, luck=2, masked=True)})
+        SharedBackbone({"a": model, "b": trained(4, 10, luck=2, masked=True)})
     with pytest.raises(ValueError, match="at least one task"):
-        OneBody({})
+        SharedBackbone({})
     with pytest.raises(ValueError, match="task must be one of a, got 'c'"):
-        OneBody({"a": model})("c", torch.zeros(1, 2, 4))
+        SharedBackbone({"a": model})("c", torch.zeros(1, 2, 4))

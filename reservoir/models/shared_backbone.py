@@ -14,7 +14,7 @@ from reservoir.weights import FixedMask, Supermask, owned
 
 
 @dataclass(frozen=True)
-class Belongings:
+class TaskState:
     """What a task has of its own.
 
     Args:
@@ -43,7 +43,7 @@ class Belongings:
         return ends + trained + sum(bits.nbytes for _, bits in self.masks.values())
 
 
-class OneBody:
+class SharedBackbone:
     """A body in memory once, and for each task its belongings: an input, an output, norms and positions, or masks.
 
     Masks of several tasks over the same random weights are what Wortsman et al. (2020) call supermasks in
@@ -59,7 +59,7 @@ class OneBody:
     def __init__(self, models: Mapping[str, Universal]):
         if not models:
             raise ValueError("models must name at least one task, got none")
-        self.belongings: dict[str, Belongings] = {}
+        self.belongings: dict[str, TaskState] = {}
         (first, model), *_ = models.items()
         for name, other in models.items():
             _same(first, model.body, name, other.body)
@@ -89,11 +89,11 @@ class OneBody:
         return model.eval()(x, last)
 
 
-def _belongings(model: Universal) -> Belongings:
+def _belongings(model: Universal) -> TaskState:
     masked = {
         m.stream: m.mask for m in model.body.modules() if isinstance(getattr(m, "mask", None), nn.Module)
     }
-    return Belongings(
+    return TaskState(
         model.config,
         (model.input, model.readout),
         {
@@ -110,7 +110,7 @@ def _packed(mask: Supermask | FixedMask) -> tuple[torch.Size, np.ndarray]:
     return bits.shape, np.packbits(bits.cpu().numpy())
 
 
-def _mask(own: Belongings, module: nn.Module) -> FixedMask | None:
+def _mask(own: TaskState, module: nn.Module) -> FixedMask | None:
     if module.stream not in own.masks:
         return None
     shape, packed = own.masks[module.stream]
