@@ -1,7 +1,9 @@
 """The repository holds what it says: one-way imports, one version, pins for every package, a make that lists itself."""
 
 import ast
+import importlib
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -70,16 +72,16 @@ def room_of(module: Path) -> str:
 
 
 MODULES = sorted(path for path in (ROOT / "reservoir").rglob("*.py") if "_shipped" not in path.parts)
+FACES = sorted(path for path in (ROOT / "reservoir").rglob("__init__.pyi") if "_shipped" not in path.parts)
 
 
 def test_nothing_imports_upwards():
     wrong = []
-    for module in MODULES:
-        if module == ROOT / "reservoir" / "__init__.py":
-            importer = "__init__"  # which imports nothing of ours, and so is in no room
-        else:
-            importer = room_of(module)
-            assert importer in (*ROOMS, "datasets"), f"{module.relative_to(ROOT)} is in none of the rooms"
+    for module in MODULES + FACES:
+        if module.parent == ROOT / "reservoir" and module.stem == "__init__":
+            continue  # it names every room, and imports one when it is asked for
+        importer = room_of(module)
+        assert importer in (*ROOMS, "datasets"), f"{module.relative_to(ROOT)} is in none of the rooms"
         package = ".".join(module.relative_to(ROOT).parent.parts)
         for line, imported in imported_rooms(module.read_text(encoding="utf-8"), package):
             if not allowed(importer, imported):
@@ -109,6 +111,79 @@ def test_the_arrows_point_one_way():
         and not allowed("models", "datasets")
         and not allowed("datasets", "layers")
     )
+
+
+def inside_functions(source: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of each import of ours that stands inside a function of `source`."""
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                text = ast.unparse(node) if isinstance(node, ast.Import | ast.ImportFrom) else ""
+                if re.match(r"import (.*, )?reservoir\b|from (reservoir\b|\.)", text):
+                    yield node.lineno, text
+
+
+def test_nothing_of_ours_is_imported_inside_a_function():
+    wrong = [
+        f"{module.relative_to(ROOT)}:{line}: {text}"
+        for module in MODULES
+        for line, text in inside_functions(module.read_text(encoding="utf-8"))
+    ]
+    assert not wrong, "what must wait is a name of a package's face:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "statement, ours",
+    [
+        ("import reservoir.weights", True),
+        ("import os, reservoir", True),
+        ("from ..weights import freeze", True),
+        ("from reservoir import weights", True),
+        ("import reservoirpy", False),
+        ("from reservoirpy.nodes import Reservoir", False),
+    ],
+)
+def test_imports_inside_functions_are_found(statement: str, ours: bool):
+    assert not list(inside_functions(statement))
+    assert bool(list(inside_functions(f"class A:\n    def f(self):\n        {statement}"))) == ours
+
+
+# ---- faces -----------------------------------------------------------------------------------------------------------
+
+NEEDS_TRITON = {"reservoir.weights.fused"}
+
+
+@pytest.mark.parametrize("face", FACES, ids=lambda face: face.relative_to(ROOT).parent.as_posix())
+def test_every_name_of_a_face_is_there(face: Path):
+    """`__init__.pyi` is what type checkers and the lazy loader read, so nothing else notices a name that is gone."""
+    package = ".".join(face.relative_to(ROOT).parent.parts)
+    module = importlib.import_module(package)
+    for node in ast.parse(face.read_text(encoding="utf-8")).body:
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            assert alias.asname is None, (
+                f"{package}: {alias.name} is renamed, which the lazy loader does not do"
+            )
+            if f"{package}.{alias.name}" not in NEEDS_TRITON or importlib.util.find_spec("triton"):
+                assert getattr(module, alias.name) is not None
+    (listed,) = (
+        ast.literal_eval(node.value)
+        for node in ast.parse(face.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    assert set(listed) - {"__version__"} == set(module.__all__), (
+        f"{package}: __all__ differs from the imports"
+    )
+
+
+def test_importing_a_package_imports_nothing_heavy():
+    """Faces are lazy. Those of the recipes and of the claims are not: importing them is what enters them."""
+    lazy = [".".join(face.relative_to(ROOT).parent.parts) for face in FACES]
+    assert {"reservoir.weights", "reservoir.training", "reservoir.runs"} <= set(lazy)
+    program = f"import sys, {', '.join(lazy)}; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert not {"torch", "numpy", "pandas", "plotly"} & set(done.stdout.split())
 
 
 # ---- packages --------------------------------------------------------------------------------------------------------

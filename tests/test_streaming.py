@@ -159,7 +159,7 @@ def test_compiled_tiles_have_the_same_bits():
 
 FUSED = """
 import torch
-from reservoir.weights import Drawn
+from reservoir.weights import Seeded
 from reservoir.weights.fused import product
 from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import KaimingUniform, Normal, SignedConstant
@@ -168,7 +168,7 @@ from reservoir.weights.streaming import pack
 device = DEVICE
 for kind, columns in ((KaimingUniform(), 24), (SignedConstant(), 128), (Normal(0.2), 24)):
     for seed, rows, zero, masked in ((5, 5, None, True), (2**64 - 3, 6, 2, False)):
-        origin = Drawn(seed, "Küche.0", kind, zero_row=zero)
+        origin = Seeded(seed, "Küche.0", kind, zero_row=zero)
         shape = torch.Size((rows, columns))
         whole = origin.draw(shape)
         mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < 0.5

@@ -1,5 +1,5 @@
 """What a reader sees: figures, a training curve that grows, exercise checks. Chapters import from here."""
 
-from reservoir.page import checks, live, plots
+import lazy_loader
 
-__all__ = ["checks", "live", "plots"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,14 +5,16 @@ the rest is arithmetic, of which a GPU has plenty left. The generator is Triton'
 Philox 4x32-10 as ours, so the weights have the same bits as those that `reservoir.weights.draws` draws.
 
 Triton comes with PyTorch's builds for GPUs. Without a GPU the kernel runs in Triton's interpreter, slowly: install
-Triton and set TRITON_INTERPRET=1 before it is used.
+Triton and set TRITON_INTERPRET=1 before this module is imported.
 """
 
 from __future__ import annotations
 
 import torch
+import triton
 from torch import Tensor
 
+from reservoir.weights._fused_kernel import kernel
 from reservoir.weights.draws import Elementwise
 from reservoir.weights.generator import Stream
 
@@ -50,12 +52,7 @@ def product(
 
     Raises:
         ValueError: the shape does not fit.
-        ModuleNotFoundError: Triton is not installed.
     """
-    import triton
-
-    from reservoir.weights._fused_kernel import kernel
-
     number, per_block = KERNEL_DRAWS[drawn.kind]
     if shape[1] % per_block:
         raise ValueError(

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reservoir import weights
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.draws import DISTRIBUTIONS
 from reservoir.weights.generator import MASK, Stream, philox
@@ -117,9 +118,7 @@ class TiledWeight(nn.Module):
         """`x Wᵀ`, (..., columns) -> (..., rows)."""
         fits = self.shape[1] % DISTRIBUTIONS[self.drawn.kind].per_block == 0
         if x.is_cuda and x.numel() <= 8 * x.shape[-1] and fits and kernel_is_here():
-            from reservoir.weights.fused import product
-
-            flat = product(
+            flat = weights.fused.product(
                 x.reshape(-1, x.shape[-1]),
                 self.stream,
                 self.drawn,

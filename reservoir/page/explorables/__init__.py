@@ -37,36 +37,6 @@ with `ui.figure("fig-label")?.restyle(…)`. After a change to the JavaScript, `
 notebooks up to date.
 """
 
-from reservoir.page.explorables.attention_maps import AttentionMaps
-from reservoir.page.explorables.base import Explorable
-from reservoir.page.explorables.budget import Budget
-from reservoir.page.explorables.echo_state import EchoStateLab
-from reservoir.page.explorables.fourier_mixing import FourierMixing
-from reservoir.page.explorables.frozen_body import FrozenBody
-from reservoir.page.explorables.frozen_components import FrozenComponents
-from reservoir.page.explorables.gradients import Gradients
-from reservoir.page.explorables.hidden_network import HiddenNetwork
-from reservoir.page.explorables.layer_stack import LayerStack
-from reservoir.page.explorables.masking import Masking
-from reservoir.page.explorables.random_projection import RandomProjection
-from reservoir.page.explorables.seeded_weights import SeededWeights
-from reservoir.page.explorables.separability import Separability
-from reservoir.page.explorables.stored_translator import StoredTranslator
+import lazy_loader
 
-__all__ = [
-    "AttentionMaps",
-    "Budget",
-    "EchoStateLab",
-    "Explorable",
-    "FourierMixing",
-    "FrozenBody",
-    "FrozenComponents",
-    "Gradients",
-    "HiddenNetwork",
-    "LayerStack",
-    "Masking",
-    "RandomProjection",
-    "SeededWeights",
-    "Separability",
-    "StoredTranslator",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,62 @@
+from .batches import Batch, Epoch, TokenBatches, pad_sources
+from .byte_pieces import BytePieces, train_byte_pieces
+from .byte_vocabulary import ByteVocabulary
+from .corpora import Text, parallel, text
+from .dictionary import Dictionary
+from .errors import DataError
+from .examples import Examples, Generated, Stored
+from .fetching import Row, fetch, status
+from .labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
+from .miniature import tagged
+from .newstest import test_set
+from .pairs import Pairs, ParallelCorpus
+from .pictures import ImageCorpus, Images, images
+from .reading import read_lines, read_pairs, read_text
+from .series import lorenz, mackey_glass
+from .shipped import shipped
+from .store import atomic_write, cache_dir
+from .vocabulary import Vocabulary, train_bpe
+from .windows import Windows
+
+__all__ = [
+    "CLASSES",
+    "Batch",
+    "BytePieces",
+    "ByteVocabulary",
+    "DataError",
+    "Dictionary",
+    "Epoch",
+    "Examples",
+    "Generated",
+    "ImageCorpus",
+    "Images",
+    "Labelled",
+    "LabelledCorpus",
+    "Pairs",
+    "ParallelCorpus",
+    "Row",
+    "Stored",
+    "Text",
+    "TokenBatches",
+    "Vocabulary",
+    "Windows",
+    "atomic_write",
+    "cache_dir",
+    "fetch",
+    "images",
+    "labelled",
+    "lorenz",
+    "mackey_glass",
+    "pad_sources",
+    "parallel",
+    "read_lines",
+    "read_pairs",
+    "read_text",
+    "shipped",
+    "status",
+    "tagged",
+    "test_set",
+    "text",
+    "train_bpe",
+    "train_byte_pieces",
+]

@@ -1,0 +1,42 @@
+from .attention import Attention, Cache, CrossAttention, attend
+from .block import DecoderLayer, EncoderLayer
+from .convolution import DynamicConvolution
+from .dropout import Dropout
+from .feed_forward import FeedForward, GatedFeedForward
+from .fourier import DFT, Fourier, fourier
+from .linear import Embedding, Linear
+from .mixing import LinearMixing, MLPMixing
+from .norm import LayerNorm, RMSNorm
+from .positions import LearnedPositions, SinusoidalPositions, sinusoids
+from .recurrent import BiGRU
+from .residual import Residual
+from .rotary import RotaryAttention, turn
+
+__all__ = [
+    "DFT",
+    "Attention",
+    "BiGRU",
+    "Cache",
+    "CrossAttention",
+    "DecoderLayer",
+    "Dropout",
+    "DynamicConvolution",
+    "Embedding",
+    "EncoderLayer",
+    "FeedForward",
+    "Fourier",
+    "GatedFeedForward",
+    "LayerNorm",
+    "LearnedPositions",
+    "Linear",
+    "LinearMixing",
+    "MLPMixing",
+    "RMSNorm",
+    "Residual",
+    "RotaryAttention",
+    "SinusoidalPositions",
+    "attend",
+    "fourier",
+    "sinusoids",
+    "turn",
+]

@@ -1,0 +1,39 @@
+from .classifier import Classifier, ClassifierConfig
+from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from .gpt2 import load_gpt2
+from .language_model import LanguageModel, LanguageModelConfig
+from .llama import Llama, LlamaConfig, load_llama2c
+from .lstm import LSTMConfig
+from .masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
+from .random_feature_attention import RandomFeatureAttention
+from .shared_backbone import SharedBackbone
+from .storage import from_pretrained, save_pretrained
+from .text_classifier import TextClassifier, TextClassifierConfig
+from .text_encoder import TextEncoder, TextEncoderConfig
+from .universal import Universal, UniversalConfig
+
+__all__ = [
+    "Classifier",
+    "ClassifierConfig",
+    "EncoderDecoder",
+    "EncoderDecoderConfig",
+    "LSTMConfig",
+    "LanguageModel",
+    "LanguageModelConfig",
+    "Llama",
+    "LlamaConfig",
+    "MaskedLanguageModel",
+    "MaskedLanguageModelConfig",
+    "RandomFeatureAttention",
+    "SharedBackbone",
+    "TextClassifier",
+    "TextClassifierConfig",
+    "TextEncoder",
+    "TextEncoderConfig",
+    "Universal",
+    "UniversalConfig",
+    "from_pretrained",
+    "load_gpt2",
+    "load_llama2c",
+    "save_pretrained",
+]

@@ -1,0 +1,11 @@
+from . import benchmarks, checks, environment, evidence, explorables, live, plots
+
+__all__ = [
+    "benchmarks",
+    "checks",
+    "environment",
+    "evidence",
+    "explorables",
+    "live",
+    "plots",
+]

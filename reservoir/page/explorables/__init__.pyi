@@ -1,0 +1,33 @@
+from .attention_maps import AttentionMaps
+from .base import Explorable
+from .budget import Budget
+from .echo_state import EchoStateLab
+from .fourier_mixing import FourierMixing
+from .frozen_body import FrozenBody
+from .frozen_components import FrozenComponents
+from .gradients import Gradients
+from .hidden_network import HiddenNetwork
+from .layer_stack import LayerStack
+from .masking import Masking
+from .random_projection import RandomProjection
+from .seeded_weights import SeededWeights
+from .separability import Separability
+from .stored_translator import StoredTranslator
+
+__all__ = [
+    "AttentionMaps",
+    "Budget",
+    "EchoStateLab",
+    "Explorable",
+    "FourierMixing",
+    "FrozenBody",
+    "FrozenComponents",
+    "Gradients",
+    "HiddenNetwork",
+    "LayerStack",
+    "Masking",
+    "RandomProjection",
+    "SeededWeights",
+    "Separability",
+    "StoredTranslator",
+]

@@ -1,0 +1,81 @@
+from .aucc import Aucc, aucc
+from .backskipping import Backskipping, Skip
+from .bleu import Comparison, Score, bleu, paired_bootstrap
+from .checkpoint import CheckpointError
+from .classification import ClassificationTask, accuracy
+from .computation import ComputationTask
+from .decoding import Decoding, beam_search, translate
+from .detour import Detour, skip, tap
+from .events import Event, Finished, Listener, Message, Point, Saved, Started, Stepped, Stopped, Validated
+from .gradient_estimators import (
+    GradientEstimator,
+    IdentityGradient,
+    SyntheticGradient,
+    ValueGradient,
+    ZeroGradient,
+)
+from .history import History
+from .language_modelling import LanguageModellingTask
+from .loop import Budget, TrainingError, train
+from .losses import smoothed_cross_entropy
+from .masked_language_modelling import MaskedLanguageModellingTask
+from .masking import MaskedBatch, mask
+from .optimisers import Optimiser
+from .precision import bf16_pays
+from .preemption import EXIT_STATUS, Preempted, StopSignal
+from .prefix import CachedPrefix
+from .task import Task
+from .translation import TranslationTask
+
+__all__ = [
+    "EXIT_STATUS",
+    "Aucc",
+    "Backskipping",
+    "Budget",
+    "CachedPrefix",
+    "CheckpointError",
+    "ClassificationTask",
+    "Comparison",
+    "ComputationTask",
+    "Decoding",
+    "Detour",
+    "Event",
+    "Finished",
+    "GradientEstimator",
+    "History",
+    "IdentityGradient",
+    "LanguageModellingTask",
+    "Listener",
+    "MaskedBatch",
+    "MaskedLanguageModellingTask",
+    "Message",
+    "Optimiser",
+    "Point",
+    "Preempted",
+    "Saved",
+    "Score",
+    "Skip",
+    "Started",
+    "Stepped",
+    "StopSignal",
+    "Stopped",
+    "SyntheticGradient",
+    "Task",
+    "TrainingError",
+    "TranslationTask",
+    "Validated",
+    "ValueGradient",
+    "ZeroGradient",
+    "accuracy",
+    "aucc",
+    "beam_search",
+    "bf16_pays",
+    "bleu",
+    "mask",
+    "paired_bootstrap",
+    "skip",
+    "smoothed_cross_entropy",
+    "tap",
+    "train",
+    "translate",
+]
