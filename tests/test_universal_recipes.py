@@ -8,6 +8,7 @@ from reservoir.datasets import DataError
 from reservoir.models import from_pretrained
 from reservoir.recipes import universal
 from reservoir.runs import InitFromRelease, InitFromRun, find_record, released
+from reservoir.runs.export import export
 from reservoir.runs.sweep import choose
 from reservoir.training import CheckpointError
 from reservoir.weights import Pretrained, Seeded, freeze, initialise, origin_of, owned, report, supermask
@@ -138,20 +139,18 @@ def test_the_stories_models_body_is_taken_by_name(mirror):
 
 
 def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained, tmp_path):
-    folder = released.export(released.OURS, to=tmp_path / "gpt", scale="smoke")
-    model = from_pretrained(folder)
     run = recipes.get(released.OURS, scale="smoke")
+    folder = export(run, tmp_path / "gpt")
+    model = from_pretrained(folder)
     learned, task, _ = run.load()
     ids = torch.arange(20)[None] + 4
     torch.testing.assert_close(model(ids), learned(ids), atol=2e-2, rtol=2e-2)
     assert all(torch.equal(p, p.half().float()) for p in model.parameters())
     n = sum(p.numel() for p in set(model.parameters()))
     assert n * 2 < (folder / "model.safetensors").stat().st_size < n * 2 + 20_000
-    assert "bits a byte" in (folder / "README.md").read_text()
-    assert type(task.vocabulary).load(folder / "vocabulary.json").tokens == task.vocabulary.tokens
-    assert (
-        released.export(released.OURS, to=tmp_path / "gpt", scale="smoke") == folder
-    )  # replaces what is there
+    card = (folder / "README.md").read_text()
+    assert "Rounded to half precision" in card and "bits per byte" in card and "CC BY-SA 3.0" in card
+    assert type(task.vocabulary).load(folder / "tokenizer.json").tokens == task.vocabulary.tokens
 
 
 def test_a_body_of_another_size_is_refused(pretrained):

@@ -1,9 +1,10 @@
-"""Put a file into the cache whole or not at all."""
+"""Write a file or a folder whole or not at all, and say what is wrong with a fetched file."""
 
 import errno
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -75,7 +76,39 @@ def atomic_write(
             partial.unlink(missing_ok=True)
 
 
+def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
+    """Write the folder `target` as a whole: fill a new one next to it, then rename that.
+
+    A folder that is already there is moved aside before the rename and deleted after it. So a process killed at any
+    moment loses nothing: the older folder is at `target`, or next to it under a name that starts with a dot.
+
+    Args:
+        target: its parent is made if it is missing. Whether what is there may be replaced is for the caller to check.
+        fill: writes the files into the empty folder that it is given; what it raises goes on to the caller.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made, aside = (_hidden(target, suffix) for suffix in ("part", "replaced"))
+    try:
+        made.mkdir()
+        fill(made)
+        if target.exists():
+            os.replace(target, aside)
+        try:
+            os.replace(made, target)
+        except OSError:
+            if aside.exists():
+                os.replace(aside, target)
+            raise
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _hidden(target: Path, suffix: str) -> Path:
+    """A new name next to `target`, since a rename is atomic only within one file system."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}.{suffix}")
+
+
 def _open_partial(target: Path) -> tuple[Path, BinaryIO]:
-    # In the same folder, since a rename is atomic only within one file system.
-    path = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+    path = _hidden(target, "part")
     return path, path.open("xb")

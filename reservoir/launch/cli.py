@@ -39,11 +39,10 @@ from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.evidence.tables import table as make_table
 from reservoir.launch.dry_run import On, dry_run
 from reservoir.launch.submit import Cluster, Job, Resources, executor, submit
-from reservoir.runs import released
-from reservoir.runs.export import export
+from reservoir.runs.export import destination, export, is_export
 from reservoir.runs.records import METRICS, Record, RecordError, find_record, find_records, results
 from reservoir.runs.registry import SCALES, Scale
-from reservoir.runs.run import Run, Translation
+from reservoir.runs.run import Run
 from reservoir.training import EXIT_STATUS, CheckpointError, Message, Preempted, StopSignal, TrainingError
 from reservoir.training.distribution import World, join_world, leave_world
 from reservoir.training.listeners import automatic
@@ -315,24 +314,22 @@ def _print_beside(where: str, scale: Scale) -> None:
 class Export:
     """Write the model of a finished run to a folder that stands alone.
 
-    A translator as seeds, bits and what was trained, to the last bit; a language model in half precision.
+    Seeds, bits and what was trained, to the last bit; the weights of a language model in half precision.
     """
 
     recipe: Positional[str]
     """Such as seeds/miniature or gpt/wikipedia."""
     to: Path
-    """The folder; one that is there is replaced."""
+    """The folder: missing, empty, or an earlier export, which is replaced."""
     scale: Scale = "laptop"
     """smoke, laptop or full."""
     seed: int = 0
     """Of the run."""
 
     def __call__(self, overrides: Sequence[str]) -> None:
-        run = recipes.get(self.recipe, scale=self.scale, seed=self.seed)
-        if isinstance(run.task, Translation):
-            folder = export(run, self.to)
-        else:
-            folder = released.export(self.recipe, to=self.to, scale=self.scale, seed=self.seed)
+        if is_export(destination(self.to)):
+            console.print(f"{self.to} holds an earlier export, which is replaced", highlight=False)
+        folder = export(recipes.get(self.recipe, scale=self.scale, seed=self.seed), self.to)
         size = sum(file.stat().st_size for file in folder.iterdir())
         console.print(f"{folder}: {size / 1e6:.2f} MB", highlight=False)
 

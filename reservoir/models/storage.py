@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save
 from torch import Tensor, nn
 
 from reservoir.models.classifier import ClassifierConfig
@@ -38,7 +37,7 @@ from reservoir.weights import (
     report,
     set_origin,
 )
-from reservoir.weights.files import WeightsError, read_safetensors
+from reservoir.weights.files import WeightsError, read_safetensors, safetensors_bytes
 from reservoir.weights.initialisation import Initialisation, digest
 from reservoir.weights.streaming import TiledWeight, draw_lazily, pack, streamable, unpack
 
@@ -125,7 +124,7 @@ def save_pretrained(
         "digest": _file_digest(json.dumps(contents).encode()),
     }
     files = {
-        WEIGHTS: save(tensors, metadata),
+        WEIGHTS: safetensors_bytes(tensors, metadata),
         CONFIG: config,
         CARD: (_card(model, kind, tensors, about) if card is None else card).encode(),
     }

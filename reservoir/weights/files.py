@@ -6,11 +6,26 @@ import json
 from pathlib import Path
 
 from safetensors import safe_open
+from safetensors.torch import save
 from torch import Tensor
 
 
 class WeightsError(ValueError):
     """A file of weights cannot be used; the message says which, and why."""
+
+
+def safetensors_bytes(tensors: dict[str, Tensor], metadata: dict[str, str]) -> bytes:
+    """Return a safetensors file with these tensors and metadata: the same bytes whenever these are the same.
+
+    The library's own order of the metadata differs from one process to the next.
+    """
+    data = save(tensors, metadata)
+    size = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:size])
+    header["__metadata__"] = dict(sorted(metadata.items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + data[size:]
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
