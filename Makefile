@@ -6,7 +6,6 @@ VENV := .venv
 PYTHON_ENV := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 NODE_INSTALLED := theme/node_modules/.installed
-CHAPTERS ?= index.md $(wildcard chapters/*.md)
 STAGES := slow or data or chapters or book or browser or wheel
 
 # The stamp holds the folder it was made in: an editable install in a moved clone would import the old place.
@@ -55,16 +54,10 @@ records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default 
 	  echo "data/results/$${record#./}"; \
 	done
 
-# The Markdown half is the source; --update keeps the ids and metadata of the other half's cells. A chapter reads
-# shipped data and records alone (results and cache are empty folders), so that what is committed can be had from a clone.
-notebooks: $(INSTALLED)  ## bring each .ipynb up to its .md and execute it; CHAPTERS=chapters/03-transformer.md does one
-	@empty=$$(mktemp -d) && trap 'rm -rf "$$empty"' EXIT; \
-	for chapter in $(CHAPTERS); do \
-	  echo "$$chapter" && $(PYTHON_ENV) -m jupytext --quiet --to ipynb --update "$$chapter" && \
-	  OMP_NUM_THREADS=1 RESERVOIR_OFFLINE=1 RESERVOIR_MIRROR= \
-	  RESERVOIR_RESULTS="$$empty/results" RESERVOIR_CACHE="$$empty/cache" $(PYTHON_ENV) -m jupyter nbconvert \
-	    --log-level WARN --to notebook --execute --inplace "$${chapter%.md}.ipynb" || exit 1; \
-	done
+# The Markdown half is the source. A chapter reads shipped data and records alone, so that what is committed can be had
+# from a clone. Two at once; ARGS=--check only says what is stale.
+notebooks: $(INSTALLED)  ## execute the notebooks that are stale; CHAPTERS=chapters/03-transformer.md executes that one
+	@$(PYTHON_ENV) theme/notebooks.py --jobs 2 $(ARGS) $(CHAPTERS)
 
 pdf: book  ## print the rendered book to _build/book.pdf, with chromium
 	@$(PYTHON_ENV) theme/pdf.py

@@ -1,0 +1,138 @@
+"""A notebook is executed when it is stale, and says in its metadata what it read and what its sentences say."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
+import notebooks
+
+PAGE = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A page
+
+```{code-cell} ipython3
+import sys
+from pathlib import Path
+
+data = Path("data").absolute()
+record = (data / "results/family/row/laptop/seed-0.json").read_text()
+score = 31.0412
+names = sorted(path.name for path in (data / "sources").iterdir())
+(data / "models").exists()
+sys.audit("reservoir.read", str(data / "missing"))  # as the library does where it looks for records
+```
+
+Four layers reach {eval}`f"{score:.1f}"` BLEU in {eval}`len(names)` tables, {eval}`f"{score:.1f}"` in all.
+"""
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a page and the data that it reads: a record, two listed folders, and one that is not there."""
+    folder = tmp_path_factory.mktemp("page")
+    data = folder / "data"
+    for name in ("results/family/row/laptop/seed-0.json", "sources/one.toml", "models/unread.json"):
+        (data / name).parent.mkdir(parents=True)
+        (data / name).write_text("{}")
+    markdown = folder / "01-page.md"
+    markdown.write_text(PAGE)
+    assert notebooks.stale(markdown, data) == ["it was never executed"]
+    notebooks.execute(markdown, data=data)
+    return folder
+
+
+@pytest.fixture
+def executed(once: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """A copy of the executed page, and its data."""
+    shutil.copytree(once, tmp_path / "page")
+    markdown, data = tmp_path / "page" / "01-page.md", tmp_path / "page" / "data"
+    assert notebooks.stale(markdown, data) == []
+    return markdown, data
+
+
+def test_sentences_hold_their_values_and_the_page_says_what_it_read(executed):
+    markdown, _ = executed
+    stored = nbformat.read(markdown.with_suffix(".ipynb"), as_version=4)
+    text = stored.cells[-1]
+    assert [one["expression"] for one in text.metadata["user_expressions"]] == [
+        'f"{score:.1f}"',
+        "len(names)",
+    ]
+    said = [one["result"]["data"]["text/plain"] for one in text.metadata["user_expressions"]]
+    assert said == ["'31.0'", "1"]
+    assert set(stored.metadata["inputs"]) == {"results/family/row/laptop", "sources", "missing"}
+    assert "user_expressions" not in markdown.read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            lambda data: (data / "results/family/row/laptop/seed-0.json").write_text("[]"),
+            "data/results/family/row/laptop has changed",
+        ),
+        (
+            lambda data: (data / "results/family/row/laptop/seed-1.json").write_text("{}"),
+            "data/results/family/row/laptop has changed",
+        ),
+        (lambda data: (data / "sources/two.toml").write_text(""), "data/sources has changed"),
+        (lambda data: (data / "missing").mkdir(), "data/missing is new"),
+        (lambda data: (data / "models/unread.json").write_text("[]"), None),
+    ],
+)
+def test_a_page_is_stale_when_something_it_read_has_changed_and_only_then(executed, change, reason):
+    markdown, data = executed
+    change(data)
+    assert notebooks.stale(markdown, data) == ([reason] if reason else [])
+
+
+def test_an_edited_page_is_stale_and_keeps_its_cells_ids(executed):
+    markdown, data = executed
+    notebook = markdown.with_suffix(".ipynb")
+    ids = [cell.id for cell in nbformat.read(notebook, as_version=4).cells]
+    markdown.write_text(markdown.read_text().replace("in all", "altogether"))
+    assert notebooks.stale(markdown, data) == ["01-page.md was edited: cell 3 differs"]
+    notebooks.execute(markdown, data=data)
+    assert notebooks.stale(markdown, data) == []
+    assert [cell.id for cell in nbformat.read(notebook, as_version=4).cells][:2] == ids[:2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("len(names)", "len(nmaes)", r"len\(nmaes\)`"),
+        ("score = 31", "score = 1 / 0; score = 31", "ZeroDivisionError"),
+    ],
+)
+def test_a_page_that_fails_is_left_as_it_was(executed, old, new, said):
+    markdown, data = executed
+    before = markdown.with_suffix(".ipynb").read_bytes()
+    markdown.write_text(markdown.read_text().replace(old, new))
+    with pytest.raises(notebooks.ExecutionError, match=said):
+        notebooks.execute(markdown, data=data)
+    assert markdown.with_suffix(".ipynb").read_bytes() == before
+
+
+def test_a_value_that_was_never_computed_is_noticed(executed):
+    markdown, data = executed
+    notebook = markdown.with_suffix(".ipynb")
+    stored = nbformat.read(notebook, as_version=4)
+    del stored.cells[-1].metadata["user_expressions"]
+    nbformat.write(stored, notebook)
+    assert notebooks.stale(markdown, data) == [
+        '{eval}`f"{score:.1f}"` has no value',
+        "{eval}`len(names)` has no value",
+    ]

@@ -1,0 +1,297 @@
+"""Execute the notebooks that are stale, and say why each was: the other half, a record or a data file has changed.
+
+    python theme/notebooks.py                        # execute what is stale
+    python theme/notebooks.py --check                # only say what is stale; status 1 if anything is
+    python theme/notebooks.py chapters/03-*.md       # execute these, stale or not
+
+A chapter is a pair: `NN-name.md` is what people edit, `NN-name.ipynb` its executed twin. Executing brings the notebook
+up to the Markdown, runs its cells in an empty results folder and without a network, evaluates the `{eval}` roles in its
+text in the same kernel (each where it stands, after the cells above it), and stores in the notebook
+
+- each value in its Markdown cell's `user_expressions`, as jupyterlab_myst does, from where the book renders it;
+- the digest of every shipped file that the run read, in the notebook's metadata under `inputs`.
+
+So a page is stale when what it says may no longer be what it would say today, and only then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from jupytext.combine import combine_inputs_with_outputs
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parent.parent
+EVAL = re.compile(r"\{eval\}`([^`]+)`")
+RECORDS = "results"  # a folder of the data that is looked at recipe by recipe
+DIGITS = 16
+TIMEOUT = 900  # seconds that a cell may take
+
+# Notes in the kernel which files of the data folder are opened and which of its folders are listed: an audit hook sees
+# both, whichever library does it. What is looked for and not there, and what is opened outside Python, the library
+# announces by `sys.audit("reservoir.read", path)`.
+WATCH = """
+def _watch(root):
+    import os, sys
+    seen = set()
+    def note(path):
+        try:
+            path = os.path.realpath(os.fsdecode(path))
+        except TypeError:
+            return
+        if path == root or path.startswith(root + os.sep):
+            seen.add(os.path.relpath(path, root))
+    def hook(event, args):
+        if event in ("open", "os.listdir", "os.scandir", "reservoir.read") and not isinstance(args[0], int):
+            if event != "open" or not set("wax+") & set(args[1] or "r"):
+                note(args[0] or ".")
+    sys.addaudithook(hook)
+    sys.modules["_book_inputs"] = type(sys)("_book_inputs")
+    sys.modules["_book_inputs"].seen = seen
+_watch({root!r})
+del _watch
+"""
+SEEN = "__import__('json').dumps(sorted(__import__('sys').modules['_book_inputs'].seen))"
+
+
+class ExecutionError(Exception):
+    """A notebook could not be executed; the message names the cell and what went wrong."""
+
+
+def pairs(root: Path = ROOT) -> list[Path]:
+    """The Markdown halves of all notebooks of the book, the landing page first."""
+    return [root / "index.md", *sorted((root / "chapters").glob("[0-9A-Z]*-*.md"))]
+
+
+def sources(path: Path) -> list[tuple[str, str]]:
+    """(type, source) of each cell of either half."""
+    return [(cell.cell_type, cell.source) for cell in jupytext.read(path).cells]
+
+
+# ---- what a page has read --------------------------------------------------------------------------------------------
+
+
+def digest(data: Path, name: str) -> str:
+    """Of an input below the data folder: of a file's content, of the names and contents in a folder of records, of the
+    names in another folder, or "absent"."""
+    path = data / name
+    found = hashlib.sha256()
+    if path.is_file():
+        found.update(path.read_bytes())
+    elif path.is_dir():
+        for entry in sorted(path.iterdir()):
+            found.update(entry.name.encode() + b"\0")
+            if name.startswith(RECORDS) and entry.is_file():
+                found.update(entry.read_bytes() + b"\0")
+    else:
+        return "absent"
+    return found.hexdigest()[:DIGITS]
+
+
+def grouped(names: Sequence[str]) -> list[str]:
+    """The inputs to keep: a record stands for its folder, in which a new seed would matter as well."""
+    kept = set()
+    for name in names:
+        path = Path(name)
+        if path.parts[0] == RECORDS and path.suffix == ".json" and len(path.parts) > 2:
+            path = path.parent
+        kept.add(path.as_posix())
+    return sorted(kept - {"."})
+
+
+def stale(markdown: Path, data: Path | None = None) -> list[str]:
+    """Why the notebook beside `markdown` may no longer say what it would say today; empty if it is fresh.
+
+    Args:
+        markdown: the half that people edit.
+        data: the folder of shipped data; by default the repository's.
+    """
+    data = ROOT / "data" if data is None else data
+    notebook = markdown.with_suffix(".ipynb")
+    if not notebook.exists():
+        return ["it was never executed"]
+    reasons = []
+    written, executed = sources(markdown), sources(notebook)
+    changed = [
+        number for number, (a, b) in enumerate(zip(written, executed, strict=False), start=1) if a != b
+    ]
+    if changed or len(written) != len(executed):
+        reasons.append(
+            f"{markdown.name} was edited: cell {(changed or [min(len(written), len(executed)) + 1])[0]} differs"
+        )
+    stored = nbformat.read(notebook, as_version=4)
+    if "inputs" not in stored.metadata:
+        return [*reasons, "it does not say what it read"]
+    for name, old in stored.metadata["inputs"].items():
+        new = digest(data, name)
+        if new != old:
+            change = "is new" if old == "absent" else "is gone" if new == "absent" else "has changed"
+            reasons.append(f"data/{name} {change}")
+    for cell in stored.cells:
+        kept = {one["expression"] for one in cell.metadata.get("user_expressions", [])}
+        reasons += [f"{{eval}}`{one}` has no value" for one in expressions(cell) if one not in kept]
+    return reasons
+
+
+# ---- executing -------------------------------------------------------------------------------------------------------
+
+
+def expressions(cell: NotebookNode) -> list[str]:
+    """The expressions of a Markdown cell's `{eval}` roles, each once."""
+    return list(dict.fromkeys(EVAL.findall(cell.source))) if cell.cell_type == "markdown" else []
+
+
+class Executor(NotebookClient):
+    """Runs a notebook's cells, and the expressions in its text where they stand.
+
+    Args:
+        nb: the notebook, executed in place.
+        data: the folder whose files are inputs.
+
+    After `execute`, `read` has the paths below `data` that were opened or listed.
+    """
+
+    def __init__(self, nb: NotebookNode, data: Path, **options: Any):
+        super().__init__(nb, timeout=TIMEOUT, kernel_name="python3", **options)
+        self.extra_arguments = ["--log-level=ERROR"]
+        self.data, self.read = data, list[str]()
+
+    async def async_execute_cell(self, cell: NotebookNode, cell_index: int, **options: Any) -> NotebookNode:
+        if cell_index == 0:
+            await self.evaluate([], WATCH.format(root=os.path.realpath(self.data)))
+        if cell.cell_type == "markdown":
+            await self._evaluate_text(cell, cell_index)
+        else:
+            cell = await super().async_execute_cell(cell, cell_index, **options)
+        if cell_index == len(self.nb.cells) - 1:
+            (seen,) = await self.evaluate([SEEN])
+            self.read = json.loads(ast.literal_eval(seen["result"]["data"]["text/plain"]))
+        return cell
+
+    async def _evaluate_text(self, cell: NotebookNode, index: int) -> None:
+        cell.metadata.pop("user_expressions", None)
+        found = await self.evaluate(expressions(cell))
+        for one in found:
+            if one["result"]["status"] != "ok":
+                what = f"{one['result'].get('ename')}: {one['result'].get('evalue')}"
+                raise ExecutionError(f"cell {index + 1}: {{eval}}`{one['expression']}` fails with {what}")
+        if found:
+            cell.metadata["user_expressions"] = found
+
+    async def evaluate(self, wanted: Sequence[str], code: str = "") -> list[dict[str, Any]]:
+        """Run `code`, then evaluate expressions in the kernel, leaving no trace in its history."""
+        if not wanted and not code:
+            return []
+        reply = await self.kc._async_execute_interactive(
+            code,
+            silent=True,
+            store_history=False,
+            user_expressions={str(number): expression for number, expression in enumerate(wanted)},
+            output_hook=lambda message: None,
+        )
+        content = reply["content"]
+        if content["status"] != "ok":
+            raise ExecutionError(f"the kernel cannot evaluate: {content.get('evalue')}")
+        values = content["user_expressions"]
+        return [{"expression": one, "result": values[str(number)]} for number, one in enumerate(wanted)]
+
+
+def execute(markdown: Path, *, data: Path | None = None) -> float:
+    """Bring the notebook beside `markdown` up to it, execute it, and write it; returns the seconds that took.
+
+    Raises:
+        ExecutionError: a cell or an expression failed; nothing is written then.
+    """
+    started, data = time.monotonic(), data or ROOT / "data"
+    nb = updated(markdown)
+    executor = Executor(nb, data, resources={"metadata": {"path": str(markdown.parent)}})
+    with tempfile.TemporaryDirectory(prefix="book-") as empty:
+        settings = {
+            "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
+            "OMP_NUM_THREADS": "1",
+            "RESERVOIR_OFFLINE": "1",
+            "RESERVOIR_MIRROR": "",
+            "RESERVOIR_RESULTS": f"{empty}/results",
+            "RESERVOIR_CACHE": f"{empty}/cache",
+        }
+        try:
+            executor.execute(env=os.environ | settings)
+        except CellExecutionError as error:
+            raise ExecutionError(str(error)) from error
+    nb.metadata["inputs"] = {name: digest(data, name) for name in grouped(executor.read)}
+    nbformat.write(nb, markdown.with_suffix(".ipynb"))
+    return time.monotonic() - started
+
+
+def updated(markdown: Path) -> NotebookNode:
+    """The cells of `markdown`, with the ids and metadata of the cells of the notebook beside it that are the same."""
+    new, notebook = jupytext.read(markdown), markdown.with_suffix(".ipynb")
+    if notebook.exists():
+        new = combine_inputs_with_outputs(new, nbformat.read(notebook, as_version=4))
+    return new
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def shown(path: Path) -> str:
+    """A path as people type it here."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Execute the notebooks that are stale.")
+    parser.add_argument(
+        "chapters",
+        nargs="*",
+        type=Path,
+        help="Markdown halves to execute, stale or not (default: the stale ones)",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only say what is stale; status 1 if anything is"
+    )
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="how many to execute at once (default: 1)")
+    arguments = parser.parse_args()
+    todo = {}
+    for markdown in [path.resolve().with_suffix(".md") for path in arguments.chapters] or pairs():
+        if not markdown.exists():
+            parser.error(f"there is no {shown(markdown)}")
+        reasons = stale(markdown)
+        if reasons or (arguments.chapters and not arguments.check):
+            todo[markdown] = reasons or ["it was asked for"]
+            more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""
+            print(f"{shown(markdown)}: {'; '.join(todo[markdown][:3])}{more}", flush=True)
+    if not todo:
+        print("Every notebook is up to date.")
+    if arguments.check:
+        return 1 if todo else 0
+    failed = 0
+    with ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
+        running = {markdown: pool.submit(execute, markdown) for markdown in todo}
+        for markdown, result in running.items():
+            try:
+                print(f"{shown(markdown)}: executed in {result.result():.0f} s", flush=True)
+            except ExecutionError as error:
+                failed += 1
+                print(f"{shown(markdown)} was left as it was: {error}", file=sys.stderr, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
