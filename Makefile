@@ -66,7 +66,8 @@ publish-to: $(INSTALLED)  ## say where the book is published: REPO=owner/name on
 	@[ '$(origin REPO)' != undefined ] || { echo "Say where: make publish-to REPO=owner/name, or REPO= for nowhere."; exit 1; }
 	@$(PYTHON_ENV) theme/publish.py "$(REPO)"
 
-explorables: $(INSTALLED)  ## bring the JavaScript that executed notebooks store up to date
+explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
+	@node theme/bundle.mjs
 	@$(PYTHON_ENV) -m reservoir.page.explorables.stored index.ipynb chapters/*.ipynb
 
 clean:  ## delete what building and testing left behind (keeps .venv, results and downloaded data)

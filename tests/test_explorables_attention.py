@@ -16,10 +16,10 @@ from reservoir.page.explorables import AttentionMaps
 from reservoir.page.explorables.attention_maps import look, packed, rounded
 from reservoir.weights import initialise
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SCRIPT = f"""
 import {{ readFileSync }} from 'node:fs';
-import {{ Translator }} from '{(JS / "attention-maps-model.mjs").as_uri()}';
+import {{ Translator }} from '{(JS / "attention_maps/model.mjs").as_uri()}';
 const {{ state, sentences }} = JSON.parse(readFileSync(0, 'utf8'));
 const view = (text) => {{
   const b = Buffer.from(text, 'base64');

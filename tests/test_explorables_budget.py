@@ -12,9 +12,9 @@ from reservoir.evidence.fronts import best_within, stairs
 from reservoir.page.explorables import Budget
 from reservoir.page.explorables.budget import priced, rounded, unpacked
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SCRIPT = f"""
-import * as page from '{(JS / "budget-model.mjs").as_uri()}';
+import * as page from '{(JS / "budget/model.mjs").as_uri()}';
 const {{ methods, lent, asked }} = JSON.parse(process.argv[1]);
 console.log(JSON.stringify({{
   stairs: Object.fromEntries(asked.map(([axis]) => [axis, page.stairs(methods, axis)])),
@@ -77,7 +77,7 @@ def test_its_words_and_its_picture_say_who_wins(made):
 def test_the_page_and_the_text_write_costs_alike(made):
     cases = [[1_645_440, "B"], [154.2, "s"], [500, "B"], [914_000, ""], [999_600, ""], [8.44e12, ""]]
     script = f"""
-    import {{ priced }} from '{(JS / "budget-model.mjs").as_uri()}';
+    import {{ priced }} from '{(JS / "budget/model.mjs").as_uri()}';
     console.log(JSON.stringify(JSON.parse(process.argv[1]).map((case_) => priced(...case_))));
     """
     command = ["node", "--input-type=module", "-e", script, json.dumps(cases)]

@@ -11,10 +11,10 @@ import torch
 from reservoir.weights import draws
 from reservoir.weights.generator import Stream
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SCRIPT = f"""
-import * as draws from '{(JS / "draws.mjs").as_uri()}';
-import {{ Stream }} from '{(JS / "philox.mjs").as_uri()}';
+import * as draws from '{(JS / "shared/draws.mjs").as_uri()}';
+import {{ Stream }} from '{(JS / "shared/philox.mjs").as_uri()}';
 const asked = JSON.parse(process.argv[1]);
 const bits = (array) => [...new Uint32Array(array.buffer, array.byteOffset, array.length)];
 console.log(JSON.stringify(asked.map(([seed, name, kind, ...rest]) => {{

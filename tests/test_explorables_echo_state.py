@@ -14,10 +14,10 @@ from reservoir.reservoirs import EchoState, SpectralRadius, memory_curve
 from reservoir.reservoirs.echo_state import unit_radius
 from reservoir.weights import Stream, draws, initialise
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SCRIPT = f"""
-import * as lab from '{(JS / "echo-state-model.mjs").as_uri()}';
-import {{ Stream }} from '{(JS / "philox.mjs").as_uri()}';
+import * as lab from '{(JS / "echo_state/model.mjs").as_uri()}';
+import {{ Stream }} from '{(JS / "shared/philox.mjs").as_uri()}';
 const numbers = (value) => ArrayBuffer.isView(value) ? [...value] : value;
 const plain = (value) => value === null || typeof value !== 'object' || ArrayBuffer.isView(value) ? numbers(value)
   : Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, numbers(inner)]));

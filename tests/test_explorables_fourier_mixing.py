@@ -11,7 +11,7 @@ import traitlets
 from reservoir.layers import fourier
 from reservoir.page.explorables import FourierMixing
 
-MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/fourier-mixing-model.mjs"
+MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/fourier_mixing/model.mjs"
 SCRIPT = f"""
 import {{ back, kept, numbers, transform }} from '{MODEL.as_uri()}';
 console.log(JSON.stringify(JSON.parse(process.argv[1]).map(({{ signal, tokens, features, part }}) => {{

@@ -14,9 +14,9 @@ from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir.runs import find_records
 from reservoir.weights import freeze, initialise, report
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SCRIPT = f"""
-import * as page from '{(JS / "frozen-body-model.mjs").as_uri()}';
+import * as page from '{(JS / "frozen_body/model.mjs").as_uri()}';
 const asked = JSON.parse(process.argv[1]);
 console.log(JSON.stringify(asked.map(([what, ...rest]) => page[what](...rest))));
 """

@@ -15,9 +15,9 @@ from reservoir.recipes.components import ROWS, TABLES, in_table
 from reservoir.runs import find_record
 from reservoir.weights import freeze, initialise, report
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SCRIPT = f"""
-import * as page from '{(JS / "frozen-components-model.mjs").as_uri()}';
+import * as page from '{(JS / "frozen_components/model.mjs").as_uri()}';
 const asked = JSON.parse(process.argv[1]);
 console.log(JSON.stringify(asked.map(([what, ...rest]) => page[what](...rest))));
 """

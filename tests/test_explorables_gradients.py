@@ -15,9 +15,9 @@ from reservoir.page.explorables.gradients import KINDS, LEVELS, Recorder, projec
 from reservoir.training import Skip, train
 from reservoir.weights import Freeze
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SCRIPT = f"""
-import {{ KINDS, arrows, cosine, worst }} from '{(JS / "gradients-model.mjs").as_uri()}';
+import {{ KINDS, arrows, cosine, worst }} from '{(JS / "gradients/model.mjs").as_uri()}';
 const {{ bytes, frames, words }} = JSON.parse(process.argv[1]);
 const data = Uint8Array.from(bytes);
 console.log(JSON.stringify(Array.from({{ length: frames }}, (_, frame) => {{

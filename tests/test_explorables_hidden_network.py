@@ -12,9 +12,9 @@ from reservoir.page.explorables import hidden_network as ours
 from reservoir.recipes.supermasks import PERCENTAGES
 from reservoir.runs import find_records
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SCRIPT = f"""
-import * as page from '{(JS / "hidden-network-model.mjs").as_uri()}';
+import * as page from '{(JS / "hidden_network/model.mjs").as_uri()}';
 const {{ seed, masks, pictures, labels }} = JSON.parse(process.argv[1]);
 console.log(JSON.stringify(Object.entries(masks).map(([percent, bits]) => {{
   const net = page.network({{ seed, percent: Number(percent), bits }});

@@ -10,7 +10,7 @@ from reservoir.page.explorables import Masking
 from reservoir.training import mask
 from reservoir.weights import Stream
 
-MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/masking-model.mjs"
+MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/masking/model.mjs"
 SCRIPT = f"""
 import {{ hidden }} from '{MODEL.as_uri()}';
 console.log(JSON.stringify(JSON.parse(process.argv[1]).map((one) => hidden(one).map((word) => word ?? null))));

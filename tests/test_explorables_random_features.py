@@ -16,7 +16,7 @@ from reservoir.reservoirs import FourierFeatures, RandomProjection
 from reservoir.weights import Stream
 from reservoir.weights.draws import normal, sign
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 
 
 def javascript(body: str, asked) -> list:
@@ -24,8 +24,8 @@ def javascript(body: str, asked) -> list:
     models = "".join(
         f"import * as {name} from '{(JS / file).as_uri()}';"
         for name, file in (
-            ("projection", "random-projection-model.mjs"),
-            ("separability", "separability-model.mjs"),
+            ("projection", "random_projection/model.mjs"),
+            ("separability", "separability/model.mjs"),
         )
     )
     script = f"{models}\nconst asked = JSON.parse(process.argv[1]);\nconsole.log(JSON.stringify({body}));"

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,12 +24,11 @@ from reservoir.models import (
 )
 from reservoir.models.storage import CONFIG, TOKENIZER, WEIGHTS, save_pretrained
 from reservoir.page.explorables import StoredTranslator
-from reservoir.page.explorables.bundle import worker
 from reservoir.page.explorables.stored_translator import greedy, sentences_for, shipped_model
 from reservoir.weights import Freeze, Mask, Scheme, WeightsError, freeze, initialise, mark_trained, supermask
 from reservoir.weights.initialisation import KaimingUniform, SignedConstant, Uniform, XavierUniform, digest
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables" / "js"
+JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SENTENCES = ["Die Schwester sagt, dass der Lehrer das alte Buch liest.", "U-Bahn, „Xylophon“ № 5 …", ".", ""]
 AGREED = 498 / 500  # of the sentences; the others by less than a gap of logits of
 GAP = 1e-4
@@ -38,8 +38,8 @@ def in_node(script: str, given) -> dict | list:
     head = f"""
     import {{ readFileSync }} from 'node:fs';
     import {{ createHash }} from 'node:crypto';
-    import {{ sha256 }} from '{(JS / "sha256.mjs").as_uri()}';
-    import {{ StoredModel }} from '{(JS / "stored-model.mjs").as_uri()}';
+    import {{ sha256 }} from '{(JS / "shared/sha256.mjs").as_uri()}';
+    import {{ StoredModel }} from '{(JS / "stored_translator/model.mjs").as_uri()}';
     const given = JSON.parse(readFileSync(0, 'utf8'));
     const bytesOf = (text) => new Uint8Array(Buffer.from(text, 'base64'));
     const filesOf = ({{ config, tokenizer, weights }}) => ({{ config, tokenizer, weights: bytesOf(weights) }});
@@ -218,10 +218,10 @@ def agree(found: list[dict], wanted: list[str]) -> None:
 
 @pytest.mark.browser
 def test_the_pages_translator_and_python_agree(chromium):
-    """In chromium, in the worker that the page starts, from the files that it ships."""
+    """In chromium, in the worker whose text the module carries, from the files that ship."""
     folder, some = shipped_model(), sentences()
     script = """async ({ source, files, sentences }) => {
-      const worker = new Worker(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })));
+      const worker = new Worker(URL.createObjectURL(new Blob([eval(source)], { type: 'text/javascript' })));
       const ask = (message) => new Promise((done) => {
         worker.onmessage = ({ data }) => done(data);
         worker.postMessage(message);
@@ -234,7 +234,7 @@ def test_the_pages_translator_and_python_agree(chromium):
       return { refused, loaded, found };
     }"""
     given = {
-        "source": worker(JS / "stored-translator-worker.mjs"),
+        "source": re.search(r"^var worker_default = (.*);$", StoredTranslator._esm, re.MULTILINE)[1],
         "files": files_of(folder),
         "sentences": some,
     }

@@ -19,7 +19,7 @@ from reservoir.weights import Freeze, freeze, initialise, report, reservoir_laye
 
 SIZES = {"d_model": 32, "d_ff": 96, "n_heads": 4, "kernel": 5, "length": 10}
 STACKS = ["L", "R", "LRL", "RRLR", "LLRR"]
-MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/js/layer-stack-model.mjs"
+MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/layer_stack/model.mjs"
 
 
 def counted(letters: str, kind: str, below: bool) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""What every explorable is: a widget whose one ES module draws, listens and computes without a kernel."""
+"""The base class of explorables: a widget whose one ES module draws, listens and computes without a kernel."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from reservoir.page.explorables.bundle import bundle
-
-JS = Path(__file__).parent / "js"
+STYLE = Path(__file__).parent / "shared" / "ui.css"
 
 
 class Explorable(anywidget.AnyWidget):
     """A piece of the page that a reader can drag, type into and click, in JupyterLab, in Colab and on the static page.
 
-    A subclass names its ES module and declares its settings as traitlets with `.tag(sync=True)`. What the notebook
-    stores is the module's text, with all that it imports, and the values of the settings, so the page needs no kernel.
+    A subclass says where it stands, `class Wave(Explorable, source=__file__)`, and declares its settings as traitlets
+    with `.tag(sync=True)`. The folder of `source` holds its JavaScript: `view.mjs`, whose default export has a function
+    `render({ model, el })`; the bundle that `make explorables` makes of it, `bundle.js`; and perhaps a stylesheet,
+    `style.css`. The notebook stores the bundle's text and the values of the settings, so the page needs no kernel.
 
     Attributes:
-        module: the ES module with `export default { render({ model, el }) }`: a file in `explorables/js`, or a path.
-            It may import other modules relatively. A stylesheet of the same name beside it is added.
         label: what it is, in a few words; its accessible name.
-        text: what it shows at first, in a sentence or two: for who cannot see it, and where scripts do not run.
-        key: stands before its settings in the page's address; by default the module's name.
+        text: what it shows at first, in a sentence or two: for readers who cannot see it, and where scripts do not run.
+        key: the prefix of its settings in the page's address; by default the folder's name.
+        still: an SVG of what it shows at first, for where scripts do not run; empty for the text alone.
     """
 
-    module: ClassVar[str | Path]
+    name_of_folder: ClassVar[str]
+    still: str = ""
 
     label = traitlets.Unicode().tag(sync=True)
     text = traitlets.Unicode().tag(sync=True)
     key = traitlets.Unicode().tag(sync=True)
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        if not hasattr(cls, "module"):
-            raise TypeError(f'{cls.__name__} must name its ES module: module = "name.mjs"')
-        # Traitlets derives a class from each instance's when it adds traits to it: that one has the text already.
-        if "module" in cls.__dict__:
-            path = JS / cls.module  # an absolute path stays as it is
-            cls._esm = bundle(path)
-            styles = [JS / "ui.css", path.with_suffix(".css")]
-            cls._css = "\n".join(each.read_text(encoding="utf-8") for each in styles if each.is_file())
+    def __init_subclass__(cls, *, source: str | Path | None = None, **kwargs: Any) -> None:
+        if source is not None:
+            folder = Path(source).resolve().parent
+            cls.name_of_folder = folder.name
+            cls._esm = _text(folder / "bundle.js")
+            cls._css = "\n".join(_text(each) for each in (STYLE, folder / "style.css") if each.is_file())
+        # Traitlets derives a class from an instance's when it adds traits to it; that one inherits the text.
+        elif not hasattr(cls, "name_of_folder"):
+            raise TypeError(f"{cls.__name__} must say where its view.mjs lies: (Explorable, source=__file__)")
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **settings: Any) -> None:
@@ -51,7 +51,7 @@ class Explorable(anywidget.AnyWidget):
             raise TypeError(
                 f"{type(self).__name__} has no setting {', '.join(sorted(unknown))}; it has {', '.join(own)}"
             )
-        settings.setdefault("key", Path(self.module).stem)
+        settings.setdefault("key", self.name_of_folder.replace("_", "-"))
         super().__init__(**settings)
         if not self.label or not self.text:
             missing = "label" if not self.label else "text"
@@ -62,7 +62,7 @@ class Explorable(anywidget.AnyWidget):
 
     def picture(self) -> str | None:
         """An SVG of what it shows at first, for where scripts do not run; None for the text alone."""
-        return None
+        return self.still or None
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
         data, metadata = super()._repr_mimebundle_(**kwargs)
@@ -70,3 +70,9 @@ class Explorable(anywidget.AnyWidget):
         if picture := self.picture():
             data["image/svg+xml"] = picture
         return data, metadata
+
+
+def _text(path: Path) -> str:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist: `make explorables` makes it from view.mjs")
+    return path.read_text(encoding="utf-8")

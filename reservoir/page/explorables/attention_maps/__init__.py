@@ -1,0 +1,238 @@
+"""Type a sentence, touch a word: where each head of a small trained translator looks, computed in the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+import torch
+import traitlets
+from torch import Tensor
+
+from reservoir.datasets import Vocabulary
+from reservoir.models import EncoderDecoder
+from reservoir.page import plots
+from reservoir.page.explorables.base import Explorable
+from reservoir.weights.quantised import round_rows
+
+# On either side of nought: a weight takes 6 bits, one character of base64, so that a page's compression sees weights.
+LEVELS = 31
+
+
+class AttentionMaps(Explorable, source=__file__):
+    """The attention of a trained encoder-decoder over any sentence, and its greedy translation.
+
+    Make it with `AttentionMaps.of(model, vocabulary, sentence=…)`. The page gets the model's matrices rounded to 6 bits
+    with one scale a row, a fifth of their size; `rounded(model)` is the same model in PyTorch.
+
+    Attributes:
+        sentence: what the model reads.
+        at: the piece in focus: "src-3" is the fourth piece that is read, "tgt-3" the fourth that is written.
+        head: "mean", or layer and head, as in "1.2".
+    """
+
+    sentence = traitlets.Unicode().tag(sync=True)
+    at = traitlets.Unicode("tgt-0").tag(sync=True)
+    head = traitlets.Unicode("mean").tag(sync=True)
+    examples = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    sizes = traitlets.Dict().tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    merges = traitlets.List().tag(sync=True)
+    names = traitlets.List().tag(sync=True)
+    numbers = traitlets.Bytes().tag(sync=True)
+    steps = traitlets.Bytes().tag(sync=True)
+
+    @classmethod
+    def of(
+        cls,
+        model: EncoderDecoder,
+        vocabulary: Vocabulary,
+        *,
+        sentence: str,
+        focus: str = "",
+        examples: Sequence[str] = (),
+        **settings: Any,
+    ) -> AttentionMaps:
+        """The explorable of a trained model.
+
+        Args:
+            model: pre-LN with ReLU, sinusoidal positions and one table for both languages.
+            vocabulary: of both languages.
+            sentence: what it reads at first.
+            focus: the word in focus at first, of the translation or of the sentence. What the model will write is not
+                in an author's hands: where neither has the word, it is the first that is written.
+            examples: other sentences to offer.
+            settings: of `Explorable`.
+
+        Raises:
+            ValueError: the model is of another kind.
+        """
+        c = model.config
+        kind = dict(norm_first=True, activation="relu", positions="sinusoidal", tie="all")
+        for name, wanted in kind.items():
+            if getattr(c, name) != wanted:
+                raise ValueError(f"model must have {name}={wanted!r}, got {getattr(c, name)!r}")
+        names, numbers, steps = packed(model)
+        shown = look(rounded(model), vocabulary, sentence)
+        at = _place(focus, shown)
+        settings.setdefault("label", "A translator and its attention")
+        settings.setdefault("text", _told(shown, at))
+        made = cls(
+            sentence=sentence,
+            at=at,
+            examples=list(examples),
+            sizes={n: getattr(c, n) for n in ("d_model", "n_heads", "encoder_layers", "decoder_layers")},
+            tokens=vocabulary.tokens,
+            merges=_merges(vocabulary),
+            names=names,
+            numbers=numbers,
+            steps=steps,
+            **settings,
+        )
+        made._drawn = _drawn(shown, at, c.n_heads)
+        return made
+
+    def picture(self) -> str | None:
+        return getattr(self, "_drawn", None)
+
+
+def packed(model: EncoderDecoder) -> tuple[list, bytes, bytes]:
+    """The model's tensors for the page: [name, rows, columns] of each, fp32 numbers, 6-bit steps.
+
+    A matrix is `scale[row] · step` with a step between -31 and 31; a vector is kept as it is, with 0 columns. Steps are
+    stored plus 31, four of them in three bytes, the first in the highest bits.
+    """
+    names, numbers, steps = [], [], []
+    for name, parameter in model.named_parameters():  # a shared tensor stands here once
+        if parameter.ndim == 1:
+            names.append([name, len(parameter), 0])
+            numbers.append(parameter.detach())
+        else:
+            names.append([name, *parameter.shape])
+            scale, step = _quantised(parameter.detach())
+            numbers.append(scale)
+            steps.append(step.flatten() + LEVELS)
+    together = torch.cat(numbers).float().cpu().numpy().astype("<f4")
+    flat = torch.cat(steps).cpu().numpy().astype(np.uint8)
+    a, b, c, d = np.pad(flat, (0, -len(flat) % 4)).reshape(-1, 4).T
+    three = np.stack([a << 2 | b >> 4, (b & 15) << 4 | c >> 2, (c & 3) << 6 | d], axis=1)
+    return names, together.tobytes(), three.astype(np.uint8).tobytes()
+
+
+@torch.no_grad()
+def rounded(model: EncoderDecoder) -> EncoderDecoder:
+    """A copy of `model` with the weights that the page computes with."""
+    copy = model.config.build()
+    copy.load_state_dict(model.state_dict())
+    for parameter in copy.parameters():
+        if parameter.ndim > 1:
+            scale, step = _quantised(parameter)
+            parameter.copy_(step * scale[:, None])
+    return copy.eval()
+
+
+def _quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:  # (rows, columns) -> (rows,), (rows, columns)
+    return round_rows(matrix, LEVELS)
+
+
+@torch.no_grad()
+def look(model: EncoderDecoder, vocabulary: Vocabulary, sentence: str) -> dict[str, Any]:
+    """What the page computes, in PyTorch: pieces read and written, and the maps of every head.
+
+    Returns:
+        src, tgt: pieces, each with its end; p: the probability of each piece written; encoder: the attention of the
+        reading side, (layers × heads, src, src); cross: (layers × heads, tgt, src).
+    """
+    src = torch.tensor([[*vocabulary.encode(sentence), Vocabulary.eos]])
+    maps: dict[str, list[Tensor]] = {"encoder": [], "cross": []}
+    hooks = [
+        layer.mixing.sublayer.register_forward_pre_hook(
+            lambda part, inputs: maps["encoder"].append(part.weights(inputs[0])[0])
+        )
+        for layer in model.encoder
+    ]
+    memory = model.encode(src)
+    found = [Vocabulary.bos]
+    p = []
+    while len(found) <= limit(src.shape[1]):
+        q = model.output(model.decode(torch.tensor([found]), memory))[0, -1].softmax(-1)
+        p.append(q.max().item())
+        found.append(int(q.argmax()))
+        if found[-1] == Vocabulary.eos:
+            break
+    hooks += [
+        layer.cross.sublayer.register_forward_pre_hook(
+            lambda part, inputs: maps["cross"].append(part.weights(inputs[0], inputs[1])[0])
+        )
+        for layer in model.decoder
+    ]
+    model.decode(torch.tensor([found[:-1]]), memory)
+    for hook in hooks:
+        hook.remove()
+    pieces = [[vocabulary.tokens[i] for i in row] for row in (src[0].tolist(), found[1:])]
+    return dict(src=pieces[0], tgt=pieces[1], p=p, **{side: torch.cat(each) for side, each in maps.items()})
+
+
+def limit(length: int) -> int:
+    """Tokens that a translation of a source of `length` tokens may have, as in `Decoding`."""
+    return int(1.5 * length) + 10
+
+
+def _merges(vocabulary: Vocabulary) -> list[list[int]]:
+    """Pairs of ids that become one piece, in order."""
+    model = json.loads(vocabulary.to_json())["model"]
+    pairs = (pair if isinstance(pair, list) else pair.split(" ") for pair in model["merges"])
+    return [[model["vocab"][piece] for piece in pair] for pair in pairs]
+
+
+def _bare(piece: str) -> str:
+    return {"</s>": "end", "<unk>": "□", "▁": "␣"}.get(piece, piece.replace("▁", ""))
+
+
+def _place(focus: str, shown: dict[str, Any]) -> str:
+    found = [f"{side}-{i}" for side in ("tgt", "src") for i, p in enumerate(shown[side]) if _bare(p) == focus]
+    return found[0] if found else "tgt-0"
+
+
+def _told(shown: dict[str, Any], at: str) -> str:
+    """What is shown, in words."""
+    side, i = at.split("-")
+    maps = shown["cross" if side == "tgt" else "encoder"]
+    mean = maps[:, int(i)].mean(0)
+    first = int(mean.argmax())
+    done = "written" if side == "tgt" else "read"
+    german, english = ("".join(shown[each][:-1]).replace("▁", " ").strip() for each in ("src", "tgt"))
+    ended = "" if english.endswith((".", "?", "!")) else "."
+    return (
+        f"The model reads “{german}” and writes “{english}”{ended} While “{_bare(shown[side][int(i)])}” is {done}, its "
+        f"{len(maps)} heads look most at “{_bare(shown['src'][first])}”: {mean[first]:.2f} of their weight on average."
+    )
+
+
+def _drawn(shown: dict[str, Any], at: str, n_heads: int) -> str:
+    """A picture for where scripts do not run: each head's weights for the piece in focus."""
+    side, i = at.split("-")
+    maps = shown["cross" if side == "tgt" else "encoder"][:, int(i)]  # (heads, src)
+    cell, left, top = 30, 60, 92
+    text = 'font-family="sans-serif" font-size="13" fill="#22262b"'
+    parts = []
+    for j, piece in enumerate(shown["src"]):
+        place = f"{left + (j + 0.6) * cell} {top - 8}"
+        word = escape(_bare(piece))
+        parts.append(f'<text transform="translate({place}) rotate(-45)" {text}>{word}</text>')
+    for h, row in enumerate(maps.tolist()):
+        y = top + h * 22
+        name = f"{h // n_heads + 1}.{h % n_heads + 1}"  # layer and head
+        parts.append(f'<text x="{left - 8}" y="{y + 15}" text-anchor="end" {text}>{name}</text>')
+        for j, weight in enumerate(row):
+            opacity = 0.05 + 0.95 * weight
+            parts.append(
+                f'<rect x="{left + j * cell}" y="{y}" width="{cell - 2}" height="20" '
+                f'fill="{plots.ORIGINS["trained"]}" fill-opacity="{opacity:.2f}"/>'
+            )
+    width, height = left + cell * len(shown["src"]) + 50, top + 22 * len(maps) + 4
+    box = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'

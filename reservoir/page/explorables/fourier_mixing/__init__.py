@@ -1,0 +1,83 @@
+"""Draw a signal over tokens and features: what a Fourier layer mixes it to, and what the real part has lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import traitlets
+from torch import Tensor
+
+from reservoir.layers import fourier
+from reservoir.page.explorables.base import Explorable
+from reservoir.page.plots import ORIGINS
+
+TOKENS, FEATURES = 8, 10
+VALUES = {"0": 0.0, "1": 1.0, "2": -1.0}
+SIDE = 20  # pixels of a cell in the picture
+
+
+class FourierMixing(Explorable, source=__file__):
+    """A signal to draw, its mixing `Re(FFT_seq(FFT_hidden(x)))`, and what comes back from it with frequencies removed.
+
+    Attributes:
+        signal: a digit for each entry, token by token: 0 is nothing, 1 is one, 2 is minus one.
+        tokens, features: the highest frequency that is kept along either axis.
+        part: what is transformed back, the "real" part as in the layer, or "both".
+    """
+
+    signal = traitlets.Unicode("0" * 23 + "11" + "0" * 8 + "12" + "0" * 45).tag(sync=True)
+    tokens = traitlets.Int(TOKENS // 2, min=0, max=TOKENS // 2).tag(sync=True)
+    features = traitlets.Int(FEATURES // 2, min=0, max=FEATURES // 2).tag(sync=True)
+    part = traitlets.Enum(["real", "both"], "real").tag(sync=True)
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("label", "What a Fourier layer does to a signal")
+        settings.setdefault(
+            "text",
+            "Four entries of a grid of 8 tokens and 10 features are drawn. Their mixing fills nearly the whole grid."
+            " What is transformed back from its real part is the mean of the drawing and of its mirror image.",
+        )
+        super().__init__(**settings)
+
+    @traitlets.validate("signal")
+    def _is_a_signal(self, proposal):
+        value = proposal["value"]
+        if len(value) != TOKENS * FEATURES or set(value) - set(VALUES):
+            raise traitlets.TraitError(f"signal must be {TOKENS * FEATURES} digits 0, 1 and 2, got {value!r}")
+        return value
+
+    def numbers(self) -> Tensor:
+        """The signal, (8, 10)."""
+        return torch.tensor([VALUES[digit] for digit in self.signal], dtype=torch.float64).view(
+            TOKENS, FEATURES
+        )
+
+    def picture(self) -> str:
+        """The three grids at first, with all frequencies kept and the real part alone."""
+        x = self.numbers()
+        mixed = fourier(x)
+        back = fourier(mixed) / mixed.numel()
+        shown = (
+            (x, "#22262b", 1.0),
+            (mixed, ORIGINS["fixed"], float(mixed.abs().max()) or 1.0),
+            (back, "#22262b", 1.0),
+        )
+        width, parts = SIDE * FEATURES + 24, []
+        for number, (values, colour, largest) in enumerate(shown):
+            left = number * width
+            frame = f'x="{left}" y="0" width="{SIDE * FEATURES}" height="{SIDE * TOKENS}"'
+            parts.append(f'<rect {frame} fill="none" stroke="#b9bec4"/>')
+            for row, line in enumerate(values.tolist()):
+                for column, value in enumerate(line):
+                    half = (SIDE / 2 - 2) * (abs(value) / largest) ** 0.5
+                    if half < 0.7:
+                        continue
+                    place = (
+                        f'x="{left + (column + 0.5) * SIDE - half:.1f}" y="{(row + 0.5) * SIDE - half:.1f}"'
+                    )
+                    size = f'width="{2 * half:.1f}" height="{2 * half:.1f}"'
+                    fill = f'fill="{colour}"' if value > 0 else f'fill="none" stroke="{colour}"'
+                    parts.append(f"<rect {place} {size} {fill}/>")
+        size = f'viewBox="-1 -1 {3 * width - 22} {SIDE * TOKENS + 2}"'
+        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'

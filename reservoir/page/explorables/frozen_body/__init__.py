@@ -1,0 +1,136 @@
+"""A frozen body whose parts can be switched on: what is trained, what share that is, and how well digits are read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import torch
+import traitlets
+
+from reservoir import recipes
+from reservoir.page.explorables.base import Explorable
+from reservoir.page.plots import ORIGINS
+from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
+from reservoir.runs import find_records
+from reservoir.weights import report
+
+WIDTH, HEIGHT, LEAST = 480, 22, 3  # of a bar, and of its smallest piece, in pixels
+SIZES = {
+    "our small GPT on digits": ("universal/digits/pretrained/lr-1e-3", "laptop"),
+    "GPT-2 on CIFAR-10": ("universal/cifar10/pretrained/lr-1e-3", "full"),
+}
+
+
+def named(part: str) -> str:
+    """The part's name as a setting."""
+    return part.replace("-", "_")
+
+
+@functools.cache
+def counted(recipe: str, scale: str) -> dict[str, int]:
+    """The parameters of each part of a recipe's model."""
+    run = recipes.get(recipe, scale=scale)
+    with torch.device("meta"):  # shapes need no memory
+        rows = report(run.task.fit(run.model, run.task.vocabulary).build()).rows
+    return {
+        named(part): sum(
+            row.parameters for row in rows if any(fnmatchcase(row.stream, glob) for glob in globs)
+        )
+        for part, globs in PARTS.items()
+    }
+
+
+def recorded_rows() -> list[dict[str, Any]]:
+    """The recipes of `switches/…`: where the body is from, what is trained, and what was recorded at laptop scale."""
+    found = []
+    for start in STARTS:
+        for parts in SWITCHES:
+            name = switch_name(start, parts)
+            records = find_records(name)
+            found.append(
+                {
+                    "start": start,
+                    "trained": [named(part) for part in PARTS if part in parts],
+                    "scores": [round(one.tests["test"]["accuracy"], 2) for one in records],
+                    "curves": [
+                        [
+                            [point["step"] for point in one.points],
+                            [round(point["metrics"][one.metric], 2) for point in one.points],
+                        ]
+                        for one in records
+                    ],
+                }
+            )
+    return found
+
+
+def bar(of: Mapping[str, int], width: float) -> list[dict[str, Any]]:
+    """A bar cut by parameters, the same rule as in model.mjs: part, x and width of each piece."""
+    total = sum(of.values())
+    small = {part for part, n in of.items() if n / total * width < LEAST}
+    unit = (width - LEAST * len(small)) / sum(n for part, n in of.items() if part not in small)
+    found, x = [], 0.0
+    for part, n in of.items():
+        piece = LEAST if part in small else n * unit
+        found.append({"part": part, "x": x, "width": piece})
+        x += piece
+    return found
+
+
+class FrozenBody(Explorable, source=__file__):
+    """Switch parts of a model around a language model's body on and off: their share, and the recorded curve.
+
+    Make it with `FrozenBody.recorded()`.
+
+    Attributes:
+        start: what the body was before, "random" or "pretrained".
+        input, output, positions, norms, attention, feed_forward: whether that part is trained.
+        sizes: for each model that is counted, the parameters of its parts.
+        rows: the recipes and their records.
+    """
+
+    start = traitlets.Enum(list(STARTS), "random").tag(sync=True)
+    input = traitlets.Bool(True).tag(sync=True)
+    output = traitlets.Bool(True).tag(sync=True)
+    positions = traitlets.Bool(True).tag(sync=True)
+    norms = traitlets.Bool(True).tag(sync=True)
+    attention = traitlets.Bool(False).tag(sync=True)
+    feed_forward = traitlets.Bool(False).tag(sync=True)
+    sizes = traitlets.Dict().tag(sync=True)
+    rows = traitlets.List().tag(sync=True)
+
+    @classmethod
+    def recorded(cls, **settings: Any) -> FrozenBody:
+        """The explorable with the records that there are."""
+        settings.setdefault("label", "What is trained around a frozen body?")
+        settings.setdefault(
+            "text",
+            "Input, output, positions and norms are trained, attention and feed-forward layers are frozen. Two bars say"
+            " how little of a small GPT and of GPT-2 that is. A curve shows how many digits are read right while the"
+            " model learns, where that has been run.",
+        )
+        sizes = {name: counted(*where) for name, where in SIZES.items()}
+        return cls(sizes=sizes, rows=recorded_rows(), **settings)
+
+    def picture(self) -> str | None:
+        """The bars, one below the other, in the colours of the parts' origins."""
+        if not self.sizes:
+            return None
+        pieces = []
+        for number, of in enumerate(self.sizes.values()):
+            for piece in bar(of, WIDTH):
+                around = piece["part"] in ("input", "output")
+                frozen = "seed" if around or self.start == "random" else "pretrained"
+                origin = "trained" if getattr(self, piece["part"]) else frozen
+                pieces.append(
+                    f'<rect x="{piece["x"]:.1f}" y="{number * (HEIGHT + 8)}" width="{max(1, piece["width"] - 1):.1f}"'
+                    f' height="{HEIGHT}" fill="{ORIGINS[origin]}"/>'
+                )
+        tall = len(self.sizes) * (HEIGHT + 8)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" width="{WIDTH}">'
+            f"{''.join(pieces)}</svg>"
+        )

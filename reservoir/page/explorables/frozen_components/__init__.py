@@ -1,0 +1,199 @@
+"""The poster's three tables to click through: which components move, what that costs to store, and how well it does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import torch
+import traitlets
+
+from reservoir import recipes
+from reservoir.evidence import sources
+from reservoir.page.explorables.base import Explorable
+from reservoir.page.plots import ORIGINS
+from reservoir.recipes.components import ROWS, TABLES, in_table
+from reservoir.runs import find_records
+from reservoir.runs.convergence import epochs_to_converge
+from reservoir.weights import report
+from reservoir.weights.freezing import COMPONENTS
+
+PARTS = tuple(COMPONENTS)
+DRAWN = ("as-trained", "identity", "hollow")
+POSTER = {
+    "components": ("poster/big", "BLEU"),
+    "narrow": ("poster/narrow", "BLEU"),
+    "language": ("poster/lm", "PPL"),
+}
+HEIGHT, GAP, WIDTH = 15, 3, 480  # of a box, between boxes, and of the picture, in pixels
+
+
+@functools.cache
+def counted(family: str, scale: str) -> dict[str, Any]:
+    """What the model of a family is made of at a scale: its layers, and the parameters of each component.
+
+    Returns:
+        embeddings, norms: parameters in all; attention, feed_forward: of one of them; encoder, decoder: layers; across:
+        attentions of a decoder layer; width: d_ff over d_model.
+    """
+    run = recipes.get(f"{family}/baseline", scale=scale)
+    with torch.device("meta"):  # shapes need no memory
+        rows = report(run.task.fit(run.model, run.task.vocabulary).build()).rows
+    language = family == "language"
+    encoder, decoder = (
+        (0, run.model.layers) if language else (run.model.encoder_layers, run.model.decoder_layers)
+    )
+    across = 1 if language else 2
+
+    of = {
+        part: sum(row.parameters for row in rows if any(fnmatchcase(row.stream, glob) for glob in globs))
+        for part, globs in COMPONENTS.items()
+    }
+    return {
+        "embeddings": of["embeddings"],
+        "attention": of["attention"] // (encoder + across * decoder),
+        "feed_forward": of["feed_forward"] // (encoder + decoder),
+        "norms": sum(row.parameters for row in rows) - sum(of.values()),
+        "encoder": encoder,
+        "decoder": decoder,
+        "across": across,
+        "width": run.model.d_ff / run.model.d_model,
+    }
+
+
+def rows_of(family: str) -> list[dict[str, Any]]:
+    """The rows of a table: what moves in each, what the poster prints, and what was recorded at the laptop scale."""
+    where, score = POSTER[family]
+    printed = sources.table(where)
+    found = []
+    for row, (name, plan, _) in ROWS.items():
+        if not in_table(family, row):
+            continue
+        records = find_records(f"{family}/{row}")
+        known = [one for one in records if one.epoch_steps]
+        found.append(
+            {
+                "row": row,
+                "frozen": [part for part in PARTS if getattr(plan, part)],
+                "drawn": plan.drawn,
+                "poster": {
+                    "name": name,
+                    "score": printed.figure(name, score).printed,
+                    "epochs": printed.figure(name, "Epochs").printed,
+                },
+                "scores": [round(one.score, 2) for one in records],
+                "epochs": [round(epochs_to_converge(one), 2) for one in known],
+                "curves": [
+                    [
+                        [point["step"] for point in one.points],
+                        [round(point["metrics"][one.metric], 2) for point in one.points],
+                    ]
+                    for one in records
+                ],
+            }
+        )
+    return found
+
+
+def boxes(of: Mapping[str, Any], width: float) -> list[dict[str, Any]]:
+    """The stack as boxes that are as long as they have parameters: the same rule as in model.mjs.
+
+    Args:
+        of: from `counted`.
+        width: of the picture; the longest line of boxes fills it.
+
+    Returns:
+        part, side ("encoder", "decoder" or "both"), x, y, width and height of each box, the top line first.
+    """
+    lines: list[dict[str, list[tuple[str, int]]]] = []
+    for layer in reversed(range(max(of["encoder"], of["decoder"]))):
+        sides = {}
+        if layer < of["encoder"]:
+            sides["encoder"] = [("attention", of["attention"]), ("feed_forward", of["feed_forward"])]
+        if layer < of["decoder"]:
+            sides["decoder"] = [("attention", of["attention"])] * of["across"] + [
+                ("feed_forward", of["feed_forward"])
+            ]
+        lines.append(sides)
+    between = 8 * GAP if of["encoder"] else 0
+    unit = min(
+        (width - GAP * 3) / of["embeddings"],
+        *((width - between - GAP * 5) / sum(n for side in line.values() for _, n in side) for line in lines),
+    )
+    left = sum(n for _, n in lines[-1]["encoder"]) * unit + GAP + between if of["encoder"] else 0.0
+    found = []
+    for number, line in enumerate(lines):
+        for side, parts in line.items():
+            x = left if side == "decoder" else 0.0
+            for part, n in parts:
+                y = number * (HEIGHT + GAP)
+                found.append(
+                    {"part": part, "side": side, "x": x, "y": y, "width": n * unit, "height": HEIGHT}
+                )
+                x += n * unit + GAP
+    y = len(lines) * (HEIGHT + GAP) + 2 * GAP
+    whole = of["embeddings"] * unit
+    return [
+        *found,
+        {"part": "embeddings", "side": "both", "x": 0.0, "y": y, "width": whole, "height": HEIGHT},
+    ]
+
+
+class FrozenComponents(Explorable, source=__file__):
+    """Click components of a transformer on and off: the stack in the colours of its origins, its cost, its record.
+
+    Make it with `FrozenComponents.recorded()`.
+
+    Attributes:
+        table: a family of recipes, "components", "narrow" or "language".
+        embeddings, attention, feed_forward: whether that component is trained.
+        drawn: how frozen attention or feed-forward maps are drawn, one of `DRAWN`.
+        tables: for each table its sizes, its rows, and what they are called.
+    """
+
+    table = traitlets.Enum(list(TABLES), "components").tag(sync=True)
+    embeddings = traitlets.Bool(True).tag(sync=True)
+    attention = traitlets.Bool(True).tag(sync=True)
+    feed_forward = traitlets.Bool(False).tag(sync=True)
+    drawn = traitlets.Enum(list(DRAWN), "as-trained").tag(sync=True)
+    tables = traitlets.Dict().tag(sync=True)
+
+    @classmethod
+    def recorded(cls, **settings: Any) -> FrozenComponents:
+        """The explorable with the records that there are."""
+        settings.setdefault("label", "Which components move?")
+        settings.setdefault(
+            "text",
+            "A transformer as boxes, each as long as it has parameters: embeddings at the bottom, above them layers of"
+            " attention and feed-forward maps. The feed-forward boxes are frozen and drawn from a seed, the others"
+            " are trained. Below stand the poster's score and ours.",
+        )
+        tables = {
+            family: {
+                "score": {"BLEU": "BLEU", "PPL": "perplexity"}[score],
+                "larger": score == "BLEU",
+                "poster": counted(family, "full"),
+                "ours": counted(family, "laptop"),
+                "rows": rows_of(family),
+            }
+            for family, (_, score) in POSTER.items()
+        }
+        return cls(tables=tables, **settings)
+
+    def picture(self) -> str | None:
+        """The stack at the poster's sizes, in the colours of its origins."""
+        if not self.tables:
+            return None
+        found = boxes(self.tables[self.table]["poster"], WIDTH)
+        colours = {part: ORIGINS["trained" if getattr(self, part) else "seed"] for part in PARTS}
+        if self.drawn == "identity":
+            colours |= {part: ORIGINS["fixed"] for part in PARTS[1:] if not getattr(self, part)}
+        drawn = "".join(
+            f'<rect x="{box["x"]:.1f}" y="{box["y"]}" width="{box["width"]:.1f}" height="{box["height"]}" rx="2"'
+            f' fill="{colours[box["part"]]}"/>'
+            for box in found
+        )
+        height = found[-1]["y"] + HEIGHT
+        return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">{drawn}</svg>'
