@@ -22,6 +22,7 @@ from benchmarks.measure import Comparison, Line, Settings, compare
 from reservoir import recipes
 from reservoir.layers import sinusoids
 from reservoir.models import EncoderDecoder
+from reservoir.runs.building import load
 from reservoir.training import CheckpointError
 from reservoir.training.decoding import EOS, beam_search
 
@@ -63,7 +64,7 @@ def run(settings: Settings) -> Iterator[Comparison | Agreement]:
     found = 0
     for size, recipe in settings.chosen(MODELS).items():
         try:
-            model, task, corpus = recipes.get(recipe).load()
+            model, task, corpus = load(recipes.get(recipe))
         except CheckpointError as error:
             print(f"decoding, {size}: not measured: {error}")
             continue

@@ -15,6 +15,7 @@ from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import SIZES, batches, our_loss, stepper
 from reservoir import recipes
 from reservoir.recipes.reservoirs import DEPTHS
+from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise
 
 ROWS = ("transformer-{}", "ffn-{}", "gru-{}", "conv-{}", "layer-drop-{}", "late-{}", "regular-4")
@@ -29,7 +30,7 @@ def run(settings: Settings) -> Iterator[Comparison]:
 
     def side(name: str):
         run = recipes.get(f"reservoirs/{name}")
-        model = initialise(run.task.fit(run.model, vocabulary).build(), seed=0).to(settings.device).train()
+        model = initialise(bare_model(run, vocabulary), seed=0).to(settings.device).train()
         return stepper(freeze(model, run.freeze), our_loss(model), data, torch.float32)
 
     for depth in DEPTHS:

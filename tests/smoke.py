@@ -10,7 +10,8 @@ import pytest
 from small import files
 
 from reservoir import recipes
-from reservoir.runs.records import find_record, read_record
+from reservoir.runs.execution import execute
+from reservoir.runs.records import find_record, path_of, read_record
 from reservoir.runs.tasks.translation import Translation
 
 IN_FAMILIES = ("universal/", "switches/")
@@ -42,10 +43,10 @@ def runs_from_end_to_end(name: str, results: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("RESERVOIR_RESULTS", str(results))
     run = recipes.get(name, scale="smoke")
     if run.start and run.start.streams:
-        run.start.source("smoke")()
-    record = run()
-    assert read_record(run.path()) == record == find_record(name, scale="smoke")
+        execute(run.start.source("smoke"))
+    record = execute(run)
+    assert read_record(path_of(run)) == record == find_record(name, scale="smoke")
     assert (record.recipe, record.scale, record.overrides, record.run) == (name, "smoke", {}, run.to_json())
     assert record.points[-1]["step"] == run.budget.steps and record.metric in record.points[-1]["metrics"]
     assert record.tests and record.samples and record.cpu_seconds > 0
-    assert files(run.path().parent) == ["seed-0.json", "seed-0.safetensors"]
+    assert files(path_of(run).parent) == ["seed-0.json", "seed-0.safetensors"]

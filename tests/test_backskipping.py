@@ -9,6 +9,8 @@ from torch import nn
 
 from reservoir import recipes
 from reservoir.layers import EncoderLayer, FeedForward
+from reservoir.runs.building import build, load
+from reservoir.runs.execution import execute
 from reservoir.training import (
     Backskipping,
     Detour,
@@ -48,7 +50,7 @@ def reservoir_run(text, **changes):
 
 
 def trained(run, **options):
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     fields = {name: getattr(run, name) for name in ("seed", "autocast", "optimiser", "budget", "skip")}
     return model, train(model, task, **fields | options)
 
@@ -298,7 +300,7 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, kind, cu
 
 def test_an_interrupted_run_leaves_the_model_without_detours(text):
     run = reservoir_run(text).evolve(skip=plan_for("value"))
-    model, task, _ = run.build()
+    model, task, _ = build(run)
 
     def interrupt(event):
         if isinstance(event, Stepped):
@@ -321,18 +323,18 @@ def test_an_interrupted_run_leaves_the_model_without_detours(text):
 def test_the_estimate_is_no_part_of_what_is_trained_reported_or_stored(text, tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     run = reservoir_run(text).evolve(skip=plan_for("value"))
-    plain = report(run.evolve(skip=Skip()).build()[0])
-    record = run()
+    plain = report(build(run.evolve(skip=Skip()))[0])
+    record = execute(run)
     assert record.parameters["total"] == plain.total and record.parameters["trainable"] == plain.trainable
     assert record.skipping["steps"] > 0 and set(record.skipping["seconds"]) == {"full", "skipped"}
     assert "seconds" not in record.deterministic()["skipping"]
-    model, _, _ = run.load()
+    model, _, _ = load(run)
     assert not [item.stream for item in owned(model) if "backskipping" in item.stream]
 
 
 def test_what_lies_below_rests_when_the_estimate_is_zero(text):
     run = reservoir_run(text)
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     below, above = (model.encoder[i].mixing.sublayer.qkv.weight for i in (0, 2))
     with Backskipping(model.train(), plan_for("zero"), seed=0) as skipping:
         skipping.set(skipping=True)
@@ -343,7 +345,7 @@ def test_what_lies_below_rests_when_the_estimate_is_zero(text):
 def test_what_a_skipped_step_saves_is_the_backward_pass_of_the_reservoir(text):
     """By hand: a frozen transformer layer's backward pass has one product with each of its matrices for each token."""
     run = reservoir_run(text, autocast=False, model={"dropout": 0.0})
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     batch = task.epoch(0)[0]
     found = {}
     with Backskipping(model.train(), Skip(layers=(LAYER,), estimate="identity"), seed=0) as skipping:

@@ -4,6 +4,7 @@ import pytest
 
 from reservoir import recipes
 from reservoir.recipes import beyond
+from reservoir.runs.building import outline
 from reservoir.weights import report
 
 NAMES = [name for name, recipe in recipes.RECIPES.items() if recipe.__module__ == beyond.__name__]
@@ -14,7 +15,7 @@ def test_a_recipe_can_be_built_at_every_scale_and_says_what_it_is(name):
     assert recipes.RECIPES[name].__doc__
     for scale in ("smoke", "laptop", "full"):
         run = recipes.get(name, scale=scale)
-        assert run.recipe == name and report(run.outline()).total
+        assert run.recipe == name and report(outline(run)).total
 
 
 def test_reservoirs_on_wmt_have_the_depth_and_half_of_it_learns():
@@ -22,14 +23,14 @@ def test_reservoirs_on_wmt_have_the_depth_and_half_of_it_learns():
         run = recipes.get(f"wmt-reservoirs/{kind}", scale="full")
         assert run.model.encoder_layers == 24 and len(run.freeze.layers) == 12
         assert run.task.corpus == "wmt14-en-de" and run.model.decoder_layers == 2
-        assert report(run.outline()).trainable < report(run.outline()).total
+        assert report(outline(run)).trainable < report(outline(run)).total
     assert recipes.get("wmt-reservoirs/regular-half", scale="full").model.encoder_layers == 12
 
 
 def test_random_embeddings_on_wmt_are_masked_like_the_rest():
     run, like = (recipes.get(name, scale="full") for name in ("wmt/base-random", "keep/shared-random-50"))
     assert run.mask == like.mask and run.start is None and run.model.share_layers
-    made_of = report(run.outline())
+    made_of = report(outline(run))
     assert made_of.stored_bytes * 8 == made_of.trainable, "one bit a weight and depth"
 
 

@@ -7,6 +7,8 @@ import pytest
 from reservoir import recipes
 from reservoir.datasets import ByteVocabulary
 from reservoir.runs import LanguageModelling
+from reservoir.runs.building import build
+from reservoir.runs.execution import train_and_test
 from reservoir.weights import report
 
 
@@ -15,7 +17,7 @@ def test_four_layers_learn_in_all_but_the_deep_regular_one(name):
     run = recipes.get(name, scale="smoke")
     learning = run.model.layers - len(run.freeze.layers)
     assert learning == (6 if name.endswith("regular-6") else 4)
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     assert isinstance(task.vocabulary, ByteVocabulary) and len(task.vocabulary) == run.task.vocabulary
     frozen = {row.stream.split(".")[1] for row in report(model).rows if not row.moves}
     assert len(frozen) == len(run.freeze.layers)
@@ -24,9 +26,9 @@ def test_four_layers_learn_in_all_but_the_deep_regular_one(name):
 def test_a_record_counts_bits_a_character_and_goes_on_in_text(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     run = recipes.get("characters/ffn-6", scale="smoke").evolve(budget={"steps": 2, "validate_every": 2})
-    model, task, corpus = run.build()
+    model, task, corpus = build(run)
     assert task.vocabulary.decode(task.test.ids) == corpus.test
-    test = run.train_and_test(model, task, corpus).tests["test"]
+    test = train_and_test(run, model, task, corpus).tests["test"]
     assert test["tokens"] == len(corpus.test) - 1  # the first is given
     assert test["bits_per_byte"] == pytest.approx(math.log2(test["perplexity"]), rel=1e-3)
 

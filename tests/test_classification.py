@@ -7,6 +7,7 @@ from reservoir import recipes
 from reservoir.datasets import Labelled, labelled, pad_sources, train_bpe
 from reservoir.models import Classifier, ClassifierConfig
 from reservoir.models.classifier import ENCODERS
+from reservoir.runs.execution import execute
 from reservoir.training import Budget, ClassificationTask, Optimiser, accuracy, train
 from reservoir.weights import Freeze, freeze, initialise, owned
 
@@ -148,7 +149,7 @@ def test_a_bag_learns_what_a_word_says_and_not_what_order_says(vocabulary):
 
 
 def test_a_record_of_a_classifier_tells_its_accuracy(results):
-    record = recipes.get("sentences/bag", scale="smoke")()
+    record = execute(recipes.get("sentences/bag", scale="smoke"))
     assert record.scored_by == "accuracy" and 0 <= record.tests["test"]["accuracy"] <= 100
     assert record.tests["test"]["sentences"] == 500
     assert {"source", "reference", "prediction"} == set(record.samples[0])

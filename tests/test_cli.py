@@ -13,6 +13,7 @@ from reservoir import recipes
 from reservoir.launch import cli
 from reservoir.launch.cli import main
 from reservoir.runs import find_record
+from reservoir.runs.records import path_of
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def test_list_names_every_recipe_of_a_family_and_what_is_recorded(call, text):
     assert all(name in out for name in [*recipes.family(family), *recipes.family("universal")])
     call(*arguments(text))
     assert "smoke" not in call("list", family)[1]  # a changed run is not the recipe's
-    small_run(text).path().rename(recipes.get(RECIPE, scale="smoke").path())
+    path_of(small_run(text)).rename(path_of(recipes.get(RECIPE, scale="smoke")))
     lines = call("list", family)[1].splitlines()
     assert ["smoke" in line for line in lines] == [RECIPE in line for line in lines]
 
@@ -133,18 +134,18 @@ def test_a_table_that_no_source_has_gets_the_nearest_suggested(call):
 def test_a_run_is_trained_printed_recorded_and_skipped_the_second_time(call, text, results):
     status, out, err = call(*arguments(text))
     assert status == 0
-    name = small_run(text).path().name
+    name = path_of(small_run(text)).name
     assert files(results) == [name, name.replace("json", "safetensors")]
     for part in ("(smoke, seed 0)", "nrefs:1", "parameters trained in 8 steps", "recorded in", name):
         assert part in flat(out)
     assert "8 steps" in err and "step 3: perplexity" in err
-    content = small_run(text).path().read_bytes()
+    content = path_of(small_run(text)).read_bytes()
     status, out, err = call(*arguments(text))
     assert status == 0 and "is there already; --fresh runs again" in flat(out) and "step" not in err
-    assert small_run(text).path().read_bytes() == content
+    assert path_of(small_run(text)).read_bytes() == content
     status, _, err = call(*arguments(text, "--fresh"))
     assert status == 0 and "step 3: perplexity" in err
-    assert small_run(text).path().read_bytes() != content
+    assert path_of(small_run(text)).read_bytes() != content
 
 
 def test_several_recipes_and_seeds_run_at_once(call, text, results):
@@ -170,7 +171,7 @@ def test_an_override_is_recorded_under_a_name_of_its_own(call, text, results):
     assert call(*arguments(text, optimiser_lr=0.125))[0] == 0
     (path,) = results.rglob("*.json")
     assert json.loads(path.read_text())["overrides"]["optimiser.lr"] == 0.125
-    assert path != recipes.get(RECIPE, scale="smoke").path() and "seed-0.json" not in files(results)
+    assert path != path_of(recipes.get(RECIPE, scale="smoke")) and "seed-0.json" not in files(results)
 
 
 @pytest.mark.parametrize("command", ["run", "show"])

@@ -16,13 +16,15 @@ from reservoir.recipes.combinations import PERCENTAGES, ROWS, TASK
 from reservoir.recipes.rivals import ELSEWHERE, LONGER
 from reservoir.recipes.universal import RATES
 from reservoir.runs import released
+from reservoir.runs.building import build, load, outline
+from reservoir.runs.execution import execute
 from reservoir.weights import Freeze, Mask, initialise, owned, report
 
 SCALES = ("smoke", "laptop", "full")
 
 
 def made_of(name: str, scale: str = "laptop"):
-    return report(recipes.get(name, scale=scale).outline())
+    return report(outline(recipes.get(name, scale=scale)))
 
 
 def moving(name: str, scale: str = "laptop") -> set[str]:
@@ -139,7 +141,7 @@ def test_a_component_under_a_mask_is_stored_in_a_bit_a_weight():
 
 
 def test_masked_embeddings_are_masked_as_an_output_too():
-    model = recipes.get("combinations/masked-embeddings", scale="smoke").outline()
+    model = outline(recipes.get("combinations/masked-embeddings", scale="smoke"))
     assert model.output.mask is model.src_embedding.mask is not None
 
 
@@ -158,11 +160,9 @@ def test_a_masked_gpt_differs_from_the_random_body_in_its_start_and_share(scale)
 def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     run = recipes.get(f"combinations/{row}", scale="smoke")
-    record = run()
-    before, after = (
-        {i.stream: i.parameter for i in owned(model)} for model in (run.build()[0], run.load()[0])
-    )
-    for item in owned(run.load()[0]):
+    record = execute(run)
+    before, after = ({i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load(run)[0]))
+    for item in owned(load(run)[0]):
         same = torch.equal(before[item.stream], after[item.stream])
         assert same or item.parameter.requires_grad, item.stream
     assert record.tests
@@ -171,8 +171,8 @@ def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
 @pytest.mark.slow
 def test_a_masked_gpt_runs_at_smoke_scale(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    recipes.get(released.OURS, scale="smoke")()
-    record = recipes.get("combinations/gpt-masks-90/lr-3e-3", scale="smoke")()
+    execute(recipes.get(released.OURS, scale="smoke"))
+    record = execute(recipes.get("combinations/gpt-masks-90/lr-3e-3", scale="smoke"))
     assert record.parameters["stored_bytes"] < record.parameters["total"]
     assert record.begun_with
 

@@ -7,6 +7,7 @@ from reservoir import recipes
 from reservoir.evidence import sources
 from reservoir.models import LanguageModel, LanguageModelConfig
 from reservoir.recipes.components import ROWS, TABLES, in_table
+from reservoir.runs.building import bare_model
 from reservoir.weights import Freeze, freeze, initialise, report
 
 POSTER = {"components": "poster/big", "narrow": "poster/narrow", "language": "poster/lm"}
@@ -18,7 +19,7 @@ SWAPPED = {("narrow", "attention"): "(4)", ("narrow", "embeddings-feed-forward")
 def shares(family: str, row: str):
     run = recipes.get(f"{family}/{row}", scale="full")
     with torch.device("meta"):
-        model = run.task.fit(run.model, run.task.vocabulary).build()
+        model = bare_model(run)
     return report(freeze(initialise(model, seed=0), run.freeze))
 
 
@@ -79,7 +80,10 @@ def test_a_frozen_map_is_drawn_anew_and_still_comes_from_its_seed(drawn):
 
 
 def test_the_two_readings_of_a_zeroed_diagonal_are_complements():
-    identity, hollow = small(attention=True, drawn="identity"), small(attention=True, drawn="hollow")
+    identity, hollow = (
+        small(attention=True, drawn="identity"),
+        small(attention=True, drawn="hollow"),
+    )
     (name,) = (name for name in identity if name.endswith("qkv.weight"))
     for one, other in zip(identity[name].chunk(3), hollow[name].chunk(3), strict=True):
         assert torch.equal(one, torch.eye(8))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from reservoir import recipes
 from reservoir.runs import RecordError
+from reservoir.runs.building import build
 from reservoir.runs.convergence import (
     area_under,
     cost_ratio,
@@ -15,6 +16,7 @@ from reservoir.runs.convergence import (
     epochs_to_converge,
     steps_to_converge,
 )
+from reservoir.runs.execution import execute
 
 
 def run(scores, *, larger=True, epoch_steps=20.0):
@@ -54,8 +56,8 @@ def test_what_cannot_be_told_is_an_error():
 def test_a_record_says_how_long_its_epochs_are(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     run = recipes.get("embeddings/random", scale="smoke").evolve(budget={"steps": 4, "accumulate": 2})
-    record = run()
-    assert record.epoch_steps == len(run.build()[1].epoch(0)) / 2
+    record = execute(run)
+    assert record.epoch_steps == len(build(run)[1].epoch(0)) / 2
     assert 0 < epochs_to_converge(record) <= 4 / record.epoch_steps
 
 

@@ -17,6 +17,7 @@ from reservoir.launch.dry_run import On
 from reservoir.launch.gpus import GPUS
 from reservoir.launch.step_work import Work, work
 from reservoir.runs import find_record
+from reservoir.runs.building import build, outline
 from reservoir.runs.registry import SCALES
 from reservoir.runs.run import Freeze
 from reservoir.runs.tasks.batch_spec import share_of
@@ -44,7 +45,7 @@ def test_every_recipe_is_built_at_full_scale_without_memory(family):
         if (key := str((run.model, run.freeze, run.mask.patterns))) in built:
             continue  # rows that differ in what is kept, or in how they are drawn, have the same sizes
         built.add(key)
-        model = run.outline()
+        model = outline(run)
         assert all(p.is_meta for p in model.parameters()), name
         still = [p for p in model.parameters() if not p.requires_grad]
         assert len(still) < len(list(model.parameters())), f"{name}: nothing is trained"
@@ -73,12 +74,12 @@ def test_the_parameters_are_those_that_the_sources_print():
     for family, millions, off in zip(
         ("components", "narrow", "language"), printed, (0.5, 1.0, 3.5), strict=True
     ):
-        total = sum(p.numel() for p in recipes.get(f"{family}/baseline", scale="full").outline().parameters())
+        total = sum(p.numel() for p in outline(recipes.get(f"{family}/baseline", scale="full")).parameters())
         # For its language model no usual vocabulary gives both its size and its ratios; ours keeps the ratios.
         assert abs(total / 1e6 - millions) < off, family
     for size, name in {"base": "fourier-unnormalised", "large": "fourier-unnormalised-large"}.items():
         printed = sources.table("fnet/parameters").figure(size, "parameters").value
-        total = sum(p.numel() for p in recipes.get(f"mixing/{name}", scale="full").outline().parameters())
+        total = sum(p.numel() for p in outline(recipes.get(f"mixing/{name}", scale="full")).parameters())
         # Theirs has a pooler and a table of segments besides, which pretraining on single texts does not use.
         assert total < printed and total == pytest.approx(printed, rel=0.01)
 
@@ -177,7 +178,7 @@ def test_a_measured_estimate_is_near_what_training_takes():
     """By processor time, which a busy machine lengthens less; `benchmarks.estimate` has exact figures, and bars."""
     run = recipes.get(RECIPE, scale="smoke").evolve(budget={"steps": 30, "validate_every": 30})
     foretold = measure(run).step_seconds * run.budget.steps
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     ticks = []
 
     def listen(event):

@@ -8,6 +8,7 @@ import pytest
 from reservoir import recipes
 from reservoir.evidence import costs
 from reservoir.runs import find_record, find_records, read_record
+from reservoir.runs.building import outline
 from reservoir.runs.records import record_path
 
 MADE = {  # recipe -> BLEU and operations of each seed
@@ -26,7 +27,7 @@ def world(tmp_path, monkeypatch):
     for name, figures in MADE.items():
         for seed, (bleu, flops) in enumerate(figures):
             run = recipes.get(name, seed=seed)
-            made_of = costs.report(run.outline())
+            made_of = costs.report(outline(run))
             record = dataclasses.replace(
                 like,
                 recipe=name,

@@ -16,7 +16,9 @@ from processes import together
 from small import RECIPE, arguments, small_run, write_text
 
 from reservoir.datasets import Batch, Vocabulary
-from reservoir.runs.records import read_record
+from reservoir.runs.building import build
+from reservoir.runs.execution import execute
+from reservoir.runs.records import path_of, read_record
 from reservoir.runs.run import Freeze
 from reservoir.training import MaskedBatch, Skip, distribution, train
 from reservoir.training import loop as loops
@@ -96,7 +98,7 @@ def test_alone_there_is_nobody_to_wait_for(monkeypatch):
 
 def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):
     run = small_run(text)
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     monkeypatch.setattr(loops, "current_world", lambda: World(0, 2))
     with pytest.raises(
         ValueError, match=r"skip.layers names encoder.0.* got 2; start the run without torchrun"
@@ -117,7 +119,7 @@ def steady(text: Path, steps: int = 100, **changes):
 
 def losses(run, path: Path) -> None:
     """Train, and leave the losses, the tokens and the last perplexity in `path`."""
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     history = train(model, task, optimiser=run.optimiser, budget=run.budget, seed=0, autocast=False)
     if current_world().main:
         path.write_text(
@@ -130,7 +132,7 @@ def losses(run, path: Path) -> None:
 def test_processes_that_share_each_batch_have_the_losses_of_one(text, tmp_path, size, accumulate):
     run = steady(text, 100 if size == 2 else 30, task={"max_tokens": 64, "max_length": 50})
     run = run.evolve(budget={"accumulate": accumulate})
-    task = run.build()[1]
+    task = build(run)[1]
     fewest = min(batch.rows for batch in task.epoch(0))
     assert fewest < size or size == 2  # some batch has fewer rows than processes
     together(losses, size, run, tmp_path / "many")
@@ -146,7 +148,7 @@ def whole(run, folder: Path) -> None:
     import os
 
     os.environ["RESERVOIR_RESULTS"] = str(folder)
-    record = run()
+    record = execute(run)
     assert record.machine["processes"] == current_world().size
     (folder / f"seen-{current_world().rank}").write_text(str(record.tests["test"]["bleu"]))
 
@@ -157,12 +159,12 @@ def test_one_process_writes_the_record_and_all_get_it(text, tmp_path, monkeypatc
     together(whole, 2, run, tmp_path / "two")
     seen = {(tmp_path / "two" / f"seen-{rank}").read_text() for rank in range(2)}
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "two"))
-    two = read_record(run.path())
+    two = read_record(path_of(run))
     assert seen == {str(two.tests["test"]["bleu"])}
-    left = sorted(path.suffix for path in run.path().parent.iterdir())
+    left = sorted(path.suffix for path in path_of(run).parent.iterdir())
     assert left == [".json", ".safetensors"]  # no checkpoint, nothing half-written
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "one"))
-    one = run()
+    one = execute(run)
     assert (two.tokens, two.parameters, two.epoch_steps) == (one.tokens, one.parameters, one.epoch_steps)
     for a, b in zip(two.points, one.points, strict=True):
         assert a["metrics"]["perplexity"] == pytest.approx(b["metrics"]["perplexity"], rel=1e-4)
@@ -181,7 +183,7 @@ def test_torchrun_starts_again_what_was_killed_and_it_goes_on_from_the_last_chec
         **{f"budget_{k.replace('_', '__')}": v for k, v in steps.items()},
     )
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "two"))
-    path = run.path()
+    path = path_of(run)
     launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "2", "--standalone"]
     log = (tmp_path / "log").open("w+")
     one = subprocess.Popen(
@@ -198,7 +200,7 @@ def test_torchrun_starts_again_what_was_killed_and_it_goes_on_from_the_last_chec
     assert said.count("goes on at step") == 1 and said.count("recorded in") == 1
     two = read_record(path)
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "one"))
-    alone = run()
+    alone = execute(run)
     assert (two.tokens, two.run, two.overrides) == (alone.tokens, alone.run, alone.overrides)
     for a, b in zip(two.points, alone.points, strict=True):
         assert a["metrics"]["perplexity"] == pytest.approx(b["metrics"]["perplexity"], rel=1e-3)
@@ -211,7 +213,7 @@ def sent(run, plans, folder: Path) -> None:
     """Leave what each process hands over in a step, for each freezing plan, in `folder`."""
     found = {}
     for name, plan in plans.items():
-        model, task, _ = run.evolve(freeze=plan).build()
+        model, task, _ = build(run.evolve(freeze=plan))
         exchange = Exchange(model.train(), task, current_world())
         for step in range(2):
             for number, batch in enumerate([task.epoch(0)[2 * step], task.epoch(0)[2 * step + 1]]):

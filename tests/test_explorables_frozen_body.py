@@ -12,6 +12,7 @@ from reservoir.page.explorables import FrozenBody
 from reservoir.page.explorables.frozen_body import SIZES, bar, counted, named
 from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir.runs import find_records
+from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise, report
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
@@ -39,7 +40,7 @@ def test_the_page_counts_what_the_report_counts():
     for parts in SWITCHES:
         run = recipes.get(switch_name("random", parts))
         with torch.device("meta"):
-            model = run.task.fit(run.model, run.task.vocabulary).build()
+            model = bare_model(run)
         found = report(freeze(initialise(model, seed=0), run.freeze))
         right.append([found.total, found.trainable])
         moves = {named(part): part in parts for part in PARTS}

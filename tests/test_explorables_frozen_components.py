@@ -13,6 +13,7 @@ from reservoir.page.explorables import FrozenComponents
 from reservoir.page.explorables.frozen_components import PARTS, POSTER, boxes, counted
 from reservoir.recipes.components import ROWS, TABLES, in_table
 from reservoir.runs import find_record
+from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise, report
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
@@ -42,7 +43,7 @@ def test_the_page_counts_what_the_report_counts(scale):
     for family, row in CASES:
         run = recipes.get(f"{family}/{row}", scale=scale)
         with torch.device("meta"):
-            model = run.task.fit(run.model, run.task.vocabulary).build()
+            model = bare_model(run)
         made_of = report(freeze(initialise(model, seed=0), run.freeze))
         right.append([made_of.total, made_of.trainable, made_of.stored_bytes])
         asked.append(

@@ -12,6 +12,7 @@ from small import small_run, write_text
 from reservoir.datasets import Batch
 from reservoir.page.explorables import Gradients
 from reservoir.page.explorables.gradients import KINDS, LEVELS, Recorder, projected
+from reservoir.runs.building import build
 from reservoir.training import Skip, train
 from reservoir.weights import Freeze
 
@@ -38,7 +39,7 @@ def seen(tmp_path_factory):
     plan = Skip(layers=("encoder.1",), watch=("identity", "synthetic"), width=4)
     losses, recorders = [], []
     for recorded in (True, False):
-        model, task, _ = run.build()
+        model, task, _ = build(run)
         batch = task.epoch(0)[0]
         length = int((batch.src[0] != 0).sum())
         tgt = batch.tgt_out[:1]

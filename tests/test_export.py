@@ -10,6 +10,8 @@ from reservoir.datasets import Vocabulary
 from reservoir.datasets.store import write_folder
 from reservoir.launch.cli import main
 from reservoir.models import from_pretrained
+from reservoir.runs.building import load, load_data
+from reservoir.runs.execution import execute
 from reservoir.runs.export import destination, export
 from reservoir.training import CheckpointError
 
@@ -20,7 +22,7 @@ def finished(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
         for name in ("seeds/miniature", "sentences/bag"):
-            recipes.get(name, scale="smoke")()
+            execute(recipes.get(name, scale="smoke"))
         yield
 
 
@@ -35,8 +37,8 @@ def test_a_run_is_written_to_a_folder_and_read_from_it(finished, tmp_path):
     folder = export(run, tmp_path / "model")
     ids = torch.arange(1, 9)[None]
     with torch.no_grad():
-        assert torch.equal(from_pretrained(folder)(ids, ids), run.load()[0](ids, ids))
-    assert Vocabulary.load(folder / "tokenizer.json").tokens == run.data()[1].tokens
+        assert torch.equal(from_pretrained(folder)(ids, ids), load(run)[0](ids, ids))
+    assert Vocabulary.load(folder / "tokenizer.json").tokens == load_data(run)[1].tokens
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "Trained by the recipe `seeds/miniature` at the smoke scale" in card and "BLEU" in card
 
@@ -44,7 +46,7 @@ def test_a_run_is_written_to_a_folder_and_read_from_it(finished, tmp_path):
 def test_a_classifier_is_exported_too(finished, tmp_path):
     run = recipes.get("sentences/bag", scale="smoke")
     model = from_pretrained(export(run, tmp_path / "bag"))
-    assert torch.equal(model(torch.arange(1, 9)[None]), run.load()[0](torch.arange(1, 9)[None]))
+    assert torch.equal(model(torch.arange(1, 9)[None]), load(run)[0](torch.arange(1, 9)[None]))
 
 
 def test_an_earlier_export_is_replaced_and_the_command_says_so(finished, tmp_path, capsys):

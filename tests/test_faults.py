@@ -18,7 +18,9 @@ from safetensors.torch import load_file
 from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
 
 from reservoir.launch import cli
-from reservoir.runs.records import read_record
+from reservoir.runs.building import load
+from reservoir.runs.execution import execute
+from reservoir.runs.records import path_of, read_record
 from reservoir.training import Finished, Saved
 
 KILLS = 20
@@ -77,8 +79,8 @@ def reference(text, tmp_path, monkeypatch, **changes) -> Path:
     with monkeypatch.context() as patch:
         patch.setenv("RESERVOIR_RESULTS", str(tmp_path / "reference"))
         run = small_run(text, **changes)
-        run()
-        return run.path()
+        execute(run)
+        return path_of(run)
 
 
 def as_if_nothing_had_happened(path: Path, reference: Path) -> None:
@@ -117,7 +119,7 @@ def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, result
     warm.start()
     warm.join()
     one = start()
-    path, checkpoint = run.path(), run.path().with_suffix(".checkpoint")
+    path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
     partial, torn = f".{checkpoint.name}.*.part", 0
     for number in range(KILLS):
         began = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
@@ -149,7 +151,7 @@ def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, result
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(text, results, tmp_path, monkeypatch):
     changes = {"budget": {"steps": 200, "validate_every": 200, "checkpoint_every": 20}}
     words = arguments(text, budget_steps=200, budget_validate__every=200, budget_checkpoint__every=20)
-    path = small_run(text, **changes).path()
+    path = path_of(small_run(text, **changes))
     one = process(words)
     while one.poll() is None and not path.with_suffix(".checkpoint").exists():
         time.sleep(0.005)
@@ -171,7 +173,7 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
     text, results, tmp_path, monkeypatch, capsys, fails, listening, full
 ):
     run = small_run(text)
-    path, held = run.path(), []
+    path, held = path_of(run), []
     if full == "json":  # small enough that only the record, which has many points, does not fit
         run = run.evolve(
             freeze={"attention": True, "feed_forward": True, "embeddings": True}, budget={"validate_every": 1}
@@ -183,7 +185,7 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
             "--freeze.embeddings",
             budget_validate__every=1,
         )
-        path = run.path()
+        path = path_of(run)
         untouched = reference(text, tmp_path, monkeypatch, freeze=run.freeze, budget={"validate_every": 1})
         size = untouched.with_suffix(".safetensors").stat().st_size
         assert size < untouched.stat().st_size
@@ -219,8 +221,8 @@ def cut_off(run):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(listeners=[interrupt])
-    return run.path().with_suffix(".checkpoint")
+        execute(run, listeners=[interrupt])
+    return path_of(run).with_suffix(".checkpoint")
 
 
 @pytest.mark.parametrize(
@@ -246,7 +248,7 @@ def test_a_damaged_checkpoint_is_named_and_kept_and_fresh_starts_anew(text, resu
 
 def test_another_run_s_checkpoint_is_refused(text, results, fails):
     other = cut_off(small_run(text, seed=1))
-    mine = small_run(text).path().with_suffix(".checkpoint")
+    mine = path_of(small_run(text)).with_suffix(".checkpoint")
     other.rename(mine)
     content = mine.read_bytes()
     said = fails(arguments(text))
@@ -256,10 +258,10 @@ def test_another_run_s_checkpoint_is_refused(text, results, fails):
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": 1}', b"<html>", b"\xff\xfe"])
 def test_a_damaged_record_is_named_and_kept(text, results, fails, content, capsys):
     run = small_run(text)
-    run.path().parent.mkdir(parents=True)
-    run.path().write_bytes(content)
-    assert str(run.path()) in fails(arguments(text)) and run.path().read_bytes() == content
-    standard = run.path().with_name("seed-0.json")
+    path_of(run).parent.mkdir(parents=True)
+    path_of(run).write_bytes(content)
+    assert str(path_of(run)) in fails(arguments(text)) and path_of(run).read_bytes() == content
+    standard = path_of(run).with_name("seed-0.json")
     standard.write_bytes(content)
     for words in (
         ["list"],
@@ -267,7 +269,7 @@ def test_a_damaged_record_is_named_and_kept(text, results, fails, content, capsy
         ["show", run.recipe, "--scale", "smoke"],
     ):
         assert str(standard) in fails(words)
-    assert cli.main(arguments(text, "--fresh")) == 0 and read_record(run.path())
+    assert cli.main(arguments(text, "--fresh")) == 0 and read_record(path_of(run))
 
 
 # Losses that are not finite
@@ -305,7 +307,7 @@ def test_a_very_long_sentence_is_left_out_of_training_and_counted(tmp_path, resu
     text = write_text(tmp_path / "text", train_de=lines("train", "de", LONG))
     assert cli.main(arguments(text)) == 0
     assert "1 training texts are left out" in capsys.readouterr().err
-    assert read_record(small_run(text).path()).left_out == 1
+    assert read_record(path_of(small_run(text))).left_out == 1
 
 
 @pytest.mark.parametrize("part", ["valid", "test"])
@@ -324,10 +326,10 @@ def test_an_empty_sentence_is_trained_on_and_its_translation_is_empty(tmp_path, 
     changed = {f"{part}_{language}": lines(part, language, "") for part in PARTS for language in ("de", "en")}
     changed["train_de"] = lines("train", "de", "", "")  # one of which has a translation
     run = small_run(write_text(tmp_path / "text", **changed))
-    record = run()
+    record = execute(run)
     assert record.samples[-1] == {"source": "", "reference": "", "translation": ""}
     assert record.tests["test"]["sentences"] == PARTS["test"]
-    model, task, _ = run.load()
+    model, task, _ = load(run)
     assert task.translate(model, task.src_vocabulary.encode_batch(["", "   "])) == ["", ""]
 
 

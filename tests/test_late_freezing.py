@@ -5,6 +5,8 @@ import torch
 from small import small_run, write_text
 
 from reservoir import recipes
+from reservoir.runs.building import build, load
+from reservoir.runs.execution import train_and_test
 from reservoir.training import Message, Stepped, train
 from reservoir.weights import Freeze, owned, report
 
@@ -19,7 +21,7 @@ def run(tmp_path_factory):
 
 
 def trained(run, **options):
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     options = {
         "optimiser": run.optimiser,
         "budget": run.budget,
@@ -42,7 +44,7 @@ def equal(one: dict, other: dict) -> bool:
 
 
 def test_a_layer_learns_until_then_and_not_a_bit_longer(run):
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     seen, notes = [layer(model)], []
 
     def listen(event):
@@ -98,9 +100,9 @@ def test_it_resumes_to_the_same_bits_wherever_it_is_cut_off(run, tmp_path, cut):
 
 def test_a_finished_run_is_loaded_with_what_it_learned(run, tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    model, task, corpus = run.build()
-    record = run.train_and_test(model, task, corpus)
-    again, _, _ = run.load()
+    model, task, corpus = build(run)
+    record = train_and_test(run, model, task, corpus)
+    again, _, _ = load(run)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
     assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in again.parameters()]
     assert record.parameters["trainable"] < record.parameters["total"]

@@ -10,6 +10,7 @@ from small import small_run, write_text
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from reservoir.datasets import Vocabulary
+from reservoir.runs.building import build
 from reservoir.runs.run import Freeze
 from reservoir.training import (
     Budget,
@@ -35,7 +36,7 @@ def text(tmp_path_factory):
 
 
 def trained(run, *, task=None, **options):
-    model, own, _ = run.build()
+    model, own, _ = build(run)
     options = {
         "seed": run.seed,
         "autocast": run.autocast,
@@ -98,7 +99,7 @@ def test_how_often_it_is_validated_and_saved_changes_no_weight(text, tmp_path, e
 def test_the_global_random_state_decides_nothing_and_is_left_alone(text):
     run = small_run(text, budget={"steps": 3})
     torch.manual_seed(1)
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     before = torch.get_rng_state()
     options = dict(optimiser=run.optimiser, budget=run.budget, seed=0)
     first = train(model, task, **options)
@@ -146,7 +147,7 @@ def test_a_run_of_which_nothing_is_left_keeps_its_times(text, tmp_path):
 
 def test_two_batches_accumulated_are_their_union(text):
     run = small_run(text, model={"dropout": 0.0}, autocast=False)
-    _, task, corpus = run.build()
+    _, task, corpus = build(run)
 
     def pairs(start, stop):
         source, target = task._encode(corpus.train[start:stop])
@@ -159,7 +160,7 @@ def test_two_batches_accumulated_are_their_union(text):
     plain = dict(
         optimiser=Optimiser(name="sgd", lr=1.0, schedule="constant", warmup=0, clip=0.0, weight_decay=0.0)
     )
-    start = run.build()[0]
+    start = build(run)[0]
     one, first = trained(run, task=parts, budget=Budget(steps=1, accumulate=2), **plain)
     other, second = trained(run, task=whole, budget=Budget(steps=1), **plain)
     assert first.losses == pytest.approx(second.losses, rel=1e-5) and first.tokens == second.tokens
@@ -170,7 +171,7 @@ def test_two_batches_accumulated_are_their_union(text):
 
 def test_epochs_follow_one_another_and_tokens_are_what_is_not_padding(text):
     run = small_run(text)
-    _, task, _ = run.build()
+    _, task, _ = build(run)
     length = len(task.epoch(0))
     wrapped = Wrapped(task)
     _, history = trained(run, task=wrapped, budget=Budget(steps=2 * length + 3))
@@ -204,7 +205,7 @@ def test_history_has_its_points_and_survives_json(text):
 
 def test_events_tell_what_happens_in_order(text, tmp_path):
     run, events = small_run(text, budget={"steps": 3, "checkpoint_every": 2}), []
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     modes = []
     options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, checkpoint=tmp_path / "c")
     train(model, task, listeners=[events.append, lambda event: modes.append(model.training)], **options)
@@ -257,7 +258,7 @@ def not_finite(kind, task):
 @pytest.mark.parametrize("kind", [math.nan, math.inf, "gradient"])
 def test_what_is_not_finite_stops_training_before_it_reaches_a_weight(text, tmp_path, kind, clip):
     run = small_run(text)
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     events = []
     with pytest.raises(TrainingError, match=r"at step 3 .*a lower lr.*last checkpoint is kept") as error:
         train(

@@ -14,6 +14,7 @@ from reservoir import recipes
 from reservoir.datasets import Vocabulary, text, train_bpe
 from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
 from reservoir.runs import MaskedLanguageModelling
+from reservoir.runs.execution import execute
 from reservoir.runs.tasks.masked_language_modelling import HOLE
 from reservoir.training import Budget, MaskedLanguageModellingTask, Optimiser, mask, train
 from reservoir.weights import Freeze, Stream, freeze, initialise, owned
@@ -258,7 +259,7 @@ def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
 
 def test_samples_show_holes_and_what_the_model_says(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    record = recipes.get("masked/regular-3", scale="smoke")()
+    record = execute(recipes.get("masked/regular-3", scale="smoke"))
     for sample in record.samples:
         holes = sample["source"].count(HOLE)
         assert holes == len(sample["reference"].split(", ")) == len(sample["prediction"].split(", ")) > 0

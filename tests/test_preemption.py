@@ -10,7 +10,9 @@ from safetensors.torch import load_file
 from small import arguments, files, small_run, write_text
 
 from reservoir.launch.cli import main
-from reservoir.runs.records import read_record
+from reservoir.runs.building import build
+from reservoir.runs.execution import execute
+from reservoir.runs.records import path_of, read_record
 from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, StopSignal, train
 
 
@@ -42,7 +44,7 @@ def test_training_ends_after_the_step_with_a_checkpoint_and_goes_on_to_the_same_
     run = small_run(text, budget={"checkpoint_every": every})
 
     def trained(**options):
-        model, task, _ = run.build()
+        model, task, _ = build(run)
         found = dict(optimiser=run.optimiser, budget=run.budget, seed=0, autocast=run.autocast, **options)
         return train(model, task, **found)
 
@@ -58,7 +60,7 @@ def test_training_ends_after_the_step_with_a_checkpoint_and_goes_on_to_the_same_
 
 def test_a_run_that_is_asked_in_its_last_step_is_finished(text):
     run = small_run(text, budget={"steps": 1})
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     options = dict(optimiser=run.optimiser, budget=run.budget, seed=0)
     assert train(model, task, stop=lambda: True, **options).step == 1
 
@@ -72,10 +74,10 @@ def test_a_process_ends_with_75_on_either_signal_and_the_same_command_ends_in_th
     run, log = small_run(text, **changed), tmp_path / "log"
     log.touch()
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "reference"))
-    reference = run()
-    untouched = run.path()
+    reference = execute(run)
+    untouched = path_of(run)
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "cut"))
-    checkpoint = run.path().with_suffix(".checkpoint")
+    checkpoint = path_of(run).with_suffix(".checkpoint")
     for number in (signal.SIGTERM, signal.SIGUSR1):
         one = context().Process(target=command, args=(words, tmp_path / "cut", log))
         began = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
@@ -92,8 +94,8 @@ def test_a_process_ends_with_75_on_either_signal_and_the_same_command_ends_in_th
     one.start()
     one.join()
     assert one.exitcode == 0 and log.read_text().count("goes on at step") == 2
-    assert read_record(run.path()).deterministic() == reference.deterministic()
-    weights = [load_file(path.with_suffix(".safetensors")) for path in (run.path(), untouched)]
+    assert read_record(path_of(run)).deterministic() == reference.deterministic()
+    weights = [load_file(path.with_suffix(".safetensors")) for path in (path_of(run), untouched)]
     assert all(weights[0][name].equal(tensor) for name, tensor in weights[1].items())
 
 
@@ -102,11 +104,11 @@ def test_a_second_life_begins_nothing_afresh(name, text, tmp_path, monkeypatch, 
     """torchrun and SLURM give it the first one's command; --fresh in it would throw away what that had done."""
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     run = small_run(text)
-    record = run()
+    record = execute(run)
     words = [*map(str, arguments(text)), "--fresh"]
     monkeypatch.setenv(name, "1")
     assert main(words) == 0 and "is there already" in capsys.readouterr().out
-    assert read_record(run.path()).seconds == record.seconds
+    assert read_record(path_of(run)).seconds == record.seconds
     monkeypatch.setenv(name, "0")
     assert main(words) == 0 and "is there already" not in capsys.readouterr().out
-    assert read_record(run.path()).seconds != record.seconds
+    assert read_record(path_of(run)).seconds != record.seconds

@@ -10,6 +10,7 @@ from torch import nn
 from reservoir import recipes
 from reservoir.layers import BiGRU, DynamicConvolution, EncoderLayer
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, LanguageModelConfig
+from reservoir.runs.building import bare_model
 from reservoir.weights import Freeze, freeze, initialise, owned, placement, report, reservoir_layers
 
 KINDS = ("transformer", "ffn", "gru", "conv")
@@ -201,7 +202,7 @@ def test_layer_drop_leaves_layers_out_in_training_alone():
 def test_the_full_scale_has_fairseqs_sizes(decoder_layers, parameters):
     run = recipes.get("reservoirs/regular-6", scale="full").evolve(model={"decoder_layers": decoder_layers})
     with torch.device("meta"):
-        model = run.task.fit(run.model, run.task.vocabulary).build()
+        model = bare_model(run)
     assert report(model).total == parameters
 
 

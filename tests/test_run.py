@@ -11,7 +11,9 @@ from small import RECIPE, small_run, write_text
 from reservoir import recipes
 from reservoir.datasets import DataError
 from reservoir.runs import records
-from reservoir.runs.records import find_record, read_record
+from reservoir.runs.building import build, load
+from reservoir.runs.execution import execute, train_and_test
+from reservoir.runs.records import find_record, finished, path_of, read_record
 from reservoir.runs.registry import SCALES
 from reservoir.runs.run import Freeze, Run
 from reservoir.training import CheckpointError, Message, Started
@@ -31,7 +33,7 @@ def results(tmp_path, monkeypatch):
 def started(run, **options):
     """The record, and whether anything was trained for it."""
     events = []
-    record = run(listeners=[events.append], **options)
+    record = execute(run, listeners=[events.append], **options)
     return record, any(isinstance(event, Started) for event in events)
 
 
@@ -100,10 +102,10 @@ def test_but_changes_fields_and_fields_of_fields_and_leaves_the_rest():
 
 def test_a_path_tells_recipe_scale_seed_and_overrides(results):
     run = recipes.get(RECIPE, scale="smoke", seed=3)
-    assert run.path() == results / "transformer" / "miniature" / "smoke" / "seed-3.json"
-    first, second = (run.evolve(optimiser={"lr": lr}).path() for lr in (0.1, 0.2))
-    assert first.parent == second.parent == run.path().parent
-    assert len({run.path(), first, second}) == 3 and first.name.startswith("seed-3-with-")
+    assert path_of(run) == results / "transformer" / "miniature" / "smoke" / "seed-3.json"
+    first, second = (path_of(run.evolve(optimiser={"lr": lr})) for lr in (0.1, 0.2))
+    assert first.parent == second.parent == path_of(run).parent
+    assert len({path_of(run), first, second}) == 3 and first.name.startswith("seed-3-with-")
     assert run.evolve(optimiser={"lr": 0.1}).overrides() == {"optimiser.lr": 0.1} and run.overrides() == {}
 
 
@@ -138,7 +140,7 @@ def test_what_is_recorded_is_not_run_again_but_afresh(text, results):
 
 def test_a_changed_run_records_that_it_was_and_hides_nothing(text, results):
     run = small_run(text)
-    assert run().overrides == run.overrides()
+    assert execute(run).overrides == run.overrides()
     assert run.overrides()["task.corpus"] == f"files:{text}" and run.overrides()["budget.steps"] == 8
     assert find_record(RECIPE, scale="smoke") is None and not [
         r for r in records.all_records() if r.scale == "smoke"
@@ -147,24 +149,24 @@ def test_a_changed_run_records_that_it_was_and_hides_nothing(text, results):
 
 def test_a_run_that_was_cut_off_afresh_goes_on_and_keeps_the_older_record_until_then(text, results):
     run = small_run(text)
-    record = run()
+    record = execute(run)
 
     def interrupt(event):
         if getattr(event, "step", 0) == 5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(fresh=True, listeners=[interrupt])
-    assert read_record(run.path()) == record and not run.finished()
+        execute(run, fresh=True, listeners=[interrupt])
+    assert read_record(path_of(run)) == record and not finished(run)
     again, trained = started(run)
-    assert trained and again.deterministic() == record.deterministic() and run.finished()
+    assert trained and again.deterministic() == record.deterministic() and finished(run)
 
 
 def test_a_trained_model_is_loaded_to_the_bit_and_translates_as_it_was_tested(text, results):
     run = small_run(text, autocast=False, freeze=Freeze(feed_forward=True))
-    model, task, corpus = run.build()
-    record = run.train_and_test(model, task, corpus)
-    again, its_task, its_corpus = run.load()
+    model, task, corpus = build(run)
+    record = train_and_test(run, model, task, corpus)
+    again, its_task, its_corpus = load(run)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
     assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in again.parameters()]
     assert not again.training
@@ -178,31 +180,31 @@ def test_without_weights_the_error_says_how_to_get_them(text, results):
     with pytest.raises(
         CheckpointError, match=f"run it first: python -m reservoir run {RECIPE} --scale smoke --seeds 2$"
     ):
-        run.load()
+        load(run)
     small = small_run(text)
-    small()
-    weights = small.path().with_suffix(".safetensors")
+    execute(small)
+    weights = path_of(small).with_suffix(".safetensors")
     content = weights.read_bytes()
     weights.unlink()
     with pytest.raises(CheckpointError, match=r"--fresh, with .*budget\.steps.* changed likewise"):
-        small.load()
+        load(small)
     weights.write_bytes(content[:-1])
     with pytest.raises(CheckpointError, match=r"seed-0-with-\w+\.safetensors is damaged"):
-        small.load()
+        load(small)
     weights.write_bytes(content)
-    small.load()
+    load(small)
 
 
 def test_texts_that_are_too_long_are_left_out_counted_and_said(text, results):
     events = []
-    record = small_run(text, task={"max_length": 20})(listeners=[events.append])
+    record = execute(small_run(text, task={"max_length": 20}), listeners=[events.append])
     notes = [event.text for event in events if isinstance(event, Message)]
     assert record.left_out > 0 and len(notes) == 1
     assert notes[0].startswith(f"{record.left_out} training texts") and "20 tokens" in notes[0]
-    assert small_run(text)().left_out == 0
+    assert execute(small_run(text)).left_out == 0
 
 
 def test_a_test_set_that_the_corpus_lacks_is_named():
     run = recipes.get("transformer/miniature", scale="smoke").evolve(task={"tests": ("test2016",)})
     with pytest.raises(DataError, match="miniature has no test set test2016; it has test"):
-        run.build()
+        build(run)

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from reservoir import recipes
+from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise, owned, supermask
 
 FIXTURE = Path(__file__).parent / "fixtures" / "smoke-weights.json"
@@ -22,7 +23,7 @@ DIGESTS: dict[str, str] = json.loads(FIXTURE.read_text()) if FIXTURE.exists() el
 def drawn(name: str) -> nn.Module:
     """A recipe's smoke-scale model before training, without what it may take from another run."""
     run = recipes.get(name, scale="smoke")
-    model = run.task.fit(run.model, run.task.vocabulary).build()
+    model = bare_model(run)
     supermask(initialise(model, seed=run.seed), run.mask, seed=run.seed)
     return model if run.freeze.after else freeze(model, run.freeze)
 

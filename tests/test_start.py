@@ -7,6 +7,9 @@ import torch
 
 from reservoir import recipes
 from reservoir.runs import InitFromRun, find_record
+from reservoir.runs.building import build, load
+from reservoir.runs.execution import execute, train_and_test
+from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
 from reservoir.training import CheckpointError
 from reservoir.weights import Freeze, Pretrained, Seeded, origin_of, owned, report
@@ -20,7 +23,7 @@ def source(tmp_path_factory) -> Run:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
         run = recipes.get(SOURCE, scale="smoke")
-        run()
+        execute(run)
         yield run
 
 
@@ -33,9 +36,9 @@ def short(name: str, **changes) -> Run:
 
 
 def test_the_tensors_that_a_run_names_are_the_other_runs_to_the_bit_and_the_rest_is_its_own(source):
-    learned = by_stream(source.load()[0])
+    learned = by_stream(load(source)[0])
     taken, scratch = (
-        by_stream(recipes.get(f"embeddings/{row}", scale="smoke").build()[0])
+        by_stream(build(recipes.get(f"embeddings/{row}", scale="smoke"))[0])
         for row in ("pretrained", "random")
     )
     assert torch.equal(taken["embedding"].parameter, learned["embedding"].parameter)
@@ -47,16 +50,16 @@ def test_the_tensors_that_a_run_names_are_the_other_runs_to_the_bit_and_the_rest
 
 
 def test_the_vocabulary_is_the_other_runs_even_where_no_tensor_is_taken(source):
-    words = source.load()[1].vocabulary.tokens
+    words = load(source)[1].vocabulary.tokens
     for row in ("pretrained", "random", "trained", "fine-tuned"):
-        assert recipes.get(f"embeddings/{row}", scale="smoke").build()[1].vocabulary.tokens == words
+        assert build(recipes.get(f"embeddings/{row}", scale="smoke"))[1].vocabulary.tokens == words
 
 
 def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
     run = short("embeddings/pretrained")
-    record = run()
-    learned = by_stream(source.load()[0])["embedding"].parameter
-    model = run.load()[0]
+    record = execute(run)
+    learned = by_stream(load(source)[0])["embedding"].parameter
+    model = load(run)[0]
     assert torch.equal(by_stream(model)["embedding"].parameter, learned)
     row = next(row for row in report(model).rows if row.stream == "embedding")
     assert (row.origin, row.moves, row.stored_bytes) == ("pretrained", False, 0)
@@ -65,26 +68,26 @@ def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
 
 def test_a_pretrained_table_that_moves_on_is_stored_and_the_record_still_says_where_it_began(source):
     run = short("embeddings/fine-tuned")
-    record = run()
-    learned = by_stream(source.load()[0])["embedding"].parameter
-    model = run.load()[0]
+    record = execute(run)
+    learned = by_stream(load(source)[0])["embedding"].parameter
+    model = load(run)[0]
     assert not torch.equal(by_stream(model)["embedding"].parameter, learned)
     row = next(row for row in report(model).rows if row.stream == "embedding")
     assert row.origin == "trained" and row.stored_bytes == 4 * row.parameters
     assert len(record.begun_with) == 1 and record.begun_with[0].startswith(f"{SOURCE}/smoke/seed-0@")
-    assert short("embeddings/trained")().begun_with == []
+    assert execute(short("embeddings/trained")).begun_with == []
 
 
 def test_a_tensor_that_the_other_run_only_drew_stays_drawn_from_its_seed(source):
     """A reservoir needs no place in storage, whoever goes on with it."""
-    recipes.get("language/feed-forward", scale="smoke", seed=5)()
+    execute(recipes.get("language/feed-forward", scale="smoke", seed=5))
     start = InitFromRun("language/feed-forward", seed=5, streams=("layer.*",))
     run = recipes.get(SOURCE, scale="smoke", seed=1).evolve(start=start, freeze=Freeze(patterns=("layer.*",)))
-    found = by_stream(run.build()[0])
+    found = by_stream(build(run)[0])
     drawn, learned = origin_of(found["layer.0.feed_forward.up"]), origin_of(found["layer.0.attention.qkv"])
     assert isinstance(drawn, Seeded) and drawn.seed == 5
     assert isinstance(learned, Pretrained) and "language/feed-forward/smoke/seed-5@" in learned.checkpoint
-    model = recipes.get("language/feed-forward", scale="smoke", seed=5).load()[0]
+    model = load(recipes.get("language/feed-forward", scale="smoke", seed=5))[0]
     for stream, item in by_stream(model).items():
         same = torch.equal(item.parameter, found[stream].parameter)
         assert same if stream.startswith("layer.") else not same or "norm" in stream
@@ -92,33 +95,33 @@ def test_a_tensor_that_the_other_run_only_drew_stays_drawn_from_its_seed(source)
 
 def test_weights_whose_source_was_trained_anew_are_refused(source):
     run = short("embeddings/pretrained", seed=7)
-    run()
-    run.load()
-    weights = source.path().with_suffix(".safetensors")
+    execute(run)
+    load(run)
+    weights = path_of(source).with_suffix(".safetensors")
     content = weights.read_bytes()
     try:
-        model, task, corpus = source.build()
-        source.evolve(optimiser={"lr": 1e-4}).train_and_test(
-            model, task, corpus
+        model, task, corpus = build(source)
+        train_and_test(
+            source.evolve(optimiser={"lr": 1e-4}), model, task, corpus
         )  # other bits, under its own name
         from reservoir.training.checkpoint import write_weights
 
         write_weights(weights, model, identity=source.identity())
         with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
-            run.load()
+            load(run)
     finally:
         weights.write_bytes(content)
-    run.load()
+    load(run)
 
 
 def test_without_the_other_runs_weights_the_error_says_how_to_get_them(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     with pytest.raises(CheckpointError) as raised:
-        recipes.get("embeddings/pretrained", scale="smoke")()
+        execute(recipes.get("embeddings/pretrained", scale="smoke"))
     assert "begins with the weights of language/baseline" in str(raised.value)
     assert str(raised.value).endswith(f"python -m reservoir run {SOURCE} --scale smoke --seeds 0")
     assert find_record("embeddings/pretrained", scale="smoke") is None
-    recipes.get("embeddings/random", scale="smoke").build()  # takes the vocabulary alone
+    build(recipes.get("embeddings/random", scale="smoke"))  # takes the vocabulary alone
 
 
 @pytest.mark.parametrize(
@@ -140,14 +143,14 @@ def test_without_the_other_runs_weights_the_error_says_how_to_get_them(tmp_path,
 def test_what_does_not_fit_is_named(source, start, changes, words):
     run = recipes.get("embeddings/fine-tuned", scale="smoke").evolve(start=start, model=changes)
     with pytest.raises(ValueError, match=words):
-        run.build()
+        build(run)
 
 
 def test_a_vocabulary_of_another_size_is_refused(source):
     run = recipes.get("embeddings/random", scale="smoke")
     size = source.task.vocabulary
     with pytest.raises(ValueError, match=f"task.vocabulary must be {size}, .* got {size + 1}"):
-        run.evolve(task={"vocabulary": size + 1}).build()
+        build(run.evolve(task={"vocabulary": size + 1}))
 
 
 def test_what_a_run_begins_with_is_part_of_its_identity():

@@ -14,7 +14,8 @@ from small import RECIPE, arguments, files, sentence, small_run, write_text
 
 from reservoir.launch.cli import main
 from reservoir.launch.submit import Job, Resources, executor, submit
-from reservoir.runs.records import read_record
+from reservoir.runs.execution import execute
+from reservoir.runs.records import path_of, read_record
 from reservoir.training import Stepped
 
 pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
@@ -36,7 +37,7 @@ def reference(run, tmp_path, monkeypatch):
     """The record of the same run when nothing cuts it off."""
     with monkeypatch.context() as patch:
         patch.setenv("RESERVOIR_RESULTS", str(tmp_path / "reference"))
-        return run()
+        return execute(run)
 
 
 # What a job asks for
@@ -126,7 +127,7 @@ def test_a_local_job_that_is_asked_to_stop_is_started_again_and_finishes(
     changes = {"budget": {"steps": 150, "validate_every": 75, "checkpoint_every": 5}}
     _, _, *options = arguments(text, budget_steps=150, budget_validate__every=75, budget_checkpoint__every=5)
     run = small_run(text, **changes)
-    checkpoint, asked = run.path().with_suffix(".checkpoint"), []
+    checkpoint, asked = path_of(run).with_suffix(".checkpoint"), []
 
     def ask():
         while not checkpoint.exists():
@@ -145,7 +146,7 @@ def test_a_local_job_that_is_asked_to_stop_is_started_again_and_finishes(
     assert status == 0 and "seed 0) ended" in said.out, said.err + logs
     watcher.join(timeout=1)
     assert len(asked) == 1 and logs.count("goes on at step") == 1 and "Requeued job" in logs
-    assert read_record(run.path()).deterministic() == reference(run, tmp_path, monkeypatch).deterministic()
+    assert read_record(path_of(run)).deterministic() == reference(run, tmp_path, monkeypatch).deterministic()
     assert not checkpoint.exists()
     assert main(words) == 0 and "1 of 1 are recorded already" in capsys.readouterr().out
 
@@ -196,7 +197,7 @@ def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
     queue = executor("slurm", resources, results / "jobs" / "%j", name="test")
     (job,) = submit([Slow(run)], queue, parallel=1)
     until, freed = time.monotonic() + (1500 if busy else 420), False
-    while not run.path().exists() and time.monotonic() < until:
+    while not path_of(run).exists() and time.monotonic() < until:
         shown = slurm.call("scontrol", "show", "job", job.job_id)
         if "Restarts=1" in shown and "JobState=PENDING" in shown and not freed:
             # SLURM waits two minutes, so that the node forgets the first life: a credential of the same second is
@@ -207,6 +208,6 @@ def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
         time.sleep(1.0)
     logs = "".join(path.read_text() for path in results.rglob("*_log.*"))
     shown = slurm.call("scontrol", "show", "job", job.job_id)
-    assert run.path().exists(), f"{logs}\n{shown}\n{slurm.logs()}"
+    assert path_of(run).exists(), f"{logs}\n{shown}\n{slurm.logs()}"
     assert "Restarts=1" in shown and "this job is timed-out" in logs and "goes on at step" in logs
-    assert read_record(run.path()).deterministic() == reference(run, tmp_path, monkeypatch).deterministic()
+    assert read_record(path_of(run)).deterministic() == reference(run, tmp_path, monkeypatch).deterministic()

@@ -9,6 +9,8 @@ from torch import nn
 from reservoir import recipes
 from reservoir.layers import Embedding, Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, TextClassifierConfig
+from reservoir.runs.building import build, load
+from reservoir.runs.execution import train_and_test
 from reservoir.weights import FixedMask, Freeze, freeze, initialise, owned, report
 from reservoir.weights.report import mask_bytes
 from reservoir.weights.supermask import MASKED_DRAWS, Mask, Supermask, supermask
@@ -236,12 +238,12 @@ def test_a_masked_run_is_loaded_to_the_same_bits(tmp_path, monkeypatch):
     run = recipes.get("transformer/miniature", scale="smoke").evolve(
         model={"share_layers": True}, mask=Mask(keep=0.5), freeze=Freeze(patterns=("*.bias", "*norm"))
     )
-    model, task, corpus = run.build()
-    record = run.train_and_test(model, task, corpus)
+    model, task, corpus = build(run)
+    record = train_and_test(run, model, task, corpus)
     assert record.parameters["stored_bytes"] == sum(
         -(-mask.scores.numel() // 8) for mask in set(masks(model))
     )
-    again = run.load()[0]
+    again = load(run)[0]
     for mine, theirs in zip(masks(model), masks(again), strict=True):
         assert torch.equal(mine.chosen(), theirs.chosen())
     ids = torch.arange(1, 9)[None]

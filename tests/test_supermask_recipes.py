@@ -6,6 +6,7 @@ import torch
 from reservoir import recipes
 from reservoir.evidence import sources
 from reservoir.recipes import supermasks
+from reservoir.runs.building import bare_model, outline
 from reservoir.weights import Freeze, Mask, freeze, initialise, report, supermask
 
 LAPTOP = "laptop"
@@ -15,7 +16,7 @@ def built(name: str, scale: str):
     """What a recipe's model is made of, its weights not drawn; what it begins with is taken for frozen or not."""
     run = recipes.get(name, scale=scale)
     with torch.device("meta"):
-        model = initialise(run.task.fit(run.model, run.task.vocabulary).build(), seed=0)
+        model = initialise(bare_model(run), seed=0)
         if run.mask.by != "weight":
             supermask(model, run.mask, seed=0)
     return run, freeze(model, run.freeze)
@@ -66,10 +67,10 @@ def test_shared_layers_have_as_many_mask_bits_as_layers_of_their_own():
 def test_a_pruned_model_takes_the_bytes_of_masks():
     masks = report(built("keep/shared-random-50", LAPTOP)[1]).stored_bytes
     run = recipes.get("keep/pruned")
-    model = initialise(run.task.fit(run.model, run.task.vocabulary).build(), seed=0)
+    model = initialise(bare_model(run), seed=0)
     supermask(model, run.mask, seed=0)
     assert report(model).stored_bytes == pytest.approx(masks, rel=0.03)
-    assert report(run.outline()).stored_bytes == report(model).stored_bytes  # from shapes alone
+    assert report(outline(run)).stored_bytes == report(model).stored_bytes  # from shapes alone
     assert (
         run.start.recipe == "keep/trained"
         and run.freeze == Freeze()
@@ -80,9 +81,9 @@ def test_a_pruned_model_takes_the_bytes_of_masks():
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "full"])
 @pytest.mark.parametrize("bits", supermasks.NARROW)
 def test_a_narrow_model_takes_the_bytes_of_masks_in_few_bits(bits, scale):
-    masks = report(recipes.get("keep/shared-random-50", scale=scale).outline()).stored_bytes
+    masks = report(outline(recipes.get("keep/shared-random-50", scale=scale))).stored_bytes
     narrow, whole = (recipes.get(f"keep/{name}", scale=scale) for name in (f"narrow-{bits}", "trained"))
-    assert report(narrow.outline()).total * bits / 8 == pytest.approx(masks, rel=0.03)
+    assert report(outline(narrow)).total * bits / 8 == pytest.approx(masks, rel=0.03)
     sizes = {"d_model": whole.model.d_model, "d_ff": whole.model.d_ff}
     assert narrow.evolve(recipe=whole.recipe, model=sizes) == whole
 

@@ -9,6 +9,8 @@ import pytest
 from reservoir import recipes
 from reservoir.datasets import Dictionary, Pairs, ParallelCorpus, parallel
 from reservoir.datasets.moses import tokenise
+from reservoir.runs.building import build
+from reservoir.runs.execution import execute
 from reservoir.runs.tasks import translation
 from reservoir.training import bleu
 
@@ -39,11 +41,11 @@ def test_it_is_trained_and_scored_as_it_is_cut(corpus, tmp_path, monkeypatch):
     run = recipes.get("transformer/miniature", scale="smoke").evolve(
         task={"dictionaries": (200, 150), "vocabulary": 300, "valid_sentences": 5}, model={"tie": "output"}
     )
-    model, task, _ = run.build()
+    model, task, _ = build(run)
     assert isinstance(task.src_vocabulary, Dictionary) and len(task.tgt_vocabulary) <= 150
     assert (model.src_embedding.weight.shape[0], model.output.weight.shape[0]) == (200, 150)
     assert any("&quot;" in token for token in task.src_vocabulary.tokens)
-    record = run()
+    record = execute(run)
     assert "tok:none" in record.tests["test"]["signature"]
     assert all("&apos;s" in sample["reference"] for sample in record.samples)
 

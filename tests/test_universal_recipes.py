@@ -8,6 +8,8 @@ from reservoir.datasets import DataError
 from reservoir.models import from_pretrained
 from reservoir.recipes import universal
 from reservoir.runs import InitFromRelease, InitFromRun, find_record, released
+from reservoir.runs.building import bare_model, build, load
+from reservoir.runs.execution import execute
 from reservoir.runs.export import export
 from reservoir.runs.sweep import choose
 from reservoir.training import CheckpointError
@@ -37,7 +39,7 @@ def pretrained(tmp_path_factory):
     """A results folder in which the smoke scale's GPT has been trained."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
-        recipes.get(released.OURS, scale="smoke")()
+        execute(recipes.get(released.OURS, scale="smoke"))
         yield
 
 
@@ -48,7 +50,7 @@ def name_of(task: str, body: str) -> str:
 def made_of(name: str, scale: str):
     run = recipes.get(name, scale=scale)
     with torch.device("meta"):
-        model = run.task.fit(run.model, run.task.vocabulary).build()
+        model = bare_model(run)
     initialise(model, seed=0)
     return report(freeze(supermask(model, run.mask, seed=0), run.freeze))
 
@@ -81,20 +83,18 @@ def test_a_recipe_freezes_what_it_says(name):
 @pytest.mark.parametrize("name", [*(name_of(*pair) for pair in RUNS), *SWITCHED])
 def test_one_recipe_of_each_kind_runs_at_smoke_scale(pretrained, name):
     run = recipes.get(name, scale="smoke")
-    record = run()
+    record = execute(run)
     assert find_record(name, scale="smoke") == record and record.overrides == {}
     assert 0 <= record.tests["test"]["accuracy"] <= 100 and record.samples
-    before, after = (
-        {i.stream: i.parameter for i in owned(model)} for model in (run.build()[0], run.load()[0])
-    )
+    before, after = ({i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load(run)[0]))
     moved = {stream for stream in before if not torch.equal(before[stream], after[stream])}
-    trainable = {item.stream for item in owned(run.load()[0]) if item.parameter.requires_grad}
+    trainable = {item.stream for item in owned(load(run)[0]) if item.parameter.requires_grad}
     assert moved and moved <= trainable
 
 
 def test_a_pretrained_body_is_the_language_models_to_the_bit(pretrained):
     run = recipes.get(name_of("listops", "pretrained"), scale="smoke")
-    model, learned = run.build()[0], recipes.get(released.OURS, scale="smoke").load()[0]
+    model, learned = build(run)[0], load(recipes.get(released.OURS, scale="smoke"))[0]
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         assert torch.equal(item.parameter, theirs[item.stream]), item.stream
@@ -102,8 +102,8 @@ def test_a_pretrained_body_is_the_language_models_to_the_bit(pretrained):
 
 
 def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to_store(pretrained):
-    model = recipes.get(name_of("listops", "matched"), scale="smoke").build()[0]
-    learned = recipes.get(released.OURS, scale="smoke").load()[0]
+    model = build(recipes.get(name_of("listops", "matched"), scale="smoke"))[0]
+    learned = load(recipes.get(released.OURS, scale="smoke"))[0]
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         origin = origin_of(item)
@@ -130,7 +130,7 @@ def test_unknown_parts_and_released_models_are_named():
 @pytest.mark.data
 def test_the_stories_models_body_is_taken_by_name(mirror):
     run = recipes.get(name_of("bit-xor", "stories"))
-    model = run.build()[0]
+    model = build(run)[0]
     learned, digest = released.load("stories260k")
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
@@ -142,7 +142,7 @@ def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained
     run = recipes.get(released.OURS, scale="smoke")
     folder = export(run, tmp_path / "gpt")
     model = from_pretrained(folder)
-    learned, task, _ = run.load()
+    learned, task, _ = load(run)
     ids = torch.arange(20)[None] + 4
     torch.testing.assert_close(model(ids), learned(ids), atol=2e-2, rtol=2e-2)
     assert all(torch.equal(p, p.half().float()) for p in model.parameters())
@@ -157,21 +157,21 @@ def test_a_body_of_another_size_is_refused(pretrained):
     run = recipes.get(name_of("digits", "pretrained"), scale="smoke")
     wide = run.evolve(model={"body": universal.body("laptop")})
     with pytest.raises(ValueError, match=r"gpt/wikipedia has .* for 'positions', but the model needs"):
-        wide.build()
+        build(wide)
     with pytest.raises(ValueError, match=r"start.streams: 'layers.\*' matches no parameter"):
-        run.evolve(start=InitFromRun(released.OURS, streams=("layers.*",))).build()
+        build(run.evolve(start=InitFromRun(released.OURS, streams=("layers.*",))))
     assert isinstance(recipes.get(name_of("digits", "pretrained")).start, InitFromRelease)
 
 
 def test_a_sequence_longer_than_the_positions_and_a_picture_of_the_wrong_size_are_refused(pretrained):
     run = recipes.get(name_of("listops", "random"), scale="smoke")
-    model = run.build()[0]
+    model = build(run)[0]
     with pytest.raises(ValueError, match="the model has 64 positions, but the sequence needs 65"):
         model(torch.zeros(1, 65, dtype=torch.long))
     pictures = recipes.get(name_of("mnist", "random"), scale="smoke").evolve(task={"patch": 3})
     with pytest.raises(DataError, match="a picture of 8 × 8 pixels cannot be cut into patches of 3 × 3"):
         pictures()
-    model = recipes.get(name_of("mnist", "random"), scale="smoke").build()[0]
+    model = build(recipes.get(name_of("mnist", "random"), scale="smoke"))[0]
     with pytest.raises(ValueError, match="a position has 9 numbers, but the input layer takes 16"):
         model(torch.zeros(1, 4, 9))
 

@@ -15,6 +15,7 @@ import pandas as pd
 from reservoir import recipes
 from reservoir.evidence import sources
 from reservoir.evidence.sources import Figure
+from reservoir.runs.building import outline
 from reservoir.runs.records import Record, find_records
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
@@ -196,5 +197,5 @@ def _size(shown: str) -> Ours:
 @functools.cache
 def _sizes(name: str) -> tuple[int, int]:
     """Numbers that are trained and parameters in all, counted on the meta device."""
-    made_of = report(recipes.get(name, scale="full").outline())
+    made_of = report(outline(recipes.get(name, scale="full")))
     return made_of.trainable, made_of.total

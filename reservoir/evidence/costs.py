@@ -17,6 +17,7 @@ import pandas as pd
 
 from reservoir import recipes
 from reservoir.recipes.universal import BODIES, in_table, sweep_of
+from reservoir.runs.building import outline
 from reservoir.runs.records import Record, find_record, find_records
 from reservoir.runs.registry import Scale
 from reservoir.runs.released import OURS
@@ -80,7 +81,7 @@ def borrowed_bytes(run: Run) -> int:
     """Bytes of the frozen tensors that a run has from elsewhere, which a file of its own would have to hold."""
     if run.start is None or run.start.matched:
         return 0
-    rows = [row for row in report(run.outline()).rows if not row.moves and row.origin != "mask"]
+    rows = [row for row in report(outline(run)).rows if not row.moves and row.origin != "mask"]
     return FLOAT * sum(
         row.parameters
         for row in rows

@@ -25,7 +25,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-import torch
 import tyro
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -39,15 +38,26 @@ from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.evidence.tables import table as make_table
 from reservoir.launch.dry_run import On, dry_run
 from reservoir.launch.submit import Cluster, Job, Resources, executor, submit
+from reservoir.runs.building import outline
+from reservoir.runs.execution import execute
 from reservoir.runs.export import destination, export, is_export
-from reservoir.runs.records import METRICS, Record, RecordError, find_record, find_records, results
+from reservoir.runs.records import (
+    METRICS,
+    Record,
+    RecordError,
+    find_record,
+    find_records,
+    finished,
+    path_of,
+    results,
+)
 from reservoir.runs.registry import SCALES, Scale
 from reservoir.runs.run import Run
 from reservoir.training import EXIT_STATUS, CheckpointError, Message, Preempted, StopSignal, TrainingError
 from reservoir.training.distribution import World, join_world, leave_world
 from reservoir.training.listeners import automatic
 from reservoir.training.preemption import restarted
-from reservoir.weights import freeze, initialise, report, supermask
+from reservoir.weights import report
 
 console = Console()
 NOT_SCORES = ("recipe", "seeds", "trained", "of", "steps", "minutes", "on")
@@ -102,11 +112,7 @@ class Show:
     def __call__(self, overrides: Sequence[str]) -> None:
         run = _override(recipes.get(self.recipe, scale=self.scale), overrides)
         console.print(run)
-        with torch.device("meta"):  # sizes need no memory
-            model = initialise(run.task.fit(run.model, run.task.vocabulary).build(), seed=run.seed)
-            if run.mask.by != "weight":  # which weights are pruned, only their values tell
-                supermask(model, run.mask, seed=run.seed)
-        console.print(str(report(freeze(model, run.freeze))), highlight=False, soft_wrap=True)
+        console.print(str(report(outline(run))), highlight=False, soft_wrap=True)
         for seed in range(3):
             if record := find_record(self.recipe, scale=self.scale, seed=seed):
                 _print_record(record)
@@ -165,17 +171,17 @@ def carry_out(
     run: Run, world: World, watch: StopSignal, *, fresh: bool = False, tensorboard: str | None = None
 ) -> None:
     """Run `run`, and show what happens, where this is the process that speaks."""
-    path = run.path()
+    path = path_of(run)
     if not world.main:
-        run(fresh=fresh, stop=watch)
+        execute(run, fresh=fresh, stop=watch)
         return
-    if run.finished() and not fresh:
+    if finished(run) and not fresh:
         console.print(f"{path} is there already; --fresh runs again", highlight=False)
     listeners = automatic(tensorboard=tensorboard)
     if world.size > 1:
         for listener in listeners:
             listener(Message(f"{world.size} processes share every batch"))
-    record = run(fresh=fresh, listeners=listeners, stop=watch)
+    record = execute(run, fresh=fresh, listeners=listeners, stop=watch)
     _print_record(record)
     console.print(f"recorded in {path}", highlight=False)
 
@@ -208,7 +214,7 @@ class Submit:
 
     def __call__(self, overrides: Sequence[str]) -> None:
         runs = _chosen(self.names, self.scale, self.seeds, overrides)
-        jobs = [Job(run, self.fresh) for run in runs if self.fresh or not run.finished()]
+        jobs = [Job(run, self.fresh) for run in runs if self.fresh or not finished(run)]
         if len(jobs) < len(runs):
             console.print(
                 f"{len(runs) - len(jobs)} of {len(runs)} are recorded already; --fresh runs them again"

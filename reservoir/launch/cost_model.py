@@ -18,7 +18,9 @@ import torch
 from reservoir.datasets import status
 from reservoir.launch.gpus import GPU
 from reservoir.launch.step_work import REACHED, Work, work
+from reservoir.runs.building import build, device_of, outline
 from reservoir.runs.machine import peaks
+from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
 from reservoir.training import Stepped, bf16_pays, train
@@ -102,7 +104,7 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
     """
     if processes < 1:
         raise ValueError(f"--gpus must be at least 1, got {processes}")
-    model = run.outline().train()
+    model = outline(run).train()
     bounds = []
     if getattr(model, "layer_drop", 0.0):
         model.layer_drop = 0.0
@@ -169,7 +171,7 @@ def begins_with(run: Run) -> str:
         return ""
     if isinstance(run.start, InitFromRun):
         source = run.start.source(run.scale)
-        there = source.path().with_suffix(".safetensors").exists()
+        there = path_of(source).with_suffix(".safetensors").exists()
         words = (
             "here"
             if there
@@ -211,7 +213,7 @@ def measure(run: Run, *, steps: int = STEPS) -> Measured:
     Raises:
         DataError: its data cannot be had.
     """
-    device = run.torch_device()
+    device = device_of(run)
     taken, tokens = timed(run, steps=steps)
     sized = plan(run, bf16=bf16_pays(device))
     machine = peaks(device, torch.bfloat16 if sized.low else torch.float32)
@@ -236,8 +238,8 @@ def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
     Raises:
         DataError: its data cannot be had.
     """
-    clock: Callable[[], float] = time.process_time if run.torch_device().type == "cpu" else time.perf_counter
-    model, task, _ = run.build()
+    clock: Callable[[], float] = time.process_time if device_of(run).type == "cpu" else time.perf_counter
+    model, task, _ = build(run)
     ticks: list[float] = []
     tokens = 0
 

@@ -13,6 +13,7 @@ from reservoir import recipes
 from reservoir.launch.cost_model import LOW, Measured, Plan, begins_with, measure, plan
 from reservoir.launch.gpus import GPU, gpu
 from reservoir.launch.step_work import REACHED, START
+from reservoir.runs.building import device_of
 from reservoir.runs.run import Run
 
 HERE = {
@@ -77,7 +78,7 @@ def dry_run(runs: Sequence[Run], on: On, *, measured: bool, console: Console) ->
 
 def _measured(run: Run) -> Measured:
     """A few steps of the run; where it is meant for GPUs and there is none, of the same recipe at laptop scale."""
-    if run.scale == "full" and run.torch_device().type == "cpu":
+    if run.scale == "full" and device_of(run).type == "cpu":
         run = recipes.get(run.recipe, scale="laptop", seed=run.seed)
     return measure(run)
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+from reservoir.runs.execution import execute
+from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
 from reservoir.training import Preempted, StopSignal
 from reservoir.training.distribution import PATIENCE, join_world
@@ -89,7 +91,7 @@ class Job:
         try:
             with StopSignal((*SIGNALS, nearly_over)) as watch, join_world() as world:
                 fresh = self.fresh and not restarted()
-                self.run(fresh=fresh, listeners=self.listeners() if world.main else (), stop=watch)
+                execute(self.run, fresh=fresh, listeners=self.listeners() if world.main else (), stop=watch)
         except Preempted:
             if watch.came != nearly_over.name:  # cancelled: what is done is kept, and nobody asked for more
                 raise
@@ -97,7 +99,7 @@ class Job:
                 nearly_over
             )  # submitit's own handler stands again: the first process requeues
             time.sleep(PATIENCE.total_seconds())  # and the others are ended by that
-        return str(self.run.path())
+        return str(path_of(self.run))
 
     def listeners(self) -> list[Any]:
         """Who is told what happens."""

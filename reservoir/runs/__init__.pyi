@@ -1,3 +1,5 @@
+from .building import bare_model, build, load, outline
+from .execution import execute, train_and_test
 from .records import Record, RecordError, find_record, find_records, frame, read_record
 from .run import Run
 from .start import InitFromRelease, InitFromRun
@@ -22,8 +24,14 @@ __all__ = [
     "RecordError",
     "Run",
     "Translation",
+    "bare_model",
+    "build",
+    "execute",
     "find_record",
     "find_records",
     "frame",
+    "load",
+    "outline",
     "read_record",
+    "train_and_test",
 ]

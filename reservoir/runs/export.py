@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from reservoir.datasets.store import write_folder
 from reservoir.models import LanguageModelConfig, save_pretrained
 from reservoir.models.storage import CARD, CONFIG, TOKENIZER, WEIGHTS
-from reservoir.runs.records import METRICS, Record, read_record
-
-if TYPE_CHECKING:
-    from reservoir.runs.run import Run
+from reservoir.runs.building import load, load_data, precision_of
+from reservoir.runs.records import METRICS, Record, path_of, read_record
+from reservoir.runs.run import Run
 
 PARTS = {CONFIG, WEIGHTS, CARD, TOKENIZER, "vocabulary.json", "scores.json"}
 """Files of an export; the last two were written by earlier versions."""
@@ -81,19 +80,19 @@ def export(run: Run, folder: Path | str) -> Path:
         ValueError: the folder holds something else, or the run cuts its texts by two vocabularies.
     """
     target = destination(folder)
-    model, task, corpus = run.load()
-    _, vocabulary = run.data()
+    model, task, corpus = load(run)
+    _, vocabulary = load_data(run)
     sides = [getattr(task, f"{side}_vocabulary", vocabulary) for side in ("src", "tgt")]
     if any(len(side) != len(vocabulary) for side in sides):
         raise ValueError(
             f"{run.recipe} cuts its texts by two vocabularies, and a folder holds one, for both languages"
         )
-    about = _about(read_record(run.path()))
+    about = _about(read_record(path_of(run)))
     if isinstance(run.model, LanguageModelConfig):
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.copy_(parameter.half())
-        with run.precision():
+        with precision_of(run):
             scores = run.task.test(model, task, corpus)[0]
         about += f" Rounded to half precision, as it is here: {_scores(scores)}."
         model = model.half()

@@ -15,6 +15,7 @@ from typing import Any, get_type_hints
 import pandas as pd
 
 from reservoir.datasets import atomic_write, shipped
+from reservoir.runs.run import Run
 
 FORMAT = 1
 KEYS = {
@@ -185,6 +186,16 @@ def record_path(folder: Path, recipe: str, scale: str, seed: int, overrides: dic
     if overrides:
         name += "-with-" + blake2b(json.dumps(overrides, sort_keys=True).encode(), digest_size=4).hexdigest()
     return folder / recipe / scale / f"{name}.json"
+
+
+def path_of(run: Run) -> Path:
+    """Where the record of a run goes in the results folder."""
+    return record_path(results(), run.recipe, run.scale, run.seed, run.overrides())
+
+
+def finished(run: Run) -> bool:
+    """Whether a run is recorded in the results folder, and no later start of it was cut off."""
+    return path_of(run).exists() and not path_of(run).with_suffix(".checkpoint").exists()
 
 
 def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record | None:

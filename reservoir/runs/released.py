@@ -9,8 +9,6 @@ from torch import nn
 
 from reservoir.datasets import fetch, shipped
 from reservoir.models import from_pretrained, load_gpt2, load_llama2c
-from reservoir.runs import registry
-from reservoir.runs.export import export
 from reservoir.runs.records import results
 from reservoir.training import CheckpointError
 from reservoir.weights import Pretrained, WeightsError, owned, set_origin
@@ -55,9 +53,11 @@ def folder_name(recipe: str) -> str:
 
 
 def _ours() -> Path:
-    """The folder of our GPT: the shipped one, or an export of the run in the results folder."""
+    """The folder of our GPT: the shipped one, or one that was exported to the results folder."""
     own = results() / "weights" / folder_name(OURS)
     for folder in (shipped() / "weights" / folder_name(OURS), own):
         if (folder / "model.safetensors").is_file():
             return folder
-    return export(registry.get(OURS), own)
+    raise CheckpointError(
+        f"{OURS} is not here; export it first: python -m reservoir export {OURS} --to {own}"
+    )

@@ -1,4 +1,4 @@
-"""Begin with what another run has learned: its tensors by name, and the vocabulary that they were learned with."""
+"""Starting from a run or a released model: which tensors are taken, and how they are put into another model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from reservoir.datasets import Vocabulary
-from reservoir.runs import registry, released
+from reservoir.runs import registry
 from reservoir.runs.registry import Scale
-from reservoir.training import CheckpointError
 from reservoir.weights import Pretrained, Seeded, origin_of, owned, set_origin
 from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.origins import Owned
@@ -30,11 +28,11 @@ class InitFromRun:
     others. A tensor that the other run has trained becomes `Pretrained`; one that it had only drawn stays `Seeded`.
 
     Args:
-        recipe, seed: the other run.
+        recipe, seed: the other run, a registered one.
         streams: patterns over stream names, such as "embedding" or "layer.*": what they match is taken. Without any,
             the vocabulary alone is: the run that learns from scratch, to be compared with those that do not.
-        matched: take no tensor itself, but its mean and its standard deviation: what is drawn with these, from this
-            run's seed, stands in its place.
+        matched: take each tensor's mean and standard deviation only, and draw a tensor with these from this run's
+            seed.
     """
 
     recipe: str
@@ -43,53 +41,16 @@ class InitFromRun:
     matched: bool = field(default=False, metadata={"omit_if_default": True})
 
     def source(self, scale: Scale) -> Run:
-        """The run that is begun from."""
+        """The run whose tensors are taken."""
         return registry.get(self.recipe, scale=scale, seed=self.seed)
-
-    def vocabulary(self, scale: Scale, size: int) -> Vocabulary:
-        """The other run's vocabulary.
-
-        Args:
-            scale: of both runs.
-            size: of the vocabulary, as the run's own task has it.
-
-        Raises:
-            ValueError: the other run's has another size, so a record would say what is not so.
-        """
-        source = self.source(scale)
-        if source.task.vocabulary != size:
-            raise ValueError(
-                f"task.vocabulary must be {source.task.vocabulary}, as in {self.recipe}, which this run begins"
-                f" with; got {size}"
-            )
-        return source.data()[1]
-
-    def load_into(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
-        """Copy the other run's tensors into `model`, and record where they are from.
-
-        Raises:
-            CheckpointError: the other run's weights are not in the results folder, or are damaged.
-            ValueError: a pattern matches nothing in the model, or the other run has no such tensor of that shape.
-        """
-        if not self.streams:
-            return
-        wanted = _matching(model, self.streams)
-        try:
-            learned, digest = self.source(scale).trained()
-        except CheckpointError as error:
-            raise CheckpointError(
-                f"this run begins with the weights of {self.recipe}, but {error}"
-            ) from error
-        checkpoint = f"{self.recipe}/{scale}/seed-{self.seed}@{digest}"
-        _take(wanted, learned, self.recipe, checkpoint, seed=seed if self.matched else None)
 
 
 @dataclass(frozen=True)
 class InitFromRelease:
-    """What a run takes from a released model: as in `InitFromRun`, but no vocabulary goes with it.
+    """What a run takes from a released model: as in `InitFromRun`, but without its vocabulary.
 
     Args:
-        name: one that `reservoir.runs.released.NAMES` knows.
+        name: one of `reservoir.runs.released.NAMES`.
         streams, matched: as in `InitFromRun`.
     """
 
@@ -97,19 +58,13 @@ class InitFromRelease:
     streams: tuple[str, ...]
     matched: bool = field(default=False, metadata={"omit_if_default": True})
 
-    def load_into(self, model: nn.Module, scale: Scale, *, seed: int = 0) -> None:
-        """Copy the released model's tensors into `model`, and record where they are from.
 
-        Raises:
-            CheckpointError: the model cannot be had.
-            ValueError: a pattern matches nothing in the model, or the released one has no such tensor of that shape.
-        """
-        wanted = _matching(model, self.streams)
-        learned, digest = released.load(self.name)
-        _take(wanted, learned, self.name, f"{self.name}@{digest}", seed=seed if self.matched else None)
+def matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:
+    """The tensors of `model` whose stream names match one of the patterns.
 
-
-def _matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:
+    Raises:
+        ValueError: a pattern matches nothing.
+    """
     items = list(owned(model))
     for glob in streams:
         if not any(fnmatchcase(item.stream, glob) for item in items):
@@ -120,8 +75,22 @@ def _matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:
 
 
 @torch.no_grad()
-def _take(wanted: list[Owned], learned: nn.Module, name: str, checkpoint: str, *, seed: int | None) -> None:
-    """Copy what is wanted from `learned`; with a seed, draw it anew with each tensor's mean and standard deviation."""
+def take(
+    wanted: list[Owned], learned: nn.Module, name: str, checkpoint: str, *, seed: int | None = None
+) -> None:
+    """Copy tensors from another model, or draw them with its tensors' means and standard deviations.
+
+    Args:
+        wanted: the tensors to fill, as `matching` finds them.
+        learned: the other model.
+        name: what errors call it.
+        checkpoint: its name and digest, which become the origin of what it had learned.
+        seed: copies if None; otherwise draws from this seed, with the mean and the standard deviation (of the
+            numbers as a population) of each tensor.
+
+    Raises:
+        ValueError: the other model has no such tensor, or one of another shape. Nothing was changed.
+    """
     theirs = {item.stream: item for item in owned(learned)}
     for item in wanted:
         found = theirs.get(item.stream)
@@ -146,7 +115,12 @@ def _take(wanted: list[Owned], learned: nn.Module, name: str, checkpoint: str, *
 
 
 def references(model: nn.Module, *, frozen: bool = False) -> list[str]:
-    """The checkpoints that tensors of `model` are taken from, by name and digest; of frozen tensors alone if asked."""
+    """The checkpoints that tensors of `model` were taken from, by name and digest, sorted.
+
+    Args:
+        model: the model.
+        frozen: count only tensors that are frozen: the checkpoints without which the model cannot be rebuilt.
+    """
     found = set()
     for item in owned(model):
         origin = origin_of(item)

@@ -12,6 +12,7 @@ from reservoir.evidence.claims.ranges import Word
 from reservoir.evidence.source_recipes import COMPARISONS, POSTER
 from reservoir.recipes.components import ROWS, in_table
 from reservoir.recipes.universal import TASKS
+from reservoir.runs.building import outline
 from reservoir.weights import Report, report
 
 GPT2_WORDS = 50_257 * 768
@@ -22,7 +23,7 @@ TABLE = "one-layer/translation"
 @functools.cache
 def made_of(recipe: str) -> Report:
     """What a recipe's model is made of at the full scale, by shapes alone."""
-    return report(recipes.get(recipe, scale="full").outline())
+    return report(outline(recipes.get(recipe, scale="full")))
 
 
 def _word(holds: bool) -> Word:

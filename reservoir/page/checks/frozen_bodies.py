@@ -11,6 +11,7 @@ from reservoir.datasets import DataError
 from reservoir.datasets.listops import CLOSE, tokens, value
 from reservoir.evidence import sources
 from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise, report
 
 GPT2 = {"d_model": 768, "layers": 12, "positions": 1024}
@@ -32,7 +33,7 @@ def released_counts(written: Callable[..., int]) -> str:
         _check_count(written, task, right, inputs, outputs, by_token, **GPT2)
     run = recipes.get("universal/digits/random/lr-1e-3")
     with torch.device("meta"):
-        model = run.task.fit(run.model, 0).build()
+        model = bare_model(run, 0)
     made_of = report(freeze(initialise(model, seed=0), run.freeze))
     small = {
         "d_model": run.model.body.d_model,

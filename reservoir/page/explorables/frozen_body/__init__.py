@@ -15,6 +15,7 @@ from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir.runs import find_records
+from reservoir.runs.building import bare_model
 from reservoir.weights import report
 
 WIDTH, HEIGHT, LEAST = 480, 22, 3  # of a bar, and of its smallest piece, in pixels
@@ -34,7 +35,7 @@ def counted(recipe: str, scale: str) -> dict[str, int]:
     """The parameters of each part of a recipe's model."""
     run = recipes.get(recipe, scale=scale)
     with torch.device("meta"):  # shapes need no memory
-        rows = report(run.task.fit(run.model, run.task.vocabulary).build()).rows
+        rows = report(bare_model(run)).rows
     return {
         named(part): sum(
             row.parameters for row in rows if any(fnmatchcase(row.stream, glob) for glob in globs)

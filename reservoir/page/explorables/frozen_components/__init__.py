@@ -16,6 +16,7 @@ from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes.components import ROWS, TABLES, in_table
 from reservoir.runs import find_records
+from reservoir.runs.building import bare_model
 from reservoir.runs.convergence import epochs_to_converge
 from reservoir.weights import report
 from reservoir.weights.freezing import COMPONENTS
@@ -40,7 +41,7 @@ def counted(family: str, scale: str) -> dict[str, Any]:
     """
     run = recipes.get(f"{family}/baseline", scale=scale)
     with torch.device("meta"):  # shapes need no memory
-        rows = report(run.task.fit(run.model, run.task.vocabulary).build()).rows
+        rows = report(bare_model(run)).rows
     language = family == "language"
     encoder, decoder = (
         (0, run.model.layers) if language else (run.model.encoder_layers, run.model.decoder_layers)

@@ -1,0 +1,164 @@
+"""Building a run: its data, its model with the weights it begins with, its task; and its trained model once it is done.
+
+This is the only place that turns the fields of a run into a model.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from reservoir.datasets import Examples, LabelledCorpus, ParallelCorpus, Text, Vocabulary
+from reservoir.runs import released
+from reservoir.runs.records import finished, path_of
+from reservoir.runs.run import Run
+from reservoir.runs.start import InitFromRelease, InitFromRun, matching, references, take
+from reservoir.runs.tasks.computation import Computation
+from reservoir.training import CheckpointError, Task, bf16_pays
+from reservoir.training.checkpoint import read_weights
+from reservoir.weights import Scheme, freeze, initialise, supermask
+
+Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
+
+
+def device_of(run: Run) -> torch.device:
+    """Where a run is executed."""
+    if run.device != "auto":
+        return torch.device(run.device)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def precision_of(run: Run) -> torch.autocast:
+    """The context in which a run computes: translate in it with a loaded model to get what was recorded."""
+    device = device_of(run)
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=run.autocast and bf16_pays(device))
+
+
+def load_data(run: Run) -> tuple[Corpus, Vocabulary]:
+    """The corpus of a run, and the vocabulary that cuts it: its own, or that of the run that it begins with.
+
+    Raises:
+        DataError: the corpus cannot be had.
+        ValueError: the run that this one begins with has a vocabulary of another size.
+    """
+    if not isinstance(run.start, InitFromRun) or isinstance(run.task, Computation):
+        return run.task.load()
+    source = run.start.source(run.scale)
+    if source.task.vocabulary != run.task.vocabulary:
+        raise ValueError(
+            f"task.vocabulary must be {source.task.vocabulary}, as in {source.recipe}, which this run begins"
+            f" with; got {run.task.vocabulary}"
+        )
+    return run.task.load(load_data(source)[1])
+
+
+def bare_model(run: Run, vocabulary: int | None = None) -> nn.Module:
+    """The modules of a run's model before anything of ours is drawn, frozen or masked.
+
+    Args:
+        run: the run.
+        vocabulary: how many tokens there are; as many as its task asks for if None.
+    """
+    return run.task.fit(run.model, run.task.vocabulary if vocabulary is None else vocabulary).build()
+
+
+def build(run: Run) -> tuple[nn.Module, Task, Corpus]:
+    """The initialised model, with its freezing plan applied if that begins at once, the task, and the corpus.
+
+    Raises:
+        CheckpointError: the run begins with weights that are not there, or are damaged.
+    """
+    corpus, vocabulary = load_data(run)
+    return _model(run, vocabulary), run.task.task(corpus, vocabulary, seed=run.seed), corpus
+
+
+def outline(run: Run) -> nn.Module:
+    """The model on the meta device, masked and frozen as planned: sizes without memory, data or others' weights."""
+    with torch.device("meta"):
+        model = supermask(
+            initialise(bare_model(run), seed=run.seed, scheme=Scheme()), run.mask, seed=run.seed
+        )
+    return model if run.freeze.after else freeze(model, run.freeze)
+
+
+def load(run: Run) -> tuple[nn.Module, Task, Corpus]:
+    """The trained model of a finished run in evaluation mode, its task and its corpus.
+
+    Raises:
+        CheckpointError: its weights are not in the results folder (records ship without them), or are damaged.
+    """
+    weights = _weights(run)
+    model, task, corpus = build(run)
+    _read(run, weights, model)
+    return model, task, corpus
+
+
+def trained(run: Run) -> tuple[nn.Module, str]:
+    """The trained model of a finished run without its task, and the digest of its weights.
+
+    Raises:
+        CheckpointError: as in `load`.
+    """
+    weights = _weights(run)
+    model = _model(run, load_data(run)[1])
+    return model, _read(run, weights, model)
+
+
+def stamp(run: Run, model: nn.Module) -> str:
+    """What a file of weights must belong to: the run, and the frozen tensors of others that it only refers to."""
+    return "@".join([run.identity(), *references(model, frozen=True)])
+
+
+def _model(run: Run, vocabulary: Vocabulary) -> nn.Module:
+    model = bare_model(run, len(vocabulary)).to(device_of(run))
+    initialise(model, seed=run.seed, scheme=Scheme())
+    _begin(run, model)
+    supermask(model, run.mask, seed=run.seed)
+    if not run.freeze.after:  # what is frozen later is trained until then
+        freeze(model, run.freeze)
+    return model
+
+
+def _begin(run: Run, model: nn.Module) -> None:
+    """Copy the tensors that a run begins with into its model, and note where they are from.
+
+    Raises:
+        CheckpointError: they are not there, or are damaged.
+        ValueError: a pattern matches nothing in the model, or the other model has no such tensor of that shape.
+    """
+    start = run.start
+    if start is None or not start.streams:
+        return
+    wanted = matching(model, start.streams)
+    seed = run.seed if start.matched else None
+    if isinstance(start, InitFromRelease):
+        learned, digest = released.load(start.name)
+        take(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
+        return
+    try:
+        learned, digest = trained(start.source(run.scale))
+    except CheckpointError as error:
+        raise CheckpointError(f"this run begins with the weights of {start.recipe}, but {error}") from error
+    checkpoint = f"{start.recipe}/{run.scale}/seed-{start.seed}@{digest}"
+    take(wanted, learned, start.recipe, checkpoint, seed=seed)
+
+
+def _read(run: Run, weights: Path, model: nn.Module) -> str:
+    digest = read_weights(weights, model, identity=stamp(run, model))
+    if run.freeze.after:
+        freeze(model, run.freeze)
+    model.eval()
+    return digest
+
+
+def _weights(run: Run) -> Path:
+    """The file of a run's trained weights."""
+    weights = path_of(run).with_suffix(".safetensors")
+    if not weights.exists():
+        command = f"python -m reservoir run {run.recipe} --scale {run.scale} --seeds {run.seed}"
+        command += " --fresh" if finished(run) else ""
+        changed = f", with {', '.join(run.overrides())} changed likewise" if run.overrides() else ""
+        raise CheckpointError(f"there are no weights at {weights}; run it first: {command}{changed}")
+    return weights

@@ -1,0 +1,171 @@
+"""Executing a run: train it, test it, record what came of it; one that was cut off goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from reservoir.runs.building import Corpus, build, device_of, precision_of, stamp
+from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
+from reservoir.runs.records import Record, finished, path_of, read_record
+from reservoir.runs.run import Run
+from reservoir.runs.start import references
+from reservoir.training import History, Listener, Message, StopSignal, Task, aucc, train
+from reservoir.training.checkpoint import clear_partials, write_weights
+from reservoir.training.distribution import current_world
+from reservoir.weights import report
+
+
+def execute(
+    run: Run, *, fresh: bool = False, listeners: Sequence[Listener] = (), stop: StopSignal | None = None
+) -> Record:
+    """Train, test and record a run. One that is recorded is not trained again; one that was cut off goes on.
+
+    Several processes that have joined (`reservoir.training.distribution`) execute it together: all call this, share
+    every batch, and get the record that the first one writes.
+
+    Args:
+        run: what to train.
+        fresh: train from the start even if it is recorded or was cut off.
+        listeners: are called with each event.
+        stop: says whether the run was asked to end early; it then does so with a checkpoint.
+
+    Returns:
+        The record, also written to `path_of(run)`, with the weights next to it.
+
+    Raises:
+        Preempted: `stop` said so; calling this again goes on.
+    """
+    world = current_world()
+    path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
+    if finished(run) and not fresh:
+        return read_record(path)
+    world.wait()  # until all have seen that it is not
+    with world.first():
+        if world.main:
+            for target in (path, checkpoint, path.with_suffix(".safetensors")):
+                clear_partials(target)
+            if fresh:
+                checkpoint.unlink(missing_ok=True)
+        model, task, corpus = build(run)
+    return train_and_test(run, model, task, corpus, listeners=listeners, checkpoint=checkpoint, stop=stop)
+
+
+def train_and_test(
+    run: Run,
+    model: nn.Module,
+    task: Task,
+    corpus: Corpus,
+    *,
+    listeners: Sequence[Listener] = (),
+    checkpoint: Path | None = None,
+    stop: StopSignal | None = None,
+) -> Record:
+    """What `execute` does with a model that was built: train it in place, test it, write the record.
+
+    Args:
+        run: what to train.
+        model, task, corpus: what `build` made of it.
+        listeners, stop: as in `execute`.
+        checkpoint: where the state is kept while it trains; None keeps none.
+    """
+    world = current_world()
+    if left_out := task.train.dropped:
+        note = f"{left_out:,} training texts are left out: they have more than {run.task.max_length} tokens"
+        for listener in listeners:
+            listener(Message(note))
+    identity, begun_with = stamp(run, model), references(model)
+    history = train(
+        model,
+        task,
+        optimiser=run.optimiser,
+        budget=run.budget,
+        seed=run.seed,
+        name=f"{run.recipe} ({run.scale}, seed {run.seed})",
+        identity=identity,
+        checkpoint=checkpoint,
+        listeners=listeners,
+        autocast=run.autocast,
+        compiled=run.compiled,
+        late=run.freeze if run.freeze.after else None,
+        skip=run.skip,
+        stop=stop,
+    )
+    if not world.main:
+        world.wait()  # for the first one, which tests
+        return read_record(path_of(run))
+    with stop.at_once() if stop else nullcontext():
+        write_weights(path_of(run).with_suffix(".safetensors"), model, identity=identity)
+        record = _tested(run, model, task, corpus, history, begun_with)
+    record.write(path_of(run))
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    world.wait()
+    return record
+
+
+def _tested(
+    run: Run, model: nn.Module, task: Task, corpus: Corpus, history: History, begun_with: list[str]
+) -> Record:
+    """Test a model that has been trained, and put all that is known of the run into its record."""
+    started, cpu_before = time.perf_counter(), cpu_seconds()
+    with precision_of(run):
+        tests, samples = run.task.test(model, task, corpus)
+    made_of = report(model)
+    steps = [point.step for point in history.points]
+    area = aucc(
+        [step * history.step_seconds for step in steps],
+        [point.metrics[task.metric] for point in history.points],
+        horizon=run.budget.steps * history.step_seconds,
+        axis="steps × median seconds of a step",
+        larger_is_better=task.larger_is_better,
+        floor=0.0 if task.larger_is_better else None,
+    )
+    return Record(
+        recipe=run.recipe,
+        scale=run.scale,
+        seed=run.seed,
+        run=run.to_json(),
+        overrides=run.overrides(),
+        points=[asdict(point) for point in history.points],
+        metric=task.metric,
+        larger_is_better=task.larger_is_better,
+        tests=tests,
+        samples=samples,
+        parameters={
+            "total": made_of.total,
+            "trainable": made_of.trainable,
+            "stored_bytes": made_of.stored_bytes,
+        },
+        aucc=asdict(area),
+        seconds=history.seconds,
+        cpu_seconds=history.cpu_seconds + cpu_seconds() - cpu_before,
+        step_seconds=history.step_seconds,
+        test_seconds=time.perf_counter() - started,
+        tokens=history.tokens,
+        flops=history.flops,
+        peak_memory=peak_memory(),
+        machine=machine(device_of(run)) | {"processes": current_world().size},
+        code=code(),
+        left_out=task.train.dropped,
+        epoch_steps=len(task.epoch(0)) / run.budget.accumulate,
+        begun_with=begun_with,
+        skipping=_skipping(history) if run.skip.layers else {},
+    )
+
+
+def _skipping(history: History) -> dict[str, Any]:
+    return {
+        "steps": history.skipped,
+        "flops_per_token": {
+            "full": history.flops_per_token,
+            **({"skipped": history.flops_per_skipped_token} if history.flops_per_skipped_token else {}),
+        },
+        "seconds": history.kind_seconds,
+    }
