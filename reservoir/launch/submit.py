@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 
+import reservoir.recipes  # noqa: F401 (a job is unpickled where nothing else has entered them)
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
