@@ -76,8 +76,8 @@ def test_turning_the_metric_round_turns_the_area_round(points, horizon):
 @pytest.mark.parametrize(
     ("time", "metric", "horizon", "message"),
     [
-        ([], [], 1, "must be as long and not empty, got 0 and 0 points"),
-        ([1, 2], [1], 1, "must be as long and not empty, got 2 and 1 points"),
+        ([], [], 1, "the same number of points, at least one, got 0 and 0"),
+        ([1, 2], [1], 1, "the same number of points, at least one, got 2 and 1"),
         ([1], [1], 0, "horizon must be positive, got 0"),
         ([2, 1], [1, 1], 1, "time must rise"),
         ([-1, 1], [1, 1], 1, "start at 0 or later"),

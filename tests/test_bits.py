@@ -48,7 +48,7 @@ def test_a_batch_is_its_seed_and_number(task):
     [
         (dict(patch=7), "patch must divide length=1000, got 7"),
         (dict(hidden=0.0), "hidden must be in .0, 1., got 0.0"),
-        (dict(strings=0), "length and strings must be positive, got 1000 and 0"),
+        (dict(strings=0), "strings must be at least 1, got 0"),
     ],
 )
 def test_wrong_sizes_are_refused(wrong, message):

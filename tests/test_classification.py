@@ -176,5 +176,5 @@ def test_cut_texts_keep_both_sentences_and_the_longer_one_loses_first(vocabulary
         kept = (end - 1, len(row) - end - 1)
         assert length == cut and row[1:end] == left[: kept[0]] and row[end + 1 :] == right[: kept[1]]
         assert kept[1] == len(right) or abs(kept[0] - kept[1]) <= 1
-    with pytest.raises(ValueError, match="cut must be at least 5 with 1 ids in the lead, got 4"):
+    with pytest.raises(ValueError, match="cut must be at least 5, got 4; the lead has 1 ids"):
         read(4)

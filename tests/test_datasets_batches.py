@@ -151,7 +151,7 @@ def test_wrong_arguments_are_named():
         TokenBatches(src, tgt, max_tokens=50, seed=0, max_len=2)
     with pytest.raises(ValueError, match="src has 2 sentences but tgt has 1"):
         TokenBatches(src, tgt[:1], max_tokens=50, seed=0, max_len=100)
-    with pytest.raises(ValueError, match="seed must not be negative, got -1"):
+    with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
         TokenBatches(src, tgt, max_tokens=100, seed=-1, max_len=100)
 
 

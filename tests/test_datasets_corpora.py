@@ -101,6 +101,15 @@ def test_a_text_of_ones_own(folder):
     assert parallel(f"files:{folder}", src="fr", tgt="de").tests.keys() == {"test", "test-old"}
 
 
+@pytest.mark.parametrize(("src", "test"), [("de", "test.dev"), ("it", "test.it-news"), ("de", "test.de")])
+def test_a_tests_name_may_hold_a_dot_and_a_language(tmp_path, src, test):
+    for part in ("train", "valid", "test", test):
+        (tmp_path / f"{part}.{src}.gz").write_bytes(gzip.compress(f"{part}\n".encode()))
+        (tmp_path / f"{part}.en").write_text(f"{part}!\n", encoding="utf-8")
+    tests = parallel(f"files:{tmp_path}", src=src, tgt="en").tests
+    assert tests == {"test": Pairs(["test"], ["test!"]), test: Pairs([test], [f"{test}!"])}
+
+
 def test_a_text_of_ones_own_that_lacks_a_file_is_told_which(folder):
     (folder / "valid.fr.gz").unlink()
     with pytest.raises(DataError, match=r"has no valid\.fr: files:.* needs one"):

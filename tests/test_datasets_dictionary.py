@@ -43,5 +43,5 @@ def test_an_id_without_a_piece_is_not_printed(corpus, joint):
 
 
 def test_a_size_without_room_is_named(corpus, joint):
-    with pytest.raises(ValueError, match="size must be more than the 4 special pieces, got 4"):
+    with pytest.raises(ValueError, match="size must be at least 5, got 4"):
         Dictionary(joint, corpus.src, 4)

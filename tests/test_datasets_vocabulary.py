@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reservoir.datasets import DataError, Vocabulary, parallel, train_bpe
+from reservoir.datasets import ByteVocabulary, DataError, Vocabulary, parallel, train_bpe, train_byte_pieces
 from reservoir.datasets import vocabulary as module
 
 
@@ -166,3 +166,18 @@ def test_wrong_arguments_are_named():
         train_bpe(["a"], 3)
     with pytest.raises(DataError, match="lines holds no text"):
         train_bpe(["", "  "], 100)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lines, _: train_bpe(lines, 100, cache=False),
+        lambda lines, _: train_byte_pieces(lines, 300, cache=False),
+        lambda lines, vocabulary: vocabulary.encode_batch(lines),
+        lambda lines, _: ByteVocabulary().encode_batch(lines[1:]),
+    ],
+)
+def test_half_a_surrogate_pair_is_named_with_its_place(vocabulary, call):
+    with pytest.raises(DataError, match=r"line [12], character 3 is '.ud800', half of a surrogate pair"):
+        call(["plain", "ab\ud800c"], vocabulary)
+    assert ByteVocabulary().encode("\udc80") == [4 + 0x80]  # a byte that is no UTF-8, as Python reads it

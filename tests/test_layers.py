@@ -318,9 +318,7 @@ def test_feed_forward_is_two_maps_with_a_bend_between(activation, function):
 
 
 def test_an_unknown_activation_is_named():
-    with pytest.raises(
-        ValueError, match=r"activation must be one of \['gelu', 'gelu-tanh', 'relu'\], got 'swish'"
-    ):
+    with pytest.raises(ValueError, match="activation must be 'relu', 'gelu' or 'gelu-tanh', got 'swish'"):
         FeedForward(D, 4, stream="f", activation="swish")
 
 

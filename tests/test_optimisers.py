@@ -110,7 +110,7 @@ def test_its_memory_is_proportional_to_what_moves(name, numbers, plan):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (dict(name="lion"), "optimiser must be 'adamw', 'adam' or 'sgd', got 'lion'"),
+        (dict(name="lion"), "optimiser.name must be 'adamw', 'adam' or 'sgd', got 'lion'"),
         (dict(schedule="cosine"), "schedule must be 'inverse_sqrt', 'linear' or 'constant', got 'cosine'"),
         (dict(lr=0.0), "lr must be positive, got 0.0"),
     ],

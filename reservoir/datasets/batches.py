@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reservoir.datasets.errors import check_whole
 from reservoir.datasets.vocabulary import Vocabulary
 
 PAD, BOS, EOS = Vocabulary.pad, Vocabulary.bos, Vocabulary.eos
@@ -53,9 +54,8 @@ class Batch:
 def pad_sources(rows: Sequence[Sequence[int]]) -> Tensor:
     """Make one padded source batch of `rows`, eos appended to each: (batch, longest + 1) int64. For decoding."""
     length = 1 + max((len(row) for row in rows), default=0)
-    return torch.tensor([[*row, EOS] + [PAD] * (length - 1 - len(row)) for row in rows]).view(
-        len(rows), length
-    )
+    padded = [[*row, EOS] + [PAD] * (length - 1 - len(row)) for row in rows]
+    return torch.tensor(padded, dtype=torch.int64).view(len(rows), length)
 
 
 class TokenBatches:
@@ -88,8 +88,8 @@ class TokenBatches:
     ):
         if len(src) != len(tgt):
             raise ValueError(f"src has {len(src)} sentences but tgt has {len(tgt)}: give one for one")
-        if seed < 0:
-            raise ValueError(f"seed must not be negative, got {seed}")
+        for name, value, least in (("seed", seed, 0), ("max_tokens", max_tokens, 2), ("max_len", max_len, 0)):
+            check_whole(name, value, least=least)
         longest = np.array([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], dtype=np.int64)
         kept = np.flatnonzero(longest <= max_len)
         self.dropped = len(src) - len(kept)

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reservoir.datasets.errors import check_whole
+
 
 @dataclass(frozen=True)
 class BitMemory:
@@ -31,9 +33,9 @@ class BitMemory:
     hidden: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.length < 1 or self.strings < 1:
-            raise ValueError(f"length and strings must be positive, got {self.length} and {self.strings}")
-        if self.patch < 1 or self.length % self.patch:
+        for name in ("length", "strings", "patch"):
+            check_whole(name, getattr(self, name), least=1)
+        if self.length % self.patch:
             raise ValueError(f"patch must divide length={self.length}, got {self.patch}")
         if not 0 < self.hidden <= 1:
             raise ValueError(f"hidden must be in (0, 1], got {self.hidden}")
@@ -72,8 +74,7 @@ class BitXor:
     length: int = 5
 
     def __post_init__(self) -> None:
-        if self.length < 1:
-            raise ValueError(f"length must be positive, got {self.length}")
+        check_whole("length", self.length, least=1)
 
     def draw(self, n: int, *, seed: int, number: int = 0) -> tuple[Tensor, Tensor]:
         """Examples, as in `BitMemory.draw`.

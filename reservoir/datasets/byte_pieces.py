@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from reservoir.datasets.errors import DataError
-from reservoir.datasets.vocabulary import MIN_PAIRS, SPECIALS, Vocabulary, kept
+from reservoir.datasets.errors import DataError, check_whole
+from reservoir.datasets.vocabulary import MIN_PAIRS, SPECIALS, Vocabulary, check_text, kept
 
 LINE_END = "Ċ"  # how GPT-2's pieces write the byte 0x0a
 
@@ -51,13 +51,12 @@ def train_byte_pieces(lines: Iterable[str], size: int, *, cache: bool = True) ->
         size: pieces, the 256 bytes and the four special ones included.
         cache: as in `train_bpe`.
     """
-    least = len(SPECIALS) + 256
-    if size < least:
-        raise ValueError(f"size must be at least {least}, the bytes and the special pieces, got {size}")
+    check_whole("size", size, least=len(SPECIALS) + 256)  # the special pieces and the bytes
     blank = Tokenizer(models.BPE())
     blank.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     blank.decoder = decoders.ByteLevel()
     lines = list(lines)
+    check_text(lines)
     return kept(BytePieces, blank, lines, size, _train) if cache else _train(blank, lines, size)
 
 

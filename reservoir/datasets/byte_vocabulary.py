@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from reservoir.datasets.vocabulary import SPECIALS, Vocabulary
+from reservoir.datasets.vocabulary import SPECIALS, Vocabulary, check_text
 
 
 class ByteVocabulary:
@@ -45,7 +45,11 @@ class ByteVocabulary:
 
     def encode_text(self, text: str) -> np.ndarray:
         """Return the ids of a text of any length, line ends included, as one row of int32."""
-        content = np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
+        try:
+            content = np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
+        except UnicodeEncodeError:
+            check_text([text], errors="surrogateescape")
+            raise
         return content.astype(np.int32) + len(SPECIALS)
 
     def decode(self, ids: Iterable[int]) -> str:

@@ -182,10 +182,15 @@ def _files(name: str, src: str, tgt: str) -> ParallelCorpus:
     def pairs(part: str) -> Pairs:
         return read_pairs(find(part, src), find(part, tgt))
 
-    found = os.listdir(folder) if folder.is_dir() else []
-    endings = tuple(f".{src}{ending}" for ending in PACKED)
+    files = os.listdir(folder) if folder.is_dir() else []
+    endings = [f".{src}{ending}" for ending in PACKED]
     tests = sorted(
-        {file.split(f".{src}")[0] for file in found if file.startswith("test") and file.endswith(endings)}
+        {
+            file.removesuffix(end)
+            for file in files
+            for end in endings
+            if file.startswith("test") and file.endswith(end)
+        }
     )
     return ParallelCorpus(
         name, src, tgt, pairs("train"), pairs("valid"), {test: pairs(test) for test in tests}

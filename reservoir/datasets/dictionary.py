@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from reservoir.datasets.errors import check_whole
 from reservoir.datasets.vocabulary import SPECIALS, Vocabulary
 
 
@@ -31,8 +32,7 @@ class Dictionary:
     )  # fmt: skip
 
     def __init__(self, vocabulary: Vocabulary, lines: Sequence[str], size: int):
-        if size <= len(SPECIALS):
-            raise ValueError(f"size must be more than the {len(SPECIALS)} special pieces, got {size}")
+        check_whole("size", size, least=len(SPECIALS) + 1)  # more than the special pieces
         counts: Counter[int] = Counter()
         for row in vocabulary.encode_batch(lines):
             counts.update(row)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reservoir.datasets.draws import Draws
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.errors import DataError, check_whole
 from reservoir.datasets.reading import read_lines
 
 OPERATIONS: dict[str, Callable[[Sequence[int]], int]] = {
@@ -108,8 +108,7 @@ def generate(
         ValueError: an argument is out of range, or expressions of that length are so rare that none was drawn.
     """
     for name, number, least in (("n", n, 0), ("depth", depth, 1), ("arguments", arguments, 2)):
-        if number < least:
-            raise ValueError(f"{name} must be at least {least}, got {number}")
+        check_whole(name, number, least=least)
     draws, found, misses = Draws(seed), [], 0
     while len(found) < n:
         expression: list[str] = []

@@ -7,9 +7,12 @@ fifty Lyapunov times later.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
+
+from reservoir.datasets.errors import check_whole
 
 
 def mackey_glass(
@@ -40,7 +43,7 @@ def mackey_glass(
     Returns:
         float64 of shape (steps, 1), or (number of histories, steps, 1).
     """
-    _positive(steps=steps, substeps=substeps)
+    _check(steps, substeps, skip, tau=tau, beta=beta, gamma=gamma, dt=dt)
     h = dt / substeps
     lag = round(tau / h)
     if lag < 2 or abs(lag * h - tau) > 1e-9 * tau:
@@ -104,7 +107,7 @@ def lorenz(
     Returns:
         float64 of shape (steps, 3), or (series, steps, 3).
     """
-    _positive(steps=steps, substeps=substeps)
+    _check(steps, substeps, skip, sigma=sigma, rho=rho, beta=beta, dt=dt)
     start = np.asarray(start, dtype=np.float64)
     if start.shape[-1:] != (3,):
         raise ValueError(f"start must hold x, y and z, got the shape {start.shape}")
@@ -136,7 +139,9 @@ def lorenz(
     return np.moveaxis(np.array(samples), 1, -1).swapaxes(0, -2) if start.ndim > 1 else np.array(samples)
 
 
-def _positive(**numbers: int) -> None:
+def _check(steps: int, substeps: int, skip: int, **numbers: float) -> None:
+    for name, value, least in (("steps", steps, 1), ("substeps", substeps, 1), ("skip", skip, 0)):
+        check_whole(name, value, least=least)
     for name, number in numbers.items():
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1, got {number!r}")
+        if not math.isfinite(number):
+            raise ValueError(f"{name} must be a finite number, got {number!r}")

@@ -10,7 +10,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.errors import DataError, check_whole
 from reservoir.datasets.store import atomic_write, cache_dir
 
 SPACE = "▁"  # U+2581 stands for the space before a word
@@ -54,11 +54,17 @@ class Vocabulary:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of one sentence, without bos and eos; an empty sentence has none."""
-        return self._tokenizer.encode(text, add_special_tokens=False).ids
+        (ids,) = self.encode_batch([text])
+        return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of many sentences, which is quicker than one by one."""
-        found = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        texts = list(texts)
+        try:
+            found = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        except TypeError:  # all that the library says of a text that has no UTF-8
+            check_text(texts)
+            raise
         return [encoding.ids for encoding in found]
 
     def encode_text(self, text: str) -> np.ndarray:
@@ -125,14 +131,38 @@ def train_bpe(
         tokenised: the text is cut into tokens already: pieces do not cross these, but may hold punctuation marks.
         lowercase: whether case counts not: the vocabulary then writes everything small, whatever it is given.
         cache: keep the result under `cache_dir()`, named by a hash of lines, size and settings.
+
+    Raises:
+        ValueError: `size` is less than 16.
+        DataError: `lines` holds no text, or half of a surrogate pair.
     """
-    if size < 16:
-        raise ValueError(f"size must be at least 16, got {size}")
-    blank = _blank(tokenised, lowercase)
+    check_whole("size", size, least=16)
+    blank, lines = _blank(tokenised, lowercase), list(lines)
+    check_text(lines)
     lines = [blank.normalizer.normalize_str(line) for line in lines]
     if not any(lines):
         raise DataError("lines holds no text to train a vocabulary on: give at least one sentence")
     return kept(Vocabulary, blank, lines, size, _train) if cache else _train(blank, lines, size)
+
+
+def check_text(lines: Sequence[str], *, errors: str = "strict") -> None:
+    """Refuse half a surrogate pair, which Python's strings can hold and UTF-8 cannot write.
+
+    Args:
+        lines: what is to be written as UTF-8.
+        errors: as of `str.encode`; "surrogateescape" allows what Python reads bytes as that are not UTF-8.
+
+    Raises:
+        DataError: a line has one; the message says where.
+    """
+    for number, line in enumerate(lines, start=1):
+        try:
+            line.encode("utf-8", errors)
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"line {number}, character {error.start + 1} is {line[error.start]!a}, half of a surrogate pair, and"
+                " has no UTF-8: read the text again with errors='replace'"
+            ) from None
 
 
 def kept(

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reservoir.datasets.errors import check_whole
+
 
 class Windows:
     """Batches of windows over one long row of tokens.
@@ -32,11 +34,8 @@ class Windows:
     dropped = 0
 
     def __init__(self, ids: Sequence[int], *, length: int, batch: int, seed: int):
-        for name, value in (("length", length), ("batch", batch)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
-        if seed < 0:
-            raise ValueError(f"seed must not be negative, got {seed}")
+        for name, value, least in (("length", length, 1), ("batch", batch, 1), ("seed", seed, 0)):
+            check_whole(name, value, least=least)
         if len(ids) < length + 1:
             raise ValueError(
                 f"the text has {len(ids)} tokens, but a window of length={length} needs {length + 1}"

@@ -43,12 +43,18 @@ def attend(
 
 
 def attention_weights(q: Tensor, k: Tensor, *, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-    """`softmax(q kᵀ / √d_head)`, (batch, heads, q_len, k_len) in fp32: how much each query takes from each key."""
+    """`softmax(q kᵀ / √d_head)`, (batch, heads, q_len, k_len) in fp32: how much each query takes from each key.
+
+    Where `mask` shows no key at all, as in a source of padding alone, all weights are zero.
+    """
     scores = ((q * (1 / math.sqrt(q.shape[-1]))) @ k.transpose(-1, -2)).float()
     hidden = _hidden(q.shape[-2], k.shape[-2], mask, causal, q.device)
-    if hidden is not None:
-        scores = scores.masked_fill(hidden, -math.inf)
-    return scores.softmax(-1)
+    if hidden is None:
+        return scores.softmax(-1)
+    weights = scores.masked_fill(hidden, -math.inf).softmax(-1)
+    if mask is not None and not bool((some := mask.any(-1)).all()):  # 0 / 0 where there is no key to see
+        weights = weights.masked_fill(~some[:, None, None, None], 0.0)
+    return weights
 
 
 def _hidden(q_len: int, k_len: int, mask: Tensor | None, causal: bool, device: torch.device) -> Tensor | None:
@@ -169,7 +175,8 @@ class CrossAttention(_Heads):
     ) -> Tensor:
         # (batch, tgt_len, d_model), (batch, src_len, d_model), (batch, src_len) -> (batch, tgt_len, d_model)
         # The hypotheses of a beam search read the same sentence: as many queries to one memory, not as copies of it.
-        (q,) = self._split(self.query(x).view(len(memory), -1, x.shape[-1]), 1)
+        rows = x.shape[0] * x.shape[1] // max(1, len(memory))
+        (q,) = self._split(self.query(x).view(len(memory), rows, x.shape[-1]), 1)
         if cache is None:
             k, v = self._split(self.kv(memory), 2)
         elif len(cache):  # the memory does not change while a sentence is decoded

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.arguments import check_number
+
 BITS = 15  # of resolution: the share dropped is p to the nearest 1/32768
 
 
@@ -47,8 +49,7 @@ class Dropout(nn.Module):
 
     def __init__(self, p: float = 0.0):
         super().__init__()
-        if not 0 <= p < 1:
-            raise ValueError(f"dropout must be in [0, 1), got {p}")
+        check_number("dropout", p, least=0, below=1)
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:  # any shape -> same

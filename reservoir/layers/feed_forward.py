@@ -8,6 +8,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reservoir.layers.arguments import check_choice
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.linear import Linear
 
@@ -37,8 +38,7 @@ class FeedForward(nn.Module):
         bias: bool = True,
     ):
         super().__init__()
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"activation must be one of {sorted(ACTIVATIONS)}, got {activation!r}")
+        check_choice("activation", activation, ACTIVATIONS)
         self.up = Linear(d_model, d_ff, stream=f"{stream}.up", bias=bias)
         self.down = Linear(d_ff, d_model, stream=f"{stream}.down", bias=bias)
         self.activation = ACTIVATIONS[activation]

@@ -48,6 +48,8 @@ class _Fourier(torch.autograd.Function):
 
 
 def _real_part(x: Tensor, length: int) -> Tensor:
+    if not x.numel():  # a batch without texts, which not every library transforms
+        return x.clone()
     wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
     tokens, d_model = x.shape[-2:]
     half = d_model // 2 + 1

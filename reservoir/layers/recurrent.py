@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from reservoir.layers.precision import full_precision
+
+
+def read_packed(read: Callable[..., tuple[PackedSequence, Any]], x: Tensor, mask: Tensor) -> Tensor:
+    """The states of a recurrent layer that stops where each text ends; zeros at padding.
+
+    Args:
+        read: the layer's forward pass, called with a packed sequence.
+        x: (batch, length, d_in).
+        mask: (batch, length), true at tokens; a text may have none.
+
+    Returns:
+        (batch, length, d_out).
+    """
+    lengths = mask.sum(1).cpu()
+    packed = pack_padded_sequence(x, lengths.clamp(min=1), batch_first=True, enforce_sorted=False)
+    states, _ = pad_packed_sequence(read(packed)[0], batch_first=True, total_length=x.shape[1])
+    return states if bool(lengths.all()) else states * mask[..., None]
 
 
 class BiGRU(nn.GRU):
@@ -30,8 +51,4 @@ class BiGRU(nn.GRU):
             x = x.float()
             if mask is None:
                 return super().forward(x)[0]
-            packed = nn.utils.rnn.pack_padded_sequence(
-                x, mask.sum(1).cpu(), batch_first=True, enforce_sorted=False
-            )
-            states, _ = super().forward(packed)
-            return nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
+            return read_packed(super().forward, x, mask)

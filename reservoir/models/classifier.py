@@ -87,8 +87,12 @@ class Classifier(nn.Module):
         # Embeddings start with variance 1 / d_model; an encoder gets them with variance 1 (Vaswani et al. 2017, §3.4).
         x = self.encoder(self.embedding(ids) * math.sqrt(self.config.d_model), mask)
         if self.config.pooling == "max":
-            return x.masked_fill(~mask[..., None], -torch.inf).amax(1)
-        return (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+            return (
+                x.masked_fill(~mask[..., None], -torch.inf)
+                .amax(1)
+                .masked_fill(~mask.any(1, keepdim=True), 0.0)
+            )
+        return (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
 
     def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, classes)
         return self.readout(self.features(ids))

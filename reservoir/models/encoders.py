@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Linear
+from reservoir.layers.recurrent import read_packed
 from reservoir.reservoirs import EchoState, SpectralRadius
 from reservoir.weights.initialisation import Uniform
 
@@ -64,10 +65,7 @@ class LSTM(nn.LSTM):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
         if x.is_meta:
             return super().forward(x)[0]
-        lengths = mask.sum(1).cpu()
-        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        states, _ = super().forward(packed)
-        return nn.utils.rnn.pad_packed_sequence(states, batch_first=True, total_length=x.shape[1])[0]
+        return read_packed(super().forward, x, mask)
 
 
 class EchoStates(nn.Module):

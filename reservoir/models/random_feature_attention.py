@@ -39,7 +39,9 @@ class RandomFeatureAttention(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
         batch, length, d_model = x.shape
-        q, k, v = self.qkv(x).view(batch, length, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)
+        q, k, v = (
+            self.qkv(x).view(batch, length, 3, self.n_heads, d_model // self.n_heads).permute(2, 0, 3, 1, 4)
+        )
         with full_precision(x.device):  # exponentials and sums over all tokens want fp32
             q, k, values = (
                 part.float() * scale for part, scale in ((q, _share(q)), (k, _share(k)), (v, 1.0))
@@ -49,9 +51,11 @@ class RandomFeatureAttention(nn.Module):
                 k = k.masked_fill(~mask[:, None, :, None], -torch.inf)
             # A factor that all keys share, or all features of a query, leaves the weighted mean as it is.
             q = (q - q.amax(-1, keepdim=True)).exp()  # (batch, heads, length, m)
-            k = (k - k.amax((-2, -1), keepdim=True)).exp()
+            # In a text of padding alone every exponent is -inf; bounded below, its keys and its means are zero.
+            bounds = torch.finfo(k.dtype)
+            k = (k - k.amax((-2, -1), keepdim=True).clamp_min(bounds.min)).exp()
             mixed = q @ (k.transpose(-1, -2) @ values)  # (batch, heads, length, d_head)
-            mixed = mixed / (q @ k.sum(-2)[..., None])
+            mixed = mixed / (q @ k.sum(-2)[..., None]).clamp_min(bounds.tiny)
         return self.out(mixed.transpose(1, 2).reshape(batch, length, d_model))
 
     def _exponents(self, x: Tensor) -> Tensor:  # (..., d_head) -> (..., m): log φ, the constant factor aside

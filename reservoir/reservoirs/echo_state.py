@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.arguments import check_number
 from reservoir.weights import draws
 from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import Initialisation, Uniform
@@ -72,10 +73,8 @@ class SpectralRadius(Initialisation):
 
     def __post_init__(self):
         super().__post_init__()
-        if not self.radius > 0:
-            raise ValueError(f"radius must be positive, got {self.radius!r}")
-        if not 0 < self.density <= 1:
-            raise ValueError(f"density must be in (0, 1], got {self.density!r}")
+        check_number("radius", self.radius, above=0)
+        check_number("density", self.density, above=0, most=1)
 
     def _draw(self, stream, shape, blocks, device):
         if len(shape) != 2 or shape[0] // blocks != shape[1]:
@@ -140,10 +139,9 @@ class EchoState(nn.Module):
         activation: Callable[[Tensor], Tensor] = torch.tanh,
         dtype: torch.dtype = torch.float64,
     ):
-        if inputs < 1 or size < 1:
-            raise ValueError(f"inputs and size must be at least 1, got {inputs} and {size}")
-        if not 0 < leak <= 1:
-            raise ValueError(f"leak must be in (0, 1], got {leak!r}; 1 is no leak at all")
+        check_number("inputs", inputs, least=1, whole=True)
+        check_number("size", size, least=1, whole=True)
+        check_number("leak", leak, above=0, most=1, why="1 keeps nothing of the old state")
         super().__init__()
         self.inputs, self.size, self.stream = inputs, size, stream
         self.leak, self.activation = leak, activation

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.arguments import check_number
 from reservoir.weights import draws
 from reservoir.weights.initialisation import Initialisation
 
@@ -36,8 +37,7 @@ class Synapses(Initialisation):
 
     def __post_init__(self):
         super().__post_init__()
-        if not 0 < self.density <= 1:
-            raise ValueError(f"density must be in (0, 1], got {self.density!r}")
+        check_number("density", self.density, above=0, most=1)
 
     def _draw(self, stream, shape, blocks, device):
         if len(shape) != 2:
@@ -78,9 +78,10 @@ class Liquid(nn.Module):
         decay: float = 0.9,
         trace: float = 0.9,
     ):
-        for name, value in (("decay", decay), ("trace", trace)):
-            if not 0 <= value < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {value!r}")
+        for name, count in (("inputs", inputs), ("size", size)):
+            check_number(name, count, least=1, whole=True)
+        for name, share in (("decay", decay), ("trace", trace)):
+            check_number(name, share, least=0, below=1)
         super().__init__()
         self.inputs, self.size, self.stream, self.decay, self.trace = inputs, size, stream, decay, trace
         self.initialisations = {  # what `reservoir.weights.initialise` draws

@@ -13,6 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.arguments import check_number
 from reservoir.weights.initialisation import (
     Initialisation,
     Normal,
@@ -75,8 +76,7 @@ class RandomFeatures(nn.Module):
     ):
         super().__init__()
         for name, value in (("d_in", d_in), ("n_features", n_features)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+            check_number(name, value, least=1, whole=True)
         self.stream = stream
         shapes = {"weight": (n_features, d_in), "bias": (n_features,)}
         for name, drawn in {"weight": weight, "bias": bias}.items():
@@ -141,8 +141,7 @@ class FourierFeatures(RandomFeatures):
     def __init__(
         self, d_in: int, n_features: int, *, seed: int, gamma: float = 1.0, stream: str = "kitchen-sinks"
     ):
-        if not gamma > 0:
-            raise ValueError(f"gamma must be positive, got {gamma!r}")
+        check_number("gamma", gamma, above=0)
         self.gamma = gamma
         weight, bias = Normal(math.sqrt(2 * gamma)), Uniform(math.pi)
         super().__init__(d_in, n_features, seed=seed, stream=stream, weight=weight, bias=bias)

@@ -9,6 +9,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from reservoir.layers.arguments import check_number
+
 
 class Reservoir(Protocol):
     """Whatever turns a state and an input into the next state."""
@@ -52,8 +54,7 @@ def ridge(x: Tensor, y: Tensor, *, regularisation: float) -> Readout:
             f"x and y must have a target for each state, got {tuple(x.shape[:-1])} states"
             f" and {tuple(y.shape[:-1])} targets"
         )
-    if not regularisation > 0:
-        raise ValueError(f"regularisation must be positive, got {regularisation!r}; 1e-8 is a small one")
+    check_number("regularisation", regularisation, above=0, why="1e-8 is a small one")
     x, y = x.reshape(-1, x.shape[-1]), y.to(x).reshape(-1, y.shape[-1])
     x_mean, y_mean = x.mean(0), y.mean(0)
     x, y = x - x_mean, y - y_mean
@@ -81,8 +82,7 @@ def free_run(reservoir: Reservoir, readout: Readout, x: Tensor, steps: int) -> T
     Returns:
         (..., steps, outputs), the first of them read from `x` itself.
     """
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
+    check_number("steps", steps, least=1, whole=True)
     forecast = []
     for _ in range(steps):
         forecast.append(readout(x))
@@ -110,6 +110,7 @@ def memory_curve(
     Returns:
         (number of delays,).
     """
+    check_number("tested", tested, above=0, below=1)
     delays = list(delays)
     longest = max(delays)
     u = u.reshape(-1).to(states)

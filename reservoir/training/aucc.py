@@ -8,6 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from reservoir.layers.arguments import check_number
+
 
 @dataclass(frozen=True)
 class Aucc:
@@ -51,10 +53,12 @@ def aucc(
     """
     if len(time) != len(metric) or not len(time):
         raise ValueError(
-            f"time and metric must be as long and not empty, got {len(time)} and {len(metric)} points"
+            f"time and metric must have the same number of points, at least one, got {len(time)} and {len(metric)}"
         )
-    if horizon <= 0:
-        raise ValueError(f"horizon must be positive, got {horizon}")
+    check_number("horizon", horizon, above=0)
+    for name, values in (("time", time), ("metric", metric)):
+        for value in values:
+            check_number(name, value)
     t, m = np.asarray(time, dtype=float), np.asarray(metric, dtype=float)
     if (np.diff(t) < 0).any() or t[0] < 0:
         raise ValueError("time must rise and start at 0 or later")

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, get_args
 
 import torch
 from torch import nn
 
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.training import gradient_estimators
 from reservoir.training.detour import Detour
-from reservoir.training.gradient_estimators import GradientEstimator
+from reservoir.training.gradient_estimators import EstimatorKind, GradientEstimator
 from reservoir.weights.generator import Stream
 from reservoir.weights.origins import initialise, owned
 
@@ -35,20 +36,27 @@ class Skip:
     """
 
     layers: tuple[str, ...] = ()
-    estimate: gradient_estimators.EstimatorKind = "value"
+    estimate: EstimatorKind = "value"
     most: float = 0.0
     warmup: int = 0
     anneal: int = 0
     width: int = 64
     lr: float = 3e-3
-    watch: tuple[Literal["zero", "identity", "synthetic", "value"], ...] = ()
+    watch: tuple[EstimatorKind, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.most < 1:
-            raise ValueError(f"most must be in [0, 1), so that some steps are full, got {self.most}")
-        for name in ("warmup", "anneal"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
+        if isinstance(self.layers, str):
+            raise ValueError(
+                f"layers must be a tuple of stream names, such as ('encoder.1',), got {self.layers!r}"
+            )
+        check_choice("estimate", self.estimate, get_args(EstimatorKind))
+        for kind in self.watch:
+            check_choice("watch", kind, get_args(EstimatorKind))
+        check_number("most", self.most, least=0, below=1, why="some steps have to be full")
+        check_number("warmup", self.warmup, least=0, whole=True)
+        check_number("anneal", self.anneal, least=0, whole=True)
+        check_number("width", self.width, least=1, whole=True)
+        check_number("lr", self.lr, above=0)
 
     def chance(self, step: int) -> float:
         """The chance with which step `step`, counted from 1, is skipped."""

@@ -29,8 +29,11 @@ def bleu(
             multi-bleu.perl scores it. Such figures stand on their own scale: not beside those of plain text.
         lowercase: whether case counts not.
     """
-    if len(hypotheses) != len(references):
-        raise ValueError(f"{len(hypotheses)} hypotheses cannot be held against {len(references)} references")
+    if len(hypotheses) != len(references) or not len(references):
+        raise ValueError(
+            "hypotheses and references must have the same number of sentences, at least one,"
+            f" got {len(hypotheses)} and {len(references)}"
+        )
     metric = BLEU(tokenize=tokenise, lowercase=lowercase, force=tokenise == "none")
     score = metric.corpus_score(list(hypotheses), [list(references)]).score
     return Score(score, str(metric.get_signature()))

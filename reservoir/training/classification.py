@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from reservoir.datasets import Batch, Labelled, TokenBatches, Vocabulary, pad_sources
+from reservoir.layers.arguments import check_number
 from reservoir.models import Classifier
 
 METRIC = "accuracy"
@@ -46,10 +47,13 @@ class ClassificationTask:
         lead: Sequence[int] = (),
         cut: int | None = None,
     ):
-        if cut is not None and cut < len(lead) + 4:
-            raise ValueError(
-                f"cut must be at least {len(lead) + 4} with {len(lead)} ids in the lead, got {cut}"
-            )
+        check_number("max_tokens", max_tokens, least=2, whole=True)
+        check_number("max_length", max_length, least=1, whole=True)
+        if cut is not None:
+            room = f"the lead has {len(lead)} ids, and two sentences a token and an end each"
+            check_number("cut", cut, least=len(lead) + 4, whole=True, why=room)
+        if not len(valid):
+            raise ValueError("valid must have at least one text, got none")
         self.vocabulary, self.valid, self.lead, self.cut = vocabulary, valid, tuple(lead), cut
         # A class is a target of one token: the batches of translation serve as they are.
         classes = [[label] for label in train.labels]
@@ -95,6 +99,7 @@ class ClassificationTask:
     @torch.inference_mode()
     def predict(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> list[int]:
         """The most probable class of each text, in the order given; `batch` texts at a time, alike in length."""
+        check_number("batch", batch, least=1, whole=True)
         rows = self.encode(texts)
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
         device, found = next(model.parameters()).device, [0] * len(rows)

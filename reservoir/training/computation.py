@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.datasets.examples import Batch, Examples, Stored
+from reservoir.layers.arguments import check_number
 from reservoir.models import Universal
 
 METRIC = "accuracy"
@@ -30,6 +31,8 @@ class ComputationTask:
     metric, larger_is_better, dropped = METRIC, True, 0
 
     def __init__(self, examples: Examples, *, batch: int, seed: int):
+        check_number("batch", batch, least=1, whole=True)
+        check_number("seed", seed, least=0, whole=True)
         self.examples, self.batch, self.seed = examples, batch, seed
         self.train = self
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from reservoir.layers.arguments import check_number
 from reservoir.models import EncoderDecoder
 
 BOS, EOS = 1, 2
@@ -31,8 +32,16 @@ class Decoding:
     max_tokens: int = 8192
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise ValueError(f"beam must be at least 1, got {self.beam}")
+        check_number("beam", self.beam, least=1, whole=True)
+        check_number("length_penalty", self.length_penalty)
+        check_number("max_ratio", self.max_ratio, least=0)
+        check_number("max_extra", self.max_extra, least=0, whole=True)
+        check_number("max_tokens", self.max_tokens, least=1, whole=True)
+        if self.max_ratio < 0.5 and not self.max_extra:  # a source has at least a token and its end
+            raise ValueError(
+                f"max_ratio and max_extra must leave room for a token, got {self.max_ratio!r} and 0;"
+                " give max_extra=1 or more"
+            )
 
 
 @torch.inference_mode()
@@ -65,6 +74,9 @@ def beam_search(
     Returns:
         For each sentence, (score, ids) pairs, best first, ids without begin- and end-of-sentence.
     """
+    check_number("beam", beam, least=1, whole=True)
+    check_number("max_length", max_length, least=1, whole=True)
+    check_number("length_penalty", length_penalty)
     wanted = beam if wanted is None else wanted
     if not 1 <= wanted <= beam:
         raise ValueError(f"wanted must be from 1 to beam={beam}, got {wanted}")

@@ -6,13 +6,14 @@ at h, at g, at both or at neither, and the four kinds here are those four.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers import Linear
+from reservoir.layers.arguments import check_choice
 from reservoir.weights.initialisation import Constant
 
 EstimatorKind = Literal["zero", "identity", "synthetic", "value"]
@@ -102,13 +103,10 @@ class ValueGradient(GradientEstimator):
 
 def make(kind: EstimatorKind, d_model: int, width: int, *, stream: str) -> GradientEstimator:
     """An estimate by name, its memory not initialised."""
-    if kind == "value":
-        return ValueGradient(d_model, width, stream=stream)
-    if kind == "synthetic":
-        return SyntheticGradient(d_model, width, stream=stream)
-    if kind not in ("zero", "identity"):
-        raise ValueError(f"kind must be 'zero', 'identity', 'synthetic' or 'value', got {kind!r}")
-    return ZeroGradient() if kind == "zero" else IdentityGradient()
+    check_choice("kind", kind, get_args(EstimatorKind))
+    if kind in ("zero", "identity"):
+        return ZeroGradient() if kind == "zero" else IdentityGradient()
+    return (ValueGradient if kind == "value" else SyntheticGradient)(d_model, width, stream=stream)
 
 
 def cosine(estimate: Tensor, true: Tensor) -> float:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.datasets import Vocabulary, Windows
+from reservoir.layers.arguments import check_number
 from reservoir.models import LanguageModel
 from reservoir.training.losses import smoothed_cross_entropy
 
@@ -39,6 +40,12 @@ class LanguageModellingTask:
         seed: int,
         vocabulary: Vocabulary | None = None,
     ):
+        for name, ids in (("train", train), ("valid", valid), ("test", test)):
+            check_number(
+                f"tokens of {name}", len(ids), least=2, whole=True, why="one to read and one to predict"
+            )
+        check_number("length", length, least=1, whole=True)
+        check_number("batch", batch, least=1, whole=True)
         self.vocabulary = vocabulary
         self.train = Windows(train, length=length, batch=batch, seed=seed)
         self.valid, self.test = (

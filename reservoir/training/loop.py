@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from reservoir.layers import DecoderLayer, EncoderLayer
+from reservoir.layers.arguments import check_number
 from reservoir.training import checkpoint as checkpoints
 from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.distribution import Exchange, current_world, shard_batch
@@ -62,10 +63,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name in ("steps", "accumulate", "validate_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.checkpoint_every < 0:
-            raise ValueError(f"checkpoint_every must be at least 0, got {self.checkpoint_every}")
+            check_number(name, getattr(self, name), least=1, whole=True)
+        check_number("checkpoint_every", self.checkpoint_every, least=0, whole=True, why="0 writes none")
 
 
 def train(

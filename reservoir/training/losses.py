@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from reservoir.layers.arguments import check_number
 from reservoir.layers.linear import ROWS, pad_rows
 from reservoir.layers.precision import full_precision
 
@@ -91,6 +92,7 @@ def smoothed_cross_entropy(
     Returns:
         The smoothed loss (differentiable) and the plain negative log-likelihood (not), each summed, in nats.
     """
+    check_number("smoothing", smoothing, least=0, below=1)
     flat, kind = target.reshape(-1), hidden.device.type
     if kind == "meta":  # no numbers, so nobody knows what is padding: all of it counts
         rows = hidden.flatten(0, -2)

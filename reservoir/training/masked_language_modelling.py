@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.datasets import Vocabulary, Windows
+from reservoir.layers.arguments import check_number
 from reservoir.models import MaskedLanguageModel
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.masking import MaskedBatch, mask
@@ -49,8 +50,13 @@ class MaskedLanguageModellingTask:
         seed: int,
         share: float = 0.15,
     ):
-        if length < 2:
-            raise ValueError(f"length must be at least 2, got {length}")
+        for name, ids in (("train", train), ("valid", valid), ("test", test)):
+            check_number(f"tokens of {name}", len(ids), least=2, whole=True)
+        check_number(
+            "length", length, least=2, whole=True, why="the beginning of the sentence is one of the tokens"
+        )
+        check_number("batch", batch, least=1, whole=True)
+        check_number("share", share, above=0, most=1)
         self.vocabulary, self.mask_id, self.share, self.seed = vocabulary, len(vocabulary), share, seed
         self.train = Windows(train, length=length - 1, batch=batch, seed=seed)
         self.valid, self.test = (

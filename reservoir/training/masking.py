@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from reservoir.layers.arguments import check_number
 from reservoir.weights import Stream
 
 MASKED, REPLACED = 0.8, 0.1  # of the positions that are asked about; the rest is left as it is
@@ -62,8 +63,7 @@ def mask(ids: Tensor, stream: Stream, *, mask_id: int, specials: int = 4, share:
     Raises:
         ValueError: `share` is out of range, or there is no token to hide.
     """
-    if not 0 < share <= 1:
-        raise ValueError(f"share must be in (0, 1], got {share}")
+    check_number("share", share, above=0, most=1)
     flat = ids.flatten()
     tokens = (flat >= specials).nonzero()[:, 0]
     if not len(tokens):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import nn
+
+from reservoir.layers.arguments import check_choice, check_number
+
+OptimiserName = Literal["adamw", "adam", "sgd"]
+Schedule = Literal["inverse_sqrt", "linear", "constant"]
 
 
 @dataclass(frozen=True)
@@ -24,24 +29,27 @@ class Optimiser:
         clip: largest norm of all gradients together; 0 does not clip.
     """
 
-    name: Literal["adamw", "adam", "sgd"] = "adamw"
+    name: OptimiserName = "adamw"
     lr: float = 5e-4
     betas: tuple[float, float] = (0.9, 0.98)
     eps: float = 1e-8
     weight_decay: float = 1e-4
-    schedule: Literal["inverse_sqrt", "linear", "constant"] = "inverse_sqrt"
+    schedule: Schedule = "inverse_sqrt"
     warmup: int = 4000
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.name not in ("adamw", "adam", "sgd"):
-            raise ValueError(f"optimiser must be 'adamw', 'adam' or 'sgd', got {self.name!r}")
-        if self.schedule not in ("inverse_sqrt", "linear", "constant"):
-            raise ValueError(
-                f"schedule must be 'inverse_sqrt', 'linear' or 'constant', got {self.schedule!r}"
-            )
-        if self.lr <= 0:
-            raise ValueError(f"lr must be positive, got {self.lr}")
+        check_choice("optimiser.name", self.name, get_args(OptimiserName))
+        check_choice("schedule", self.schedule, get_args(Schedule))
+        check_number("lr", self.lr, above=0)
+        if len(self.betas) != 2:
+            raise ValueError(f"betas must be two numbers, such as (0.9, 0.98), got {self.betas!r}")
+        for beta in self.betas:
+            check_number("betas", beta, least=0, below=1)
+        check_number("eps", self.eps, least=0)
+        check_number("weight_decay", self.weight_decay, least=0)
+        check_number("warmup", self.warmup, least=0, whole=True)
+        check_number("clip", self.clip, least=0, why="0 does not clip")
 
     def rate(self, step: int, steps: int) -> float:
         """The learning rate of step `step`, counted from 1, in a run of `steps`."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from reservoir.datasets import Batch, Dictionary, Pairs, TokenBatches, Vocabulary
+from reservoir.layers.arguments import check_number
 from reservoir.models import EncoderDecoder
 from reservoir.training.bleu import bleu
 from reservoir.training.decoding import Decoding, translate
@@ -44,6 +45,14 @@ class TranslationTask:
         decoding: Decoding | None = None,
         tokenise: str = "13a",
     ):
+        check_number("smoothing", smoothing, least=0, below=1)
+        check_number("max_tokens", max_tokens, least=2, whole=True)
+        check_number("max_length", max_length, least=1, whole=True)
+        check_number(
+            "valid_sentences", valid_sentences, least=0, whole=True, why="0 measures perplexity alone"
+        )
+        if not len(valid):
+            raise ValueError("valid must have at least one pair of sentences, got none")
         self.src_vocabulary, self.tgt_vocabulary = src_vocabulary, tgt_vocabulary
         self.smoothing, self.tokenise = smoothing, tokenise
         self.decoding = decoding or Decoding(beam=1)
