@@ -1,49 +1,14 @@
-"""Every run of the book by name: a recipe is a function from a scale to a run; its docstring says which row it is."""
+"""Every run of the book by name: a recipe is a function from a scale to a run; its docstring says which row it is.
 
-from __future__ import annotations
+Importing this package imports each module in it, so a new module needs no line here.
+"""
 
-from reservoir.recipes import (
-    backskipping,
-    beyond,
-    characters,
-    combinations,
-    components,
-    embeddings,
-    fine_tuning,
-    gpt,
-    masked,
-    mixing,
-    reservoirs,
-    rivals,
-    seeds,
-    sentences,
-    supermasks,
-    transformer,
-    universal,
-)
+import importlib
+import pkgutil
+
 from reservoir.runs.registry import RECIPES, Recipe, family, get, names
 
-__all__ = [
-    "RECIPES",
-    "Recipe",
-    "backskipping",
-    "beyond",
-    "characters",
-    "combinations",
-    "components",
-    "embeddings",
-    "family",
-    "fine_tuning",
-    "get",
-    "gpt",
-    "masked",
-    "mixing",
-    "names",
-    "reservoirs",
-    "rivals",
-    "seeds",
-    "sentences",
-    "supermasks",
-    "transformer",
-    "universal",
-]
+__all__ = ["RECIPES", "Recipe", "family", "get", "names"]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

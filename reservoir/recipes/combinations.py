@@ -1,4 +1,4 @@
-"""Chapter 12: what no source tried. Two of the book's five ways to leave weights unlearned, in one model.
+"""Chapter 12: what no source tried. Two of the book's five ways to leave weights untrained, in one model.
 
 The translators stand beside chapter 4's: the same text, sizes, steps and rate as `components/…`, so that each differs
 from a row of that table in one thing and a reader can say what the thing did.
@@ -19,13 +19,14 @@ Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2
 translators with three seeds and some twelve bodies take an hour and three quarters.
 """
 
-from __future__ import annotations
+from collections.abc import Callable
 
 from reservoir.recipes import universal
 from reservoir.recipes.components import big
-from reservoir.runs.registry import Scale, recipe
+from reservoir.recipes.reservoirs import placed
+from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
-from reservoir.weights import Freeze, Mask, placement, reservoir_layers
+from reservoir.weights import Freeze, Mask, placement
 
 KEEP = 0.5
 LENGTH = {"smoke": 64, "laptop": 64, "full": 512}
@@ -36,10 +37,11 @@ EMBEDDINGS = ("embedding",)
 ENCODER_MAPS = tuple(f"encoder.{pattern}" for pattern in FEED_FORWARD)
 TASK = "digits"
 PERCENTAGES = (50, 90)
+Change = Callable[[Run], Run]
 
 
 def fourier(run: Run) -> Run:
-    """The same with transforms in the place of the encoder's attention."""
+    """The same with transforms in place of the encoder's attention."""
     length, layers = LENGTH[run.scale], run.model.encoder_layers
     return run.evolve(
         task={"max_length": length - 1},  # and its end
@@ -48,128 +50,98 @@ def fourier(run: Run) -> Run:
 
 
 def post_norm(run: Run) -> Run:
-    """The same with norms behind the sublayers, as Vaswani et al. and FNet have them."""
+    """The same with norms after the sublayers, as Vaswani et al. and FNet have them."""
     return run.evolve(model={"norm_first": False})
 
 
 def no_mixing(run: Run) -> Run:
-    """The same with nothing in the place of the encoder's attention: a token's feed-forward layers see it alone."""
+    """The same with nothing in place of the encoder's attention: its feed-forward layers see each token alone."""
     return run.evolve(model={"encoder_kinds": ("ffn",) * run.model.encoder_layers})
 
 
 def no_encoder(run: Run) -> Run:
-    """The same without encoder layers: the decoder looks at embeddings, positions and the last norm."""
+    """The same without encoder layers: the decoder attends to embeddings, positions and the last norm."""
     return run.evolve(model={"encoder_layers": 0})
 
 
-def with_reservoirs(run: Run) -> Run:
-    """The same with a frozen feed-forward layer between any two encoder layers, its maps orthogonal."""
-    learning = run.model.encoder_layers
-    stack = placement(2 * learning - 1, learning - 1)
-    return run.evolve(
-        model={
-            "encoder_layers": len(stack),
-            "encoder_kinds": tuple("ffn" if letter == "R" else "transformer" for letter in stack),
-        },
-        freeze=Freeze(layers=reservoir_layers(stack), drawn="orthogonal"),
-    )
+def fourier_post_norm(run: Run) -> Run:
+    """Both."""
+    return fourier(post_norm(run))
 
 
-def masked(run: Run, patterns: tuple[str, ...], **frozen: bool) -> Run:
-    """The same with half of the weights of these maps or tables, chosen; a map's biases stay at nought.
+def fourier_reservoirs(run: Run) -> Run:
+    """Transforms, and a frozen feed-forward layer between any two encoder layers, its maps orthogonal."""
+    trained = run.model.encoder_layers
+    return fourier(placed(run, placement(2 * trained - 1, trained - 1), "ffn"))
+
+
+def fourier_frozen(run: Run) -> Run:
+    """Transforms, and frozen feed-forward layers in the encoder."""
+    return fourier(run).evolve(freeze=Freeze(patterns=ENCODER_MAPS))
+
+
+def attention_frozen(run: Run) -> Run:
+    """Nothing of the encoder is trained but its norms."""
+    return run.evolve(freeze=Freeze(patterns=("encoder.*.attention.*", *ENCODER_MAPS)))
+
+
+def masked(patterns: tuple[str, ...], **components: bool) -> Change:
+    """Choose half of the weights of these maps or tables; a map's biases stay at zero.
 
     Args:
-        run: what is changed.
         patterns: over stream names.
-        frozen: components that are frozen beside.
+        components: those that are frozen as well.
     """
     biases = () if patterns == EMBEDDINGS else tuple(f"{pattern}.bias" for pattern in patterns)
-    return run.evolve(mask=Mask(keep=KEEP, patterns=patterns), freeze=Freeze(patterns=biases, **frozen))
+    plan = Freeze(patterns=biases, **components)
+    return lambda run: run.evolve(mask=Mask(keep=KEEP, patterns=patterns), freeze=plan)
 
 
-ROWS = {
-    "fourier": ("the encoder mixes by Fourier transforms, everything else is trained", fourier),
-    "post-norm": ("norms behind the sublayers, everything trained", post_norm),
-    "fourier-post-norm": (
-        "norms behind the sublayers, the encoder mixes by Fourier transforms, everything else is trained",
-        lambda run: fourier(post_norm(run)),
-    ),
-    "fourier-reservoirs": (
-        "the same with a frozen feed-forward layer between its two layers",
-        lambda run: fourier(with_reservoirs(run)),
-    ),
+ROWS: dict[str, tuple[str, Change]] = {
+    "fourier": ("Fourier transforms mix in the encoder, all else trained", fourier),
+    "post-norm": ("norms after the sublayers, everything trained", post_norm),
+    "fourier-post-norm": ("norms after the sublayers, Fourier transforms in the encoder", fourier_post_norm),
+    "fourier-reservoirs": ("Fourier transforms, a frozen layer between two trained ones", fourier_reservoirs),
     "fourier-frozen": (
-        "the encoder mixes by Fourier transforms and its feed-forward layers are frozen",
-        lambda run: fourier(run).evolve(freeze=Freeze(patterns=ENCODER_MAPS)),
+        "Fourier transforms mix in the encoder, its feed-forward layers frozen",
+        fourier_frozen,
     ),
-    "attention-frozen": (
-        "the encoder's attention and feed-forward layers are frozen",
-        lambda run: run.evolve(freeze=Freeze(patterns=("encoder.*.attention.*", *ENCODER_MAPS))),
-    ),
-    "no-mixing": (
-        "the encoder has feed-forward layers and nothing that mixes tokens, all trained",
-        no_mixing,
-    ),
-    "no-encoder": (
-        "the encoder has no layers, the decoder looks at embeddings; everything trained",
-        no_encoder,
-    ),
-    "masked-attention": (
-        "half of the weights of all attention, chosen; everything else is trained",
-        lambda run: masked(run, ATTENTION),
-    ),
+    "attention-frozen": ("the encoder's attention and feed-forward layers frozen", attention_frozen),
+    "no-mixing": ("encoder layers without anything that mixes tokens, all trained", no_mixing),
+    "no-encoder": ("no encoder layers: the decoder attends to embeddings; all trained", no_encoder),
+    "masked-attention": ("half of the attention weights, chosen; all else trained", masked(ATTENTION)),
     "masked-feed-forward": (
-        "half of the weights of the feed-forward layers, chosen; everything else is trained",
-        lambda run: masked(run, FEED_FORWARD),
+        "half of the feed-forward weights, chosen; all else trained",
+        masked(FEED_FORWARD),
     ),
-    "masked-embeddings": (
-        "half of the numbers in the table of embeddings, chosen; everything else is trained",
-        lambda run: masked(run, EMBEDDINGS),
-    ),
+    "masked-embeddings": ("half of the embeddings' numbers, chosen; all else trained", masked(EMBEDDINGS)),
     "masked-attention-frozen-embeddings": (
-        "half of the weights of all attention, chosen, and embeddings frozen",
-        lambda run: masked(run, ATTENTION, embeddings=True),
+        "half of the attention weights, chosen; embeddings frozen",
+        masked(ATTENTION, embeddings=True),
     ),
     "masked-embeddings-frozen-feed-forward": (
-        "half of the numbers in the table of embeddings, chosen, and feed-forward layers frozen",
-        lambda run: masked(run, EMBEDDINGS, feed_forward=True),
+        "half of the embeddings' numbers, chosen; feed-forward layers frozen",
+        masked(EMBEDDINGS, feed_forward=True),
     ),
 }
 """Translators -> what each is, and what it makes of the one in which everything is trained."""
 
 
+def changed(row: str, scale: Scale) -> Run:
+    """A row: chapter 4's translator, changed."""
+    return ROWS[row][1](big(scale))
+
+
 def gpt_masked(percent: int, rate: str, scale: Scale) -> Run:
-    """A pretrained body of which training keeps some weights; input and output are learned, norms are not."""
-    return universal.masked(TASK, scale).evolve(
-        recipe=f"combinations/gpt-masks-{percent}/{rate}",
-        start=universal.learned(scale),
-        mask={"keep": percent / 100},
-        optimiser={"lr": universal.RATES[rate]},
-    )
+    """A pretrained body of which training keeps some weights; input and output are trained, norms are not."""
+    masked_body = universal.at_rate(TASK, "masked", rate, scale)
+    return masked_body.evolve(start=universal.learned(scale), mask={"keep": percent / 100})
 
 
-def _enter(row: str) -> None:
-    words, make = ROWS[row]
-    name = f"combinations/{row}"
-
-    def run(scale: Scale = "laptop") -> Run:
-        return make(big(scale)).evolve(recipe=name)
-
-    run.__doc__ = f"Ours: {words}."
-    recipe(name)(run)
-
-
-def _enter_gpt(percent: int, rate: str) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return gpt_masked(percent, rate, scale)
-
-    kept = f"{percent} % of a pretrained body's weights"
-    run.__doc__ = f"Ours: {kept} on digits; learning rate {universal.RATES[rate]:g}."
-    recipe(f"combinations/gpt-masks-{percent}/{rate}")(run)
-
-
-for _row in ROWS:
-    _enter(_row)
+for _row, (_words, _) in ROWS.items():
+    enter(f"combinations/{_row}", f"Ours: {_words}.", changed, _row)
 for _percent in PERCENTAGES:
     for _rate in universal.RATES:
-        _enter_gpt(_percent, _rate)
+        _about = f"{_percent} % of a pretrained body's weights on digits"
+        _about = f"Ours: {_about}; learning rate {universal.RATES[_rate]:g}."
+        enter(f"combinations/gpt-masks-{_percent}/{_rate}", _about, gpt_masked, _percent, _rate)

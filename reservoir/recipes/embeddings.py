@@ -5,62 +5,40 @@ language model of the poster's third table and frozen; or taken from there and t
 projection of each word followed by the largest value over the words, is trained in all of them.
 """
 
-from __future__ import annotations
+from typing import Any
 
 from reservoir.models import ClassifierConfig
 from reservoir.recipes.components import language
-from reservoir.runs.registry import Scale, recipe
+from reservoir.recipes.scaled import scaled
+from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
 from reservoir.runs.tasks.classification import Classification
-from reservoir.training import Budget, Optimiser
 from reservoir.weights import Freeze
 
 STEPS = {"smoke": 12, "laptop": 1000, "full": 10_000}
-SOURCE = "language/baseline"
 TABLE = ("embedding",)
+FROZEN, TAKEN = {"freeze": Freeze(patterns=TABLE)}, {"start": {"streams": TABLE}}
+ROWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "trained": ("Embeddings from a random start, trained with the rest.", {}),
+    "random": ("Random embeddings, frozen; the rest is trained.", FROZEN),
+    "pretrained": ("The language model's embeddings, frozen; the rest is trained.", {**FROZEN, **TAKEN}),
+    "fine-tuned": ("The language model's embeddings, trained further with the rest.", TAKEN),
+}
+"""Row -> what it is, and the fields in which it differs."""
 
 
-def reader(name: str, scale: Scale) -> Run:
-    """What the rows share; the vocabulary is the language model's in all of them, and so is the width of a vector."""
+def reader(row: str, scale: Scale) -> Run:
+    """A row; all have the language model's vocabulary and its width of a vector."""
     steps, source, smoke = STEPS[scale], language(scale), scale == "smoke"
-    every = max(1, steps // 10)
-    return Run(
-        recipe=name,
-        scale=scale,
-        task=Classification("miniature-order" if smoke else "sst-2", vocabulary=source.task.vocabulary),
-        model=ClassifierConfig(
-            d_model=source.model.d_model,
-            encoder="projection",
-            d_encoder=64 if smoke else 512,
-            pooling="max",
-        ),
-        optimiser=Optimiser(lr=1e-3, schedule="linear", warmup=min(100, steps // 4), weight_decay=0.0),
-        budget=Budget(steps=steps, validate_every=every, checkpoint_every=every),
-        start=InitFromRun(SOURCE),
+    task = Classification("miniature-order" if smoke else "sst-2", vocabulary=source.task.vocabulary)
+    model = ClassifierConfig(
+        d_model=source.model.d_model, encoder="projection", d_encoder=64 if smoke else 512, pooling="max"
     )
+    rates = {"lr": 1e-3, "warmup": 100, "weight_decay": 0.0}
+    run = scaled(f"embeddings/{row}", scale, task, model, steps=steps, every=steps // 10, **rates)
+    return run.evolve(start=InitFromRun(source.recipe)).evolve(**ROWS[row][1])
 
 
-@recipe("embeddings/trained")
-def trained(scale: Scale = "laptop") -> Run:
-    """Embeddings from a random start, trained with the rest."""
-    return reader("embeddings/trained", scale)
-
-
-@recipe("embeddings/random")
-def random(scale: Scale = "laptop") -> Run:
-    """Random embeddings, frozen; the rest is trained."""
-    return reader("embeddings/random", scale).evolve(freeze=Freeze(patterns=TABLE))
-
-
-@recipe("embeddings/pretrained")
-def pretrained(scale: Scale = "laptop") -> Run:
-    """The language model's embeddings, frozen; the rest is trained."""
-    start = {"streams": TABLE}
-    return reader("embeddings/pretrained", scale).evolve(start=start, freeze=Freeze(patterns=TABLE))
-
-
-@recipe("embeddings/fine-tuned")
-def fine_tuned(scale: Scale = "laptop") -> Run:
-    """The language model's embeddings, trained further with the rest."""
-    return reader("embeddings/fine-tuned", scale).evolve(start={"streams": TABLE})
+for _row, (_about, _) in ROWS.items():
+    enter(f"embeddings/{_row}", _about, reader, _row)

@@ -1,28 +1,24 @@
 """Chapter 9: a small GPT of ours, pretrained on articles of Wikipedia, for the frozen bodies of `universal/…`.
 
-The bar is 1.94 bits a byte on held-out articles: what xz, a general compressor, leaves of the sample. With 4,096 pieces
-over bytes a token is 3.3 bytes long, so the bar is 1.94 · ln 2 · 3.3 = 4.4 nats a token, a perplexity of 82. The
-language model of chapter 4, as large as this one, has 4.1 nats a token after 1 M tokens of an easier text. Twice as
-many pieces would make a token 3.7 bytes long, and the output, which is as dear as three of the four layers already,
-twice as dear. So this one stays small, and reads 41 M tokens, a little over twice what is left of 60 of the 92 M
-characters. Its batches are small, 1,024 tokens: a model that learns for an hour is short of steps before it is short of
-tokens. (A fifth of these steps came to 2.10 bits a byte, and reading half a window again before each prediction, so
-that none is made out of nothing, would have saved 0.01.)
+The bar is 1.94 bits per byte on held-out articles: what xz, a general compressor, leaves of the sample. With 4,096
+pieces over bytes a token is 3.3 bytes long, so the bar is 1.94 · ln 2 · 3.3 = 4.4 nats per token, a perplexity of 82.
+The language model of chapter 4, as large as this one, has 4.1 nats per token after 1 M tokens of an easier text. Twice
+as many pieces would make a token 3.7 bytes long, and the output, which already costs as much as three of the four
+layers, twice as expensive. So this one stays small, and reads 41 M tokens, a little over twice what is left of 60 of
+the 92 M characters. Its batches are small, 1,024 tokens: a model that trains for an hour is short of steps before it
+is short of tokens. (A fifth of these steps came to 2.10 bits per byte; overlapping windows by half, so that every
+prediction has context, would have saved 0.01.)
 """
 
-from __future__ import annotations
-
 from reservoir.models import LanguageModelConfig
+from reservoir.recipes.scaled import SIZES, scaled
 from reservoir.runs.registry import Scale, recipe
 from reservoir.runs.run import Run
 from reservoir.runs.tasks.language_modelling import LanguageModelling
-from reservoir.training import Budget, Optimiser
-
-POSITIONS = {"smoke": 64, "laptop": 256, "full": 1024}
 
 
 @recipe("gpt/wikipedia")
-def wikipedia(scale: Scale = "laptop") -> Run:
+def wikipedia(scale: Scale) -> Run:
     """A GPT on Wikipedia's articles, whose body chapter 9 freezes; its weights ship with the book."""
     tasks = {
         "smoke": LanguageModelling("miniature", vocabulary=300, length=32, batch=8, unit="byte-pieces"),
@@ -39,23 +35,14 @@ def wikipedia(scale: Scale = "laptop") -> Run:
             "wikipedia-2014", vocabulary=16_384, length=1024, batch=64, unit="byte-pieces"
         ),
     }
-    sizes = {
-        "smoke": LanguageModelConfig(d_model=32, n_heads=4, d_ff=64, layers=2, dropout=0.0),
-        "laptop": LanguageModelConfig(d_model=128, n_heads=4, d_ff=512, layers=4, dropout=0.0),
-        "full": LanguageModelConfig(d_model=512, n_heads=8, d_ff=2048, layers=8, dropout=0.1),
-    }
+    model = LanguageModelConfig(
+        **SIZES[scale],
+        layers={"smoke": 2, "laptop": 4, "full": 8}[scale],
+        positions="learned",
+        max_length={"smoke": 64, "laptop": 256, "full": 1024}[scale],
+        activation="gelu",
+    )
     steps = {"smoke": 12, "laptop": 40_000, "full": 10_000}[scale]
-    return Run(
-        recipe="gpt/wikipedia",
-        scale=scale,
-        task=tasks[scale],
-        model=sizes[scale],
-        optimiser=Optimiser(
-            lr=1e-3 if scale == "full" else 2e-3,
-            betas=(0.9, 0.95),
-            schedule="linear",
-            warmup=min(200, steps // 4),
-            weight_decay=0.01,
-        ),
-        budget=Budget(steps=steps, validate_every=-(-steps // 20), checkpoint_every=-(-steps // 20)),
-    ).evolve(model={"positions": "learned", "max_length": POSITIONS[scale], "activation": "gelu"})
+    lr = {"smoke": 2e-3, "laptop": 2e-3, "full": 1e-3}
+    often = {"every": -(-steps // 20), "betas": (0.9, 0.95)}
+    return scaled("gpt/wikipedia", scale, tasks, model, steps=steps, lr=lr, **often)

@@ -1,27 +1,26 @@
-"""Chapter 12: what an encoder is worth. Rows with a drawn one and with none, on other text and at other sizes.
+"""Chapter 12: what is an encoder worth? Rows with a random one and with none, on other text and at other sizes.
 
-`combinations/no-encoder` is as good as the translator in which everything is trained. Captions may not ask much of an
-encoder, so `tatoeba/…` asks again of sentences of many kinds; nor may minutes of training, so `combinations/longer-…`
-asks again of chapter 3's translator, which is wider and deeper and takes nine times as many operations. A step costs
-less without an encoder: `combinations/longest-no-encoder` takes the more of them that come to the same operations.
+`combinations/no-encoder` is as good as the translator in which everything is trained. Captions may not need much of an
+encoder, so `tatoeba/…` repeats the comparison on sentences of many kinds; nor may minutes of training, so
+`combinations/longer-…` repeats it with chapter 3's translator, which is wider and deeper and takes nine times as many
+operations. A step costs less without an encoder: `combinations/longest-no-encoder` takes as many more steps as come to
+the same operations.
 
 Budget at the laptop scale, in processor minutes of one busy hyperthread: 2.5 a row of Tatoeba, eleven of chapter 3's,
 fifteen the longest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from reservoir.recipes import transformer
 from reservoir.recipes.combinations import ROWS
-from reservoir.runs.registry import Scale, recipe
+from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 
 ELSEWHERE = ("no-mixing", "no-encoder", "attention-frozen")
-"""The rows that are asked again of other text, beside the one in which everything is trained."""
+"""The rows that are repeated on other text, beside the one in which everything is trained."""
 LONGER = ("no-encoder", "attention-frozen")
-"""The rows that are asked again of chapter 3's translator."""
+"""The rows that are repeated with chapter 3's translator."""
 LONGEST = {"laptop": 1.56, "full": 1.52}
 """How many times as many operations a step of chapter 3's translator takes as one of the same without an encoder."""
 
@@ -32,32 +31,27 @@ def tatoeba(scale: Scale) -> Run:
     return base if scale == "smoke" else base.evolve(task={"corpus": "tatoeba-de-en", "tests": ("test",)})
 
 
-def _enter(name: str, words: str, make: Callable[[Run], Run], base: Callable[[Scale], Run]) -> None:
-    def run(scale: Scale = "laptop") -> Run:
-        return make(base(scale)).evolve(recipe=name)
-
-    run.__doc__ = f"Ours: {words}."
-    recipe(name)(run)
+def changed(base: Callable[[Scale], Run], row: str, scale: Scale) -> Run:
+    """A row of chapter 12's combinations, made of another translator."""
+    return ROWS[row][1](base(scale))
 
 
-_enter("tatoeba/baseline", "sentences of many kinds, everything is trained", lambda run: run, tatoeba)
-for _row in ELSEWHERE:
-    _words, _make = ROWS[_row]
-    _enter(f"tatoeba/{_row}", f"sentences of many kinds; {_words}", _make, tatoeba)
-for _row in LONGER:
-    _words, _make = ROWS[_row]
-    _enter(
-        f"combinations/longer-{_row}", f"chapter 3's wider translator; {_words}", _make, transformer.multi30k
-    )
-
-
-@recipe("combinations/longest-no-encoder")
-def longest(scale: Scale = "laptop") -> Run:
-    """Ours: chapter 3's wider translator without encoder layers, trained until it has taken as many operations."""
-    run = ROWS["no-encoder"][1](transformer.multi30k(scale)).evolve(recipe="combinations/longest-no-encoder")
+def longest(scale: Scale) -> Run:
+    """Chapter 3's translator without encoder layers, with as many operations as it has with them."""
+    run = changed(transformer.multi30k, "no-encoder", scale)
     if scale == "smoke":
         return run
     budget = run.budget
     often = round(LONGEST[scale] * budget.validate_every)
     steps = budget.steps // budget.validate_every * often  # validated as many times
     return run.evolve(budget={"steps": steps, "validate_every": often, "checkpoint_every": often})
+
+
+enter("tatoeba/baseline", "Ours: sentences of many kinds, everything is trained.", tatoeba)
+for _row in ELSEWHERE:
+    enter(f"tatoeba/{_row}", f"Ours: sentences of many kinds; {ROWS[_row][0]}.", changed, tatoeba, _row)
+for _row in LONGER:
+    _about = f"Ours: chapter 3's wider translator; {ROWS[_row][0]}."
+    enter(f"combinations/longer-{_row}", _about, changed, transformer.multi30k, _row)
+_about = "Ours: chapter 3's wider translator without encoder layers, trained for as many operations."
+enter("combinations/longest-no-encoder", _about, longest)

@@ -1,6 +1,4 @@
-"""Chapter 11: a translator that is nothing but a seed and bits, small enough to come along with a page."""
-
-from __future__ import annotations
+"""Chapter 11: a translator that is nothing but a seed and bits, small enough to ship inside a web page."""
 
 from reservoir.recipes.transformer import miniature as trained
 from reservoir.runs.registry import Scale, recipe
@@ -10,10 +8,9 @@ from reservoir.weights import Freeze, Mask
 
 
 @recipe("seeds/miniature")
-def miniature(scale: Scale = "laptop") -> Run:
+def miniature(scale: Scale) -> Run:
     """The miniature grammar by a supermask: one random layer a side, used twice; half of its weights, chosen."""
     run = trained(scale).evolve(
-        recipe="seeds/miniature",
         mask=Mask(keep=0.5),
         freeze=Freeze(patterns=("*.bias", "*norm")),
         model={"d_model": 128, "d_ff": 512, "share_layers": True},

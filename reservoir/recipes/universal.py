@@ -1,27 +1,25 @@
 """Chapter 9: a language model's body, frozen, on tasks that are not language (Lu et al. 2021; Rothermel et al. 2021).
 
 A task is learned with several bodies: pretrained, random, random with the pretrained tensors' means and standard
-deviations, learned whole, and an LSTM; and each of these with several learning rates, since Rothermel et al. showed
-that one rate for all decides who wins. Which rate counts is decided on validation (`reservoir.runs.sweep`).
+deviations, trained whole, and an LSTM; and each of these with several learning rates, since Rothermel et al. showed
+that the choice of one rate for all decides which is best. The rate is chosen on validation (`reservoir.runs.sweep`).
 
 At full scale the body is GPT-2's, with the released code's sizes. It has 1024 positions, enough for 1024 pixels; our
 expressions have at most 1000 tokens, so none is cut off. At laptop scale the body is that of our own GPT, and the tasks
 are small enough for it: a minute of one core a run, or less. The body of llama2.c's stories model is a second witness.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
 from reservoir.models import LanguageModelConfig, LlamaConfig, LSTMConfig, UniversalConfig
 from reservoir.recipes import gpt
+from reservoir.recipes.scaled import scaled
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.released import OURS
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRelease, InitFromRun
 from reservoir.runs.tasks.computation import Bits, Computation, Expressions, Pictures, Proteins
-from reservoir.training import Budget, Optimiser
 from reservoir.weights import Freeze, Mask
 
 RATES = {"lr-3e-4": 3e-4, "lr-1e-3": 1e-3, "lr-3e-3": 3e-3, "lr-1e-2": 1e-2, "lr-3e-2": 3e-2}
@@ -30,6 +28,10 @@ RATES = {"lr-3e-4": 3e-4, "lr-1e-3": 1e-3, "lr-3e-3": 3e-3, "lr-1e-2": 1e-2, "lr
 PAPERS_RATE = "lr-1e-3"
 """The one that Lu et al. use for everything."""
 
+DIGITS = Pictures(64, 200, images="digits", patch=2)
+TINY = Pictures(
+    8, 40, images="digits", patch=4, n=200, tested=60
+)  # at smoke scale digits, which need no download
 TASKS: dict[str, dict[Scale, Computation]] = {
     "bit-memory": {
         "smoke": Bits(8, 40, kind="memory", length=8, strings=2, patch=4),
@@ -46,18 +48,14 @@ TASKS: dict[str, dict[Scale, Computation]] = {
         "laptop": Expressions(64, 1000, n=20_000, depth=3, arguments=4, shortest=8, longest=28),
         "full": Expressions(16, 2000, n=96_000),
     },
-    "digits": {
-        "smoke": Pictures(8, 40, images="digits", patch=4, n=200, tested=60),
-        "laptop": Pictures(64, 200, images="digits", patch=2),
-        "full": Pictures(64, 200, images="digits", patch=2),
-    },
+    "digits": {"smoke": TINY, "laptop": DIGITS, "full": DIGITS},
     "mnist": {
-        "smoke": Pictures(8, 40, images="digits", patch=4, n=200, tested=60),
+        "smoke": TINY,
         "laptop": Pictures(32, 1000, images="mnist", patch=4, n=20_000, tested=2000),
         "full": Pictures(16, 5000, images="mnist", patch=4),
     },
     "cifar10": {
-        "smoke": Pictures(8, 40, images="digits", patch=4, n=200, tested=60),
+        "smoke": TINY,
         "laptop": Pictures(32, 1000, images="cifar10-sample", patch=4),
         "full": Pictures(16, 5000, images="cifar10", patch=4),
     },
@@ -72,19 +70,10 @@ TASKS: dict[str, dict[Scale, Computation]] = {
         "full": Proteins(16, longest=1024),
     },
 }
-"""Task -> scale -> data. The pictures of the smoke scale are digits, which need no download."""
+"""Task -> scale -> data."""
 
-STEPS = {
-    "bit-memory": 600,
-    "bit-xor": 600,
-    "listops": 500,
-    "digits": 400,
-    "mnist": 400,
-    "cifar10": 400,
-    "cifar10-pixels": 120,
-    "homology": 400,
-}
-"""At laptop scale."""
+STEPS = {"bit-memory": 600, "bit-xor": 600, "listops": 500, "cifar10-pixels": 120}
+"""At laptop scale; the other tasks have 400."""
 
 GPT2 = LanguageModelConfig(
     0, 768, 12, 3072, 12, dropout=0.1, activation="gelu-tanh", positions="learned", scale_embeddings=False
@@ -106,7 +95,7 @@ STREAMS = ("layer.*", "positions", "norm*")
 
 
 def only(*parts: str) -> Freeze:
-    """A plan that leaves these parts to learn and freezes the others.
+    """A plan that trains these parts and freezes the others.
 
     Raises:
         ValueError: a part is unknown.
@@ -122,7 +111,7 @@ FROZEN = only(*TRAINED)
 
 
 def body(scale: Scale) -> LanguageModelConfig:
-    """The language model whose body is frozen; its vocabulary plays no part."""
+    """The language model whose body is frozen; its vocabulary is not used."""
     if scale == "full":
         return GPT2
     return replace(gpt.wikipedia(scale).model, vocab=0, dropout=0.0)
@@ -130,24 +119,14 @@ def body(scale: Scale) -> LanguageModelConfig:
 
 def random(task: str, scale: Scale) -> Run:
     """Lu et al., table 2: a frozen random body."""
-    steps = {"smoke": 10, "laptop": STEPS[task], "full": 100_000}[scale]
-    full = scale == "full"
-    return Run(
-        recipe=f"universal/{task}/random",
-        scale=scale,
-        task=TASKS[task][scale],
-        model=UniversalConfig(body=body(scale)),
-        freeze=FROZEN,
-        optimiser=Optimiser(
-            name="adam",
-            lr=1e-3,
-            betas=(0.9, 0.999),
-            weight_decay=0.0,
-            schedule="constant" if full else "linear",
-            warmup=0 if full else steps // 10,
-        ),
-        budget=Budget(steps=steps, validate_every=-(-steps // 5), checkpoint_every=2000 if full else 0),
-    )
+    steps = {"smoke": 10, "laptop": STEPS.get(task, 400), "full": 100_000}[scale]
+    rates = {"lr": 1e-3, "betas": (0.9, 0.999), "weight_decay": 0.0, "warmup": steps // 10, "name": "adam"}
+    name, model = f"universal/{task}/random", UniversalConfig(body=body(scale))
+    run = scaled(name, scale, TASKS[task], model, steps=steps, every=-(-steps // 5), **rates)
+    run = run.evolve(freeze=FROZEN, budget={"checkpoint_every": 0})
+    if scale == "full":
+        run = run.evolve(optimiser={"schedule": "constant", "warmup": 0}, budget={"checkpoint_every": 2000})
+    return run
 
 
 def learned(scale: Scale, **options) -> InitFromRun | InitFromRelease:
@@ -168,23 +147,23 @@ def matched(task: str, scale: Scale) -> Run:
 
 
 def full(task: str, scale: Scale) -> Run:
-    """The same transformer, learned whole from a random start."""
+    """The same transformer, trained whole from a random start."""
     return random(task, scale).evolve(freeze=Freeze())
 
 
 def pretrained_full(task: str, scale: Scale) -> Run:
-    """Rothermel et al.: the pretrained transformer, all of it learning on."""
+    """Rothermel et al.: the pretrained transformer, trained whole."""
     return pretrained(task, scale).evolve(freeze=Freeze())
 
 
 def lstm(task: str, scale: Scale) -> Run:
-    """Lu et al., table 1: an LSTM as wide as the transformer, learned whole."""
+    """Lu et al., table 1: an LSTM as wide as the transformer, trained whole."""
     recurrent = LSTMConfig(body(scale).d_model, layers=3 if scale == "full" else 2)
     return full(task, scale).evolve(model={"body": recurrent})
 
 
 def masked(task: str, scale: Scale) -> Run:
-    """Ours: a random body of which training keeps half of the weights; input and output are learned, norms are not."""
+    """Ours: a random body of which training keeps half of the weights; input and output are trained, norms are not."""
     return random(task, scale).evolve(
         freeze=Freeze(patterns=("layer.*.bias", "layer.*.norm", "norm*", "positions")),
         mask=Mask(keep=0.5, patterns=("layer.*",)),
@@ -192,13 +171,12 @@ def masked(task: str, scale: Scale) -> Run:
 
 
 def stories_random(task: str, scale: Scale) -> Run:
-    """A frozen random body with the sizes of llama2.c's stories model, which has read no more than 512 tokens at once.
+    """A frozen random body with the sizes of llama2.c's stories model, which reads at most 512 tokens at once.
 
     Expressions of full scale are longer; these bodies get shorter ones.
     """
-    sizes = LlamaConfig(d_model=32, n_heads=4, d_ff=48, layers=2, n_kv_heads=2)
-    if scale != "smoke":
-        sizes = LlamaConfig()
+    smoke = LlamaConfig(d_model=32, n_heads=4, d_ff=48, layers=2, n_kv_heads=2)
+    sizes = smoke if scale == "smoke" else LlamaConfig()
     run = random(task, scale).evolve(model={"body": sizes}, freeze=Freeze(attention=True, feed_forward=True))
     if task == "listops" and run.task.longest > sizes.max_length:
         return run.evolve(task={"shortest": sizes.max_length // 2, "longest": sizes.max_length})

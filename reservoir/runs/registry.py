@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -20,15 +21,20 @@ RECIPES: dict[str, Recipe] = {}
 
 
 def recipe(name: str) -> Callable[[Recipe], Recipe]:
-    """Enter a function from a scale to a run under `name`, "<family>/<row>"."""
+    """Enter a function from a scale to a run under `name`, "<family>/<row>", which becomes the name of its runs."""
 
-    def enter(function: Recipe) -> Recipe:
+    def register(function: Recipe) -> Recipe:
         if name in RECIPES:
             raise ValueError(f"there are two recipes named {name!r}")
-        RECIPES[name] = function
-        return function
 
-    return enter
+        @wraps(function)
+        def named(scale: Scale = "laptop") -> Run:
+            return function(scale).evolve(recipe=name)
+
+        RECIPES[name] = named
+        return named
+
+    return register
 
 
 def enter(name: str, words: str, make: Callable[..., Run], *arguments: Any, **options: Any) -> None:
@@ -41,8 +47,8 @@ def enter(name: str, words: str, make: Callable[..., Run], *arguments: Any, **op
         arguments, options: go to `make`, before and after the scale.
     """
 
-    def run(scale: Scale = "laptop") -> Run:
-        return make(*arguments, scale, **options).evolve(recipe=name)
+    def run(scale: Scale) -> Run:
+        return make(*arguments, scale, **options)
 
     run.__doc__, run.__module__ = words, make.__module__
     recipe(name)(run)

@@ -1,0 +1,58 @@
+"""A run whose sizes are given for all three scales at once."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from reservoir.runs.registry import Scale
+from reservoir.runs.run import Model, Run, TaskConfig
+from reservoir.training import Budget, Optimiser
+
+T = TypeVar("T")
+SIZES: dict[Scale, dict[str, Any]] = {
+    "smoke": dict(d_model=32, n_heads=4, d_ff=64, dropout=0.0),
+    "laptop": dict(d_model=128, n_heads=4, d_ff=512, dropout=0.0),
+    "full": dict(d_model=512, n_heads=8, d_ff=2048, dropout=0.1),
+}
+"""Of the models that read a text: language models, masked ones, classifiers."""
+
+
+def at(scale: Scale, value: Mapping[Scale, T] | T) -> T:
+    """What a value is at a scale: itself, or the entry of the scale where it has one for each."""
+    return value[scale] if isinstance(value, Mapping) else value
+
+
+def scaled(
+    recipe: str,
+    scale: Scale,
+    task: Mapping[Scale, TaskConfig] | TaskConfig,
+    model: Mapping[Scale, Model] | Model,
+    *,
+    steps: Mapping[Scale, int] | int,
+    lr: Mapping[Scale, float] | float,
+    every: int = 0,
+    warmup: int = 200,
+    weight_decay: float = 0.01,
+    **optimiser: Any,
+) -> Run:
+    """A run whose learning rate rises, then falls linearly to zero; each size may be one for every scale.
+
+    Args:
+        recipe, scale, task, model: of the run.
+        steps: optimiser steps.
+        lr: the highest learning rate.
+        every: steps between validations, and between checkpoints; 0 is a tenth of the steps, rounded up.
+        warmup: steps in which the rate rises, at most a quarter of them all.
+        weight_decay: of the optimiser.
+        optimiser: its other fields.
+    """
+    n = at(scale, steps)
+    every = every or -(-n // 10)
+    rates = Optimiser(
+        lr=at(scale, lr),
+        schedule="linear",
+        warmup=min(warmup, n // 4),
+        weight_decay=weight_decay,
+        **optimiser,
+    )
+    budget = Budget(n, validate_every=every, checkpoint_every=every)
+    return Run(recipe, scale, at(scale, task), at(scale, model), budget, optimiser=rates)
