@@ -67,8 +67,7 @@ def glue(corpus: str, scale: Scale) -> Run:
     return run.evolve(task={"corpus": corpus, "texts": texts})
 
 
-_about = "WMT14: as many encoder layers as are trained in the rows with reservoirs."
-enter("wmt-reservoirs/regular-half", _about, regular, 2)
+enter("wmt-reservoirs/regular-half", "WMT14: 12 encoder layers, all trained.", regular, 2)
 enter("wmt-reservoirs/regular", "WMT14: 24 encoder layers, all trained.", regular, 1)
 for _kind, _words in (
     ("ffn", "a feed-forward reservoir"),
@@ -78,8 +77,7 @@ for _kind, _words in (
     enter(f"wmt-reservoirs/{_kind}", _about, with_reservoirs, _kind)
 _about = "The abstract's 17.29 BLEU: half of one shared layer on WMT14, and half of its random embeddings."
 enter("wmt/base-random", _about, base_random)
-_about = "A masked language model twice as wide as masked/regular-4, whose embeddings `pairs-wide/…` takes."
-enter(WIDE, _about, wide)
+enter(WIDE, "Twice as wide as masked/regular-4; `pairs-wide/…` takes its embeddings.", wide)
 for _corpus, _figure in (("qqp", 6), ("mnli", 7)):
     for _share in SHARES:
         _about = f"Figure {_figure}, RoBERTa_large: {_corpus.upper()}, {_share} % of one random layer, twice as wide."
