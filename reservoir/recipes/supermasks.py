@@ -254,9 +254,7 @@ for _percent in PERCENTAGES:
         _name, _words = f"keep/{_stack}-pretrained-{_percent}", STACKS[_stack][1]
         _about = f"Figure 3: {_percent} % of {_words}, embeddings of keep/trained."
         enter(_name, _about, kept, _stack, "pretrained", _percent)
-    _about = (
-        f"Figure 2 as the formula reads: {_percent} % of one shared layer, by the largest S instead of |S|."
-    )
+    _about = f"Figure 2 as the formula reads: {_percent} % of one shared layer, the largest S instead of |S|."
     enter(f"keep/by-score-{_percent}", _about, kept, "shared", "random", _percent, by="score")
     for _name, (_mask, _words) in INITIAL.items():
         _about = f"Figure 5: {_percent} % of one shared layer, weights {_words}."
@@ -273,10 +271,7 @@ for _row, (_model, _words) in WMT_ROWS.items():
 for _bits in NARROW:
     _about = f"A control that the paper lacks: trained, so narrow that {_bits} bits a weight take the masks' bytes."
     enter(f"keep/narrow-{_bits}", _about, narrow, _bits)
-_about = (
-    "What figure 6 compares with: a pretrained encoder, fine-tuned whole. Chapter 7 has those of the others."
-)
-enter("pairs/qqp-trained", _about, fine_tuned, "qqp")
+enter("pairs/qqp-trained", "Figure 6's reference: a pretrained encoder, fine-tuned whole.", fine_tuned, "qqp")
 
 TABLE = {
     "Trans_small": "keep/trained",
