@@ -12,8 +12,30 @@ from reservoir.weights.quantised import round_rows, rounded, rounded_bytes
 
 D, FF, SRC, TGT = 16, 24, 40, 30
 CONFIGS = {
-    "shared": EncoderDecoderConfig(SRC, SRC, D, 2, FF, 3, 2, norm_first=True, dropout=0.0, share_layers=True),
-    "own": EncoderDecoderConfig(SRC, TGT, D, 2, FF, 2, 2, norm_first=True, dropout=0.0, tie="output"),
+    "shared": EncoderDecoderConfig(
+        SRC,
+        SRC,
+        d_model=D,
+        n_heads=2,
+        d_ff=FF,
+        encoder_layers=3,
+        decoder_layers=2,
+        norm_first=True,
+        dropout=0.0,
+        share_layers=True,
+    ),
+    "own": EncoderDecoderConfig(
+        SRC,
+        TGT,
+        d_model=D,
+        n_heads=2,
+        d_ff=FF,
+        encoder_layers=2,
+        decoder_layers=2,
+        norm_first=True,
+        dropout=0.0,
+        tie="output",
+    ),
 }
 
 
@@ -70,7 +92,17 @@ def test_what_is_read_for_a_token():
 
 
 def test_sharing_saves_no_byte_of_a_file_of_masks():
-    own = EncoderDecoderConfig(SRC, SRC, D, 2, FF, 3, 2, norm_first=True, dropout=0.0)
+    own = EncoderDecoderConfig(
+        SRC,
+        SRC,
+        d_model=D,
+        n_heads=2,
+        d_ff=FF,
+        encoder_layers=3,
+        decoder_layers=2,
+        norm_first=True,
+        dropout=0.0,
+    )
     for name in account(own).index:
         a, b = (account(config).loc[name, "on disk"] for config in (own, CONFIGS["shared"]))
         assert (a == b) == name.startswith("supermask")
@@ -78,7 +110,9 @@ def test_sharing_saves_no_byte_of_a_file_of_masks():
 
 
 def test_the_papers_small_model_takes_less_than_five_megabytes():
-    config = EncoderDecoderConfig(8848, 6632, 512, 4, 1024, tie="output", share_layers=True)
+    config = EncoderDecoderConfig(
+        8848, 6632, d_model=512, n_heads=4, d_ff=1024, tie="output", share_layers=True
+    )
     disk = account(config)["on disk"]
     bound = sum(-(-place.n // 8) for place in matrices(config) if place.stream != "output")
     assert disk["supermask, embeddings random; made while used"] == bound < 5e6

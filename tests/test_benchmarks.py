@@ -22,7 +22,17 @@ from reservoir.weights import initialise
 
 @pytest.fixture(scope="module")
 def model():
-    config = EncoderDecoderConfig(40, 40, 16, 2, 32, 2, 1, norm_first=True, dropout=0.0)
+    config = EncoderDecoderConfig(
+        40,
+        40,
+        d_model=16,
+        n_heads=2,
+        d_ff=32,
+        encoder_layers=2,
+        decoder_layers=1,
+        norm_first=True,
+        dropout=0.0,
+    )
     model = initialise(EncoderDecoder(config), seed=0).eval()
     with torch.no_grad():
         for name, tensor in model.named_parameters():
@@ -55,7 +65,9 @@ def test_both_searches_find_the_same_translations_and_are_measured(model):
 
 
 def test_a_model_that_pegasus_cannot_be_is_refused():
-    config = EncoderDecoderConfig(40, 40, 16, 2, 32, 1, 1, norm_first=False)
+    config = EncoderDecoderConfig(
+        40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=1, decoder_layers=1, norm_first=False
+    )
     with pytest.raises(ValueError, match="pre-LN, tied throughout"):
         decoding.peer(EncoderDecoder(config))
 
@@ -117,7 +129,9 @@ def test_all_results_are_rows_of_one_table():
 
 @pytest.mark.parametrize("kind", ["Marian", "Bart"])
 def test_peers_of_the_training_step_have_our_sizes(kind):
-    config = EncoderDecoderConfig(40, 40, 16, 2, 32, 2, 1, dropout=0.0)
+    config = EncoderDecoderConfig(
+        40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=2, decoder_layers=1, dropout=0.0
+    )
     model = libraries.transformers_model(kind, config)
     src, tgt = torch.randint(3, 40, (2, 7)), torch.randint(3, 40, (2, 5))
     batch = Batch(src, tgt, tgt, 10)
@@ -132,7 +146,9 @@ def test_peers_of_the_training_step_have_our_sizes(kind):
 
 def test_x_transformers_has_our_sizes():
     pytest.importorskip("x_transformers")
-    config = EncoderDecoderConfig(40, 40, 16, 2, 32, 2, 1, dropout=0.0)
+    config = EncoderDecoderConfig(
+        40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=2, decoder_layers=1, dropout=0.0
+    )
     src, tgt = torch.randint(3, 40, (2, 7)), torch.randint(3, 40, (2, 5))
     assert libraries.XTransformers(config)(Batch(src, tgt, tgt, 10)).shape == (2, 5, 40)
 

@@ -14,7 +14,9 @@ from reservoir.runs import Bits, Expressions, Pictures
 from reservoir.training import ComputationTask
 from reservoir.weights import initialise
 
-BODY = LanguageModelConfig(0, 16, 2, 32, 2, positions="learned", max_length=40, dropout=0.0)
+BODY = LanguageModelConfig(
+    0, d_model=16, n_heads=2, d_ff=32, layers=2, positions="learned", max_length=40, dropout=0.0
+)
 
 
 @given(n=st.integers(1, 20), batch=st.integers(1, 7), number=st.integers(0, 3))

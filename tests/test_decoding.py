@@ -15,7 +15,9 @@ SOURCES = [[4, 5, 6], [7], [3, 3, 8, 9, 4, 6, 5], [9, 8], [5, 5, 5, 4]]
 
 def made(vocab: int = 12, seed: int = 0, **choices) -> EncoderDecoder:
     """An untrained model that has opinions: large weights make its distributions sharp and different at each step."""
-    config = EncoderDecoderConfig(12, vocab, 16, 2, 24, 2, 2, tie="none", **choices)
+    config = EncoderDecoderConfig(
+        12, vocab, d_model=16, n_heads=2, d_ff=24, encoder_layers=2, decoder_layers=2, tie="none", **choices
+    )
     scheme = Scheme(rules=(("output", Normal(1.0)),), linear=Normal(0.25), embedding=Normal(0.25))
     return initialise(EncoderDecoder(config), seed=seed, scheme=scheme).eval()
 

@@ -219,8 +219,8 @@ def test_the_hidden_states_are_torchs(norm_first):
     ("config", "parameters"),
     [
         # fairseq's transformer_iwslt_de_en with its dictionaries, and the poster's transformer.
-        (EncoderDecoderConfig(8848, 6632, 512, 4, 1024, tie="output"), 39_469_056),
-        (EncoderDecoderConfig(36000, 36000, 1024, 16, 4096), 213_221_376),
+        (EncoderDecoderConfig(8848, 6632, d_model=512, n_heads=4, d_ff=1024, tie="output"), 39_469_056),
+        (EncoderDecoderConfig(36000, 36000, d_model=1024, n_heads=16, d_ff=4096), 213_221_376),
     ],
 )
 def test_the_sources_sizes_have_the_sources_parameters(config, parameters):

@@ -79,7 +79,18 @@ MODELS = {
 def stored(name: str, vocabulary: Vocabulary, folder: Path) -> Path:
     changes, mask, scheme = MODELS[name]
     n = len(vocabulary)
-    config = EncoderDecoderConfig(n, n, 16, 2, 24, 2, 3, norm_first=True, dropout=0.0, **changes)
+    config = EncoderDecoderConfig(
+        n,
+        n,
+        d_model=16,
+        n_heads=2,
+        d_ff=24,
+        encoder_layers=2,
+        decoder_layers=3,
+        norm_first=True,
+        dropout=0.0,
+        **changes,
+    )
     seed = 2**63 + 9  # no number of JavaScript's
     model = supermask(initialise(EncoderDecoder(config), seed=seed, scheme=scheme), mask, seed=seed)
     mark_trained(freeze(model, Freeze(patterns=("*.bias", "*norm"))))
@@ -168,7 +179,12 @@ def _flipped(data: bytes, name: str) -> bytes:
 
 def test_a_model_that_a_page_cannot_run_is_refused(vocabulary, tmp_path):
     n = len(vocabulary)
-    post = initialise(EncoderDecoderConfig(n, n, 16, 2, 24, 1, 1, dropout=0.0).build(), seed=0)
+    post = initialise(
+        EncoderDecoderConfig(
+            n, n, d_model=16, n_heads=2, d_ff=24, encoder_layers=1, decoder_layers=1, dropout=0.0
+        ).build(),
+        seed=0,
+    )
     save_pretrained(post, tmp_path / "post", tokenizer=vocabulary.to_json())
     with pytest.raises(ValueError, match="model must have norm_first=True, got False"):
         StoredTranslator.of(tmp_path / "post", sentence="Ja.")

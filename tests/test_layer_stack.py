@@ -25,7 +25,14 @@ MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/layer_stack/m
 def counted(letters: str, kind: str, below: bool) -> tuple[float, float]:
     """Forward and backward operations a token, as PyTorch counts them, of 3 sentences without padding."""
     c = EncoderDecoderConfig(
-        9, 9, SIZES["d_model"], SIZES["n_heads"], SIZES["d_ff"], norm_first=True, dropout=0.0, kernel=5
+        9,
+        9,
+        d_model=SIZES["d_model"],
+        n_heads=SIZES["n_heads"],
+        d_ff=SIZES["d_ff"],
+        norm_first=True,
+        dropout=0.0,
+        kernel=5,
     )
     kinds = ["transformer" if letter == "L" else kind for letter in letters]
     layers = initialise(stack(c, len(letters), prefix="encoder", kinds=kinds), seed=0)
@@ -55,7 +62,7 @@ def test_the_closed_form_is_what_torch_counts(letters, kind, below):
 
 @pytest.mark.parametrize("kind", LAYER_KINDS)
 def test_parameters_are_those_of_the_layer(kind):
-    c = EncoderDecoderConfig(9, 9, 32, 4, 96, norm_first=True, kernel=5)
+    c = EncoderDecoderConfig(9, 9, d_model=32, n_heads=4, d_ff=96, norm_first=True, kernel=5)
     made = report(stack(c, 1, prefix="encoder", kinds=(kind,))).total
     assert layer_cost(kind, **SIZES).parameters == made
 

@@ -98,7 +98,17 @@ def test_only_what_moves_is_given_to_it():
     ],
 )
 def test_its_memory_is_proportional_to_what_moves(name, numbers, plan):
-    model = freeze(initialise(EncoderDecoder(EncoderDecoderConfig(11, 11, 8, 2, 16, 2, 1)), seed=0), plan)
+    model = freeze(
+        initialise(
+            EncoderDecoder(
+                EncoderDecoderConfig(
+                    11, 11, d_model=8, n_heads=2, d_ff=16, encoder_layers=2, decoder_layers=1
+                )
+            ),
+            seed=0,
+        ),
+        plan,
+    )
     optimiser = Optimiser(name=name).build(model)
     model(torch.arange(1, 10)[None], torch.arange(1, 10)[None]).square().sum().backward()
     optimiser.step()

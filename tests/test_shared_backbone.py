@@ -6,7 +6,9 @@ import torch
 from reservoir.models import LanguageModelConfig, SharedBackbone, Universal, UniversalConfig
 from reservoir.weights import Freeze, Mask, freeze, initialise, owned, report, supermask
 
-BODY = LanguageModelConfig(0, 16, 2, 32, 2, positions="learned", max_length=12, dropout=0.0)
+BODY = LanguageModelConfig(
+    0, d_model=16, n_heads=2, d_ff=32, layers=2, positions="learned", max_length=12, dropout=0.0
+)
 NORMS = Freeze(attention=True, feed_forward=True)
 MASKED = Freeze(patterns=("layer.*.bias", "layer.*.norm", "norm*", "positions"))
 

@@ -123,7 +123,14 @@ def test_a_model_runs_without_ever_holding_a_layers_weights(tmp_path):
 
 @torch.no_grad()
 def test_what_was_trained_stays_and_what_is_drawn_whole_too(tmp_path):
-    model = initialise(EncoderDecoder(EncoderDecoderConfig(40, 40, 16, 2, 32, 1, 1, dropout=0.0)), seed=0)
+    model = initialise(
+        EncoderDecoder(
+            EncoderDecoderConfig(
+                40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=1, decoder_layers=1, dropout=0.0
+            )
+        ),
+        seed=0,
+    )
     freeze(model, Freeze(layers=("encoder.0",), drawn="orthogonal"))
     freeze(model, Freeze(patterns=("decoder.0.feed_forward.*",)))
     model.eval()

@@ -15,7 +15,9 @@ from reservoir.weights import FixedMask, Freeze, freeze, initialise, owned, repo
 from reservoir.weights.report import mask_bytes
 from reservoir.weights.supermask import MASKED_DRAWS, Mask, Supermask, supermask
 
-CONFIG = EncoderDecoderConfig(17, 17, 8, 2, 16, 2, 1, norm_first=True, dropout=0.0)
+CONFIG = EncoderDecoderConfig(
+    17, 17, d_model=8, n_heads=2, d_ff=16, encoder_layers=2, decoder_layers=1, norm_first=True, dropout=0.0
+)
 
 
 def masked(plan: Mask, *, seed: int = 0) -> EncoderDecoder:

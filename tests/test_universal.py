@@ -10,8 +10,12 @@ from reservoir.models.lstm import LSTMConfig
 from reservoir.training.flops import count_products
 from reservoir.weights import Freeze, freeze, initialise, owned, report
 
-GPT2 = LanguageModelConfig(50257, 768, 12, 3072, 12, positions="learned", scale_embeddings=False)
-SMALL = LanguageModelConfig(30, 16, 2, 32, 2, positions="learned", max_length=12, dropout=0.0)
+GPT2 = LanguageModelConfig(
+    50257, d_model=768, n_heads=12, d_ff=3072, layers=12, positions="learned", scale_embeddings=False
+)
+SMALL = LanguageModelConfig(
+    30, d_model=16, n_heads=2, d_ff=32, layers=2, positions="learned", max_length=12, dropout=0.0
+)
 FPT = Freeze(attention=True, feed_forward=True)
 # inputs, outputs, tokens, and the trainable parameters that the released code has (shared/papers.md, §3).
 TASKS = {

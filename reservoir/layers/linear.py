@@ -7,6 +7,7 @@ here, where the tensor is made, so that renaming an attribute or a class later c
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -94,6 +95,10 @@ class Linear(nn.Linear):
             three maps of (d_out / 3, d_in), and are initialised as such.
         bias: whether to add a bias, which starts at zero.
     """
+
+    initialisations: dict[
+        str, Any
+    ]  # how a parameter is drawn, where it is not as usual (`reservoir.weights.Scheme`)
 
     def __init__(self, d_in: int, d_out: int, *, stream: str, blocks: int = 1, bias: bool = True):
         if d_out % blocks:

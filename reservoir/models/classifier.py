@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.models.encoders import LSTM, Bag, EchoStates, Projection
+from reservoir.models.config import ModelConfig
+from reservoir.models.encoders import LSTM, Bag, EchoStates, Encoder, Projection
 
 Pooling = Literal["mean", "max"]
 
 
 @dataclass(frozen=True)
-class ClassifierConfig:
+class ClassifierConfig(ModelConfig):
     """Sizes and choices of a classifier.
 
     Args:
@@ -25,7 +26,7 @@ class ClassifierConfig:
         classes: number of classes; 0 is filled in from the data.
         d_model: width of the embeddings.
         encoder: a key of `ENCODERS`.
-        d_encoder: width of what the encoder says of each token; the bag has that of its embeddings.
+        d_encoder: width of the encoder's output for each token; the bag has that of its embeddings.
         pooling: "mean" or "max" over the tokens.
         padding: the id that fills up short texts.
     """
@@ -39,33 +40,31 @@ class ClassifierConfig:
     padding: int = 0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.encoder not in ENCODERS:
             raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {self.encoder!r}")
-        if self.pooling not in ("mean", "max"):
-            raise ValueError(f"pooling must be 'mean' or 'max', got {self.pooling!r}")
 
     def sized(self, vocab: int, classes: int) -> ClassifierConfig:
-        """The same with sizes of 0 filled in."""
-        return replace(self, vocab=self.vocab or vocab, classes=self.classes or classes)
+        """Return the configuration with sizes of 0 filled in."""
+        return self.filled_in(vocab=vocab, classes=classes)
 
     def build(self) -> Classifier:
-        """The model, its memory not initialised."""
+        """Make the model, its memory not initialised."""
         return Classifier(self)
 
 
-Encoder = Callable[[ClassifierConfig], nn.Module]
-ENCODERS: dict[str, Encoder] = {
+ENCODERS: dict[str, Callable[[ClassifierConfig], Encoder]] = {
     "bag": Bag,
     "projection": Projection,
     "lstm": LSTM,
     "echo-states": EchoStates,
 }
-"""Makes an encoder, a module called as `encoder(x, mask)` on (batch, length, d_model) and (batch, length), true at
-tokens; it answers (batch, length, d_out), and says `d_out`."""
+"""Make an encoder by its name: a module called as `encoder(x, mask)`, (batch, length, d_model) and (batch, length) that
+is true at tokens -> (batch, length, d_out), with the attribute `d_out`."""
 
 
 class Classifier(nn.Module):
-    """Reads a text and scores each class.
+    """A text classifier: embeddings, encoder, pooling, readout.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`. The streams are "embedding",
     "encoder.…" and "readout", so that a freezing plan can leave the readout alone to move.
@@ -81,8 +80,8 @@ class Classifier(nn.Module):
         self.encoder = ENCODERS[config.encoder](config)
         self.readout = Linear(self.encoder.d_out, config.classes, stream="readout")
 
-    def features(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, d_out)
-        """What the readout sees of each text."""
+    def features(self, ids: Tensor) -> Tensor:
+        """Return what the readout sees of each text: (batch, length) -> (batch, d_out)."""
         mask = ids != self.config.padding
         # Embeddings start with variance 1 / d_model; an encoder gets them with variance 1 (Vaswani et al. 2017, §3.4).
         x = self.encoder(self.embedding(ids) * math.sqrt(self.config.d_model), mask)
@@ -94,5 +93,6 @@ class Classifier(nn.Module):
             )
         return (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
 
-    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, classes)
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of the classes: (batch, length) -> (batch, classes)."""
         return self.readout(self.features(ids))

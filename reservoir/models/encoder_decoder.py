@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 import torch
@@ -16,12 +16,10 @@ from reservoir.layers import (
     Dropout,
     Embedding,
     LayerNorm,
-    LearnedPositions,
     Linear,
-    SinusoidalPositions,
 )
-from reservoir.layers.feed_forward import Activation
-from reservoir.models.mixings import MIXINGS, check_mixing
+from reservoir.models.config import EncoderConfig
+from reservoir.models.mixings import check_mixing, named
 from reservoir.models.stack import (
     LayerKind,
     Make,
@@ -29,96 +27,56 @@ from reservoir.models.stack import (
     causal_attention,
     check_kinds,
     feed_forward,
+    positions,
     stack,
     tie_layers,
+    token_mask,
 )
 
 
 @dataclass(frozen=True)
-class EncoderDecoderConfig:
-    """Sizes and choices of an encoder-decoder.
+class EncoderDecoderConfig(EncoderConfig):
+    """Sizes and choices of an encoder-decoder; those of its layers are `EncoderConfig`'s.
 
     Args:
-        src_vocab, tgt_vocab: number of tokens on either side.
-        d_model: width of the residual stream.
-        n_heads: attention heads; divides d_model.
-        d_ff: inner width of the feed-forward layers.
+        src_vocab, tgt_vocab: number of tokens on either side; 0 is filled in from the data.
         encoder_layers, decoder_layers: depth on either side.
-        norm_first: pre-LN if true, with one more norm at the end of each side; post-LN if not.
-        dropout: on the embeddings and on each sublayer's output.
-        attention_dropout, activation_dropout: on attention weights and inside the feed-forward layers.
-        activation: "relu" or "gelu".
-        positions: "sinusoidal" or "learned".
-        max_length: number of learned positions, and of the tokens that an encoder's transforms and matrices over tokens
-            are made for; sinusoidal positions and attention have no limit.
         tie: "all" shares one table between source, target and output (Press & Wolf 2017), "output" the
             target's with the output, "none" shares nothing.
-        padding: the id that fills up short sentences.
-        encoder_kinds: what each encoder layer is, from the bottom up: "transformer"; or a feed-forward layer ("ffn"),
-            a recurrent one ("gru") or a dynamic convolution ("conv") alone, in its residual connection. Empty: all
-            are transformer layers.
-        kernel: width of the convolutions' windows.
-        layer_drop: chance with which an encoder layer is left out of a training step (Fan et al. 2020).
-        share_layers: one encoder layer and one decoder layer, used at every depth (Dehghani et al. 2019).
-        bare: norms without weights and biases, linear maps without biases.
-        encoder_mixing: what mixes the positions of each encoder layer, keys of `reservoir.models.mixings.MIXINGS`; of a
-            layer that is not a transformer layer it says nothing. Empty: attention in all.
+        encoder_kinds: what each encoder layer is, from the bottom up (see `reservoir.models.stack`). Empty: all are
+            transformer layers.
+        encoder_mixing: what mixes the positions of each encoder layer, keys of `reservoir.models.mixings.MIXINGS`;
+            layers that are no transformer layers ignore it. Empty: attention in all.
     """
 
     src_vocab: int
     tgt_vocab: int
-    d_model: int = 512
-    n_heads: int = 8
-    d_ff: int = 2048
+    _: KW_ONLY
     encoder_layers: int = 6
     decoder_layers: int = 6
     norm_first: bool = False
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
-    activation: Activation = "relu"
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    max_length: int = 1024
     tie: Literal["all", "output", "none"] = "all"
-    padding: int = 0
     encoder_kinds: tuple[LayerKind, ...] = ()
-    kernel: int = 7
-    layer_drop: float = 0.0
-    share_layers: bool = False
-    bare: bool = field(default=False, metadata={"omit_if_default": True})
+    share_layers: bool = False  # part of every identity, unlike that of text encoders
     encoder_mixing: tuple[str, ...] = field(default=(), metadata={"omit_if_default": True})
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_kinds(self.encoder_kinds, self.encoder_layers, argument="encoder_kinds")
         check_mixing(self.encoder_mixing, self.encoder_layers, argument="encoder_mixing")
-        if not 0 <= self.layer_drop < 1:
-            raise ValueError(f"layer_drop must be in [0, 1), got {self.layer_drop}")
-        if self.tie not in ("all", "output", "none"):
-            raise ValueError(f"tie must be 'all', 'output' or 'none', got {self.tie!r}")
-        if self.positions not in ("sinusoidal", "learned"):
-            raise ValueError(f"positions must be 'sinusoidal' or 'learned', got {self.positions!r}")
         if self.tie == "all" and self.src_vocab != self.tgt_vocab:
             raise ValueError(
                 f"tie='all' needs one vocabulary, got src_vocab={self.src_vocab} and tgt_vocab={self.tgt_vocab};"
                 " use tie='output'"
             )
 
-    def to_json(self) -> dict:
-        return asdict(self)
-
     def sized(self, vocab: int) -> EncoderDecoderConfig:
-        """The same with vocabularies of 0 filled in."""
-        return replace(self, src_vocab=self.src_vocab or vocab, tgt_vocab=self.tgt_vocab or vocab)
+        """Return the configuration with vocabularies of 0 filled in."""
+        return self.filled_in(src_vocab=vocab, tgt_vocab=vocab)
 
     def build(self) -> EncoderDecoder:
-        """The model, its memory not initialised."""
+        """Make the model, its memory not initialised."""
         return EncoderDecoder(self)
-
-
-def configured(config: EncoderDecoderConfig, index: int, stream: str) -> nn.Module:
-    """The mixing that the configuration names for encoder layer `index`."""
-    name = config.encoder_mixing[index] if config.encoder_mixing else "attention"
-    return MIXINGS[name](config, index, stream)
 
 
 class EncoderDecoder(nn.Module):
@@ -137,7 +95,7 @@ class EncoderDecoder(nn.Module):
         self,
         config: EncoderDecoderConfig,
         *,
-        encoder_mixing: Make = configured,
+        encoder_mixing: Make | None = None,
         decoder_mixing: Make = causal_attention,
         encoder_feed_forward: Make = feed_forward,
         decoder_feed_forward: Make = feed_forward,
@@ -153,17 +111,18 @@ class EncoderDecoder(nn.Module):
             if shared
             else Embedding(c.tgt_vocab, c.d_model, stream="decoder.embedding", padding=c.padding)
         )
-        self.src_positions, self.tgt_positions = (self._positions(side) for side in ("encoder", "decoder"))
+        self.src_positions, self.tgt_positions = (
+            positions(c, f"{side}.positions") for side in ("encoder", "decoder")
+        )
         self.dropout = Dropout(c.dropout)
         self.layer_drop = c.layer_drop
         self.prefix = None  # a `reservoir.training.CachedPrefix`
-        residual = dict(d_model=c.d_model, norm_first=c.norm_first, dropout=c.dropout)
         self.encoder = stack(
             c,
             c.encoder_layers,
             prefix="encoder",
             kinds=c.encoder_kinds,
-            mixing=encoder_mixing,
+            mixing=encoder_mixing or named(c.encoder_mixing),
             feed_forward=encoder_feed_forward,
         )
         self.decoder = nn.ModuleList(
@@ -174,12 +133,15 @@ class EncoderDecoder(nn.Module):
                 ),
                 decoder_feed_forward(c, i, f"decoder.{i}"),
                 stream=f"decoder.{i}",
-                **residual,
+                d_model=c.d_model,
+                norm_first=c.norm_first,
+                dropout=c.dropout,
             )
             for i in range(c.decoder_layers)
         )
         if c.share_layers:
-            tie_layers(self.encoder), tie_layers(self.decoder)
+            tie_layers(self.encoder)
+            tie_layers(self.decoder)
         self.encoder_norm, self.decoder_norm = (
             LayerNorm(c.d_model, stream=f"{side}.norm") if c.norm_first else nn.Identity()
             for side in ("encoder", "decoder")
@@ -190,19 +152,13 @@ class EncoderDecoder(nn.Module):
         if c.bare:
             bare(self)
 
-    def _positions(self, side: str) -> nn.Module:
-        if self.config.positions == "learned":
-            return LearnedPositions(self.config.max_length, self.config.d_model, stream=f"{side}.positions")
-        return SinusoidalPositions(self.config.d_model)
-
     def embed(self, ids: Tensor, embedding: Embedding, positions: nn.Module, start: int = 0) -> Tensor:
         # (batch, length) -> (batch, length, d_model)
         return self.dropout(positions(embedding(ids) * math.sqrt(self.config.d_model), start))
 
     def src_mask(self, src: Tensor) -> Tensor | None:
-        """(batch, src_len), true at tokens, false at padding; None when nothing is padded."""
-        mask = src != self.config.padding
-        return None if src.is_meta or (not src.is_cuda and bool(mask.all())) else mask
+        """Return (batch, src_len), true at tokens and false at padding; None when nothing is padded."""
+        return token_mask(src, self.config.padding)
 
     def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, src_len), (batch, src_len) -> (batch, src_len, d_model)

@@ -1,4 +1,4 @@
-"""Encoders for a classifier: what a layer says of each token, before the pooling. Most need no training to be of use.
+"""Encoders for a classifier: from the embedding of each token to what is pooled. Most are of use untrained.
 
 After Wieting & Kiela 2019, "No training required", who put them on top of pretrained word vectors.
 """
@@ -17,27 +17,39 @@ from reservoir.weights.initialisation import Uniform
 
 
 class Sizes(Protocol):
-    """What an encoder asks of a configuration."""
+    """What an encoder needs of a configuration."""
 
-    d_model: int
-    d_encoder: int
+    @property
+    def d_model(self) -> int: ...
+
+    @property
+    def d_encoder(self) -> int: ...
+
+
+class Encoder(Protocol):
+    """From embeddings (batch, length, d_model), and (batch, length) true at tokens, to (batch, length, d_out)."""
+
+    d_out: int
+
+    def __call__(self, x: Tensor, mask: Tensor) -> Tensor: ...
 
 
 class Bag(nn.Module):
-    """No encoder: the embeddings as they are, whose pooling knows no order."""
+    """No encoder: the embeddings as they are, whose pooling ignores their order."""
 
     def __init__(self, config: Sizes):
         super().__init__()
         self.d_out = config.d_model
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """(batch, length, d_model) -> same."""
         return x
 
 
 class Projection(nn.Module):
     """BOREP, a bag of random embedding projections: one linear map for every token, uniform on ±1 / √d_model.
 
-    With the mean for a pooling it is a linear map of the bag, and adds nothing to it; with the maximum it does.
+    With mean pooling it is a linear map of the bag, and adds nothing to it; with maximum pooling it does.
     """
 
     def __init__(self, config: Sizes):
@@ -46,7 +58,8 @@ class Projection(nn.Module):
         self.map = Linear(config.d_model, config.d_encoder, stream="encoder.map", bias=False)
         self.map.initialisations = {"weight": Uniform(config.d_model**-0.5)}
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """(batch, length, d_model) -> (batch, length, d_encoder)."""
         return self.map(x)
 
 
@@ -62,7 +75,8 @@ class LSTM(nn.LSTM):
     def reset_parameters(self) -> None:
         """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]  # called as an `Encoder`
+        """(batch, length, d_model) -> (batch, length, d_encoder)."""
         if x.is_meta:
             return super().forward(x)[0]
         return read_packed(super().forward, x, mask)
@@ -88,7 +102,8 @@ class EchoStates(nn.Module):
             for way in ("there", "back")
         )
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # (batch, length, d_model) -> (…, d_encoder)
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """(batch, length, d_model) -> (batch, length, d_encoder)."""
         lengths = mask.sum(1, keepdim=True)
         # Each text is turned round in its own length, so that filling stays behind it.
         order = torch.arange(x.shape[1], device=x.device)[None]

@@ -1,20 +1,21 @@
-"""FNet as it was released, so that its weights could be read: the text encoder of chapter 8 with its own embeddings."""
+"""FNet as it was released, with its own embeddings, so that released weights can be read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
+from reservoir.models.config import ModelConfig
 from reservoir.weights.files import WeightsError
 
 EPS = 1e-12  # of every norm
 
 
 @dataclass(frozen=True)
-class FNetConfig:
+class FNetConfig(ModelConfig):
     """Sizes of an FNet; the defaults are FNet-base's (Lee-Thorp et al. 2022). Large: 1024, 4096, 24 layers.
 
     Args:
@@ -36,11 +37,11 @@ class FNetConfig:
     dropout: float = 0.1
 
     def sized(self, vocab: int) -> FNetConfig:
-        """The same with a vocabulary of 0 filled in."""
-        return replace(self, vocab=self.vocab or vocab)
+        """Return the configuration with a vocabulary of 0 filled in."""
+        return self.filled_in(vocab=vocab)
 
     def build(self) -> FNet:
-        """The model, its memory not initialised."""
+        """Make the model, its memory not initialised."""
         return FNet(self)
 
 
@@ -74,11 +75,20 @@ class FNet(nn.Module):
         layer = EncoderLayer(
             Fourier(), feed_forward, d_model=c.d_model, stream=stream, norm_first=False, dropout=c.dropout
         )
+        assert layer.mixing is not None
         layer.mixing.dropout = Dropout(0.0)
         return layer
 
     def forward(self, ids: Tensor, types: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        # (batch, length), the same -> states (batch, length, d_model), and (batch, d_model) of the first token
+        """Return the states of all tokens, and of the first one what the pooler makes of it.
+
+        Args:
+            ids: (batch, length) token ids.
+            types: (batch, length) the segment of each token; all 0 if None.
+
+        Returns:
+            (batch, length, d_model) and (batch, d_model).
+        """
         types = torch.zeros_like(ids) if types is None else types
         positions = self.positions.effective_weight()[: ids.shape[1]].to(ids.device)
         x = self.embedding(ids) + self.types(types) + positions
@@ -102,11 +112,11 @@ LAYER = {
     "feed_forward.down": "output.dense",
     "feed_forward.norm": "output.LayerNorm",
 }
-"""Our streams, and what `transformers` calls the same tensors."""
+"""Our stream names, and the names that `transformers` gives the same tensors."""
 
 
 def theirs(stream: str) -> str:
-    """What `transformers` calls a tensor of ours."""
+    """Return the name that `transformers` gives a tensor of ours."""
     ending = "bias" if stream.endswith(".bias") else "weight"
     stream = stream.removesuffix(".bias")
     if stream in WHOLE:

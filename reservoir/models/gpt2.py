@@ -99,10 +99,10 @@ def _config(file: Path, tensors: dict[str, Tensor], path: Path, dropout: float) 
         )
     return LanguageModelConfig(
         vocab,
-        d_model,
-        n_heads,
-        d_ff,
-        layers,
+        d_model=d_model,
+        n_heads=n_heads,
+        d_ff=d_ff,
+        layers=layers,
         dropout=dropout,
         activation="gelu-tanh",
         positions="learned",

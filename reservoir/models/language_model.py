@@ -1,81 +1,56 @@
-"""A language model: the transformer's decoder alone, which says the next token from those before it."""
+"""A language model: a stack of causal layers that predicts the next token from those before it."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass
 
 from torch import Tensor, nn
 
-from reservoir.layers import (
-    Dropout,
-    Embedding,
-    LayerNorm,
-    LearnedPositions,
-    Linear,
-    SinusoidalPositions,
-)
-from reservoir.layers.feed_forward import Activation
-from reservoir.models.stack import CAUSAL, LayerKind, causal_attention, check_kinds, stack
+from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
+from reservoir.models.config import TransformerConfig
+from reservoir.models.stack import CAUSAL, LayerKind, causal_attention, check_kinds, positions, stack
 
 
 @dataclass(frozen=True)
-class LanguageModelConfig:
-    """Sizes and choices of a language model.
+class LanguageModelConfig(TransformerConfig):
+    """Sizes and choices of a language model; those of its layers are `TransformerConfig`'s.
 
     Args:
         vocab: number of tokens; 0 is filled in from the data.
-        d_model, n_heads, d_ff: as in `EncoderDecoderConfig`.
         layers: depth.
-        norm_first: pre-LN if true, with one more norm at the end; post-LN if not.
-        dropout: on the embeddings and on each sublayer's output.
-        attention_dropout, activation_dropout: on attention weights and inside the feed-forward layers.
-        activation: "relu", "gelu", or "gelu-tanh", GPT-2's approximation of it.
-        positions: "sinusoidal" or "learned".
-        max_length: number of learned positions.
         tie: whether the output shares the table of embeddings (Press & Wolf 2017).
-        kinds: what each layer is, from the bottom up: "transformer", or "ffn" for a feed-forward layer alone. If empty,
+        kinds: what each layer is, from the bottom up: "transformer", or "ffn" for a feed-forward layer alone. Empty:
             all are transformer layers. The other kinds of `reservoir.models.stack` look ahead.
         scale_embeddings: whether embeddings are multiplied by √d_model (Vaswani et al. 2017, §3.4); GPT-2's are not.
     """
 
     vocab: int = 0
-    d_model: int = 512
-    n_heads: int = 8
-    d_ff: int = 2048
+    _: KW_ONLY
     layers: int = 6
-    norm_first: bool = True
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
-    activation: Activation = "relu"
-    positions: Literal["sinusoidal", "learned"] = "sinusoidal"
-    max_length: int = 1024
     tie: bool = True
     kinds: tuple[LayerKind, ...] = ()
     scale_embeddings: bool = True
 
     def __post_init__(self) -> None:
-        if self.positions not in ("sinusoidal", "learned"):
-            raise ValueError(f"positions must be 'sinusoidal' or 'learned', got {self.positions!r}")
+        super().__post_init__()
         check_kinds(self.kinds, self.layers, known=CAUSAL)
 
     def sized(self, vocab: int) -> LanguageModelConfig:
-        """The same with a vocabulary of 0 filled in."""
-        return replace(self, vocab=self.vocab or vocab)
+        """Return the configuration with a vocabulary of 0 filled in."""
+        return self.filled_in(vocab=vocab)
 
     def build(self) -> LanguageModel:
-        """The model, its memory not initialised."""
+        """Make the model, its memory not initialised."""
         return LanguageModel(self)
 
     def build_body(self) -> Body:
-        """What reads, without embeddings and output."""
+        """Make the body alone, without embeddings and output."""
         return Body(self)
 
 
 class Body(nn.Module):
-    """What reads, between embeddings and output: positions, causal layers, and the last norm.
+    """The part between embeddings and output: positions, causal layers, and the last norm.
 
     Its memory is not initialised. Streams are named as in the encoder-decoder, so the same freezing plans hold.
 
@@ -86,17 +61,13 @@ class Body(nn.Module):
     def __init__(self, config: LanguageModelConfig):
         super().__init__()
         self.config = c = config
-        self.positions = (
-            LearnedPositions(c.max_length, c.d_model, stream="positions")
-            if c.positions == "learned"
-            else SinusoidalPositions(c.d_model)
-        )
+        self.positions = positions(c, "positions")
         self.dropout = Dropout(c.dropout)
         self.layers = stack(c, c.layers, prefix="layer", kinds=c.kinds, mixing=causal_attention)
         self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
 
-    def states(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
-        """The last states of embedded tokens, or of whatever stands in their place."""
+    def states(self, x: Tensor) -> Tensor:
+        """Return the last states of embedded inputs: (batch, length, d_model) -> same."""
         x = self.dropout(self.positions(x))
         for layer in self.layers:
             x = layer(x)
@@ -104,7 +75,7 @@ class Body(nn.Module):
 
 
 class LanguageModel(Body):
-    """Reads tokens, and says at each position what may come next.
+    """A causal language model (Radford et al. 2018): logits of the next token at each position.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
@@ -119,10 +90,11 @@ class LanguageModel(Body):
         if config.tie:
             self.output.weight = self.embedding.weight
 
-    def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
-        """The last states."""
+    def hidden(self, ids: Tensor) -> Tensor:
+        """Return the last states of token ids: (batch, length) -> (batch, length, d_model)."""
         x = self.embedding(ids)
         return self.states(x * math.sqrt(self.config.d_model) if self.config.scale_embeddings else x)
 
-    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, length, vocab)
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of the next tokens: (batch, length) -> (batch, length, vocab)."""
         return self.output(self.hidden(ids))

@@ -1,9 +1,9 @@
-"""A language model of the Llama family, and the tiny one of llama2.c that tells stories."""
+"""A language model of the Llama family, and the reader of llama2.c's files."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
+from reservoir.models.config import ModelConfig
 from reservoir.weights import Pretrained, owned, set_origin
 from reservoir.weights.files import WeightsError
 
@@ -18,12 +19,13 @@ HEAD = struct.Struct("<7i")  # dim, hidden_dim, n_layers, n_heads, n_kv_heads, v
 
 
 @dataclass(frozen=True)
-class LlamaConfig:
+class LlamaConfig(ModelConfig):
     """Sizes of a language model of the Llama family (Touvron et al. 2023).
 
     Args:
         vocab: number of tokens; 0 is filled in from the data.
-        d_model, n_heads, d_ff, layers: as in `LanguageModelConfig`.
+        d_model, n_heads, d_ff: as in `TransformerConfig`.
+        layers: depth.
         n_kv_heads: heads of keys and values.
         max_length: the longest sequence that it was trained on; longer ones are an error.
     """
@@ -36,16 +38,24 @@ class LlamaConfig:
     n_kv_heads: int = 4
     max_length: int = 512
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_heads % self.n_kv_heads or (self.d_model // self.n_heads) % 2:
+            raise ValueError(
+                "n_kv_heads must divide n_heads, and a head must have an even width, got"
+                f" n_kv_heads={self.n_kv_heads}, n_heads={self.n_heads} and d_model={self.d_model}"
+            )
+
     def sized(self, vocab: int) -> LlamaConfig:
-        """The same with a vocabulary of 0 filled in."""
-        return replace(self, vocab=self.vocab or vocab)
+        """Return the configuration with a vocabulary of 0 filled in."""
+        return self.filled_in(vocab=vocab)
 
     def build(self) -> Llama:
-        """The model, its memory not initialised."""
+        """Make the model, its memory not initialised."""
         return Llama(self)
 
     def build_body(self) -> LlamaBody:
-        """What reads, without embeddings and output."""
+        """Make the body alone, without embeddings and output."""
         return LlamaBody(self)
 
 
@@ -67,7 +77,8 @@ class LlamaLayer(nn.Module):
         self.feed_forward_norm = RMSNorm(c.d_model, stream=f"{stream}.feed_forward.norm")
         self.feed_forward = GatedFeedForward(c.d_model, c.d_ff, stream=f"{stream}.feed_forward")
 
-    def forward(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, length, d_model) -> same."""
         x = x + self.attention(self.mixing_norm(x))
         return x + self.feed_forward(self.feed_forward_norm(x))
 
@@ -85,8 +96,8 @@ class LlamaBody(nn.Module):
         self.layers = nn.ModuleList(LlamaLayer(config, stream=f"layer.{i}") for i in range(config.layers))
         self.norm = RMSNorm(config.d_model, stream="norm")
 
-    def states(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
-        """The last states of embedded tokens, or of whatever stands in their place."""
+    def states(self, x: Tensor) -> Tensor:
+        """Return the last states of embedded inputs: (batch, length, d_model) -> same."""
         if x.shape[1] > self.config.max_length:
             raise ValueError(
                 f"the model has {self.config.max_length} positions, but the sequence needs {x.shape[1]}"
@@ -97,7 +108,7 @@ class LlamaBody(nn.Module):
 
 
 class Llama(LlamaBody):
-    """Reads tokens, and says at each position what may come next; the output shares the table of embeddings.
+    """A causal language model of the Llama family; its output shares the table of embeddings.
 
     Args:
         config: sizes.
@@ -109,16 +120,17 @@ class Llama(LlamaBody):
         self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
         self.output.weight = self.embedding.weight
 
-    def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
-        """The last states."""
+    def hidden(self, ids: Tensor) -> Tensor:
+        """Return the last states of token ids: (batch, length) -> (batch, length, d_model)."""
         return self.states(self.embedding(ids))
 
-    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, length, vocab)
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of the next tokens: (batch, length) -> (batch, length, vocab)."""
         return self.output(self.hidden(ids))
 
 
 def load_llama2c(path: Path | str) -> Llama:
-    """A model in llama2.c's first format: seven numbers, then all weights in fp32, kind after kind.
+    """Read a model in llama2.c's first format: seven numbers, then all weights in fp32, kind after kind.
 
     Raises:
         WeightsError: the file is missing, cut off, or none of these.
@@ -175,7 +187,7 @@ def load_llama2c(path: Path | str) -> Llama:
 
 
 def read_llama2c_vocabulary(path: Path | str) -> list[bytes]:
-    """A vocabulary's pieces: the longest's length, then for each piece its score, its length and its bytes.
+    """Read the pieces of a vocabulary: the longest's length, then for each piece its score, its length and its bytes.
 
     Raises:
         WeightsError: the file is missing or cut off.
@@ -183,7 +195,8 @@ def read_llama2c_vocabulary(path: Path | str) -> list[bytes]:
     path = Path(path)
     if not path.is_file():
         raise WeightsError(f"there is no file {path}")
-    content, pieces, start = path.read_bytes(), [], 4
+    content, start = path.read_bytes(), 4
+    pieces: list[bytes] = []
     while start < len(content):
         if start + 8 > len(content):
             raise WeightsError(f"{path} is cut off after {len(pieces)} pieces")

@@ -1,4 +1,4 @@
-"""A recurrent body, which reads as a language model's does: from the beginning, with a state for what has been."""
+"""An LSTM as the body of a model, in the place of a causal transformer."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers.precision import full_precision
+from reservoir.models.config import ModelConfig
+
+GATES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+"""PyTorch's names of a layer's parameters."""
 
 
 @dataclass(frozen=True)
-class LSTMConfig:
+class LSTMConfig(ModelConfig):
     """Sizes of a recurrent body.
 
     Args:
@@ -23,7 +27,7 @@ class LSTMConfig:
     layers: int = 2
 
     def build_body(self) -> LSTMBody:
-        """What reads."""
+        """Make the body, its memory not initialised."""
         return LSTMBody(self)
 
 
@@ -35,25 +39,27 @@ class LSTMBody(nn.LSTM):
     """
 
     def __init__(self, config: LSTMConfig):
+        self.config = config
         self.stream, self.blocks = "lstm", 4  # the maps of four gates are stacked along the rows
         super().__init__(config.d_model, config.d_model, config.layers, batch_first=True)
 
     def reset_parameters(self) -> None:
         """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
 
-    def states(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
-        """The last layer's states; on the meta device something of their shape, by as many operations."""
-        if (
-            x.is_meta
-        ):  # PyTorch would go through it step by step, which takes a minute where nothing is computed
+    def states(self, x: Tensor) -> Tensor:
+        """Return the last layer's states: (batch, length, d_model) -> same.
+
+        On the meta device it returns something of their shape, by as many operations.
+        """
+        if x.is_meta:  # PyTorch would take every time step, which takes a minute although nothing is computed
             return self._outline(x)
         with full_precision(x.device):  # a sum over hundreds of steps wants its digits
             return super().forward(x.float())[0]
 
     def _outline(self, x: Tensor) -> Tensor:
         for layer in range(self.num_layers):
-            w_x, w_h, *biases = self._flat_weights[4 * layer : 4 * layer + 4]
-            gates = F.linear(x, w_x, biases[0])
-            gates = gates + F.linear(gates[..., : self.hidden_size], w_h, biases[1])
+            w_x, w_h, b_x, b_h = (getattr(self, f"{name}_l{layer}") for name in GATES)
+            gates = F.linear(x, w_x, b_x)
+            gates = gates + F.linear(gates[..., : self.hidden_size], w_h, b_h)
             x = gates[..., : self.hidden_size].sigmoid()
         return x

@@ -1,4 +1,4 @@
-"""A masked language model (Devlin et al. 2019): a text encoder that says which tokens were hidden from it."""
+"""A masked language model (Devlin et al. 2019): a text encoder that predicts tokens hidden from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import LayerNorm, Linear
 from reservoir.models.stack import Make
-from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig, configured
+from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class MaskedLanguageModelConfig(TextEncoderConfig):
     """Sizes and choices of a masked language model; the defaults are RoBERTa-base's (Liu et al. 2019) in pre-LN."""
 
     def build(self) -> MaskedLanguageModel:
-        """The model, its memory not initialised."""
+        """Make the model, its memory not initialised."""
         return MaskedLanguageModel(self)
 
 
 class MaskedLanguageModel(nn.Module):
-    """Reads a text with holes in it, and says of each position what may stand there.
+    """Logits of the token at each position of a text in which some are hidden.
 
     The head is RoBERTa's: one linear map, GELU and a norm, then the table of embeddings once more as the output
     (Press & Wolf 2017). RoBERTa adds a bias for every token to that; here there is none.
@@ -34,7 +34,7 @@ class MaskedLanguageModel(nn.Module):
         mixing: as in `TextEncoder`.
     """
 
-    def __init__(self, config: MaskedLanguageModelConfig, *, mixing: Make = configured):
+    def __init__(self, config: MaskedLanguageModelConfig, *, mixing: Make | None = None):
         super().__init__()
         self.config = config
         self.encoder = TextEncoder(config, mixing=mixing)
@@ -43,13 +43,17 @@ class MaskedLanguageModel(nn.Module):
         self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
         self.output.weight = self.encoder.embedding.weight
 
-    def hidden(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, length, d_model)
-        """The encoder's last states."""
+    def hidden(self, ids: Tensor) -> Tensor:
+        """Return the encoder's last states: (batch, length) -> (batch, length, d_model)."""
         return self.encoder(ids)
 
-    def head(self, hidden: Tensor) -> Tensor:  # (..., d_model) -> same
-        """What is held against each token's embedding: only the rows of hidden tokens need it."""
+    def head(self, hidden: Tensor) -> Tensor:
+        """Return what the output compares with each token's embedding: (..., d_model) -> same.
+
+        Only the rows of hidden tokens need it.
+        """
         return self.transform_norm(F.gelu(self.transform(hidden)))
 
-    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, length, vocab)
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of each position's token: (batch, length) -> (batch, length, vocab)."""
         return self.output(self.head(self.hidden(ids)))

@@ -1,4 +1,4 @@
-"""What may mix the positions of a text encoder's layer, by name, and where attention stands among cheaper mixings."""
+"""Layers that mix the positions of a text, by name, and where attention stands among cheaper mixings."""
 
 from __future__ import annotations
 
@@ -8,38 +8,39 @@ from typing import Literal
 from torch import nn
 
 from reservoir.layers import DFT, Fourier, LinearMixing, MLPMixing
+from reservoir.models.config import TransformerConfig
 from reservoir.models.random_feature_attention import RandomFeatureAttention
-from reservoir.models.stack import Make, Sizes, self_attention
+from reservoir.models.stack import Make, self_attention
 
 Where = Literal["bottom", "top", "middle", "mixed"]
 
 
-def fourier(config: Sizes, index: int, stream: str) -> nn.Module:
+def fourier(config: TransformerConfig, index: int, stream: str) -> nn.Module:
     """The real part of a Fourier transform (Lee-Thorp et al. 2022), each text filled up to `max_length` with zeros."""
     return Fourier(config.max_length)
 
 
-def fourier_normalised(config: Sizes, index: int, stream: str) -> nn.Module:
-    """The same, divided by the root of `max_length` times `d_model`."""
+def fourier_normalised(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """`fourier`, divided by the root of `max_length` times `d_model`."""
     return Fourier(config.max_length, normalised=True)
 
 
-def dft(config: Sizes, index: int, stream: str) -> nn.Module:
-    """The first as matrix products."""
+def dft(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """`fourier` as matrix products."""
     return DFT(config.d_model, config.max_length)
 
 
-def linear(config: Sizes, index: int, stream: str) -> nn.Module:
-    """Two matrices. Frozen by `Freeze(patterns=("*.linear.*",))` they are FNet's "Random"."""
+def linear(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """A matrix over features and one over tokens; frozen by `Freeze(patterns=("*.linear.*",))`, FNet's "Random"."""
     return LinearMixing(config.d_model, config.max_length, stream=f"{stream}.linear")
 
 
-def mlp(config: Sizes, index: int, stream: str) -> nn.Module:
-    """A network over tokens, half as wide as the stream (Tolstikhin et al. 2021, table 1)."""
+def mlp(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """A small network over tokens, half as wide as the residual stream (Tolstikhin et al. 2021, table 1)."""
     return MLPMixing(config.max_length, config.d_model // 2, stream=f"{stream}.mlp")
 
 
-def random_features(config: Sizes, index: int, stream: str) -> nn.Module:
+def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Module:
     """Attention by random features, twice as many as a head has (Choromanski et al. 2021)."""
     n_features = 2 * config.d_model // config.n_heads
     return RandomFeatureAttention(
@@ -56,11 +57,18 @@ MIXINGS: dict[str, Make] = {
     "mlp": mlp,
     "random-features": random_features,
 }
-"""What may mix the positions of a layer, by the name that a configuration calls it."""
+"""Layers that mix positions, by the name that a configuration calls them."""
+
+
+def named(names: Sequence[str]) -> Make:
+    """Make the mixing of layer i by its name, a key of `MIXINGS`; attention in all layers if there are no names."""
+    return lambda config, index, stream: MIXINGS[names[index] if names else "attention"](
+        config, index, stream
+    )
 
 
 def check_mixing(names: Sequence[str], layers: int, *, argument: str = "mixing") -> None:
-    """Raise a ValueError that names `argument` unless `names` is empty or says of every layer what it mixes by."""
+    """Raise a ValueError that names `argument` unless `names` is empty or has a known mixing for every layer."""
     if names and len(names) != layers:
         raise ValueError(f"{argument} must name all {layers} layers, got {len(names)}")
     if unknown := sorted(set(names) - set(MIXINGS)):

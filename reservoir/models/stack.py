@@ -1,47 +1,42 @@
-"""A stack of layers of several kinds: whole transformer layers, or one thing alone in its residual connection."""
+"""Build a stack of layers: transformer layers, or a single sublayer in its residual connection."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
-from torch import nn
+from torch import Tensor, nn
 
-from reservoir.layers import Attention, BiGRU, DynamicConvolution, EncoderLayer, FeedForward
-from reservoir.layers.feed_forward import Activation
+from reservoir.layers import (
+    Attention,
+    BiGRU,
+    DynamicConvolution,
+    EncoderLayer,
+    FeedForward,
+    LearnedPositions,
+    SinusoidalPositions,
+)
+from reservoir.models.config import TransformerConfig
 
 LayerKind = Literal["transformer", "ffn", "gru", "conv"]
 LAYER_KINDS: tuple[LayerKind, ...] = ("transformer", "ffn", "gru", "conv")
 CAUSAL: tuple[LayerKind, ...] = ("transformer", "ffn")
-"""The kinds that can be kept from looking ahead."""
+"""The kinds that a causal model can use."""
 
 
-class Sizes(Protocol):
-    """What a stack asks of a configuration; `kernel` only where a layer is a convolution."""
-
-    d_model: int
-    n_heads: int
-    d_ff: int
-    norm_first: bool
-    dropout: float
-    attention_dropout: float
-    activation_dropout: float
-    activation: Activation
+Make = Callable[[TransformerConfig, int, str], nn.Module]
+"""Make a layer's sublayer from the configuration, the layer's index and the stream prefix."""
 
 
-Make = Callable[[Sizes, int, str], nn.Module]
-"""Makes a layer's sublayer from the configuration, the layer's index and the stream prefix."""
-
-
-def self_attention(config: Sizes, index: int, stream: str) -> nn.Module:
-    """An encoder's usual mixing: every position sees every other."""
+def self_attention(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """Make self-attention in which every position sees every other."""
     return Attention(
         config.d_model, config.n_heads, stream=f"{stream}.attention", dropout=config.attention_dropout
     )
 
 
-def causal_attention(config: Sizes, index: int, stream: str) -> nn.Module:
-    """A decoder's usual mixing: a position sees itself and what was written before it."""
+def causal_attention(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """Make self-attention in which a position sees itself and those before it."""
     return Attention(
         config.d_model,
         config.n_heads,
@@ -51,8 +46,8 @@ def causal_attention(config: Sizes, index: int, stream: str) -> nn.Module:
     )
 
 
-def feed_forward(config: Sizes, index: int, stream: str) -> nn.Module:
-    """The usual feed-forward layer."""
+def feed_forward(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """Make the feed-forward layer that the configuration describes."""
     return FeedForward(
         config.d_model,
         config.d_ff,
@@ -74,7 +69,7 @@ def check_kinds(
 
 
 def stack(
-    config: Sizes,
+    config: TransformerConfig,
     layers: int,
     *,
     prefix: str,
@@ -82,7 +77,7 @@ def stack(
     mixing: Make = self_attention,
     feed_forward: Make = feed_forward,
 ) -> nn.ModuleList:
-    """Layers from the bottom up, their streams named `<prefix>.0`, `<prefix>.1`, …
+    """Make layers, from the bottom up, their streams named `<prefix>.0`, `<prefix>.1`, …
 
     Args:
         config: sizes and choices.
@@ -98,7 +93,7 @@ def stack(
         if kind == "gru":
             return BiGRU(config.d_model, stream=f"{stream}.gru"), None
         if kind == "conv":
-            heads, kernel = config.n_heads, config.kernel
+            heads, kernel = config.n_heads, getattr(config, "kernel", 7)
             return DynamicConvolution(config.d_model, heads, kernel=kernel, stream=f"{stream}.conv"), None
         within = feed_forward(config, index, stream)
         return (None if kind == "ffn" else mixing(config, index, stream)), within
@@ -115,8 +110,24 @@ def stack(
     )
 
 
+def positions(config: TransformerConfig, stream: str) -> LearnedPositions | SinusoidalPositions:
+    """Make the positions that the configuration names; `stream` is the name of a learned table."""
+    if config.positions == "learned":
+        return LearnedPositions(config.max_length, config.d_model, stream=stream)
+    return SinusoidalPositions(config.d_model)
+
+
+def token_mask(ids: Tensor, padding: int) -> Tensor | None:
+    """Return (batch, length), true at tokens and false at padding; None when nothing is padded.
+
+    Whether that is so is asked on the CPU alone: a GPU would have to be waited for.
+    """
+    mask = ids != padding
+    return None if ids.is_meta or (not ids.is_cuda and bool(mask.all())) else mask
+
+
 def bare(model: nn.Module) -> nn.Module:
-    """Nothing but matrices: norms lose their weights and biases, linear maps their biases. Returns the model."""
+    """Remove the weights and biases of norms and the biases of linear maps; return the model."""
     for module in model.modules():
         gone = {nn.LayerNorm: ("weight", "bias"), nn.Linear: ("bias",)}
         for name in next((names for kind, names in gone.items() if isinstance(module, kind)), ()):
@@ -125,9 +136,9 @@ def bare(model: nn.Module) -> nn.Module:
 
 
 def tie_layers(layers: nn.ModuleList) -> nn.ModuleList:
-    """One layer at every depth: all layers get the parameters of the first, and the streams of its weights with them.
+    """Let all layers share the parameters of the first; return the layers.
 
-    What is then said of a weight at one depth holds at all of them, a mask's scores aside: those are each depth's own.
+    Freezing or initialising a weight at one depth then does so at all depths. The scores of masks stay separate.
 
     Raises:
         ValueError: the layers are not of one kind and size.

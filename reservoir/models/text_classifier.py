@@ -1,8 +1,8 @@
-"""A pretrained encoder with a readout on it: what is fine-tuned to judge a text, or two together."""
+"""A text encoder with a readout: what is fine-tuned to classify a text, or a pair of texts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Linear
 from reservoir.models.stack import Make, bare
-from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig, configured
+from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,17 @@ class TextClassifierConfig(TextEncoderConfig):
     classes: int = 0
     pooling: Literal["first", "mean"] = "first"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.pooling not in ("first", "mean"):
-            raise ValueError(f"pooling must be 'first' or 'mean', got {self.pooling!r}")
-
     def sized(self, pieces: int, classes: int = 0) -> TextClassifierConfig:
-        """The same with sizes of 0 filled in."""
-        return replace(super().sized(pieces), classes=self.classes or classes)
+        """Return the configuration with sizes of 0 filled in."""
+        return super().sized(pieces).filled_in(classes=classes)
 
     def build(self) -> TextClassifier:
-        """The model, its memory not initialised."""
+        """Make the model, its memory not initialised."""
         return TextClassifier(self)
 
 
 class TextClassifier(nn.Module):
-    """Reads a text and scores each class: encoder, pooling, one hidden layer, readout, as RoBERTa has it.
+    """A text classifier as RoBERTa has it: encoder, pooling, one hidden layer, readout.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
@@ -50,7 +45,7 @@ class TextClassifier(nn.Module):
         mixing: as in `TextEncoder`.
     """
 
-    def __init__(self, config: TextClassifierConfig, *, mixing: Make = configured):
+    def __init__(self, config: TextClassifierConfig, *, mixing: Make | None = None):
         super().__init__()
         self.config = config
         self.encoder = TextEncoder(config, mixing=mixing)
@@ -60,14 +55,15 @@ class TextClassifier(nn.Module):
         if config.bare:
             bare(self)
 
-    def features(self, ids: Tensor) -> Tensor:  # (batch, length) -> (batch, d_model)
-        """What the readout sees of each text."""
+    def features(self, ids: Tensor) -> Tensor:
+        """Return what the readout sees of each text: (batch, length) -> (batch, d_model)."""
         x = self.encoder(ids)
         if self.config.pooling == "first":
             return x[:, 0]
         mask = (ids != self.config.padding)[..., None]
         return (x * mask).sum(1) / mask.sum(1)
 
-    def forward(self, ids: Tensor) -> Tensor:  # (batch, length) -> logits (batch, classes)
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of the classes: (batch, length) -> (batch, classes)."""
         hidden = torch.tanh(self.dense(self.dropout(self.features(ids))))
         return self.readout(self.dropout(hidden))

@@ -1,14 +1,15 @@
-"""A frozen language model's body between an input and an output that learn: one body for bits, pictures, proteins."""
+"""A universal computation engine: the frozen body of a language model between a trained input and output."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
+from reservoir.models.config import ModelConfig
 from reservoir.models.language_model import LanguageModelConfig
 from reservoir.models.llama import LlamaConfig
 from reservoir.models.lstm import LSTMConfig
@@ -18,16 +19,16 @@ GAIN = math.sqrt(2)  # of the input's map, as in the released code (1.41)
 
 
 @dataclass(frozen=True)
-class UniversalConfig:
+class UniversalConfig(ModelConfig):
     """Sizes and choices of a universal computation engine (Lu et al. 2021).
 
     Args:
         inputs: numbers in a patch, or how many tokens there are; 0 is filled in from the data.
-        outputs: numbers to be said; 0 is filled in from the data.
+        outputs: how many numbers are predicted; 0 is filled in from the data.
         tokens: whether the input is token ids and not patches of numbers.
-        every: whether something is said at each position, and not at the last alone.
-        body: the language model that is in the middle; its vocabulary plays no part. An LSTM can stand there as well,
-            to be compared with.
+        every: whether there is an output at each position, and not at the last alone.
+        body: the language model in the middle; its vocabulary plays no part. An LSTM can take its place, for
+            comparison.
     """
 
     inputs: int = 0
@@ -37,11 +38,11 @@ class UniversalConfig:
     body: LanguageModelConfig | LlamaConfig | LSTMConfig = field(default_factory=LanguageModelConfig)
 
     def sized(self, inputs: int, outputs: int) -> UniversalConfig:
-        """The same with sizes of 0 filled in."""
-        return replace(self, inputs=self.inputs or inputs, outputs=self.outputs or outputs)
+        """Return the configuration with sizes of 0 filled in."""
+        return self.filled_in(inputs=inputs, outputs=outputs)
 
     def build(self) -> Universal:
-        """The model, its memory not initialised."""
+        """Make the model, its memory not initialised."""
         return Universal(self)
 
 
@@ -59,6 +60,7 @@ class Universal(nn.Module):
         super().__init__()
         self.config = config
         d_model = config.body.d_model
+        self.input: Embedding | Linear
         if config.tokens:
             self.input = Embedding(config.inputs, d_model, stream="input")
         else:
@@ -68,13 +70,15 @@ class Universal(nn.Module):
         self.readout = Linear(d_model, config.outputs, stream="readout")
 
     def forward(self, x: Tensor, last: Tensor | None = None) -> Tensor:
-        # (batch, length, inputs), or (batch, length) of ids -> (batch, outputs), or (batch, length, outputs)
-        """What is said of each sequence.
+        """Return the output for each sequence, or for each position of it.
 
         Args:
-            x: numbers or ids.
+            x: (batch, length, inputs) numbers, or (batch, length) token ids.
             last: (batch,) the index of each sequence's last position, where they are of several lengths and filled up
                 behind. The body reads forwards, so it never sees what they are filled up with.
+
+        Returns:
+            (batch, outputs), or (batch, length, outputs) if `every`.
 
         Raises:
             ValueError: the sequences are longer than the body has positions, or are not as wide as its input.

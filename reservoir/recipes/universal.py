@@ -76,7 +76,15 @@ STEPS = {"bit-memory": 600, "bit-xor": 600, "listops": 500, "cifar10-pixels": 12
 """At laptop scale; the other tasks have 400."""
 
 GPT2 = LanguageModelConfig(
-    0, 768, 12, 3072, 12, dropout=0.1, activation="gelu-tanh", positions="learned", scale_embeddings=False
+    0,
+    d_model=768,
+    n_heads=12,
+    d_ff=3072,
+    layers=12,
+    dropout=0.1,
+    activation="gelu-tanh",
+    positions="learned",
+    scale_embeddings=False,
 )
 PARTS = {
     "input": ("input*",),
