@@ -56,6 +56,7 @@ def node(*arguments: str | Path) -> subprocess.CompletedProcess:
     return subprocess.run(["node", *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
+@pytest.mark.book
 def test_a_bundle_does_what_its_modules_do(tmp_path):
     assert bundle(tmp_path, MODULES).returncode == 0
     whole = (tmp_path / "bundle.js").rename(tmp_path / "alone.mjs")
@@ -66,6 +67,7 @@ def test_a_bundle_does_what_its_modules_do(tmp_path):
     assert done.stdout == '{"all":[0.5,2,1,1,42,"main",2]}\n', done.stderr
 
 
+@pytest.mark.book
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
@@ -83,11 +85,13 @@ def test_what_cannot_be_bundled_is_named(tmp_path, changed, named):
     assert not (tmp_path / "bundle.js").exists()
 
 
+@pytest.mark.book
 def test_the_bundles_are_those_of_the_sources():
     done = node("theme/bundle.mjs", "--check")
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.book
 def test_a_stale_bundle_is_noticed(tmp_path):
     assert bundle(tmp_path, MODULES).returncode == 0
     (tmp_path / "deep.mjs").write_text(MODULES["deep.mjs"].replace("0.5", "0.75"))
@@ -208,9 +212,8 @@ def test_a_large_state_lies_beside_the_page(waves_site):
     assert (
         file.read_text(encoding="utf-8").startswith("bookExplorable(") and "A heavy wave" in file.read_text()
     )
-    assert (
-        len(text) < 250_000 and text.count("// reservoir/page/explorables/shared/svg.mjs") == 1
-    )  # a module's text stands once
+    assert len(text) < 250_000
+    assert text.count("// reservoir/page/explorables/shared/svg.mjs") == 1  # a module's text stands once
     assert large_states.move_large_states(waves_site) == [] and check.problems(waves_site) == []
     file.rename(file.with_suffix(".gone"))
     assert any("explorable-" in problem for problem in check.problems(waves_site))

@@ -1,19 +1,19 @@
 """Explorables: pieces of the page that compute what they show, without a kernel.
 
-Each is a small Python class and an ES module. The notebook stores the module's text and the settings (as a widget's
-state), and the page mounts them from there, so that one source runs in JupyterLab, in Colab and on the static page.
+Each is a folder with a small Python class (`__init__.py`) and its JavaScript. The notebook stores the JavaScript's text
+and the settings (as a widget's state), and the page mounts them from there, so that one source runs in JupyterLab, in
+Colab and on the static page.
 
 To make one, declare its settings in a class, each a traitlet with `.tag(sync=True)`:
 
-    class Wave(Explorable):
-        module = "wave.mjs"
+    class Wave(Explorable, source=__file__):
         waves = traitlets.Int(2).tag(sync=True)
 
-and draw them in `js/wave.mjs`. `ui.mjs` has the controls, charts, and words for what is shown; each control is bound to
-the setting of its name, and `draw` is called with all of them, once a frame at most, when one has changed:
+and draw them in `view.mjs`. `shared/ui.mjs` has controls, charts, and words for what is shown. Each control is bound to
+the setting of its name; `draw` is called with all settings after one has changed, at most once a frame:
 
-    import { explorable } from './ui.mjs';
-    import { heights } from './wave-model.mjs';
+    import { explorable } from '../shared/ui.mjs';
+    import { heights } from './model.mjs';
 
     export default {
       render({ model, el }) {
@@ -29,12 +29,14 @@ the setting of its name, and `draw` is called with all of them, once a frame at 
       },
     };
 
-A chapter shows it with `Wave(label="A wave", text="Two waves in a second.")`: what it is, and what it shows at
-first, for readers who see no picture. What is computed lies in a module of its own (`wave-model.mjs`) that knows no
-page, so that node can run it and a test can hold it against Python; `philox.mjs` and `draws.mjs` draw the same bits
-as `reservoir.weights`. Settings go into the page's address by themselves. A plotly figure of the same page follows
-with `ui.figure("fig-label")?.restyle(…)`. After a change to the JavaScript, `make explorables` brings executed
-notebooks up to date.
+A chapter shows it with `Wave(label="A wave", text="Two waves in a second.")`: what it is, and what it shows at first,
+for readers who see no picture. Computation lies in `model.mjs`, which knows no page, so that node can run it and a test
+can compare it with Python; `shared/philox.mjs` and `shared/draws.mjs` draw the same bits as `reservoir.weights`.
+Settings go into the page's address by themselves. A plotly figure of the same page follows with
+`ui.figure("fig-label")?.restyle(…)`.
+
+After a change to the JavaScript, `make explorables` bundles each `view.mjs` with esbuild into `bundle.js`, which is
+committed since Colab has no node, and brings executed notebooks up to date.
 """
 
 import lazy_loader
