@@ -2,12 +2,14 @@
 
 import contextlib
 import gzip
+import http.client
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -23,6 +25,7 @@ import build  # noqa: E402
 import check  # noqa: E402
 import outputs  # noqa: E402
 import publish  # noqa: E402
+import serve  # noqa: E402
 
 
 def copy_of_the_fixture(folder: Path) -> Path:
@@ -447,6 +450,70 @@ def test_the_katex_style_is_of_the_version_that_mystmd_writes_for():
     script = Path(mystmd_py.__file__).parent / "myst.cjs"
     wanted = json.loads((THEME / "package.json").read_text(encoding="utf-8"))["dependencies"]["katex"]
     assert f"/katex@{wanted}/" in script.read_text(encoding="utf-8")
+
+
+@contextlib.contextmanager
+def asked(site: Path):
+    """A function that asks a server of `site` for an address: status, headers and body."""
+    server = serve.server(site, port=0)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def ask(address: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        with contextlib.closing(connection):
+            connection.request("GET", address)
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+
+    try:
+        yield ask
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_serve_follows_no_link_out_of_the_site(tmp_path):
+    site, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    for folder in (site / "page", site / "folder", elsewhere):
+        folder.mkdir(parents=True)
+    for file in (site / "index.html", elsewhere / "index.html", elsewhere / "secret.txt"):
+        file.write_text(f"{file.parent.name} {file.stem}")
+    (site / "linked").symlink_to(elsewhere)
+    (site / "file.txt").symlink_to(elsewhere / "secret.txt")
+    (site / "page" / "index.html").symlink_to(elsewhere / "index.html")
+    (site / "loop").symlink_to(site / "loop")
+    (site / "inside.html").symlink_to(site / "index.html")
+    with asked(site) as ask:
+        for address in (
+            "/linked/",
+            "/linked/secret.txt",
+            "/file.txt",
+            "/page/",
+            "/loop",
+            "/folder/",
+            "/../elsewhere/",
+        ):
+            status, _, body = ask(address)
+            assert b"elsewhere" not in body and b"secret" not in body, address
+            assert status == 404, address
+        assert ask("/inside.html")[2] == b"site index"
+
+
+@pytest.mark.parametrize("address", ["/%00", "/a%00b/", "/x?y=%00", "/%2500"])
+def test_serve_refuses_a_null_character_without_a_traceback(tmp_path, capfd, address):
+    (tmp_path / "index.html").write_text("a page")
+    with asked(tmp_path) as ask:
+        assert ask(address)[0] == (404 if "%25" in address else 400)
+        assert ask("/")[0] == 200
+    assert capfd.readouterr().err == ""
+
+
+def test_serve_allows_no_other_site_to_frame_a_page(tmp_path):
+    (tmp_path / "index.html").write_text("a page")
+    with asked(tmp_path) as ask:
+        headers = ask("/")[1]
+    assert headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+    assert headers["X-Content-Type-Options"] == "nosniff"
 
 
 def test_serve_says_what_to_do_when_there_is_no_book(tmp_path):

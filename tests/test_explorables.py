@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -235,7 +236,7 @@ def waves_page(waves_site):
         yield f"{address}/waves/"
 
 
-MOUNTED = "[...document.querySelectorAll('.explorable')].every(e => e.matches('.mounted, .failed'))"
+MOUNTED = "() => [...document.querySelectorAll('.explorable')].every(e => e.matches('.mounted, .failed'))"
 
 
 def mount_all(page) -> None:
@@ -295,12 +296,12 @@ def test_an_explorable_answers_to_the_keyboard_and_keeps_its_state_in_the_addres
         first.locator("input[type=number]").fill("7")
         said = words(page)
         assert said.startswith("Ein Küchenfenster &") and "seed 7" in said
-        page.wait_for_function("location.search.includes('wavelet.seed=7')")
+        page.wait_for_function("() => location.search.includes('wavelet.seed=7')")
         assert "wavelet.waves=3" in page.url and "wavelet-2" not in page.url and "width" not in page.url
         link = page.url
         page.locator(".ex-foot button").first.click()
         assert words(page) == "A wave: 2 sine waves of width 1, noise off; 5 weights, the last 4."
-        page.wait_for_function("location.search === ''")
+        page.wait_for_function("() => location.search === ''")
         assert page.troubles == []
     with opened(browser, link) as page:
         mount_all(page)
@@ -327,7 +328,7 @@ def test_two_views_of_one_model_move_together(browser, waves_page):
         page.locator(".explorable").nth(1).locator("input[type=range]").first.press("ArrowRight")
         assert "4 sine waves" in words(page, 1) and "4 sine waves" in words(page, 2)
         assert "2 sine waves" in words(page, 0)
-        page.wait_for_function("location.search.includes('wavelet-2.waves=4')")
+        page.wait_for_function("() => location.search.includes('wavelet-2.waves=4')")
 
 
 DOUBLED = """() => {
@@ -341,7 +342,7 @@ def test_an_explorable_moves_a_figure(browser, waves_page):
     with opened(browser, waves_page) as page:
         mount_all(page)
         scroll_through(page)
-        count = "document.querySelector('.js-plotly-plot').data[0].y.length"
+        count = "() => document.querySelector('.js-plotly-plot').data[0].y.length"
         page.wait_for_function(f"{count} === 101")
         assert page.troubles == []
 
@@ -411,9 +412,7 @@ def test_an_explorable_that_fails_says_so(browser, waves_site, tmp_path, fault):
     folder = tmp_path / "site"
     folder.mkdir()
     for each in waves_site.iterdir():
-        (folder / each.name).symlink_to(each)
-    (folder / "waves").unlink()
-    (folder / "waves").mkdir()
+        (shutil.copytree if each.is_dir() else shutil.copy)(each, folder / each.name)
     (folder / "waves" / "index.html").write_text(page_text.replace(texts[1], json.dumps(broken)))
     with served(folder) as address, opened(browser, f"{address}/waves/") as page:
         mount_all(page)
@@ -475,14 +474,14 @@ def test_the_same_notebook_works_in_jupyterlab(browser, lab):
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"{lab}/lab/tree/waves.ipynb")
-    shown = "document.querySelectorAll('.ex-words').length === 4"
+    shown = "() => document.querySelectorAll('.ex-words').length === 4"
     page.wait_for_function(shown, timeout=90_000)
     page.locator(".ex input[type=range]").first.press("ArrowRight")
     assert "3 sine waves" in words(page)
     assert page.locator(".ex input[type=radio]:checked").count() == 4
     assert "?" not in page.url and page.get_by_text("Copy a link").count() == 0
     page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
-    anew = "document.querySelector('.ex-words')?.textContent.startsWith('A wave: 2')"
+    anew = "() => document.querySelector('.ex-words')?.textContent.startsWith('A wave: 2')"
     page.wait_for_function(anew, timeout=90_000)
     page.wait_for_function(shown, timeout=90_000)
     page.locator(".ex input[type=range]").first.press("ArrowRight")
@@ -589,12 +588,24 @@ def test_the_translator_follows_what_is_typed_and_pointed_at(browser, site):
         assert "Reading “Hund”" in words(page)
         place.locator(".at-row[data-head='2.1']").click()
         assert "head 2.1 looks most at" in words(page)
-        page.wait_for_function("location.search.includes('attention-maps.head=2.1')")
+        page.wait_for_function("() => location.search.includes('attention-maps.head=2.1')")
         place.locator("input[type=text]").fill("Der Zwölfkäsehoch 42!")
         assert "has never seen" in words(page) and "no piece for" in words(page)
         place.locator("input[type=text]").fill("")
         assert words(page)
         assert page.troubles == []
+
+
+@pytest.mark.browser
+def test_the_stored_translator_works_beside_the_page(browser, site):
+    """In a worker of its own, which the page's content security policy has to allow."""
+    with served(site) as address, opened(browser, f"{address}/seeds/") as page:
+        place = page.locator(".explorable[data-key='stored-translator']")
+        with page.expect_worker() as started:
+            place.scroll_into_view_if_needed()
+        place.locator(".st-english[aria-busy=false]").wait_for(timeout=60_000)
+        assert started.value.url.startswith("blob:") and started.value in page.workers
+        assert place.locator(".st-english").inner_text() and page.troubles == []
 
 
 def change(page, number: int) -> str:

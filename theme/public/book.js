@@ -3,6 +3,15 @@
   const root = document.documentElement;
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const isDark = () => (root.dataset.theme ? root.dataset.theme === 'dark' : dark.matches);
+  /** The element that an address's anchor names, also where a part of it is no percent-encoding (`#%`). */
+  function named(hash) {
+    const name = hash.slice(1);
+    try {
+      return document.getElementById(decodeURIComponent(name));
+    } catch {
+      return document.getElementById(name);
+    }
+  }
   const announce = () => document.dispatchEvent(new CustomEvent('book:theme', { detail: { dark: isDark() } }));
 
   // The reader's choice is kept only while it differs from the system's, so that the page follows the system again later.
@@ -22,7 +31,7 @@
   // The section whose heading was passed last is the one being read.
   function follow() {
     const links = [...document.querySelectorAll('.outline a')];
-    const headings = links.map((link) => document.getElementById(decodeURIComponent(link.hash.slice(1))));
+    const headings = links.map((link) => named(link.hash));
     if (!links.length) return;
     let here;
     const mark = () => {
@@ -83,7 +92,7 @@
 
   // A link into something folded opens it.
   function unfoldTarget() {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = location.hash && named(location.hash);
     for (let box = target && target.closest('details'); box; box = box.parentElement.closest('details')) box.open = true;
     if (target) target.scrollIntoView();
   }

@@ -1,6 +1,7 @@
 // The document around a page's content: head, sidebar, title, references, footnotes, previous and next.
 import { storedExplorables } from './explorables.mjs';
 import { classes, escape, plain, tag } from './html.mjs';
+import { policy } from './policy.mjs';
 import { neighbours, pagePath } from './site.mjs';
 
 // Before the first paint: a reader's own choice of light or dark, so that the page does not flash.
@@ -42,6 +43,7 @@ function head(page, frontmatter) {
   const script = (file) => tag('script', { src: `${root}${file}`, defer: true });
   return [
     '<meta charset="utf-8">',
+    tag('meta', { 'http-equiv': 'Content-Security-Policy', content: policy([EARLY]) }),
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     tag('title', {}, escape(name)),
