@@ -87,7 +87,7 @@ def test_the_library_and_what_it_finds_installed(clone):
     import torch
 
     assert {f"torch=={torch.__version__}", f"numpy=={numpy.__version__}"} <= set(command)
-    assert command[-1] == f"reservoir-book @ git+{REPOSITORY}@{publish.read(clone).tag}"
+    assert command[-1] == f"reservoir-book[chapters] @ git+{REPOSITORY}@{publish.read(clone).tag}"
     assert not {"--upgrade", "-U", "--force-reinstall"} & set(command)
 
 

@@ -190,11 +190,20 @@ def test_importing_a_package_imports_nothing_heavy():
 
 
 def requirements(*extras: str) -> dict[str, Requirement]:
-    """The project's requirements and those of `extras`, by canonical name."""
-    lines = PROJECT["dependencies"] + [
-        line for extra in extras for line in PROJECT["optional-dependencies"][extra]
-    ]
-    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+    """The project's requirements and those of `extras` and of the extras that these name, by canonical name."""
+    found = {}
+    todo = [Requirement(line) for line in PROJECT["dependencies"]]
+    todo += [Requirement(line) for extra in extras for line in PROJECT["optional-dependencies"][extra]]
+    for requirement in todo:
+        if requirement.name == PROJECT["name"]:
+            todo += [
+                Requirement(line)
+                for extra in sorted(requirement.extras)
+                for line in PROJECT["optional-dependencies"][extra]
+            ]
+        else:
+            found[canonicalize_name(requirement.name)] = requirement
+    return found
 
 
 def constraints() -> dict[str, Requirement]:

@@ -85,7 +85,8 @@ def test_the_wheel_carries_what_ships_and_nothing_else(wheel: Path):
         for p in (ROOT / "data").rglob("*")
         if p.is_file()
     }
-    assert shipped and shipped <= names
+    faces = {p.relative_to(ROOT).as_posix() for p in (ROOT / "reservoir").rglob("__init__.pyi")}
+    assert shipped and shipped <= names and faces and faces | {"reservoir/py.typed"} <= names
     assert all(name.startswith("reservoir/") for name in names)
 
 

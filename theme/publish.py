@@ -35,7 +35,7 @@ except ModuleNotFoundError:
     from importlib.metadata import distributions
 
     keep = [f"{{d.name}}=={{d.version}}" for d in distributions() if d.name in ("torch", "numpy")]
-    library = "reservoir-book @ git+REPOSITORY@TAG"
+    library = "reservoir-book[chapters] @ git+REPOSITORY@TAG"
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *keep, library], check=True)
     import reservoir
 print(f"reservoir {{reservoir.__version__}}")

@@ -1,3 +1,4 @@
+from . import papers, pictures
 from .batches import Batch, Epoch, TokenBatches, pad_sources
 from .byte_pieces import BytePieces, train_byte_pieces
 from .byte_vocabulary import ByteVocabulary
@@ -48,7 +49,9 @@ __all__ = [
     "lorenz",
     "mackey_glass",
     "pad_sources",
+    "papers",
     "parallel",
+    "pictures",
     "read_lines",
     "read_pairs",
     "read_text",

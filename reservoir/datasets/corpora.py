@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from reservoir.datasets import manifest, miniature, papers
+from reservoir import datasets
+from reservoir.datasets import manifest, miniature
 from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
@@ -19,6 +20,7 @@ MULTI30K_TESTS = {
     "coco2017": "test_2017_mscoco",
     "test2018": "test_2018_flickr",
 }
+PAPERS = ("wmt18-tr-en", "iwslt14-de-en", "wmt14-en-de")  # each is a function of `reservoir.datasets.papers`
 ARTICLES_HELD_OUT = 500  # of Wikipedia, in each of valid and test
 TATOEBA_HELD_OUT = 2000  # pairs in each of valid and test
 PACKED = ("", ".gz", ".xz", ".zip")
@@ -54,18 +56,17 @@ def parallel(name: str, *, src: str, tgt: str, seed: int = 0) -> ParallelCorpus:
     if name.startswith("files:"):
         return _files(name, src, tgt)
     seeded = {"miniature": _miniature, "multi30k": _multi30k, "tatoeba-de-en": _tatoeba}
-    split = {
-        "wmt18-tr-en": papers.wmt18_tr_en, "iwslt14-de-en": papers.iwslt14_de_en, "wmt14-en-de": papers.wmt14_en_de
-    }  # fmt: skip
-    if name not in seeded | split:
-        raise manifest.unknown("parallel corpus", name, [*seeded, *split, "files:FOLDER"])
+    if name not in (*seeded, *PAPERS):
+        raise manifest.unknown("parallel corpus", name, [*seeded, *PAPERS, "files:FOLDER"])
     languages = ("tr", "en") if name == "wmt18-tr-en" else ("de", "en")
     for argument, language in (("src", src), ("tgt", tgt)):
         if language not in languages:
             raise DataError(
                 f"{name} has the languages {languages[0]!r} and {languages[1]!r}, got {argument}={language!r}"
             )
-    return split[name](src, tgt) if name in split else seeded[name](name, src, tgt, seed)
+    if name in PAPERS:  # which need sacremoses
+        return getattr(datasets.papers, name.replace("-", "_"))(src, tgt)
+    return seeded[name](name, src, tgt, seed)
 
 
 def text(name: str) -> Text:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from PIL import Image, UnidentifiedImageError
+from sklearn.datasets import load_digits
 from torch import Tensor
 
 from reservoir.datasets import manifest
@@ -74,8 +75,6 @@ def images(name: str) -> ImageCorpus:
     if name not in NAMES:
         raise manifest.unknown("image dataset", name, list(NAMES))
     if name == "digits":
-        from sklearn.datasets import load_digits
-
         bunch = load_digits()
         pixels = torch.from_numpy((bunch.images * 255 / 16).round().astype(np.uint8))[..., None]
         labels = torch.from_numpy(bunch.target.astype(np.int64))

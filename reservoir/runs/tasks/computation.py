@@ -8,7 +8,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from reservoir.datasets import Examples, Generated, Stored, images, listops, pictures, proteins
+from reservoir import datasets
+from reservoir.datasets import Examples, Generated, Stored, listops, proteins
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.examples import Batch, padded
 from reservoir.models import UniversalConfig
@@ -189,11 +190,15 @@ class Pictures(Computation):
     def sequences(self, pixels: Tensor) -> Tensor:
         """Pictures as sequences of numbers."""
         if self.shrink > 1:
-            pixels = pictures.shrunk(pixels, self.shrink)
-        return pictures.patches(pixels, self.patch) if self.patch else pictures.bytes_in_a_row(pixels)
+            pixels = datasets.pictures.shrunk(pixels, self.shrink)
+        return (
+            datasets.pictures.patches(pixels, self.patch)
+            if self.patch
+            else datasets.pictures.bytes_in_a_row(pixels)
+        )
 
     def examples(self) -> Examples:
-        corpus = images(self.images)
+        corpus = datasets.images(self.images)
         end = len(corpus.train) - self.held_out  # the last validate
         cuts = (slice(min(self.n or end, end)), slice(end, None))
         train, valid = (
