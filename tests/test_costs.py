@@ -10,6 +10,7 @@ from reservoir.evidence import costs
 from reservoir.runs import find_record, find_records, read_record
 from reservoir.runs.building import outline
 from reservoir.runs.records import record_path
+from reservoir.weights import report
 
 MADE = {  # recipe -> BLEU and operations of each seed
     "keep/trained": [(20.0, 8e12), (21.0, 7e12)],
@@ -27,7 +28,7 @@ def world(tmp_path, monkeypatch):
     for name, figures in MADE.items():
         for seed, (bleu, flops) in enumerate(figures):
             run = recipes.get(name, seed=seed)
-            made_of = costs.report(outline(run))
+            made_of = report(outline(run))
             record = dataclasses.replace(
                 like,
                 recipe=name,
@@ -77,7 +78,7 @@ def test_every_run_has_a_kind(world):
     kinds = world.groupby("recipe")["kind"].first()
     assert kinds["keep/trained"] == kinds["components/baseline"] == "trained"
     assert kinds["keep/shared-random-50"] == "masked" and kinds["keep/shared-pretrained-50"] == "pretrained"
-    assert kinds["components/attention"] == kinds["reservoirs/ffn-6"] == "seed"
+    assert kinds["components/attention"] == kinds["reservoirs/ffn-6"] == "seeded"
     assert kinds["combinations/fourier"] == kinds["components/attention-identity"] == "fixed"
     assert kinds["reservoirs/late-6"] == "trained"
 
@@ -87,17 +88,17 @@ def test_recipes_of_every_kind_are_told_apart():
         "keep/pruned": "trained",
         "combinations/masked-attention": "masked",
         "combinations/fourier-frozen": "fixed",
-        "combinations/attention-frozen": "seed",
+        "combinations/attention-frozen": "seeded",
         "combinations/gpt-masks-90/lr-1e-3": "pretrained",
-        "universal/digits/matched/lr-1e-3": "seed",
+        "universal/digits/matched/lr-1e-3": "seeded",
         "universal/digits/pretrained/lr-1e-3": "pretrained",
         "universal/digits/full/lr-1e-3": "trained",
-        "mixing/random": "seed",
+        "mixing/random": "seeded",
         "mixing/fourier": "fixed",
         "mixing/attention": "trained",
     }
     for name, word in expected.items():
-        assert costs.kind(recipes.get(name).to_json()) == word, name
+        assert costs.kind(recipes.get(name)) == word, name
 
 
 def test_a_table_holds_all_translators_that_ship_and_nothing_else():

@@ -211,7 +211,7 @@ def test_a_linear_reservoir_is_linear():
 def test_nothing_of_it_moves_and_nothing_of_it_is_stored():
     found = report(made())
     assert [row.stream for row in found.rows] == ["echo.W", "echo.W_in", "echo.b"]
-    assert {row.origin for row in found.rows} == {"seed"}
+    assert {row.origin for row in found.rows} == {"seeded"}
     assert found.trainable == found.stored_bytes == 0
     assert not made()(noise(5, 2)).requires_grad
 

@@ -14,6 +14,7 @@ from reservoir.training.loop import Budget, train
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.optimisers import Optimiser
 from reservoir.weights import (
+    Fixed,
     Freeze,
     Pretrained,
     Seeded,
@@ -23,6 +24,7 @@ from reservoir.weights import (
     mark_trained,
     origin_of,
     owned,
+    recorded_origin,
     report,
     set_origin,
 )
@@ -138,9 +140,11 @@ def test_the_seed_gives_a_frozen_tensor_back():
     run(model, 5)
     for item in owned(model):
         origin = origin_of(item)
-        assert isinstance(origin, Trained if item.parameter.requires_grad else Seeded)
-        if isinstance(origin, Seeded):
-            assert torch.equal(origin.draw(item.parameter.shape), item.parameter)
+        assert isinstance(origin, Trained) == item.parameter.requires_grad
+        if not isinstance(origin, Trained):
+            assert torch.equal(recorded_origin(item).draw(item.parameter.shape), item.parameter)
+            biases = item.attribute == "bias" or item.stream.endswith("norm")
+            assert isinstance(origin, Fixed if biases else Seeded), item.stream
 
 
 def test_what_is_frozen_is_no_business_of_the_optimisers():
@@ -310,7 +314,7 @@ def test_a_report_counts_every_tensor_once():
     assert found.stored_bytes == 4 * found.trainable  # what is frozen is a seed
     assert len({row.stream for row in found.rows}) == len(found.rows) == len(list(model.parameters()))
     assert {row.origin for row in found.rows if row.moves} == {"trained"}
-    assert {row.origin for row in found.rows if not row.moves} == {"seed"}
+    assert {row.origin for row in found.rows if not row.moves} == {"seeded", "fixed"}
     frame = found.frame()
     assert frame.parameters.sum() == found.total and len(frame) == len(found.rows)
     for text in (str(found), found._repr_html_()):

@@ -109,7 +109,7 @@ def test_seeds_at_different_x_are_read_off_where_all_of_them_are():
 
 def test_names_of_one_origin_differ_in_their_dash():
     lines = {"a": [([0], [1])], "b": [([0], [2])], "c": [([0], [3])]}
-    drawn = shown(plots.curve(lines, x="x", y="y", origins={"c": "seed"}))
+    drawn = shown(plots.curve(lines, x="x", y="y", origins={"c": "seeded"}))
     a, b, c = (line["line"] for line in drawn["data"])
     assert a["color"] == b["color"] != c["color"] and a["dash"] != b["dash"]
 
@@ -227,7 +227,9 @@ def test_matrices_stand_side_by_side_on_one_scale_each_in_its_colour():
     first, second = drawn.data
     assert first.zmax == second.zmax == 2.0 and [list(row) for row in first.z] == [[1.0, 2.0], [0.5, 0.0]]
     assert first.customdata[0][1] == -2.0
-    assert first.colorscale[1][1] == plots.colour("seed") and second.colorscale[1][1] == plots.colour("fixed")
+    assert first.colorscale[1][1] == plots.colour("seeded") and second.colorscale[1][1] == plots.colour(
+        "fixed"
+    )
     assert [note.text for note in drawn.layout.annotations] == ["random", "identity"]
     assert drawn.layout.xaxis.domain[1] < drawn.layout.xaxis2.domain[0]
     with pytest.raises(ValueError, match=r"'a' must be a matrix, got the shape \(3,\)"):

@@ -47,7 +47,7 @@ def test_a_task_costs_what_the_report_of_its_model_says(masked):
     model = trained(4, 10, luck=1, masked=masked)
     own = SharedBackbone({"pictures": model}).belongings["pictures"]
     assert own.bytes == report(model).stored_bytes
-    moving = sum(row.parameters for row in report(model).rows if row.moves and row.origin != "mask")
+    moving = sum(row.parameters for row in report(model).rows if row.moves and row.holds == "weights")
     assert own.parameters == moving and bool(own.masks) == masked
 
 

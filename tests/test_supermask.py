@@ -58,7 +58,7 @@ def test_a_tied_output_shares_weight_and_scores_and_is_stored_once():
     matrices = [item for item in owned(model) if item.attribute == "weight" and item.parameter.ndim == 2]
     weights = sum(item.parameter.numel() for item in matrices)
     assert made_of.trainable == weights  # one score a weight
-    assert made_of.total == report(initialise(EncoderDecoder(CONFIG), seed=0)).total
+    assert made_of.weights == report(initialise(EncoderDecoder(CONFIG), seed=0)).total
     assert made_of.stored_bytes == sum(-(-mask.scores.numel() // 8) for mask in masks(model))
 
 
@@ -205,7 +205,7 @@ def test_depths_of_a_shared_layer_have_masks_of_their_own():
     chosen = [layer.mask.chosen() for layer in layers]
     assert not torch.equal(chosen[0], chosen[1]) and not torch.equal(chosen[1], chosen[2])
     made_of = report(layers)
-    assert (made_of.total, made_of.trainable, made_of.stored_bytes) == (36, 108, 15)
+    assert (made_of.weights, made_of.scores, made_of.trainable, made_of.stored_bytes) == (36, 108, 108, 15)
 
 
 def test_padding_stays_nought_and_wrong_plans_are_refused():

@@ -28,7 +28,7 @@ def test_table_1_has_the_sizes_that_it_prints(row):
     run, model = built(supermasks.TABLE[row], "full")
     printed = sources.table("one-layer/translation").figure(row, "Param (no mask)").value
     share = 1.0 if run.mask.keep == 1 else 0.5
-    assert round(share * report(model).total / 1e6) == printed
+    assert round(share * report(model).weights / 1e6) == printed
     assert run.mask.keep == (1.0 if row in ("Trans_small", "Trans-base") else 0.5)
 
 
@@ -49,7 +49,7 @@ def test_a_curve_varies_in_the_share_alone(family, scale):
 @pytest.mark.parametrize("name", ["keep/shared-random-50", "keep/layers-pretrained-50", "supermask/random"])
 def test_nothing_but_scores_moves(name):
     _, model = built(name, LAPTOP)
-    assert {row.origin for row in report(model).rows if row.moves} == {"mask"}
+    assert {row.holds for row in report(model).rows if row.moves} == {"scores"}
 
 
 def test_the_initialisations_and_ways_to_choose_differ_in_that_alone():
@@ -83,7 +83,7 @@ def test_a_pruned_model_takes_the_bytes_of_masks():
 def test_a_narrow_model_takes_the_bytes_of_masks_in_few_bits(bits, scale):
     masks = report(outline(recipes.get("keep/shared-random-50", scale=scale))).stored_bytes
     narrow, whole = (recipes.get(f"keep/{name}", scale=scale) for name in (f"narrow-{bits}", "trained"))
-    assert report(outline(narrow)).total * bits / 8 == pytest.approx(masks, rel=0.03)
+    assert report(outline(narrow)).weights * bits / 8 == pytest.approx(masks, rel=0.03)
     sizes = {"d_model": whole.model.d_model, "d_ff": whole.model.d_ff}
     assert narrow.evolve(recipe=whole.recipe, model=sizes) == whole
 

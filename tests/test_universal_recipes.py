@@ -13,7 +13,16 @@ from reservoir.runs.execution import execute
 from reservoir.runs.export import export
 from reservoir.runs.sweep import choose
 from reservoir.training import CheckpointError
-from reservoir.weights import Pretrained, Seeded, freeze, initialise, origin_of, owned, report, supermask
+from reservoir.weights import (
+    Pretrained,
+    Seeded,
+    freeze,
+    initialise,
+    owned,
+    recorded_origin,
+    report,
+    supermask,
+)
 from reservoir.weights.initialisation import NormalAround
 
 RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
@@ -98,7 +107,7 @@ def test_a_pretrained_body_is_the_language_models_to_the_bit(pretrained):
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         assert torch.equal(item.parameter, theirs[item.stream]), item.stream
-        assert isinstance(origin_of(item), Pretrained)
+        assert isinstance(recorded_origin(item), Pretrained)
 
 
 def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to_store(pretrained):
@@ -106,7 +115,7 @@ def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to
     learned = load(recipes.get(released.OURS, scale="smoke"))[0]
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
-        origin = origin_of(item)
+        origin = recorded_origin(item)
         assert isinstance(origin, Seeded) and isinstance(origin.initialisation, NormalAround)
         learned_tensor = theirs[item.stream].detach()
         mean, std = learned_tensor.mean(), learned_tensor.std(correction=0)
@@ -135,7 +144,7 @@ def test_the_stories_models_body_is_taken_by_name(mirror):
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         assert torch.equal(item.parameter, theirs[item.stream])
-        assert origin_of(item) == Pretrained(f"stories260k@{digest}")
+        assert recorded_origin(item) == Pretrained(f"stories260k@{digest}")
 
 
 def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained, tmp_path):

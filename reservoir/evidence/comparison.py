@@ -196,6 +196,6 @@ def _size(shown: str) -> Ours:
 
 @functools.cache
 def _sizes(name: str) -> tuple[int, int]:
-    """Numbers that are trained and parameters in all, counted on the meta device."""
+    """Numbers that are trained and parameters in all as the sources count them, on the meta device."""
     made_of = report(outline(recipes.get(name, scale="full")))
-    return made_of.trainable, made_of.total
+    return made_of.trainable_all_rows, made_of.weights

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -26,10 +25,9 @@ from reservoir.runs.start import InitFromRelease, InitFromRun
 from reservoir.runs.sweep import choose
 from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
 from reservoir.runs.tasks.translation import Translation
-from reservoir.weights import report
-
-Kind = Literal["trained", "seed", "masked", "pretrained", "fixed"]
-FLOAT = 4  # bytes of a number in a file
+from reservoir.weights import Pretrained, moves, owned, recorded_origin
+from reservoir.weights.origins import OriginName
+from reservoir.weights.report import kind_of
 
 
 @dataclass(frozen=True)
@@ -54,39 +52,15 @@ AXES = {
 """Column of the tables below -> what it is."""
 
 
-def kind(run: dict[str, Any]) -> Kind:
-    """What a run is drawn as: what is unusual about its weights, the first of these that holds.
-
-    A transform or an identity stands in for some ("fixed"); some were taken from elsewhere and frozen ("pretrained"); a
-    mask chooses among some ("masked"); some are frozen as the seed drew them ("seed"); none is ("trained").
-
-    Args:
-        run: the fields of a run.
-    """
-    model, freeze, start = run["model"], run["freeze"], run["start"] or {}
-    frozen = not freeze["after"] and any(
-        freeze[part] for part in ("embeddings", "attention", "feed_forward", "layers", "patterns")
-    )
-    mixing = model.get("encoder_mixing") or model.get("mixing") or ()
-    if freeze["drawn"] == "identity" or any("fourier" in name or name == "dft" for name in mixing):
-        return "fixed"
-    if frozen and start.get("streams") and not start.get("matched"):
-        return "pretrained"
-    if run["mask"]["keep"] < 1 and run["mask"]["by"] != "weight":
-        return "masked"
-    return "seed" if frozen else "trained"
+def kind(run: Run) -> OriginName:
+    """What a run is drawn as: what is unusual about its weights, as `reservoir.weights.report.kind_of` says."""
+    return kind_of(outline(run))
 
 
 def borrowed_bytes(run: Run) -> int:
     """Bytes of the frozen tensors that a run has from elsewhere, which a file of its own would have to hold."""
-    if run.start is None or run.start.matched:
-        return 0
-    rows = [row for row in report(outline(run)).rows if not row.moves and row.origin != "mask"]
-    return FLOAT * sum(
-        row.parameters
-        for row in rows
-        if any(fnmatchcase(row.stream, pattern) for pattern in run.start.streams)
-    )
+    frozen = (item for item in owned(outline(run)) if not moves(item))
+    return sum(item.parameter.nbytes for item in frozen if isinstance(recorded_origin(item), Pretrained))
 
 
 def begun_with(run: Run) -> Record | None:
@@ -105,7 +79,7 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
         return found
     first = min(records, key=lambda record: record.seed)
     run = recipes.get(first.recipe, scale=first.scale)
-    what, more, source = kind(run.to_json()), borrowed_bytes(run), begun_with(run)
+    what, more, source = kind(run), borrowed_bytes(run), begun_with(run)
     takes = bool(run.start and run.start.streams)
     begun = {
         cost: getattr(source, cost) if source else math.nan if takes else 0.0

@@ -32,8 +32,8 @@ from reservoir.weights import (
     Seeded,
     Supermask,
     Trained,
-    origin_of,
     owned,
+    recorded_origin,
     report,
     set_origin,
 )
@@ -92,7 +92,7 @@ def save_pretrained(
         "masked": {},
     }
     for item in owned(model):
-        origin = origin_of(item)
+        origin = recorded_origin(item)
         if isinstance(item.module, Supermask):
             continue
         if isinstance(origin, Seeded) and not item.parameter.requires_grad:

@@ -16,7 +16,7 @@ import plotly.io as pio
 
 ORIGINS = {
     "trained": "#0072b2",
-    "seed": "#d55e00",
+    "seeded": "#d55e00",
     "masked": "#009e73",
     "pretrained": "#d264a8",
     "fixed": "#70767c",
@@ -366,7 +366,7 @@ def matrices(
 
     Args:
         shown: for each name a matrix, a tensor or an array; all on one scale.
-        origins: for each name a key of `ORIGINS`; "seed" for those not named.
+        origins: for each name a key of `ORIGINS`; "seeded" for those not named.
         height: pixels.
 
     Raises:
@@ -385,7 +385,7 @@ def matrices(
     side = (1 - room * (count - 1)) / count
     for number, (name, one) in enumerate(values.items()):
         axis = "" if number == 0 else str(number + 1)
-        origin = (origins or {}).get(name, "seed")
+        origin = (origins or {}).get(name, "seeded")
         left = number * (side + room)
         drawn.add_heatmap(
             z=np.abs(one).round(4).tolist(),

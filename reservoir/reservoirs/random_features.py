@@ -22,7 +22,7 @@ from reservoir.weights.initialisation import (
     SparseSign,
     Uniform,
 )
-from reservoir.weights.origins import Seeded, owned, set_origin
+from reservoir.weights.origins import Seeded, draw_into, owned
 
 ProjectionKind = Literal["gaussian", "sign", "sparse", "orthogonal"]
 PROJECTION_KINDS: tuple[ProjectionKind, ...] = ("gaussian", "sign", "sparse", "orthogonal")
@@ -83,9 +83,7 @@ class RandomFeatures(nn.Module):
             empty = None if drawn is None else nn.Parameter(torch.empty(shapes[name]), requires_grad=False)
             self.register_parameter(name, empty)
         for item in owned(self):
-            origin = Seeded(seed, item.stream, weight if item.attribute == "weight" else bias)
-            item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
-            set_origin(item, origin)
+            draw_into(item, Seeded(seed, item.stream, weight if item.attribute == "weight" else bias))
 
     @property
     def n_features(self) -> int:

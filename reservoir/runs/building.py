@@ -13,12 +13,23 @@ from torch import nn
 from reservoir.datasets import Examples, LabelledCorpus, ParallelCorpus, Text, Vocabulary
 from reservoir.runs import released
 from reservoir.runs.records import finished, path_of
+from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRelease, InitFromRun, matching, references, take
 from reservoir.runs.tasks.computation import Computation
 from reservoir.training import CheckpointError, Task, bf16_pays
 from reservoir.training.checkpoint import read_weights
-from reservoir.weights import Scheme, freeze, initialise, supermask
+from reservoir.weights import (
+    Pretrained,
+    Scheme,
+    freeze,
+    initialise,
+    moves,
+    owned,
+    recorded_origin,
+    set_origin,
+    supermask,
+)
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 
@@ -75,12 +86,23 @@ def build(run: Run) -> tuple[nn.Module, Task, Corpus]:
 
 
 def outline(run: Run) -> nn.Module:
-    """The model on the meta device, masked and frozen as planned: sizes without memory, data or others' weights."""
+    """The model on the meta device, masked and frozen as planned: sizes and origins without memory, data or weights."""
     with torch.device("meta"):
-        model = supermask(
-            initialise(bare_model(run), seed=run.seed, scheme=Scheme()), run.mask, seed=run.seed
-        )
+        model = initialise(bare_model(run), seed=run.seed, scheme=Scheme())
+        if run.start is not None and run.start.streams and not run.start.matched:
+            _note_start(run.start, run.scale, model)
+        supermask(model, run.mask, seed=run.seed)
     return model if run.freeze.after else freeze(model, run.freeze)
+
+
+def _note_start(start: InitFromRun | InitFromRelease, scale: Scale, model: nn.Module) -> None:
+    """Record where the tensors that a run begins with will come from, as `_begin` does when it copies them."""
+    seeded, checkpoint = {}, start.name if isinstance(start, InitFromRelease) else start.recipe
+    if isinstance(start, InitFromRun):  # what its source has only drawn remains drawn
+        items = owned(outline(start.source(scale)))
+        seeded = {item.stream: recorded_origin(item) for item in items if not moves(item)}
+    for item in matching(model, start.streams):
+        set_origin(item, seeded.get(item.stream) or Pretrained(checkpoint))
 
 
 def load(run: Run) -> tuple[nn.Module, Task, Corpus]:

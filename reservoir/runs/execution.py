@@ -19,7 +19,7 @@ from reservoir.runs.start import references
 from reservoir.training import History, Listener, Message, StopSignal, Task, aucc, train
 from reservoir.training.checkpoint import clear_partials, write_weights
 from reservoir.training.distribution import current_world
-from reservoir.weights import report
+from reservoir.weights import Report, report
 
 
 def execute(
@@ -81,6 +81,7 @@ def train_and_test(
         for listener in listeners:
             listener(Message(note))
     identity, begun_with = stamp(run, model), references(model)
+    made_of = report(model)  # before training, since what stops later is trained too
     history = train(
         model,
         task,
@@ -102,7 +103,7 @@ def train_and_test(
         return read_record(path_of(run))
     with stop.at_once() if stop else nullcontext():
         write_weights(path_of(run).with_suffix(".safetensors"), model, identity=identity)
-        record = _tested(run, model, task, corpus, history, begun_with)
+        record = _tested(run, model, task, corpus, history, begun_with, made_of)
     record.write(path_of(run))
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
@@ -111,13 +112,18 @@ def train_and_test(
 
 
 def _tested(
-    run: Run, model: nn.Module, task: Task, corpus: Corpus, history: History, begun_with: list[str]
+    run: Run,
+    model: nn.Module,
+    task: Task,
+    corpus: Corpus,
+    history: History,
+    begun_with: list[str],
+    made_of: Report,
 ) -> Record:
     """Test a model that has been trained, and put all that is known of the run into its record."""
     started, cpu_before = time.perf_counter(), cpu_seconds()
     with precision_of(run):
         tests, samples = run.task.test(model, task, corpus)
-    made_of = report(model)
     steps = [point.step for point in history.points]
     area = aucc(
         [step * history.step_seconds for step in steps],
@@ -139,8 +145,8 @@ def _tested(
         tests=tests,
         samples=samples,
         parameters={
-            "total": made_of.total,
-            "trainable": made_of.trainable,
+            "total": made_of.weights,
+            "trainable": made_of.trainable_all_rows,
             "stored_bytes": made_of.stored_bytes,
         },
         aucc=asdict(area),

@@ -12,7 +12,7 @@ from torch import nn
 
 from reservoir.runs import registry
 from reservoir.runs.registry import Scale
-from reservoir.weights import Pretrained, Seeded, origin_of, owned, set_origin
+from reservoir.weights import Pretrained, Seeded, owned, recorded_origin, set_origin
 from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.origins import Owned
 
@@ -110,7 +110,7 @@ def take(
             set_origin(item, drawn)
             continue
         item.parameter.copy_(found.parameter)
-        origin = origin_of(found)
+        origin = recorded_origin(found)
         set_origin(item, origin if isinstance(origin, Seeded | Pretrained) else Pretrained(checkpoint))
 
 
@@ -123,7 +123,7 @@ def references(model: nn.Module, *, frozen: bool = False) -> list[str]:
     """
     found = set()
     for item in owned(model):
-        origin = origin_of(item)
+        origin = recorded_origin(item)
         if isinstance(origin, Pretrained) and not (frozen and item.parameter.requires_grad):
             found.add(origin.checkpoint)
     return sorted(found)

@@ -15,7 +15,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from reservoir.datasets import atomic_write
-from reservoir.weights import Trained, mark_trained, origin_of, owned
+from reservoir.weights import Trained, mark_trained, owned, recorded_origin
 
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
 
@@ -154,7 +154,7 @@ def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
     return {
         item.stream: item.parameter
         for item in owned(model)
-        if item.parameter.requires_grad or isinstance(origin_of(item), Trained)
+        if item.parameter.requires_grad or isinstance(recorded_origin(item), Trained)
     }
 
 

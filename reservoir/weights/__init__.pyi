@@ -3,6 +3,9 @@ from .files import WeightsError
 from .freezing import Freeze, freeze
 from .generator import Stream, philox
 from .origins import (
+    ORIGIN_NAMES,
+    Fixed,
+    Masked,
     Origin,
     Owned,
     Pretrained,
@@ -11,8 +14,10 @@ from .origins import (
     Trained,
     initialise,
     mark_trained,
+    moves,
     origin_of,
     owned,
+    recorded_origin,
     set_origin,
 )
 from .placement import placement, reservoir_layers
@@ -23,9 +28,12 @@ from .streaming import TiledWeight, draw_lazily, held_bytes
 from .supermask import FixedMask, Mask, Supermask, supermask
 
 __all__ = [
+    "ORIGIN_NAMES",
+    "Fixed",
     "FixedMask",
     "Freeze",
     "Mask",
+    "Masked",
     "Origin",
     "Owned",
     "Pretrained",
@@ -46,10 +54,12 @@ __all__ = [
     "kept_count",
     "largest",
     "mark_trained",
+    "moves",
     "origin_of",
     "owned",
     "philox",
     "placement",
+    "recorded_origin",
     "redrawn",
     "report",
     "reservoir_layers",

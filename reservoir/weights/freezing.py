@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
-import torch
 from torch import nn
 
 from reservoir.weights.initialisation import HollowXavierUniform, Identity, Initialisation, Orthogonal
-from reservoir.weights.origins import Owned, Seeded, origin_of, owned, set_origin
+from reservoir.weights.origins import Seeded, draw_into, owned, recorded_origin
 
 COMPONENTS = {
     "embeddings": ("*embedding", "*positions*", "output", "output.*"),
@@ -80,14 +79,20 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
         plan: what to freeze; everything if None.
 
     Raises:
-        ValueError: a layer or pattern of the plan matches nothing, or a map that it would draw anew was not drawn
-            from a seed.
+        ValueError: a component, layer or pattern of the plan matches nothing, or a map that the plan would draw again
+            was not drawn from a seed.
     """
     items = list(owned(model))
     if plan is None:
         model.requires_grad_(False)
         return model
     streams = [item.stream for item in items]
+    for part, globs in COMPONENTS.items():
+        if getattr(plan, part) and not any(fnmatchcase(one, glob) for one in streams for glob in globs):
+            raise ValueError(
+                f"{part}=True matches no parameter of the model, which has {', '.join(streams[:3])}, …; leave it"
+                " out, or name what to freeze in patterns"
+            )
     for glob in (*(f"{layer}.*" for layer in plan.layers), *plan.patterns):
         if not any(fnmatchcase(stream, glob) for stream in streams):
             near = difflib.get_close_matches(glob, streams, n=1, cutoff=0.3)
@@ -101,18 +106,11 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
             item.parameter.requires_grad_(False)
             is_map = item.attribute.startswith("weight") and isinstance(item.module, nn.Linear | nn.RNNBase)
             if is_map and plan.drawn != "as-trained":
-                _draw_anew(item, FROZEN_DRAWS[plan.drawn])
+                drawn = recorded_origin(item)
+                if not isinstance(drawn, Seeded):
+                    raise ValueError(
+                        f"drawn={plan.drawn!r} needs weights that a seed has drawn, but {item.stream} was not:"
+                        " initialise the model first, and leave out what is pretrained"
+                    )
+                draw_into(item, replace(drawn, initialisation=FROZEN_DRAWS[plan.drawn]))
     return model
-
-
-@torch.no_grad()
-def _draw_anew(item: Owned, initialisation: Initialisation) -> None:
-    """Draw a parameter from its own stream again, as something else."""
-    origin = origin_of(item)
-    if not isinstance(origin, Seeded):
-        raise ValueError(
-            f"{item.stream} was not drawn from a seed, so it cannot be drawn as {initialisation}"
-        )
-    origin = replace(origin, initialisation=initialisation)
-    item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
-    set_origin(item, origin)

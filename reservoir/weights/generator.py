@@ -6,8 +6,10 @@ so that any word can be had without the ones before it, and nothing here keeps s
 arithmetic, which PyTorch on any device, a Triton kernel (`tl.philox(seed, c0, c1, c2, c3)`) and JavaScript do alike.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import SupportsIndex
 
 import torch
 from torch import Tensor
@@ -57,6 +59,22 @@ def name_hash(name: str) -> int:
     return value
 
 
+def checked_seed(seed: object) -> int:
+    """A seed as a Python integer; NumPy's integers are accepted.
+
+    Raises:
+        ValueError: it is not an integer in [0, 2**64).
+    """
+    if isinstance(seed, SupportsIndex) and not isinstance(seed, bool | Tensor):
+        try:
+            value = operator.index(seed)
+        except TypeError:  # numpy.bool has the method and refuses
+            value = -1
+        if 0 <= value < 2**64:
+            return value
+    raise ValueError(f"seed must be an integer in [0, 2**64), got {seed!r}")
+
+
 @dataclass(frozen=True)
 class Stream:
     """An endless sequence of 32-bit random words, chosen by a seed and an explicit name.
@@ -75,8 +93,7 @@ class Stream:
     halves: Tensor = field(init=False, repr=False, compare=False)  # (4,): the seed's two, the hash's two
 
     def __post_init__(self):
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or not 0 <= self.seed < 2**64:
-            raise ValueError(f"seed must be an integer in [0, 2**64), got {self.seed!r}")
+        object.__setattr__(self, "seed", checked_seed(self.seed))
         if not isinstance(self.name, str):
             raise TypeError(f"name must be a string, got {self.name!r}")
         hashed = name_hash(self.name)

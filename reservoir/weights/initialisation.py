@@ -31,6 +31,7 @@ class Initialisation:
     """
 
     keep: float = field(default=1.0, kw_only=True)
+    random: ClassVar[bool] = True  # whether what is drawn depends on the stream
     kinds: ClassVar[dict[str, type["Initialisation"]]] = {}
 
     def __init_subclass__(cls):
@@ -158,6 +159,7 @@ class HollowXavierUniform(XavierUniform):
 class Identity(Initialisation):
     """Ones on the diagonal, zeros elsewhere, in each block; where it is not square, the rest is zero. No randomness."""
 
+    random: ClassVar[bool] = False
     gain: float = 1.0
 
     def _draw(self, stream, shape, blocks, device):
@@ -273,6 +275,7 @@ class Orthogonal(Initialisation):
 class Constant(Initialisation):
     """The same value everywhere: zeros for a bias, ones for a norm's weight. Uses no randomness."""
 
+    random: ClassVar[bool] = False
     value: float
 
     def _draw(self, stream, shape, blocks, device):

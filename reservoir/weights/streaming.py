@@ -21,7 +21,7 @@ from reservoir import weights
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.draws import DISTRIBUTIONS
 from reservoir.weights.generator import MASK, Stream, philox
-from reservoir.weights.origins import Owned, Seeded, origin_of, owned
+from reservoir.weights.origins import Owned, Seeded, owned, recorded_origin
 from reservoir.weights.supermask import FixedMask
 
 TILE = 2**16  # elements of a tile: a quarter of a megabyte, which stays in a core's cache
@@ -69,7 +69,7 @@ class TiledWeight(nn.Module):
                 f"{origin.stream}, {kind} of {tuple(shape)}, can only be drawn whole; what is made in tiles is a matrix"
                 " drawn by XavierUniform, KaimingUniform, SignedConstant, Uniform or Normal"
             )
-        self.register_buffer("bits", bits, persistent=False)
+        self.register_buffer("bits", bits)
 
     def extra_repr(self) -> str:
         return f"{self.origin.stream}, {tuple(self.shape)}, {'masked' if self.bits is not None else 'whole'}"
@@ -204,7 +204,7 @@ class StreamedEmbedding(nn.Module):
 
 def streamable(item: Owned) -> bool:
     """Whether a parameter is the frozen, drawn matrix of a linear map or a table, drawn element by element."""
-    origin = origin_of(item)
+    origin = recorded_origin(item)
     return (
         isinstance(item.module, Linear | Embedding)
         and item.attribute == "weight"
@@ -227,7 +227,7 @@ def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
     Raises:
         ValueError: a mask is still being chosen.
     """
-    origins = {id(item.parameter): origin_of(item) for item in owned(model) if streamable(item)}
+    origins = {id(item.parameter): recorded_origin(item) for item in owned(model) if streamable(item)}
     made: dict[int, nn.Module] = {}
     packed: dict[int, Tensor] = {}
     for parent in list(model.modules()):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.origins import Owned, Seeded, initialise, origin_of, set_origin
+from reservoir.weights.origins import Owned, Seeded, draw_into, initialise, recorded_origin
 from reservoir.weights.selection import Selection, kept_count, largest
 
 By = Literal["magnitude", "score", "weight"]
@@ -112,7 +112,7 @@ class FixedMask(nn.Module):
         super().__init__()
         self.stream = stream
         self.kept = int(mask.sum()) if kept is None else kept
-        self.register_buffer("mask", mask, persistent=False)
+        self.register_buffer("mask", mask)
 
     def forward(self, weight: Tensor) -> Tensor:  # the weights -> those that take part, and zeros
         return weight * self.mask
@@ -169,7 +169,7 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
         ):  # an output follows the table that it is tied to, named or not
             continue
         if plan.by != "weight" and id(weight) not in drawn:
-            _draw_for(module, plan)
+            _draw_masked(module, plan)
         drawn.add(id(weight))
         mask = tables.get(id(weight))
         if mask is None:
@@ -196,16 +196,11 @@ def _maskable(model: nn.Module) -> Iterator[nn.Linear | nn.Embedding]:
     yield from sorted(modules, key=lambda module: not isinstance(module, nn.Embedding))
 
 
-@torch.no_grad()
-def _draw_for(module: nn.Module, plan: Mask) -> None:
-    """Draw a weight again for a layer of which a share takes part; one that was not drawn stays as it is."""
+def _draw_masked(module: nn.Linear | nn.Embedding, plan: Mask) -> None:
+    """Draw a weight again for a layer of which a share takes part; a pretrained one stays as it is."""
     item = Owned(module.stream, module, "weight", module.weight)
-    origin = origin_of(item)
-    if not isinstance(origin, Seeded):
-        return
-    initialisation = MASKED_DRAWS.get(plan.drawn, origin.initialisation)
-    if plan.scaled:
-        initialisation = initialisation.scaled(plan.keep)
-    origin = replace(origin, initialisation=initialisation)
-    item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
-    set_origin(item, origin)
+    origin = recorded_origin(item)
+    if isinstance(origin, Seeded):
+        initialisation = MASKED_DRAWS.get(plan.drawn, origin.initialisation)
+        initialisation = initialisation.scaled(plan.keep) if plan.scaled else initialisation
+        draw_into(item, replace(origin, initialisation=initialisation))

@@ -44,7 +44,7 @@ def _memory(row: str) -> float:
 )
 def sizes() -> tuple[Word, str]:
     printed = [int(text.split("M")[0]) for text in sources.claim("poster/sizes").text.split("”, “")]
-    counted = [made_of(f"{family}/baseline").total / 1e6 for family in POSTER.values()]
+    counted = [made_of(f"{family}/baseline").weights / 1e6 for family in POSTER.values()]
     seen = ", ".join(f"{ours:.1f} for {theirs}" for ours, theirs in zip(counted, printed, strict=True))
     near = [abs(ours - theirs) < 1 for ours, theirs in zip(counted, printed, strict=True)]
     if all(near[:2]) and not near[2]:
@@ -61,8 +61,9 @@ def _shares(where: str) -> tuple[Word, str]:
         if in_table(family, row) and plan.drawn == "as-trained":
             found = made_of(f"{family}/{row}")
             printed = sources.table(where).figure(number, "Trainable/All").value
-            if round(abs(round(found.trainable / found.total, 2) - printed), 2) > 0.01:
-                wrong.append(f"{number}: {found.trainable / found.total:.2f}, printed {printed:g}")
+            share = found.trainable_all_rows / found.weights
+            if round(abs(round(share, 2) - printed), 2) > 0.01:
+                wrong.append(f"{number}: {share:.2f}, printed {printed:g}")
     return _word(not wrong), "; ".join(wrong) or "all agree"
 
 
@@ -83,7 +84,7 @@ def well_under() -> tuple[Word, str]:
     shares = {}
     for task in (name for name in TASKS if name != "digits"):
         found = made_of(f"universal/{task}/pretrained/lr-1e-3")
-        shares[task] = found.trainable / (found.total + GPT2_WORDS)
+        shares[task] = found.trainable_all_rows / (found.weights + GPT2_WORDS)
     over = {task: share for task, share in shares.items() if share >= 0.01}
     seen = f"from {min(shares.values()):.2%} to {max(shares.values()):.2%}"
     return _word(not over), seen + (f"; not on {', '.join(over)}" if over else "")

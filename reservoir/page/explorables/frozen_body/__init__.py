@@ -124,7 +124,7 @@ class FrozenBody(Explorable, source=__file__):
         for number, of in enumerate(self.sizes.values()):
             for piece in bar(of, WIDTH):
                 around = piece["part"] in ("input", "output")
-                frozen = "seed" if around or self.start == "random" else "pretrained"
+                frozen = "seeded" if around or self.start == "random" else "pretrained"
                 origin = "trained" if getattr(self, piece["part"]) else frozen
                 pieces.append(
                     f'<rect x="{piece["x"]:.1f}" y="{number * (HEIGHT + 8)}" width="{max(1, piece["width"] - 1):.1f}"'

@@ -38,9 +38,9 @@ export default {
     const chart = ui.chart({ height: 250, x: { label: 'steps', domain: [0, 1] }, y: { label: 'digits right (%), validation', domain: [0, 100] } });
 
     ui.draw(({ start, ...moves }) => {
-      const frozen = start === 'random' ? 'seed' : 'pretrained';
+      const frozen = start === 'random' ? 'seeded' : 'pretrained';
       // What stands around the body is drawn from a seed, whatever the body is.
-      const origin = (part) => (moves[part] ? 'trained' : part === 'input' || part === 'output' ? 'seed' : frozen);
+      const origin = (part) => (moves[part] ? 'trained' : part === 'input' || part === 'output' ? 'seeded' : frozen);
       for (const part of PARTS) {
         buttons[part].button.setAttribute('aria-pressed', String(moves[part]));
         buttons[part].button.dataset.origin = origin(part);

@@ -188,7 +188,7 @@ class FrozenComponents(Explorable, source=__file__):
         if not self.tables:
             return None
         found = boxes(self.tables[self.table]["poster"], WIDTH)
-        colours = {part: ORIGINS["trained" if getattr(self, part) else "seed"] for part in PARTS}
+        colours = {part: ORIGINS["trained" if getattr(self, part) else "seeded"] for part in PARTS}
         if self.drawn == "identity":
             colours |= {part: ORIGINS["fixed"] for part in PARTS[1:] if not getattr(self, part)}
         drawn = "".join(

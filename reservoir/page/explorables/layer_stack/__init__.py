@@ -104,7 +104,7 @@ class LayerStack(Explorable, source=__file__):
         height, rows = 26, []
         for i, (letter, cost) in enumerate(zip(self.stack, costs, strict=True)):
             y, x = height * (len(costs) - 1 - i), 40.0
-            fill = ORIGINS["trained" if letter == "L" else "seed"]
+            fill = ORIGINS["trained" if letter == "L" else "seeded"]
             rows.append(f'<rect x="0" y="{y}" width="30" height="22" rx="3" fill="{fill}"/>')
             rows.append(f'<text x="15" y="{y + 16}" fill="#fff" text-anchor="middle">{escape(letter)}</text>')
             for part, colour in colours.items():

@@ -72,7 +72,7 @@ export default {
         const lines = (from, origin, name) => from.map(([x, y], i) => ({ kind: 'line', x, y, origin, name: i ? undefined : name }));
         chart.update({
           x: { domain: [0, last] }, y: { domain: [0, Math.ceil(high / 5) * 5] },
-          marks: [...(grey && stack !== 'LLLL' ? lines(grey.curves, 'fixed', 'LLLL, all four learn') : []), ...lines(runs, stack.includes('R') ? 'seed' : 'trained', record ? `${stack}, ${runs.length} ${runs.length > 1 ? 'seeds' : 'seed'}` : undefined)],
+          marks: [...(grey && stack !== 'LLLL' ? lines(grey.curves, 'fixed', 'LLLL, all four learn') : []), ...lines(runs, stack.includes('R') ? 'seeded' : 'trained', record ? `${stack}, ${runs.length} ${runs.length > 1 ? 'seeds' : 'seed'}` : undefined)],
         });
       }
       const n = [...stack].filter((letter) => letter === 'R').length;

@@ -71,5 +71,5 @@ class SeededWeights(Explorable, source=__file__):
         side = 10 * self.size
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}" width="{side}" height="{side}"'
-            f' fill="{ORIGINS["seed"]}">{cells}</svg>'
+            f' fill="{ORIGINS["seeded"]}">{cells}</svg>'
         )

@@ -8,7 +8,7 @@
 //         ui.slider('k', { label: 'dimensions', min: 1, max: 512, log: true });
 //         const chart = ui.chart({ x: { label: 'ratio', domain: [0, 2] }, y: { label: 'pairs', domain: [0, 1] } });
 //         ui.draw(({ k }) => {
-//           chart.update({ marks: [{ kind: 'line', x: […], y: […], origin: 'seed', name: 'projected' }] });
+//           chart.update({ marks: [{ kind: 'line', x: […], y: […], origin: 'seeded', name: 'projected' }] });
 //           ui.say(`With ${k} dimensions …`);
 //         });
 //         return ui.close;
@@ -21,8 +21,8 @@ import { chart, heatmap, number, unique } from './svg.mjs';
 
 export { chart, heatmap, logTicks, number, svg, ticks } from './svg.mjs';
 
-/** The origins of a weight, as reservoir.page.plots names and colours them: `origin: 'seed'` in a mark. */
-export const ORIGINS = ['trained', 'seed', 'masked', 'pretrained', 'fixed'];
+/** The origins of a weight, as reservoir.page.plots names and colours them: `origin: 'seeded'` in a mark. */
+export const ORIGINS = ['trained', 'seeded', 'masked', 'pretrained', 'fixed'];
 const QUIET = 900; // ms without a change before the words are read aloud
 
 /** An element with properties (`class`, `text`, attributes) and children. */
