@@ -7,8 +7,8 @@ import pytest
 from reservoir.page import checks
 
 
-def kept(n, origin, *, masked=lambda n: -(-n // 8), trained=lambda n: 4 * n, seed=0, pretrained=0):
-    return {"trained": trained(n), "masked": masked(n), "seed": seed, "pretrained": pretrained}[origin]
+def kept(n, origin, *, masked=lambda n: -(-n // 8), trained=lambda n: 4 * n, seeded=0, pretrained=0):
+    return {"trained": trained(n), "masked": masked(n), "seeded": seeded, "pretrained": pretrained}[origin]
 
 
 def test_right_answers_pass():
@@ -26,7 +26,7 @@ def test_right_answers_pass():
         ({"masked": lambda n: n // 8}, "round up"),
         ({"masked": lambda n: n / 8}, "no parts of a byte"),
         ({"masked": lambda n: 4 * n + n // 8}, "come back from the seed"),
-        ({"seed": 8}, "nothing of them"),
+        ({"seeded": 8}, "nothing of them"),
         ({"pretrained": 4}, "only named"),
     ],
 )

@@ -32,7 +32,7 @@ def trained_share(written: Callable[[int, int, int, int, Collection[str]], float
                 with torch.device("meta"):  # sizes need no memory
                     plan = Freeze(**{PARTS[part]: True for part in frozen})
                     made_of = report(freeze(EncoderDecoder(config), plan))
-                right = made_of.trainable / made_of.total
+                right = made_of.trainable_all_rows / made_of.weights
 
                 def share(
                     att=3 * layers * attention,

@@ -18,7 +18,7 @@ def _number(value) -> float:
 def bytes_kept(written: Callable[[int, str], int]) -> str:
     """Exercise of chapter 0: `bytes_kept(n, origin)`, what a checkpoint stores for n float32 weights."""
     for n in (1000, 13, 8, 0):
-        for origin, right in {"trained": 4 * n, "seed": 0, "masked": -(-n // 8), "pretrained": 0}.items():
+        for origin, right in {"trained": 4 * n, "seeded": 0, "masked": -(-n // 8), "pretrained": 0}.items():
             found = _number(call(written, n, origin))
             if found == right:
                 continue
@@ -38,7 +38,7 @@ def bytes_kept(written: Callable[[int, str], int]) -> str:
                     hint = "the weights themselves come back from the seed; only their bits are kept"
                 case "masked":
                     hint = "one bit a weight is kept"
-                case "seed":
+                case "seeded":
                     hint = "the seed gives them back, so nothing of them is kept"
                 case _:
                     hint = "they are in another checkpoint, which is only named"
