@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -102,8 +103,12 @@ def test_show_prints_fields_and_parameters_overrides_included(call):
 
 def test_show_counts_masks_as_bits(call):
     status, out, _ = call("show", "keep/shared-random-50", "--scale", "smoke")
-    assert status == 0 and " mask " in out and " trained " not in out
-    assert " 0 of them move (0.0%), and " in flat(out) and "scores choose among them" in flat(out)
+    assert status == 0 and " masked " in out and " trained " not in out
+    weights, scores = (
+        int(n.replace(",", ""))
+        for n in re.search(r"\(([\d,]+) weights and ([\d,]+) scores\)", flat(out)).groups()
+    )
+    assert f"{scores:,} of them move ({scores / (weights + scores):.1%})" in flat(out)
 
 
 def test_table_says_what_nobody_has_run_and_data_lists_the_datasets(call):

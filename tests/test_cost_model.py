@@ -22,6 +22,7 @@ from reservoir.runs.registry import SCALES
 from reservoir.runs.run import Freeze
 from reservoir.runs.tasks.batch_spec import share_of
 from reservoir.training import Stepped, train
+from reservoir.weights import report
 
 FAMILIES = sorted({name.partition("/")[0] for name in recipes.names()})
 RECORDED = [
@@ -91,7 +92,9 @@ def test_what_is_foretold_of_a_run_is_what_its_record_says(family):
     assert foretold.steps == record.points[-1]["step"]
     assert foretold.tokens == pytest.approx(record.tokens, rel=0.25)
     assert foretold.flops == pytest.approx(record.flops, rel=0.25)
-    assert (foretold.total, foretold.trained) == (record.parameters["total"], record.parameters["trainable"])
+    made_of = report(outline(recipes.get(name)))
+    assert made_of.weights == record.parameters["total"]
+    assert made_of.trainable_all_rows == foretold.moving == record.parameters["trainable"]
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -100,8 +103,8 @@ def test_a_plan_adds_up(scale):
     whole, half = plan(run), plan(run, processes=2)
     frozen = plan(recipes.get("components/attention-feed-forward", scale=scale))
     assert half.work.flops == pytest.approx(whole.work.flops / 2, rel=0.1) and half.tokens == whole.tokens
-    assert half.activations < whole.activations and half.gradients == whole.gradients == 4 * whole.trained
-    assert whole.optimiser == 8 * whole.trained and frozen.total == whole.total
+    assert half.activations < whole.activations and half.gradients == whole.gradients == 4 * whole.moving
+    assert whole.optimiser == 8 * whole.moving and frozen.total == whole.total
     for name in ("trained", "gradients", "optimiser", "activations", "flops"):
         assert getattr(frozen, name) < getattr(whole, name)
     gpu = GPUS["h100"]
@@ -220,7 +223,7 @@ def test_a_dry_run_of_one_recipe_says_all_and_trains_nothing(call):
         "wmt18-tr-en",
         "100,000",
         "213,221,376",
-        "176,357,376 numbers are trained",
+        "176,357,376 of them are trainable",
         "memory of a GPU",
         "4 × a100",
     ):

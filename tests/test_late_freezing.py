@@ -105,7 +105,7 @@ def test_a_finished_run_is_loaded_with_what_it_learned(run, tmp_path, monkeypatc
     again, _, _ = load(run)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
     assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in again.parameters()]
-    assert record.parameters["trainable"] < record.parameters["total"]
+    assert record.parameters["trainable"] == record.parameters["total"]  # all of it moves until then
     assert record.parameters["stored_bytes"] == 4 * record.parameters["total"]
 
 

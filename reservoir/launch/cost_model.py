@@ -42,7 +42,9 @@ class Plan:
         data: name of what it trains on, and `state`: "embedded", "cached", "mirror", "absent", "by hand" or "files".
         steps, tokens: optimiser steps, and tokens that they see, padding left out.
         flops: of the whole training.
-        total, trained: parameters; the scores that choose among masked ones are trained and are none of them.
+        total, trained: numbers in all, the scores of masks among them, and those that an optimiser can change, as
+            `reservoir.weights.report` counts both.
+        moving: numbers in tensors that move, which all have a gradient in memory.
         work: what one process does for one batch.
         batches: in a step.
         weights, gradients, optimiser, activations: bytes in each process's memory.
@@ -59,6 +61,7 @@ class Plan:
     flops: float
     total: int
     trained: int
+    moving: int
     work: Work
     batches: int
     weights: float
@@ -79,7 +82,7 @@ class Plan:
         """How long a step takes each of `processes` GPUs: its batches, the exchange of gradients, the update."""
         peak = gpu.bf16 if self.low and gpu.bf16 else gpu.fp32
         batch = self.work.seconds(flops=peak, bandwidth=gpu.bandwidth, reached=reached)
-        update = (UPDATE + 2 * self.moments) * FLOAT * self.trained / gpu.bandwidth
+        update = (UPDATE + 2 * self.moments) * FLOAT * self.moving / gpu.bandwidth
         around = 2 * (self.processes - 1) / self.processes * self.gradients / gpu.link
         return self.batches * batch + update + around
 
@@ -117,9 +120,8 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
     if processes > whole.rows:
         raise ValueError(f"--gpus must be at most {whole.rows}, the rows of a batch; got {processes}")
     done = work(lambda: mine.loss(model))
-    held, trained = (
-        sum(p.numel() for p in model.parameters() if p.requires_grad or every) for every in (True, False)
-    )
+    made_of = report(model)
+    moving = made_of.trainable_all_rows  # rows without a gradient of their own take memory all the same
     low, batches, moments = run.autocast and bf16, run.budget.accumulate, MOMENTS[run.optimiser.name]
     tokens = whole.tokens * batches * run.budget.steps
     return Plan(
@@ -127,13 +129,14 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
         steps=run.budget.steps,
         tokens=tokens,
         flops=done.flops / mine.tokens * tokens,
-        total=report(model).total,
-        trained=trained,
+        total=made_of.total,
+        trained=made_of.trainable,
+        moving=moving,
         work=_rounded(done) if low else done,
         batches=batches,
-        weights=held * (FLOAT + 2 * low),  # in bf16, a step's products have copies of their own
-        gradients=trained * FLOAT,
-        optimiser=trained * FLOAT * moments,
+        weights=made_of.total * (FLOAT + 2 * low),  # in bf16, a step's products have copies of their own
+        gradients=moving * FLOAT,
+        optimiser=moving * FLOAT * moments,
         activations=done.kept * (LOW if low else 1.0),
         low=low,
         moments=moments,

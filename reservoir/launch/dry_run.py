@@ -104,7 +104,7 @@ def _lines(sized: Plan, run: Run, on: On, seeds: int, found: Measured | None) ->
         ("steps", f"{sized.steps:,}, {sized.tokens / sized.steps:,.0f} tokens each (about)"),
         ("tokens", f"{_short(sized.tokens)}"),
         ("operations", f"{sized.flops:.3g}, {sized.flops / sized.tokens:.3g} a token{_bounds(sized)}"),
-        ("parameters", f"{sized.total:,}; {sized.trained:,} numbers are trained ({_share(sized):.1%})"),
+        ("parameters", f"{sized.total:,}; {sized.trained:,} of them are trainable ({_share(sized):.1%})"),
         (
             "memory of a GPU",
             f"{_gb(sized.memory)} ({room:.0%} of {on.gpu.memory / 1e9:.0f} GB{', too much' if room > 1 else ''}):"
