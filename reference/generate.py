@@ -6,13 +6,14 @@ otherwise differ, and every change of a docstring would be two.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import re
 import shutil
 import sys
 import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 try:
@@ -44,7 +45,12 @@ FRONT = "---\ntitle: {title}\nnumbering:\n  headings: false\n---\n\n"
 class Library:
     """The library as its source reads, without importing it."""
 
-    def __init__(self) -> None:
+    def __init__(self, used: Iterable[tuple[str, str]] = ()) -> None:
+        """Read the library.
+
+        Args:
+            used: (module, name) of what the chapters import: it is public too, where no package exports it.
+        """
         found = importlib.util.find_spec("reservoir")
         if not found or not found.submodule_search_locations:
             sys.exit("the library is not installed here: 'make setup' does it")
@@ -57,20 +63,18 @@ class Library:
             allow_inspection=False,
         )
         self.published = self._published()
-        self.exports = {}  # canonical path -> the package that it is best imported from
-        self.labels = {}  # canonical path -> label of its section
-        for module in self.modules():
-            for item in members(module):
-                self.labels[item.path] = label(item)
-        for module in self.modules():
-            for name in module.exports or ():
-                target = module.members.get(str(name))
-                if target is not None and target.is_alias:
-                    try:
-                        self.exports.setdefault(target.final_target.path, module.path)
-                    except griffe.AliasResolutionError:
-                        continue
-        self.short = {}  # last part of a path -> all the paths that end so
+        self.exports: dict[str, str] = {}  # path of a public name -> the module that it is best imported from
+        self.pages: dict[str, list[griffe.Object]] = {}  # path of a module -> its public names
+        for package in PACKAGES:
+            self._export(self.package[package])
+        for module, name in used:
+            inside = f"{module}.{name}".removeprefix("reservoir.")
+            with contextlib.suppress(KeyError):  # what is not there, the chapter's own test finds
+                self._publish(self.package[inside], module)
+        for items in self.pages.values():
+            items.sort(key=lambda item: item.lineno or 0)
+        self.labels = {item.path: label(item) for items in self.pages.values() for item in items}
+        self.short: dict[str, list[str]] = {}  # last part of a path -> all the paths that end so
         for path in self.labels:
             self.short.setdefault(path.rpartition(".")[2], []).append(path)
 
@@ -83,17 +87,34 @@ class Library:
         version = str(self.package["__version__"].value).strip("'\"")
         return f"{settings['repository']}/blob/v{version}" if settings.get("repository") else ""
 
-    def modules(self, package: str | None = None) -> Iterator[griffe.Module]:
-        """Every public module, packages before what they hold."""
+    def _export(self, module: griffe.Module) -> None:
+        """Publish what a module exports: all that it lists, or else all that it describes."""
+        if module.parent is not self.package:
+            self.pages.setdefault(module.path, [])  # a page of its own, for its docstring
+        listed = module.exports if module.exports is not None else [item.name for item in members(module)]
+        for name in map(str, listed):
+            item = module.members.get(name)
+            if item is None:
+                sys.exit(f"{module.path} exports {name}, which is not there")
+            if item.is_module and name in item.members:  # `from .report import report`
+                self._publish(item.members[name], module.path)
+            elif item.is_module:
+                self._export(item)
+            else:
+                self._publish(item, module.path)
 
-        def walk(module):
-            yield module
-            for name in sorted(module.modules):
-                inner = module.modules[name]
-                if not inner.is_alias and not name.startswith("_"):
-                    yield from walk(inner)
+    def _publish(self, item: griffe.Object | griffe.Alias, module: str) -> None:
+        target = item.final_target if item.is_alias else item
+        if target.is_module or target.path in self.exports or not target.path.startswith("reservoir."):
+            return
+        self.exports[target.path] = module
+        self.pages.setdefault(target.parent.path, []).append(target)
 
-        yield from walk(self.package if package is None else self.package[package])
+    def modules(self, package: str) -> list[griffe.Module]:
+        """The modules of a package that define something public, in the order of their paths."""
+        inside = f"reservoir.{package}"
+        paths = sorted(path for path in self.pages if path == inside or path.startswith(f"{inside}."))
+        return [self.package[path.removeprefix("reservoir.")] for path in paths]
 
     def find(self, words: str) -> str | None:
         """The label that a piece of code in a docstring means, or None."""
@@ -105,7 +126,7 @@ class Library:
             return self.labels[name]
         for path, module in self.exports.items():
             if name == f"{module}.{path.rpartition('.')[2]}":
-                return self.labels.get(path)
+                return self.labels[path]
         # A plain word may be an argument's name: only a call or a class is taken for ours.
         if call or name[:1].isupper():
             paths = self.short.get(name, ())
@@ -113,8 +134,14 @@ class Library:
         return None
 
     def prose(self, text: str) -> str:
-        """A docstring's text as Markdown: code linked to what it names, everything else as it stands."""
-        parts = re.split(r"(`+[^`]+`+)", text)
+        """A docstring's text as Markdown: its emphasis and lists are Markdown's, code is linked to what it names."""
+        blocks = re.split(r"(\n[ \t]*\n)", text)
+        return "".join(block if i % 2 else self._block(block) for i, block in enumerate(blocks))
+
+    def _block(self, block: str) -> str:
+        if all(line.startswith("    ") for line in block.splitlines() if line.strip()):
+            return block  # code, or empty
+        parts = re.split(r"(`+[^`]+`+)", block)
         return "".join(self._code(part) if i % 2 else escaped(part) for i, part in enumerate(parts))
 
     def _code(self, span: str) -> str:
@@ -155,9 +182,19 @@ def label(item: griffe.Object) -> str:
     return f"api-{words}{kind}"
 
 
+# A pattern of names such as encoder.*.norm is none, nor is a product.
+EMPHASIS = re.compile(r"(?<![^\s(“‘\"])(\*\*?)(?=[^\s*])([^*]+?)(?<=[^\s*])\1(?![^\s.,;:!?)”’\"])")
+
+
 def escaped(text: str) -> str:
-    """Text that Markdown leaves as it is."""
-    return re.sub(r"([\\*_\[\]<>$@~{}])", r"\\\1", text)
+    """Text for Markdown with nothing special in it but emphasis in asterisks, and lists."""
+    special = re.compile(r"([\\*_\[\]<>$@~{}])")
+    out, end = [], 0
+    for found in EMPHASIS.finditer(text):
+        stars, inside = found.groups()
+        out += [special.sub(r"\\\1", text[end : found.start()]), stars, special.sub(r"\\\1", inside), stars]
+        end = found.end()
+    return "".join([*out, special.sub(r"\\\1", text[end:])])
 
 
 def signature(item: griffe.Object, *, name: str | None = None) -> str:
@@ -269,10 +306,9 @@ def code_of(item: griffe.Object) -> str:
 
 def section(library: Library, item: griffe.Object) -> str:
     """One class, function or constant."""
-    package = library.exports.get(item.path, item.parent.path)
     out = [
-        f"({library.labels[item.path]})=\n### {escaped(item.name)}",
-        fenced(f"from {package} import {item.name}\n\n{signature(item)}"),
+        f"({library.labels[item.path]})=\n## {escaped(item.name)}",
+        fenced(f"from {library.exports[item.path]} import {item.name}\n\n{signature(item)}"),
         described(library, item),
     ]
     if found := types(library, item):
@@ -285,43 +321,63 @@ def section(library: Library, item: griffe.Object) -> str:
             what = "property" if inner.is_attribute else "method"
             code = signature(inner, name=f"{item.name}.{inner.name}" if what == "property" else inner.name)
             words = described(library, inner)
-            out.append(f"#### {escaped(f'{item.name}.{inner.name}')}\n\n{fenced(code)}\n\n{words}")
+            out.append(f"### {escaped(f'{item.name}.{inner.name}')}\n\n{fenced(code)}\n\n{words}")
     source = code_of(item)
     out.append(f":::{{dropdown}} Source: {library.where(item)}\n{fenced(source)}\n{library.link(item)}:::")
     return "\n\n".join(out)
 
 
-def page(library: Library, package: str) -> str:
-    """All of one package."""
-    out = [FRONT.format(title=f"reservoir.{package}") + described(library, library.package[package])]
+def file_of(module: griffe.Module) -> str:
+    """The file of a module's page, in one folder for all: "weights-freezing.md". Its name is also its address."""
+    return module.path.removeprefix("reservoir.").replace(".", "-").replace("_", "-") + ".md"
+
+
+def page(library: Library, module: griffe.Module) -> str:
+    """One module: what it is for, and its public names."""
+    sections = [section(library, item) for item in library.pages[module.path]]
+    return "\n\n".join([FRONT.format(title=module.path) + described(library, module), *sections]) + "\n"
+
+
+def package_page(library: Library, package: str) -> str:
+    """What a package is for, and its modules with their public names."""
+    rows = []
     for module in library.modules(package):
-        items = list(members(module))
-        if not items:
-            continue
-        if module.path != f"reservoir.{package}":
-            out.append(f"## {escaped(module.path.removeprefix(f'reservoir.{package}.'))}")
-            out.append(described(library, module))
-        out += [section(library, item) for item in items]
-    return "\n\n".join(out) + "\n"
+        names = ", ".join(
+            f"[`{item.name}`](#{library.labels[item.path]})" for item in library.pages[module.path]
+        )
+        name = module.path.removeprefix(f"reservoir.{package}.")
+        rows.append([f"[`{name}`]({file_of(module)})", summary(library, module), names])
+    table = list_table(
+        f"tab-api-{package}", "Its modules.", ["Module", "What it is for", "Public names"], rows
+    )
+    words = described(library, library.package[package])
+    return FRONT.format(title=f"reservoir.{package}") + f"{words}\n\n{table}"
+
+
+def summary(library: Library, module: griffe.Module) -> str:
+    """The first paragraph of a module's docstring, in one line."""
+    text = module.docstring.value if module.docstring else ""
+    return library.prose(" ".join(text.strip().split("\n\n")[0].split()))
 
 
 def overview(library: Library) -> str:
     """The first page of the reference: what there is, and what may import what."""
     rows = []
     for package in PACKAGES:
-        text = library.package[package].docstring
-        first = text.value.strip().split("\n\n")[0].replace("\n", " ") if text else ""
-        names = sum(len(list(members(module))) for module in library.modules(package))
-        rows.append([f"[`reservoir.{package}`]({package}.md)", library.prose(first), str(names)])
+        names = sum(len(library.pages[module.path]) for module in library.modules(package))
+        rows.append(
+            [f"[`reservoir.{package}`]({package}.md)", summary(library, library.package[package]), str(names)]
+        )
     return (
         FRONT.format(title="The library")
         + """\
-These pages are made from the docstrings of the library that the book was built with, each time it is built. Every entry
-says how it is called, what it takes, with shapes, what it raises, which source it follows, and shows its code. A
-package may use those above it in the table, and none below; `datasets` stands apart and uses none.
+These pages are made from the docstrings of the library that the book was built with, each time it is built. They have a
+page for each module with the names that a package exports or a chapter uses. Every entry says how it is called, what it
+takes, with shapes, what it raises, which source it follows, and shows its code. A package may use those above it in the
+table, and none below; `datasets` stands apart and uses none.
 
 """
-        + list_table("tab-packages", "The packages.", ["Package", "What it is for", "Entries"], rows)
+        + list_table("tab-packages", "The packages.", ["Package", "What it is for", "Public names"], rows)
         + """
 On the command line, `python -m reservoir list` names the recipes, `show` prints all that one says, `run` trains and
 records, and `table` prints what was recorded.
@@ -341,6 +397,7 @@ def list_table(name: str, caption: str, head: list[str], rows: list[list[str]]) 
 
 CITE = re.compile(r"\{cite(?::\w+)?\}`([^`]+)`")
 EXERCISE = re.compile(r"^:{3,}\{exercise\} (?P<title>.+)\n:label: (?P<label>\S+)\n", re.MULTILINE)
+IMPORT = re.compile(r"^from (reservoir[\w.]*) import (?:\(([^)]*)\)|(.+))$", re.MULTILINE)
 CHECK = re.compile(r"^checks\.\w+\((?P<name>\w+)", re.MULTILINE)
 
 
@@ -348,6 +405,18 @@ def chapters(project: Path) -> dict[str, str]:
     """The source of each chapter, by the address of its notebook from a page of the reference."""
     found = sorted((project / "chapters").glob("[0-9A-Z]*-*.md"))
     return {f"../chapters/{path.stem}.ipynb": path.read_text(encoding="utf-8") for path in found}
+
+
+def imported(project: Path) -> set[tuple[str, str]]:
+    """(module, name) of everything that the chapters import from the library."""
+    found = set()
+    for chapter in [*chapters(project).values(), (project / "index.md").read_text(encoding="utf-8")]:
+        for module, group, one in IMPORT.findall(chapter):
+            names = re.findall(
+                r"^\s*(\w+)", re.sub(r"#.*", "", group or one).replace(",", "\n"), re.MULTILINE
+            )
+            found |= {(module, name) for name in names}
+    return found
 
 
 def bibliography(project: Path) -> str:
@@ -401,13 +470,15 @@ def contents(project: Path) -> str:
 
 def generate(project: Path) -> None:
     """Write what `.gitignore` names in `reference/` of `project`."""
-    library = Library()
+    library = Library(sorted(imported(project)))
     api = project / "reference" / "api"
     shutil.rmtree(api, ignore_errors=True)
     api.mkdir(parents=True)
     (api / "library.md").write_text(overview(library), encoding="utf-8")
     for package in PACKAGES:
-        (api / f"{package}.md").write_text(page(library, package), encoding="utf-8")
+        (api / f"{package}.md").write_text(package_page(library, package), encoding="utf-8")
+        for module in library.modules(package):
+            (api / file_of(module)).write_text(page(library, module), encoding="utf-8")
     (project / "reference" / "bibliography.md").write_text(bibliography(project), encoding="utf-8")
     (project / "reference" / "exercises.txt").write_text(exercises(project), encoding="utf-8")
     (project / "reference" / "contents.txt").write_text(contents(project), encoding="utf-8")

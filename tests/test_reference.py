@@ -1,6 +1,7 @@
 """The pages around the chapters say what is there: the library, the sources, the exercises, the chapters themselves."""
 
 import importlib
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 import pytest
+from test_book import THEME  # noqa: F401  puts the theme on the path
 
 from reservoir.page import checks
 
@@ -23,11 +25,20 @@ def made(tmp_path_factory) -> Path:
     project = tmp_path_factory.mktemp("project")
     for name in ("chapters", "reference"):
         shutil.copytree(ROOT / name, project / name)
+    shutil.copy(ROOT / "index.md", project)
     done = subprocess.run(
         [sys.executable, project / "reference" / "generate.py"], capture_output=True, text=True
     )
     assert done.returncode == 0 and not done.stdout + done.stderr
     return project / "reference"
+
+
+@pytest.fixture(scope="module")
+def generate():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "reference" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_each_entry_of_the_library_can_be_imported_as_its_page_says(made):
@@ -45,16 +56,58 @@ def test_each_entry_of_the_library_can_be_imported_as_its_page_says(made):
 @pytest.mark.parametrize(
     "package, words",
     [
-        ("weights", ["(api-weights-freezing-freeze)=\n### freeze\n", "types: [`Freeze`](#api-weights-freezing-"]),
+        ("weights", ["(api-weights-freezing-freeze)=\n## freeze\n", "types: [`Freeze`](#api-weights-freezing-"]),
         ("layers", ["# (batch, length, d_model) -> same", "# (..., d_in) -> (..., d_out)", "    stream: str,"]),
         ("datasets", ["**Arguments**\n\n`vocabulary`\n: ", "**Attributes**\n\n`pad, bos, eos, unk"]),
         ("training", ["**Returns** ", "**Raises**", ":::{dropdown} Source: reservoir/training/"]),
     ],
 )  # fmt: skip
 def test_an_entry_says_signature_shapes_arguments_and_where_it_stands(made, package, words):
-    text = (made / "api" / f"{package}.md").read_text(encoding="utf-8")
+    text = "".join(path.read_text(encoding="utf-8") for path in (made / "api").glob(f"{package}-*.md"))
     assert all(word in text for word in words), [word for word in words if word not in text]
-    assert "\n### _" not in text, "what is private has no entry"
+
+
+def test_the_entries_are_the_names_that_packages_export_or_chapters_use(made, generate):
+    entries = {
+        (module, name)
+        for page in (made / "api").glob("*.md")
+        for module, name in re.findall(
+            r"^\(api-[\w-]+\)=\n## .*\n\n```python\nfrom (\S+) import (\w+)\n",
+            page.read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    }
+    for package in generate.PACKAGES:
+        face = importlib.import_module(f"reservoir.{package}")
+        for name in face.__all__:
+            what = getattr(face, name)
+            if isinstance(what, type) and what.__doc__ and what.__module__.startswith("reservoir."):
+                assert any(name == entry for _, entry in entries), f"{face.__name__}.{name} has no entry"
+    assert not [name for _, name in entries if name.startswith("_")]
+    used = generate.imported(made.parent)
+    assert ("reservoir.weights.initialisation", "XavierUniform") in entries & used
+    assert ("reservoir.weights.report", "mask_bytes") not in entries, "a helper that nothing exports"
+
+
+def test_emphasis_and_lists_are_markdown_and_all_else_stands_as_it_is(generate):
+    text = "*what* it is, and **more**; see *Deep nets*.\n\n- one\n- two_three"
+    assert generate.escaped(text) == text.replace("_", r"\_")
+    for text in ("2 * 3 * 4", "encoder.*.norm.*", "a*b*c", "*args and **kwargs", "f(*a, *b)"):
+        assert generate.escaped(text).replace(r"\*", "") == text.replace("*", ""), text
+    assert generate.escaped("[x] {y} <z> $") == r"\[x\] \{y\} \<z\> \$"
+
+
+def test_the_code_of_a_docstring_stands_as_it_is(made):
+    text = (made / "api" / "page-explorables.md").read_text(encoding="utf-8")
+    assert "\n    class Wave(Explorable, source=__file__):\n" in text
+
+
+@pytest.mark.book
+def test_no_page_of_the_library_is_larger_than_300_kB(made, rendered_book):
+    pages = [path.stem for path in (made / "api").glob("*.md")]
+    sizes = {page: (rendered_book / page / "index.html").stat().st_size for page in pages}
+    assert len(sizes) > 50
+    assert {page: size for page, size in sizes.items() if size >= 300_000} == {}
 
 
 def test_the_exercises_are_all_listed(made):

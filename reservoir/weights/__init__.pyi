@@ -1,4 +1,4 @@
-from . import fused
+from . import draws, fused
 from .files import WeightsError
 from .freezing import Freeze, freeze
 from .generator import Stream, philox
@@ -47,6 +47,7 @@ __all__ = [
     "Trained",
     "WeightsError",
     "draw_lazily",
+    "draws",
     "freeze",
     "fused",
     "held_bytes",

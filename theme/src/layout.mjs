@@ -82,9 +82,9 @@ function chapters(page) {
   // Pages below another page are listed while one reads that branch, not beside every chapter.
   const above = (entry) => site.entries.slice(0, site.entries.indexOf(entry)).findLast(({ level }) => level < entry.level);
   const deep = (entry) => Boolean(entry.slug && above(entry)?.slug && !above(entry).landing);
-  const here = site.entries.find((entry) => entry.slug === slug);
-  const branch = here && (deep(here) ? above(here) : here);
-  const items = site.entries.filter((entry) => !deep(entry) || above(entry) === branch).map((entry) => {
+  const branch = []; // the page and those above it
+  for (let entry = site.entries.find((one) => one.slug === slug); entry; entry = above(entry)) branch.push(entry);
+  const items = site.entries.filter((entry) => !deep(entry) || branch.includes(above(entry))).map((entry) => {
     if (!entry.slug) return tag('li', { class: 'part' }, escape(entry.title));
     const current = entry.slug === slug;
     const title = entry.landing ? { ...entry, title: 'Start' } : entry;
