@@ -13,7 +13,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit bench lint format records notebooks pdf publish-to explorables clean
+.PHONY: help setup book read lab test unit bench lint format records notebooks pdf publish-to catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +65,9 @@ pdf: book  ## print the rendered book to _build/book.pdf, with chromium
 publish-to: $(INSTALLED)  ## say where the book is published: REPO=owner/name on GitHub, empty for nowhere
 	@[ '$(origin REPO)' != undefined ] || { echo "Say where: make publish-to REPO=owner/name, or REPO= for nowhere."; exit 1; }
 	@$(PYTHON_ENV) theme/publish.py "$(REPO)"
+
+catalogue: $(INSTALLED)  ## write data/recipes.json, from which `list` prints, after recipes have changed
+	@$(PYTHON_ENV) -c 'from reservoir.launch import catalogue; catalogue.write()'
 
 explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
 	@node theme/bundle.mjs

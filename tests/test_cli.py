@@ -7,11 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from rich.console import Console
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
 from reservoir import recipes
-from reservoir.launch import cli
 from reservoir.launch.cli import main
 from reservoir.runs import find_record
 from reservoir.runs.records import path_of
@@ -26,7 +24,6 @@ def text(tmp_path_factory):
 def results(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(cli, "console", Console(width=200))  # one made before may have had other columns
     return tmp_path / "results"
 
 

@@ -13,8 +13,7 @@ from reservoir.datasets import shipped, status
 from reservoir.evidence import sources
 from reservoir.launch.cli import main
 from reservoir.launch.cost_model import Measured, begins_with, data, dataset, measure, plan
-from reservoir.launch.dry_run import On
-from reservoir.launch.gpus import GPUS
+from reservoir.launch.gpus import GPUS, Target
 from reservoir.launch.step_work import Work, work
 from reservoir.runs import find_record
 from reservoir.runs.building import build, outline
@@ -250,7 +249,7 @@ def test_a_dry_run_can_be_measured(call):
         (["--dry-run", "--gpu", "h20"], "--gpu knows no 'h20'; did you mean 'h200'?"),
         (["--dry-run", "--gpus", "0"], "--gpus must be at least 1, got 0"),
         (["--dry-run", "--gpus", "5000"], "--gpus must be at most"),
-        (["--dry-run", "--price", "-1"], "--price must be at least 0 dollars an hour, got -1"),
+        (["--dry-run", "--price", "-1"], "--price must be at least 0 dollars per hour, got -1"),
         (["--measure"], "--measure belongs to a dry run; add --dry-run"),
     ],
     ids=" ".join,
@@ -262,5 +261,5 @@ def test_what_makes_no_sense_gets_one_sentence(call, words, said):
 
 def test_a_gpu_has_figures_that_make_sense():
     for name, one in GPUS.items():
-        assert On(name).gpu is one and one.memory > 1e10 and one.price > 0
+        assert Target(name).gpu is one and one.memory > 1e10 and one.price > 0
         assert one.bf16 == 0 or one.bf16 > one.fp32 > one.bandwidth

@@ -235,17 +235,17 @@ def test_who_waits_for_a_process_that_never_comes_gives_up(monkeypatch):
 
 FAILS = """
 import sys
-from reservoir.launch import cli
+from reservoir.launch import cli, train
 from reservoir.training import distribution
 
 distribution._ends_alone = lambda: False  # as if it were NCCL
 
-def fail(run, world, watch, **options):
+def fail(run, world, stop, **options):
     if world.rank == 1:
         raise ValueError("this one has no disk left")
     world.wait()
 
-cli.carry_out = fail
+train.train = fail
 sys.exit(cli.main(sys.argv[1:]))
 """
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -18,7 +17,7 @@ from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of, read_record
 from reservoir.training import Stepped
 
-pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
+submitit = pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
 HERE = Path(__file__).resolve().parent
 
 
@@ -69,32 +68,30 @@ def test_what_makes_no_sense_is_named(capsys, results, words, said):
 @pytest.mark.parametrize(
     ("visible", "gpus", "expected"),
     [
-        ("0,1,2,3", 2, [[0, 1], [2, 3], [0, 1]]),
-        ("4,6", 1, [[4], [6], [4]]),
-        ("0", 2, [[0], [0], [0]]),
-        ("", 1, [None] * 3),
-        ("0,1", 0, [None] * 3),
+        ("0,1,2,3", 2, ["0,1", "2,3", "0,1"]),
+        ("4,6", 1, ["4", "6", "4"]),
+        ("GPU-1f, MIG-2e", 1, ["GPU-1f", "MIG-2e", "GPU-1f"]),
+        ("3,-1,2", 1, ["3", "3", "3"]),
+        ("0", 2, ["0", "0", "0"]),
+        ("", 1, [""] * 3),
+        ("0,1", 0, [""] * 3),
     ],
 )
-def test_jobs_beside_each_other_on_this_machine_have_gpus_of_their_own(visible, gpus, expected, monkeypatch):
+def test_jobs_at_once_on_this_machine_have_gpus_of_their_own(
+    visible, gpus, expected, monkeypatch, tmp_path, text
+):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     given = []
 
-    class Queue:
-        cluster, parameters = "local", {}
-
-        @property
-        def _executor(self):
-            return self
-
+    class Queue(submitit.LocalExecutor):
         def submit(self, job):
-            given.append(self.parameters.get("visible_gpus"))
+            given.append(",".join(job.gpus))
             return self
 
         def wait(self):
             pass
 
-    assert len(list(submit([None] * 3, Queue(), parallel=8, gpus=gpus))) == 3
+    assert len(list(submit([Job(small_run(text))] * 3, Queue(tmp_path), parallel=8, gpus=gpus))) == 3
     assert given == expected
 
 
@@ -104,12 +101,6 @@ def test_without_slurm_the_error_says_what_to_do(monkeypatch, tmp_path):
         ValueError, match=r"--cluster slurm: .*; --cluster local runs the jobs on this machine"
     ):
         executor("slurm", Resources(), tmp_path, name="test")
-
-
-def test_without_submitit_the_error_names_the_package(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "submitit", None)
-    with pytest.raises(ValueError, match="submit needs its package: pip install 'submitit"):
-        executor("local", Resources(), tmp_path, name="test")
 
 
 def test_a_job_goes_on_where_it_was_even_if_it_was_begun_afresh(text):

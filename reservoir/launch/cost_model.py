@@ -110,7 +110,7 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
     model = outline(run).train()
     bounds = []
     if getattr(model, "layer_drop", 0.0):
-        model.layer_drop = 0.0
+        model.layer_drop = 0.0  # of an outline that nobody else has
         bounds.append("layers that are left out by chance are counted")
     if run.skip.layers and run.skip.most:
         bounds.append("backward passes that are skipped are counted")

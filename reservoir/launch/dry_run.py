@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
-from rich.console import Console
-from rich.table import Table
+from rich.table import Column
 
 from reservoir import recipes
+from reservoir.launch.console import new_table, show
 from reservoir.launch.cost_model import LOW, Measured, Plan, begins_with, measure, plan
-from reservoir.launch.gpus import GPU, gpu
+from reservoir.launch.gpus import Target
 from reservoir.launch.step_work import REACHED, START
 from reservoir.runs.building import device_of
 from reservoir.runs.run import Run
@@ -21,59 +20,26 @@ HERE = {
     "cached": "in the cache",
     "mirror": "in the mirror",
     "files": "files of one's own",
-    "absent": "[bold]absent[/]: python -m reservoir data {name} fetches it",
-    "by hand": "[bold]absent[/]: to be put in place by hand; python -m reservoir data {name} says how",
+    "absent": "ABSENT: python -m reservoir data {name} fetches it",
+    "by hand": "ABSENT: to be put in place by hand; python -m reservoir data {name} says how",
 }
 
 
-@dataclass(frozen=True)
-class On:
-    """Where a run is thought to go.
-
-    Args:
-        name: a key of `GPUS`.
-        gpus: how many of them share each batch.
-        price: US dollars an hour of one; None takes the table's assumption.
-    """
-
-    name: str = "h200"
-    gpus: int = 1
-    price: float | None = None
-
-    def __post_init__(self) -> None:
-        gpu(self.name)
-        if self.gpus < 1:
-            raise ValueError(f"--gpus must be at least 1, got {self.gpus}")
-        if self.price is not None and self.price < 0:
-            raise ValueError(f"--price must be at least 0 dollars an hour, got {self.price}")
-
-    @property
-    def gpu(self) -> GPU:
-        """Its peak figures."""
-        return gpu(self.name)
-
-    @property
-    def hourly(self) -> float:
-        """Dollars an hour of all of them."""
-        return self.gpus * (self.gpu.price if self.price is None else self.price)
-
-
-def dry_run(runs: Sequence[Run], on: On, *, measured: bool, console: Console) -> None:
+def dry_run(runs: Sequence[Run], on: Target, *, measured: bool) -> None:
     """Print what `runs` would take, and train none of them.
 
     Args:
         runs: recipes times seeds.
         on: the GPUs.
         measured: take a few real steps first.
-        console: where to.
     """
     named: dict[str, list[Run]] = {}
     for run in runs:
         named.setdefault(run.recipe, []).append(run)
     if len(named) == 1:
-        _one(runs, on, measured=measured, console=console)
+        _one(runs, on, measured=measured)
     else:
-        _several(named, on, measured=measured, console=console)
+        _several(named, on, measured=measured)
 
 
 def _measured(run: Run) -> Measured:
@@ -83,19 +49,22 @@ def _measured(run: Run) -> Measured:
     return measure(run)
 
 
-def _one(runs: Sequence[Run], on: On, *, measured: bool, console: Console) -> None:
+def _one(runs: Sequence[Run], on: Target, *, measured: bool) -> None:
     run, seeds = runs[0], len(runs)
     sized = plan(run, processes=on.gpus, bf16=on.gpu.bf16 > 0)
     found = _measured(run) if measured else None
-    table = Table(title=f"{run.recipe} ({run.scale}), a dry run: nothing is trained", show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table = new_table(
+        Column(style="bold", no_wrap=True),
+        Column(),
+        title=f"{run.recipe} ({run.scale}), a dry run: nothing is trained",
+        show_header=False,
+    )
     for name, words in _lines(sized, run, on, seeds, found):
         table.add_row(name, words)
-    console.print(table)
+    show(table)
 
 
-def _lines(sized: Plan, run: Run, on: On, seeds: int, found: Measured | None) -> list[tuple[str, str]]:
+def _lines(sized: Plan, run: Run, on: Target, seeds: int, found: Measured | None) -> list[tuple[str, str]]:
     room = sized.memory / on.gpu.memory
     peak = on.gpu.bf16 if sized.low else on.gpu.fp32
     lines = [
@@ -158,13 +127,17 @@ def _lines(sized: Plan, run: Run, on: On, seeds: int, found: Measured | None) ->
     return lines
 
 
-def _several(named: dict[str, list[Run]], on: On, *, measured: bool, console: Console) -> None:
+def _several(named: dict[str, list[Run]], on: Target, *, measured: bool) -> None:
     families = {name.partition("/")[0] for name in named}
     head = f"{families.pop()}/" if len(families) == 1 else ""
-    table = Table(title=f"{len(named)} recipes on {on.gpus} × {on.name}, a dry run: nothing is trained")
-    table.add_column(f"{head}…" if head else "recipe", overflow="fold", min_width=12)
-    for name in ("tokens", "FLOPs", "weights", "trained", "GB", "h", "$"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = new_table(
+        Column(f"{head}…" if head else "recipe", min_width=12),
+        *(
+            Column(name, justify="right", no_wrap=True)
+            for name in ("tokens", "FLOPs", "weights", "trained", "GB", "h", "$")
+        ),
+        title=f"{len(named)} recipes on {on.gpus} × {on.name}, a dry run: nothing is trained",
+    )
     hours, states = 0.0, {}
     for name, runs in named.items():
         sized = plan(runs[0], processes=on.gpus, bf16=on.gpu.bf16 > 0)
@@ -181,15 +154,13 @@ def _several(named: dict[str, list[Run]], on: On, *, measured: bool, console: Co
             f"{taken:.2f}",
             f"{taken * on.hourly:.2f}",
         )
-    console.print(table)
+    show(table)
     for name, words in states.items():
-        console.print(f"{name}: {words}", highlight=False, soft_wrap=True)
+        show(f"{name}: {words}")
     seeds = max(len(runs) for runs in named.values())
-    console.print(
+    show(
         f"{_hours(hours)} of training in all{f', {seeds} seeds each' if seeds > 1 else ''}, ${hours * on.hourly:,.2f}"
-        f" at ${on.hourly / on.gpus:.2f} an hour of a GPU (--price); a dry run of one recipe says more",
-        highlight=False,
-        soft_wrap=True,
+        f" at ${on.hourly / on.gpus:.2f} an hour of a GPU (--price); a dry run of one recipe says more"
     )
 
 
@@ -213,10 +184,7 @@ def _gb(size: float) -> str:
 
 
 def _hours(hours: float) -> str:
-    return (
-        f"{hours:.1f} h"
-        if hours >= 1
-        else f"{hours * 60:.1f} min"
-        if hours * 60 >= 1
-        else f"{hours * 3600:.0f} s"
-    )
+    for size, unit in ((1, "h"), (60, "min")):
+        if hours * size >= 1:
+            return f"{hours * size:.1f} {unit}"
+    return f"{hours * 3600:.0f} s"

@@ -1,8 +1,9 @@
-"""GPUs by name: what their makers say they do at most, and what an hour of one is taken to cost."""
+"""GPUs by name: the peak figures of their data sheets, and an assumed price per hour."""
 
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import dataclass
 
 
@@ -51,3 +52,35 @@ def gpu(name: str) -> GPU:
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(GPUS)}"
         raise ValueError(f"--gpu knows no {name!r}; {hint}")
     return GPUS[name.lower()]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The GPUs that a dry run assumes.
+
+    Args:
+        name: a key of `GPUS`.
+        gpus: how many of them share each batch.
+        price: US dollars per hour of one; None takes the assumption of `GPUS`.
+    """
+
+    name: str = "h200"
+    gpus: int = 1
+    price: float | None = None
+
+    def __post_init__(self) -> None:
+        gpu(self.name)
+        if self.gpus < 1:
+            raise ValueError(f"--gpus must be at least 1, got {self.gpus}")
+        if self.price is not None and not (math.isfinite(self.price) and self.price >= 0):
+            raise ValueError(f"--price must be at least 0 dollars per hour, got {self.price}")
+
+    @property
+    def gpu(self) -> GPU:
+        """Its peak figures."""
+        return gpu(self.name)
+
+    @property
+    def hourly(self) -> float:
+        """Dollars per hour of all of them."""
+        return self.gpus * (self.gpu.price if self.price is None else self.price)

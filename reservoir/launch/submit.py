@@ -1,7 +1,7 @@
 """Runs as jobs of a cluster: submitit hands them to SLURM, or to processes of this machine.
 
 A job is a run. When its time is nearly up (or another job needs its place), the scheduler's signal ends the run after
-the step under way, with a checkpoint, and the job puts itself back into the queue; its next life goes on from there.
+the current step, with a checkpoint, and the job puts itself back into the queue; when it is started again it continues.
 """
 
 from __future__ import annotations
@@ -12,108 +12,121 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
+import submitit
 import torch
 
 import reservoir.recipes  # noqa: F401 (a job is unpickled where nothing else has entered them)
+from reservoir.launch.console import show
+from reservoir.launch.resources import Cluster, Resources
 from reservoir.runs.execution import execute
-from reservoir.runs.records import path_of
+from reservoir.runs.places import results
+from reservoir.runs.records import finished, path_of
 from reservoir.runs.run import Run
-from reservoir.training import Preempted, StopSignal
 from reservoir.training.distribution import PATIENCE, join_world
 from reservoir.training.listeners import PlainLines
-from reservoir.training.preemption import SIGNALS, restarted
-
-if TYPE_CHECKING:
-    import submitit
+from reservoir.training.loop import TrainingError
+from reservoir.training.preemption import SIGNALS, Preempted, StopSignal, restarted
 
 TIMEOUTS = 1000  # times that a job may put itself back into the queue
-Cluster = Literal["auto", "slurm", "local"]
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What a job asks for.
-
-    Args:
-        hours: of wall-clock, after which the job goes back into the queue.
-        nodes, gpus: machines, and GPUs of each; a process for each GPU, or one where there is none.
-        cpus: processors for each process.
-        lead: seconds before the end at which the run is asked to stop: more than a step and a validation take.
-        partition, account: as the cluster's users call them; empty for its own choice.
-        parallel: jobs that run at once.
-    """
-
-    hours: float = 24.0
-    nodes: int = 1
-    gpus: int = 1
-    cpus: int = 8
-    lead: int = 300
-    partition: str = ""
-    account: str = ""
-    parallel: int = 8
-
-    def __post_init__(self) -> None:
-        for name, least in (("nodes", 1), ("gpus", 0), ("cpus", 1), ("lead", 1), ("parallel", 1)):
-            if getattr(self, name) < least:
-                raise ValueError(f"--{name} must be at least {least}, got {getattr(self, name)}")
-        if not self.lead < self.hours * 3600:
-            raise ValueError(
-                f"--lead must be shorter than --hours, {self.hours * 3600:.0f} s, got {self.lead} s: a job that is"
-                " asked to stop when it begins never ends"
-            )
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run, as submitit calls it: with `checkpoint`, which says what the job's next life is.
+    """One run, as submitit calls it: with `checkpoint`, which says how the job continues.
 
     Args:
         run: what to run.
-        fresh: from the start, in its first life.
+        fresh: from the start, when the job is started for the first time.
+        gpus: the GPUs of this machine that it may use, as `CUDA_VISIBLE_DEVICES` names them; empty leaves the choice
+            to the cluster.
     """
 
     run: Run
     fresh: bool = False
+    gpus: tuple[str, ...] = ()
 
     def __call__(self) -> str:
         """Run, and return the path of the record."""
-        import submitit
-
+        if self.gpus:  # before anything asks for the GPUs
+            os.environ[VISIBLE] = ",".join(self.gpus)
         environment = submitit.JobEnvironment()
-        nearly_over = (
-            environment._usr_sig()
-        )  # the one signal after which submitit puts a job back into the queue
+        # The one signal after which submitit puts a job back into the queue.
+        nearly_over = signal.Signals[f"SIG{submitit.JobEnvironment.USR_SIG}"]
         if environment.num_tasks > 1:
             submitit.helpers.TorchDistributedEnvironment().export(
                 set_cuda_visible_devices=False, overwrite=True
             )
         try:
-            with StopSignal((*SIGNALS, nearly_over)) as watch, join_world() as world:
+            with StopSignal((*SIGNALS, nearly_over)) as stop, join_world() as world:
                 fresh = self.fresh and not restarted()
-                execute(self.run, fresh=fresh, listeners=self.listeners() if world.main else (), stop=watch)
+                execute(self.run, fresh=fresh, listeners=self.listeners() if world.main else (), stop=stop)
         except Preempted:
-            if watch.came != nearly_over.name:  # cancelled: what is done is kept, and nobody asked for more
+            if (
+                stop.came != nearly_over.name
+            ):  # cancelled: the checkpoint is kept, and nothing is queued again
                 raise
             signal.raise_signal(
                 nearly_over
-            )  # submitit's own handler stands again: the first process requeues
-            time.sleep(PATIENCE.total_seconds())  # and the others are ended by that
+            )  # submitit's own handler is back: the first process requeues the job
+            time.sleep(PATIENCE.total_seconds())  # which ends the others
         return str(path_of(self.run))
 
     def listeners(self) -> list[Any]:
-        """Who is told what happens."""
+        """What prints the events of the run."""
         return [PlainLines()]
 
     def checkpoint(self) -> submitit.helpers.DelayedSubmission:
-        """What the job goes on with."""
-        import submitit
-
+        """How the job continues when it is started again."""
         return submitit.helpers.DelayedSubmission(replace(self, fresh=False))
 
 
-def executor(cluster: Cluster, resources: Resources, folder: Path, *, name: str) -> submitit.AutoExecutor:
+def submit_runs(
+    runs: Sequence[Run],
+    resources: Resources,
+    *,
+    cluster: Cluster,
+    folder: Path | None = None,
+    fresh: bool = False,
+) -> None:
+    """Submit runs and print where their logs are; on this machine, wait for them as well.
+
+    Args:
+        runs: what to run; what is recorded is left out.
+        resources: of each job.
+        cluster: as in `executor`.
+        folder: for logs; `jobs` in the results folder if None.
+        fresh: run again what is recorded, from the start.
+
+    Raises:
+        ValueError: there is no such cluster here.
+        TrainingError: jobs on this machine failed.
+    """
+    jobs = [Job(run, fresh) for run in runs if fresh or not finished(run)]
+    if len(jobs) < len(runs):
+        show(f"{len(runs) - len(jobs)} of {len(runs)} are recorded already; --fresh runs them again")
+    if not jobs:
+        return
+    queue = executor(cluster, resources, (folder or results() / "jobs").resolve() / "%j", name="reservoir")
+    failed = 0
+    for job, submitted in zip(
+        jobs, submit(jobs, queue, parallel=resources.parallel, gpus=resources.gpus), strict=True
+    ):
+        words = "submitted"
+        if isinstance(queue, submitit.LocalExecutor):
+            wrong = submitted.exception()
+            failed += wrong is not None
+            words = "ended" if wrong is None else f"failed ({str(wrong).strip().splitlines()[-1]})"
+        run = job.run
+        name = f"{run.recipe} ({run.scale}, seed {run.seed})"
+        show(f"job {submitted.job_id}: {name} {words}; log {submitted.paths.stderr}")
+    if failed:
+        raise TrainingError(f"{failed} of {len(jobs)} jobs failed; their logs say why")
+
+
+def executor(cluster: Cluster, resources: Resources, folder: Path, *, name: str) -> submitit.Executor:
     """What takes jobs.
 
     Args:
@@ -123,25 +136,30 @@ def executor(cluster: Cluster, resources: Resources, folder: Path, *, name: str)
         name: of the jobs.
 
     Raises:
-        ValueError: submitit is not installed, or there is no SLURM here.
+        ValueError: there is no SLURM here.
     """
-    try:
-        import submitit
-    except ImportError as error:
-        raise ValueError("submit needs its package: pip install 'submitit>=1.5'") from error
-    chosen = None if cluster == "auto" else cluster
-    try:
-        found = submitit.AutoExecutor(
-            folder, cluster=chosen, slurm_max_num_timeout=TIMEOUTS, local_max_num_timeout=TIMEOUTS
+    r = resources
+    minutes = max(1, round(r.hours * 60))
+    chosen = submitit.AutoExecutor.which() if cluster == "auto" else cluster
+    if chosen == "local":
+        local = submitit.LocalExecutor(folder, max_num_timeout=TIMEOUTS)
+        local.update_parameters(
+            timeout_min=minutes,
+            nodes=r.nodes,
+            gpus_per_node=r.gpus,
+            tasks_per_node=max(1, r.gpus),
+            signal_delay_s=r.lead,
         )
+        return local
+    try:
+        found = submitit.AutoExecutor(folder, cluster=chosen, slurm_max_num_timeout=TIMEOUTS)
     except RuntimeError as error:
         raise ValueError(
             f"--cluster {cluster}: {error}; --cluster local runs the jobs on this machine"
         ) from error
-    r = resources
     found.update_parameters(
         name=name,
-        timeout_min=max(1, round(r.hours * 60)),
+        timeout_min=minutes,
         nodes=r.nodes,
         gpus_per_node=r.gpus,
         tasks_per_node=max(1, r.gpus),
@@ -151,25 +169,28 @@ def executor(cluster: Cluster, resources: Resources, folder: Path, *, name: str)
         slurm_srun_args=[
             "--kill-on-bad-exit=1"
         ],  # where one process dies, the others would wait for it for hours
-        **({"slurm_partition": r.partition} if r.partition else {}),
-        **({"slurm_account": r.account} if r.account else {}),
+        slurm_partition=r.partition or None,
+        slurm_account=r.account or None,
         slurm_additional_parameters={"requeue": True},
     )
-    if found.cluster == "local":
-        found._executor.parameters["signal_delay_s"] = r.lead
     return found
 
 
-def gpus_here() -> list[int]:
-    """The numbers of this machine's GPUs, of those that `CUDA_VISIBLE_DEVICES` names where it names some."""
-    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+def gpus_here() -> list[str]:
+    """This machine's GPUs by number or UUID: those that `CUDA_VISIBLE_DEVICES` names, or all where it is not set."""
+    named = os.environ.get(VISIBLE)
     if named is None:
-        return list(range(torch.cuda.device_count()))
-    return [int(number) for number in named.split(",") if number.strip().isdigit()]
+        return [str(number) for number in range(torch.cuda.device_count())]
+    found = []
+    for name in (name.strip() for name in named.split(",")):
+        if not (name.isdigit() or name.startswith(("GPU-", "MIG-"))):
+            break  # as CUDA does, which sees none from the first that is no device, such as -1
+        found.append(name)
+    return found
 
 
 def submit(
-    jobs: Sequence[Job], queue: submitit.AutoExecutor, *, parallel: int, gpus: int = 0
+    jobs: Sequence[Job], queue: submitit.Executor, *, parallel: int, gpus: int = 0
 ) -> Iterator[submitit.Job[str]]:
     """Submit `jobs`: to SLURM as one array, on this machine `parallel` at a time, each with GPUs of its own.
 
@@ -182,7 +203,7 @@ def submit(
     Yields:
         The submitted jobs; on this machine when they have ended.
     """
-    if queue.cluster == "slurm":
+    if not isinstance(queue, submitit.LocalExecutor):
         with queue.batch():
             submitted = [queue.submit(job) for job in jobs]
         yield from submitted
@@ -193,9 +214,8 @@ def submit(
     for start in range(0, len(jobs), parallel):
         running = []
         for place, job in enumerate(jobs[start : start + parallel]):
-            if there:  # submitit would give all of them the first ones
-                queue._executor.parameters["visible_gpus"] = there[place * gpus : (place + 1) * gpus]
-            running.append(queue.submit(job))
-        for job in running:
-            job.wait()
-            yield job
+            own = tuple(there[place * gpus : (place + 1) * gpus])
+            running.append(queue.submit(replace(job, gpus=own)))
+        for waiting in running:
+            waiting.wait()
+            yield waiting

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, get_type_hints
 
 import pandas as pd
 
 from reservoir.datasets import atomic_write, shipped
+from reservoir.runs.places import record_path, results
 from reservoir.runs.run import Run
 
 FORMAT = 1
@@ -173,19 +172,6 @@ def _fits(value: Any, kind: type) -> bool:
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
-
-
-def results() -> Path:
-    """Where new records go: `$RESERVOIR_RESULTS`, or `results` in the current folder."""
-    return Path(os.environ.get("RESERVOIR_RESULTS") or "results").expanduser()
-
-
-def record_path(folder: Path, recipe: str, scale: str, seed: int, overrides: dict | None = None) -> Path:
-    """`<recipe>/<scale>/seed-<n>.json` under `folder`; a run with overrides gets a name of its own."""
-    name = f"seed-{seed}"
-    if overrides:
-        name += "-with-" + blake2b(json.dumps(overrides, sort_keys=True).encode(), digest_size=4).hexdigest()
-    return folder / recipe / scale / f"{name}.json"
 
 
 def path_of(run: Run) -> Path:

@@ -7,7 +7,7 @@ It holds functions and knows nothing of runs, so that a run can look up the one 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -59,11 +59,20 @@ def names() -> list[str]:
     return sorted(RECIPES)
 
 
-def family(name: str) -> list[str]:
-    """The recipes of a family, such as "transformer", or the one recipe of that name."""
-    found = [recipe for recipe in names() if recipe == name or recipe.startswith(f"{name}/")]
+def family(name: str, among: Iterable[str] | None = None) -> list[str]:
+    """The recipes of a family, such as "transformer", or the one recipe of that name.
+
+    Args:
+        name: of the family or recipe.
+        among: the names of all recipes; those of the registry if None.
+
+    Raises:
+        ValueError: there is none; the nearest name is suggested.
+    """
+    known = names() if among is None else sorted(among)
+    found = [recipe for recipe in known if recipe == name or recipe.startswith(f"{name}/")]
     if not found:
-        raise ValueError(_unknown(name, sorted({*names(), *(n.partition("/")[0] for n in names())})))
+        raise ValueError(_unknown(name, sorted({*known, *(n.partition("/")[0] for n in known)})))
     return found
 
 

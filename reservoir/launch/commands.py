@@ -1,0 +1,253 @@
+"""The commands: what each is called, what it takes, and the help that it prints.
+
+Nothing here imports torch, so that help comes at once. The work is done by modules of this package that are imported
+when a command is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Union
+
+import tyro
+
+from reservoir import launch
+from reservoir.launch.gpus import Target
+from reservoir.launch.resources import Cluster, Resources
+from reservoir.runs.registry import Scale
+
+Positional = tyro.conf.Positional
+
+
+@dataclass(frozen=True)
+class List:
+    """List the families of recipes, or every recipe of some families with the scales at which it is recorded.
+
+    examples:
+      python -m reservoir list
+      python -m reservoir list components universal/digits
+    """
+
+    families: Positional[tuple[str, ...]] = ()
+    """Such as components, or universal/digits."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.catalogue.list_recipes(self.families)
+
+
+@dataclass(frozen=True)
+class Show:
+    """Show a recipe: its fields, the parts of its model, and its records.
+
+    Any field can be changed, to see what that does to the model. `show RECIPE --help` lists the fields.
+
+    examples:
+      python -m reservoir show transformer/multi30k
+      python -m reservoir show transformer/multi30k --freeze.attention --model.d-model 256
+    """
+
+    recipe: Positional[str]
+    """Such as transformer/multi30k."""
+    scale: Scale = "laptop"
+    """smoke, laptop or full."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.show.show_recipe(self.recipe, self.scale, fields)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Train, test and record. Any field of the run can be changed: --optimiser.lr 1e-3 --budget.steps 200.
+
+    `run RECIPE --help` lists the fields; so does `show`, with their values. A run with changed fields is recorded under
+    a name of its own. `--task.corpus files:FOLDER` trains on texts of your own: train.de, train.en, valid.de and so on.
+
+    SIGTERM and SIGUSR1 end a run after the current step, with a checkpoint and exit status 75; the same command
+    continues from there. Under torchrun the processes share every batch: the tokens per step stay the same.
+
+    examples:
+      python -m reservoir run transformer/multi30k --seeds 0 1 2
+      python -m reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
+      python -m reservoir run components/baseline --scale full --dry-run --gpu h200 --gpus 8 --measure
+      python -m reservoir run components/baseline --scale full --compiled
+      torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir run components/baseline --scale full
+    """
+
+    names: Positional[tuple[str, ...]]
+    """Recipes, or families such as transformer."""
+    scale: Scale = "laptop"
+    """smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs."""
+    seeds: tuple[int, ...] = (0,)
+    """One run for each."""
+    fresh: bool = False
+    """Run again what is recorded, from the start."""
+    tensorboard: str | None = None
+    """A folder for TensorBoard's logs, if you want them."""
+    dry_run: bool = False
+    """Train nothing: print what the runs would take of data, operations, memory, hours and money."""
+    gpu: str = Target.name
+    """Of a dry run: h200, h100, a100, l4, rtx4090 or t4."""
+    gpus: int = Target.gpus
+    """Of a dry run: how many GPUs share each batch."""
+    price: float | None = Target.price
+    """Of a dry run: dollars per hour of one GPU, instead of the built-in assumption."""
+    measure: bool = False
+    """Of a dry run: time a few real steps first; of the laptop scale where the full scale has no GPU here."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        target = Target(self.gpu, self.gpus, self.price)
+        if self.measure and not self.dry_run:
+            raise ValueError("--measure belongs to a dry run; add --dry-run, or leave it out")
+        runs = launch.chosen.chosen_runs(self.names, self.scale, self.seeds, fields)
+        if self.dry_run:
+            launch.dry_run.dry_run(runs, target, measured=self.measure)
+        else:
+            launch.train.train_runs(runs, fresh=self.fresh, tensorboard=self.tensorboard)
+
+
+@dataclass(frozen=True)
+class Submit:
+    """Submit runs as jobs to SLURM, one for each recipe and seed, or run them as processes on this machine.
+
+    A job whose time is nearly up writes a checkpoint, goes back into the queue, and continues from there. What is
+    already recorded is left out. Any field of the runs can be changed, as with `run`.
+
+    examples:
+      python -m reservoir submit components --scale full --seeds 0 1 2 --gpus 8 --hours 12 --partition gpu
+      python -m reservoir submit transformer/miniature --seeds 0 1 --cluster local --gpus 0
+    """
+
+    names: Positional[tuple[str, ...]]
+    """Recipes, or families such as components."""
+    scale: Scale = "full"
+    """smoke, laptop or full."""
+    seeds: tuple[int, ...] = (0,)
+    """One job for each."""
+    fresh: bool = False
+    """Run again what is recorded, from the start."""
+    cluster: Cluster = "auto"
+    """slurm; local: processes on this machine; auto: SLURM where there is one."""
+    folder: str = ""
+    """For the jobs' logs; by default `jobs` in the results folder, which all nodes must share."""
+    hours: float = Resources.hours
+    """Wall-clock time of a job, after which it goes back into the queue."""
+    nodes: int = Resources.nodes
+    """Machines per job."""
+    gpus: int = Resources.gpus
+    """GPUs per machine, with one process each; 0 for one process without a GPU."""
+    cpus: int = Resources.cpus
+    """Processors per process."""
+    lead: int = Resources.lead
+    """Seconds before the end at which the run is asked to stop: more than a step and a validation take."""
+    partition: str = Resources.partition
+    """As your cluster calls it; empty for the cluster's own choice."""
+    account: str = Resources.account
+    """As your cluster calls it; empty for the cluster's own choice."""
+    parallel: int = Resources.parallel
+    """Jobs that run at once."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        resources = Resources(
+            hours=self.hours,
+            nodes=self.nodes,
+            gpus=self.gpus,
+            cpus=self.cpus,
+            lead=self.lead,
+            partition=self.partition,
+            account=self.account,
+            parallel=self.parallel,
+        )
+        runs = launch.chosen.chosen_runs(self.names, self.scale, self.seeds, fields)
+        folder = Path(self.folder) if self.folder else None
+        launch.submit.submit_runs(runs, resources, cluster=self.cluster, folder=folder, fresh=self.fresh)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Print a table of recorded runs, or a source's table next to ours: means over seeds, with their spread.
+
+    examples:
+      python -m reservoir table components
+      python -m reservoir table poster/big
+      python -m reservoir table one-layer --scale full
+    """
+
+    name: Positional[str]
+    """A family of recipes, such as transformer, or one recipe; or a source, such as poster, or one of its tables."""
+    scale: Scale = "laptop"
+    """smoke, laptop or full."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.tables.show_table(self.name, self.scale)
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write the model of a finished run to a folder that stands alone.
+
+    The folder holds seeds, bits and trained tensors, which restore the model bit for bit; the weights of a language
+    model are rounded to half precision.
+
+    examples:
+      python -m reservoir export seeds/miniature --to my-translator
+      python -m reservoir export gpt/wikipedia --to my-gpt --scale laptop --seed 0
+    """
+
+    recipe: Positional[str]
+    """Such as seeds/miniature or gpt/wikipedia."""
+    to: str
+    """The folder: missing, empty, or an earlier export, which is replaced."""
+    scale: Scale = "laptop"
+    """smoke, laptop or full."""
+    seed: int = 0
+    """Of the run."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.show.export_run(self.recipe, self.to, scale=self.scale, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Data:
+    """List the datasets and where they are, or fetch some.
+
+    examples:
+      python -m reservoir data
+      python -m reservoir data multi30k
+    """
+
+    names: Positional[tuple[str, ...]] = ()
+    """Datasets to fetch; none lists all."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.data.fetch_or_list(self.names)
+
+
+COMMANDS = {
+    "list": List,
+    "show": Show,
+    "run": Run,
+    "submit": Submit,
+    "table": Table,
+    "export": Export,
+    "data": Data,
+}
+TAKE_FIELDS = ("show", "run", "submit")
+"""Commands on which any field of a run can be changed."""
+
+
+def parse(words: Sequence[str], *, description: str) -> tuple[Callable[[Sequence[str]], None], list[str]]:
+    """The command that a command line asks for, and the words that it does not know, which may be fields of a run.
+
+    Raises:
+        SystemExit: help was printed, or an argument was explained.
+    """
+    kinds = [Annotated[kind, tyro.conf.subcommand(name)] for name, kind in COMMANDS.items()]
+    return tyro.cli(
+        Union[*kinds],
+        prog="python -m reservoir",
+        description=description,
+        args=words,
+        return_unknown_args=True,
+    )

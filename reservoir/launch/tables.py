@@ -1,0 +1,87 @@
+"""Tables on the command line: recorded runs, and the sources' tables next to ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.box import SIMPLE_HEAD
+from rich.text import Text
+
+from reservoir.evidence import sources
+from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.tables import table as recorded_runs
+from reservoir.launch.console import new_table, show
+from reservoir.runs.registry import Scale
+
+NOT_SCORES = ("recipe", "seeds", "trained", "of", "steps", "minutes", "on")
+FEW = 4  # recipes that stand side by side in a table; more stand below each other
+
+
+def show_table(name: str, scale: Scale) -> None:
+    """Print the recorded runs of a family or recipe, or the tables of a source next to ours.
+
+    Raises:
+        ValueError: neither a recipe nor a table has that name.
+    """
+    if name.partition("/")[0] in sources.names():
+        for where in _tables_of(name):
+            _show_comparison(where, scale)
+        return
+    frame = recorded_runs(name, scale=scale)
+    if len(frame) > FEW:  # the first test set alone: `reservoir.runs.frame` has the others
+        scores = [column for column in frame.columns if column not in NOT_SCORES][:1]
+        table = new_table("recipe", "seeds", *scores, "trained", "minutes")
+        for _, row in frame.iterrows():
+            short = row["recipe"].removeprefix(f"{name}/")
+            table.add_row(short, row["seeds"], *(row[score] for score in scores), *_trained_and_minutes(row))
+    else:  # a column per recipe: there are more measures than a terminal is wide
+        table = new_table("", *frame["recipe"])
+        for measure in frame.columns.drop("recipe"):
+            table.add_row(measure, *(str(cell) for cell in frame[measure]))
+    show(table)
+
+
+def _trained_and_minutes(row: Mapping[str, str]) -> tuple[str, str]:
+    """The share of the parameters that was trained, and the minutes; nothing for a recipe that was not run."""
+    if not row.get("of"):
+        return "", ""
+    trained, total = (int(row[name].replace(",", "")) for name in ("trained", "of"))
+    return f"{trained / total:.1%}", row["minutes"]
+
+
+def _tables_of(name: str) -> list[str]:
+    """A source's tables, or the one of that name."""
+    if "/" in name:
+        return [sources.table(name).where]
+    found = [table.where for table in sources.source(name).tables.values()]
+    if not found:
+        raise ValueError(f"no table of {name} is quoted here; its claims are, in appendix A")
+    return found
+
+
+def _show_comparison(where: str, scale: Scale) -> None:
+    """Print a table of a source with ours next to it."""
+    quoted, frame = sources.table(where), COMPARISONS[where].frame(scale)
+    about = f"{quoted.note} [{quoted.kind}]: {sources.QUOTE_KINDS[quoted.kind]}."
+    about += " Ours: mean ± standard deviation over seeds"
+    for name in ("scale", "machine"):  # what is the same in every row needs no column
+        values = set(frame[name]) - {""}
+        if len(values) < 2:
+            about += "".join(f", {name} {value}" for value in values)
+            frame = frame.drop(columns=name)
+    families = {name.partition("/")[0] for name in frame["recipe"] if "/" in name and " " not in name}
+    if len(families) == 1:  # said once, below the table
+        about += f". Recipes of {(family := families.pop())}/"
+        frame["recipe"] = frame["recipe"].str.removeprefix(f"{family}/")
+    table = new_table(
+        *(name.removesuffix(f" [{quoted.kind}]") for name in frame),  # the mark stands below the table
+        title=": ".join(filter(None, (quoted.source, quoted.title))),
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    for column, name in zip(table.columns, frame, strict=True):
+        column.style = "bold" if name == "recipe" or name.startswith("ours") else ""
+    for cells in frame.itertuples(index=False):
+        table.add_row(*cells)
+    show(table, Text(about.strip(), style="italic"))
