@@ -3,6 +3,8 @@
 import hashlib
 import json
 import math
+import re
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,8 +13,19 @@ from hypothesis import strategies as st
 from reservoir import recipes
 from reservoir.datasets import shipped
 from reservoir.evidence import claims, sources
-from reservoir.evidence.claims import Range, above, below, between, every, ledger, orders
+from reservoir.evidence.claims import (
+    LedgerError,
+    NotRunError,
+    Range,
+    above,
+    below,
+    between,
+    every,
+    files,
+    measures,
+)
 from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.runs.records import find_records
 
 values = st.lists(st.floats(0.1, 100.0), min_size=2, max_size=4)
 
@@ -67,36 +80,170 @@ def test_every_takes_the_worst():
     assert every(["not run", "undecided"]) == "not run"
 
 
-def test_a_ratio_of_what_is_not_positive_is_refused():
-    with pytest.raises(ValueError, match="needs positive figures"):
-        Range.of([-1, 1]) / Range.of([1, 2])
+@given(st.lists(st.floats(-9.0, 9.0), min_size=2, max_size=4), values)
+def test_a_ratio_may_have_a_negative_numerator_but_no_other_denominator(a, b):
+    ratio = Range.of(a) / Range.of(b)
+    assert all(ratio.low - 1e-9 <= x / y <= ratio.high + 1e-9 for x in a for y in b)
+    with pytest.raises(ValueError, match="positive figure to divide by"):
+        Range.of([1, 2]) / Range.of([-1, 1])
 
 
-def test_what_nobody_ran_is_not_decided(monkeypatch):
-    monkeypatch.setattr(ledger, "ENTRIES", {})
+LEDGER = """
+[margin.one]
+value = 1.0
+why = "BLEU"
 
-    @claims.claim("ours/nothing", rule="never", recipes=("none/such",), says="nothing", where="nowhere")
-    def judge():
-        return above(claims.score("none/such")), "seen"
+[list]
+rows = ["attention", "feed-forward"]
 
-    found = claims.verdict("ours/nothing")
-    assert (found.word, found.seen) == ("not run", "none/such has not been run at the laptop scale")
-    with pytest.raises(ValueError, match="already"):
-        claims.claim("ours/nothing", rule="", recipes=(), says="", where="")(judge)
-    with pytest.raises(ValueError, match="did you mean 'ours/nothing'"):
-        claims.verdict("ours/nothin")
+[measure.plain]
+reads = "score"
+
+[measure.lent]
+reads = "score"
+lend = ["components/*"]
+
+[[claim]]
+id = "ours/best"
+says = "attention is the best"
+where = "nowhere"
+mark = "ours"
+rule = "attention is above both others"
+
+[[claim.compare]]
+measure = "plain"
+a = "components/attention"
+b = "components/{row}"
+each = { row = ["embeddings", "feed-forward"] }
+is = "above"
+label = "above {row}:"
+"""
+
+
+def held(tmp_path, text=LEDGER, change=("", "")):
+    """A ledger of one file."""
+    assert change[0] in text
+    (tmp_path / "made-up.toml").write_text(text.replace(*change, 1), encoding="utf-8")
+    return files.read(tmp_path)
+
+
+def test_what_nobody_ran_is_not_decided(tmp_path):
+    def look(measure, recipe, among, scale):
+        raise NotRunError(f"{recipe} has not been run at the {scale} scale")
+
+    ledger = held(tmp_path)
+    found = claims.verdict("ours/best", look=look, held=ledger)
+    assert (found.word, found.seen) == (
+        "not run",
+        "components/attention has not been run at the laptop scale",
+    )
+    with pytest.raises(ValueError, match="did you mean 'ours/best'"):
+        claims.verdict("ours/bst", held=ledger)
+
+
+def test_a_comparison_is_made_for_each_choice_and_all_must_hold(tmp_path):
+    scores = {
+        "components/attention": [3, 4],
+        "components/embeddings": [1, 2],
+        "components/feed-forward": [1, 2],
+    }
+
+    def look(measure, recipe, among, scale):
+        return Range.of(scores[recipe])
+
+    ledger = held(tmp_path)
+    found = claims.verdict("ours/best", look=look, held=ledger)
+    assert found.word == "confirmed"
+    assert found.seen == "above embeddings: 2.0 (1.0 to 3.0); above feed-forward: 2.0 (1.0 to 3.0)"
+    assert found.entry.recipes == ("components/attention", "components/embeddings", "components/feed-forward")
+    scores["components/feed-forward"] = [5, 6]
+    assert claims.verdict("ours/best", look=look, held=ledger).word == "refuted"
+    (tmp_path / "any").mkdir()
+    either = held(tmp_path / "any", change=('is = "above"', 'is = "above"\nany = true'))
+    assert claims.verdict("ours/best", look=look, held=either).word == "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (("components/attention", "components/atention"), "there is no recipe components/atention"),
+        (('measure = "plain"', 'measure = "plane"'), "there is no measure 'plane'"),
+        (('why = "BLEU"', 'why = ""'), "a margin needs a reason"),
+        (('is = "above"', 'is = "above"\nmargin = "two"'), "there is no margin 'two'"),
+        (('is = "above"', 'is = "over"'), "is must be one of above"),
+        (('is = "above"', 'is = "above"\ngap = "quotient"'), "gap must be one of"),
+        (('is = "above"', 'is = "above"\nmargn = "one"'), "no field margn"),
+        (('{ row = ["embeddings", "feed-forward"] }', '{ row = "columns" }'), "there is no list 'columns'"),
+        (('mark = "ours"\n', ""), "need a mark"),
+        (('rule = "attention is above both others"\n', ""), "lacks 'rule'"),
+        (('reads = "score"', 'reads = "taste"'), "reads must be one of"),
+        (("says = ", "say = "), "no field say"),
+    ],
+)
+def test_a_wrong_entry_is_refused_with_its_file_and_its_line(tmp_path, change, named):
+    with pytest.raises(LedgerError, match=named) as refused:
+        held(tmp_path, change=change)
+    assert re.match(r"made-up\.toml, line \d+: '", str(refused.value))
+
+
+def test_a_claim_without_a_quotation_must_say_whose_words_it_is_in(tmp_path):
+    unquoted = LEDGER.replace('says = "attention is the best"\nwhere = "nowhere"\nmark = "ours"\n', "")
+    with pytest.raises(LedgerError, match="'ours/best': data/sources has no source 'ours'"):
+        held(tmp_path, unquoted)
+
+
+def test_two_entries_of_one_name_are_refused_where_the_second_stands(tmp_path):
+    text = LEDGER + LEDGER[LEDGER.index("[[claim]]") :]
+    second = len(text[: text.rindex("id = ")].splitlines()) + 1
+    with pytest.raises(LedgerError, match=f"line {second}: 'ours/best': there are two of that name"):
+        held(tmp_path, text)
+
+
+def test_a_file_that_is_no_toml_is_named(tmp_path):
+    with pytest.raises(LedgerError, match=r"made-up\.toml is no TOML"):
+        held(tmp_path, "[[claim]\n")
+
+
+def test_one_seed_borrows_from_the_recipes_that_its_measure_names():
+    lent = claims.ledger().measures["bleu"]
+    widest = max(
+        claims.figure("score", name).half_width
+        for name in [*recipes.family("components"), "transformer/multi30k"]
+    )
+    one = next(n for n in recipes.names() if n.startswith("combinations/") and _seeds(n) == 1)
+    assert math.isclose(lent.figure(one).half_width, widest)
+
+
+def _seeds(name: str) -> int:
+    try:
+        return claims.figure("score", name).seeds
+    except NotRunError:
+        return 0
 
 
 def test_the_scores_are_the_records():
-    found = claims.score("transformer/multi30k", test="test2016")
-    bleus = [record.tests["test2016"]["bleu"] for record in claims.records("transformer/multi30k")]
+    found = claims.figure("score", "transformer/multi30k")
+    bleus = [record.score for record in find_records("transformer/multi30k")]
     assert (found.low, found.high, found.seeds) == (min(bleus), max(bleus), 3)
 
 
+def test_a_sweep_that_is_not_whole_decides_nothing(monkeypatch):
+    record = SimpleNamespace(tests={"test": {"accuracy": 50.0}}, scored_by="accuracy")
+
+    def choose(sweep, scale):
+        missing = [sweep[4]] if "mnist" in sweep[0] else []
+        return SimpleNamespace(recipe=sweep[3], records=[record], missing=missing, complete=not missing)
+
+    monkeypatch.setattr(measures, "choose", choose)
+    assert claims.figure("score", "universal/listops/random/~").mean == 50.0
+    with pytest.raises(NotRunError, match=r"random/lr-1e-2 is the best so far, and .*/lr-3e-2 not run"):
+        claims.figure("score", "universal/mnist/random/~")
+
+
 def test_every_entry_names_recipes_that_exist_and_has_a_verdict():
-    for name, entry in claims.ENTRIES.items():
+    for name, entry in claims.entries().items():
         assert set(entry.recipes) <= set(recipes.names()), name
-        found = entry.verdict()
+        found = claims.verdict(name)
         assert found.seen and entry.rule and entry.says and entry.where, name
     name = "poster/width"
     assert claims.frame([name])["verdict"].item() == claims.verdict(name).word
@@ -108,66 +255,70 @@ QUOTED = sorted(f"{name}/{claim}" for name in sources.names() for claim in sourc
 @pytest.mark.parametrize("name", QUOTED)
 def test_every_sentence_of_the_sources_is_in_the_ledger(name):
     """With a rule, or as one that claims no result and says what is done about it."""
-    assert (name in claims.ENTRIES) != (name in claims.DESCRIPTIONS)
+    assert (name in claims.entries()) != (name in claims.descriptions())
 
 
 @pytest.mark.parametrize("where", [where for where, beside in COMPARISONS.items() if beside.best])
 def test_every_order_of_a_table_is_in_the_ledger(where):
-    assert f"{where}-order" in claims.ENTRIES
-    entry, names = claims.ENTRIES[f"{where}-order"], set()
+    assert f"{where}-order" in claims.entries()
+    entry, names = claims.entries()[f"{where}-order"], set()
     for group in COMPARISONS[where].recipes.values():
         names |= set(group)
     assert set(entry.recipes) == names
 
 
-def test_a_claim_that_nothing_here_decides_says_what_it_would_take(monkeypatch):
-    monkeypatch.setattr(ledger, "ENTRIES", {})
-    ledger.untested("ours/moon", needs="a rocket", why="we have none", says="it is cheese", where="folklore")
-    found = claims.verdict("ours/moon")
+def test_a_claim_that_nothing_here_decides_says_what_it_would_take(tmp_path):
+    moon = """
+[[claim]]
+id = "ours/moon"
+says = "it is cheese"
+where = "folklore"
+mark = "ours"
+needs = "a rocket"
+why = "we have none"
+"""
+    found = claims.verdict("ours/moon", held=held(tmp_path, moon))
     assert (found.word, found.seen) == ("cannot be tested here", "we have none")
     assert found.entry.rule == "it would take a rocket" and not found.entry.recipes
 
 
-def test_a_description_is_of_a_sentence_that_is_quoted_and_no_claim_beside(monkeypatch):
-    monkeypatch.setattr(ledger, "ENTRIES", {})
-    monkeypatch.setattr(ledger, "DESCRIPTIONS", {})
-    with pytest.raises(sources.SourceError, match="'setup'"):
-        claims.description("bair/setups", instead="nothing")
-    claims.description("bair/setup", instead="the same")
-    for enter in (claims.description, lambda name, instead: claims.claim(name, rule=instead)(lambda: None)):
-        with pytest.raises(ValueError, match="already"):
-            enter("bair/setup", instead="twice")
+def test_a_description_is_of_a_sentence_that_is_quoted_and_no_claim_beside(tmp_path):
+    described = '[[description]]\nid = "bair/{}"\ninstead = "the same"\n'
+    with pytest.raises(LedgerError, match=r"made-up\.toml, line 2: 'bair/setups': .*'setup'"):
+        held(tmp_path, described.format("setups"))
+    both = LEDGER.replace('id = "ours/best"', 'id = "bair/setup"') + described.format("setup")
+    (tmp_path / "both").mkdir()
+    with pytest.raises(LedgerError, match="'bair/setup': it is a claim as well"):
+        held(tmp_path / "both", both)
 
 
-def ordered(monkeypatch, scores: dict[str, list[float]]):
+def ordered(scores: dict[str, list[float]]):
     """The verdict on the order of the poster's language models, with these scores."""
 
-    def found(name: str) -> Range:
+    def look(measure, name, among, scale):
         if name not in scores:
-            raise claims.NotRunError(name)
+            raise NotRunError(name)
         return Range.of(scores[name])
 
-    monkeypatch.setattr(orders, "score", found)
-    monkeypatch.setattr(orders, "spread", lambda names: 0.0)
-    return claims.verdict("poster/lm-order")
+    return claims.verdict("poster/lm-order", look=look)
 
 
-def test_an_order_needs_every_pair_that_the_source_has_apart(monkeypatch):
+def test_an_order_needs_every_pair_that_the_source_has_apart():
     printed = {line.name: line.figure.value for line in COMPARISONS["poster/lm"].lines()}
     same = {name: [value, value + 0.1] for name, value in printed.items()}
-    assert ordered(monkeypatch, same).word == "confirmed"
+    assert ordered(same).word == "confirmed"
     swapped = dict(same, **{"language/baseline": same["language/embeddings-feed-forward"]})
-    found = ordered(monkeypatch, swapped)
+    found = ordered(swapped)
     assert found.word == "refuted" and "baseline is not better than embeddings" in found.seen
     few = {name: same[name] for name in list(same)[:3]}
-    assert ordered(monkeypatch, few).word == "not run"
-    assert ordered(monkeypatch, dict(same, **{"language/baseline": [30.0, 300.0]})).word == "undecided"
+    assert ordered(few).word == "not run"
+    assert ordered(dict(same, **{"language/baseline": [30.0, 300.0]})).word == "undecided"
 
 
 def test_rules_written_after_records_say_so():
-    late = {name for name, entry in claims.ENTRIES.items() if entry.late}
+    late = {name for name, entry in claims.entries().items() if entry.late}
     assert "poster/big-order" in late and "poster/width" not in late
-    assert all(claims.ENTRIES[name].recipes for name in late)
+    assert all(claims.entries()[name].recipes for name in late)
 
 
 HISTORY = json.loads((shipped() / "claims" / "history.json").read_text(encoding="utf-8"))
@@ -176,6 +327,6 @@ HISTORY = json.loads((shipped() / "claims" / "history.json").read_text(encoding=
 def test_a_rule_keeps_its_date_while_its_words_stay_the_same():
     """Moving a rule does not make it late; changing its words needs a new date in `data/claims/history.json`."""
     digests = {
-        name: hashlib.sha256(entry.rule.encode()).hexdigest()[:16] for name, entry in claims.ENTRIES.items()
+        name: hashlib.sha256(entry.rule.encode()).hexdigest()[:16] for name, entry in claims.entries().items()
     }
     assert digests == {name: dated["rule"] for name, dated in HISTORY.items()}

@@ -1,11 +1,11 @@
 """The poster's claims: each rule says of the poster's own figures what a reader of its tables would say."""
 
-from types import SimpleNamespace
+import math
 
 import pytest
 
 from reservoir.evidence import claims, sources
-from reservoir.evidence.claims import NotRunError, Range, components
+from reservoir.evidence.claims import NotRunError, Range
 from reservoir.recipes.components import ROWS
 
 TABLES = {
@@ -15,20 +15,16 @@ TABLES = {
 }
 
 
-def printed(recipe: str, column: str | None = None) -> Range:
+def on_the_poster(measure, recipe, among, scale) -> Range:
     """What the poster prints for the row that a recipe stands for; two readings share a row."""
     family, _, row = recipe.partition("/")
     if family not in TABLES:
         raise NotRunError(f"the poster has no {recipe}")
     where, score = TABLES[family]
-    return Range.exactly(sources.table(where).figure(ROWS[row][0], column or score).value)
-
-
-@pytest.fixture
-def on_the_poster(monkeypatch):
-    monkeypatch.setattr(components, "score", printed)
-    monkeypatch.setattr(components, "spread", lambda recipes: 0.0)
-    monkeypatch.setattr(components, "epochs", lambda recipe: printed(recipe, "Epochs"))
+    column = {"epochs": "Epochs"}.get(measure, score)
+    if measure in ("trained", "total"):
+        return Range.exactly({"trained": 35, "total": 100}[measure])
+    return Range.exactly(sources.table(where).figure(ROWS[row][0], column).value)
 
 
 @pytest.mark.parametrize(
@@ -47,29 +43,23 @@ def on_the_poster(monkeypatch):
         ("poster/pretrained", "not run", "embeddings/pretrained"),
     ],
 )
-def test_the_rules_read_the_posters_own_figures(on_the_poster, name, word, seen):
-    found = claims.verdict(name)
+def test_the_rules_read_the_posters_own_figures(name, word, seen):
+    found = claims.verdict(name, look=on_the_poster)
     assert found.word == word and seen in found.seen
 
 
-def test_the_share_that_is_kept_is_told_with_the_share_that_is_trained(on_the_poster, monkeypatch):
-    record = SimpleNamespace(parameters={"trainable": 35, "total": 100})
-    monkeypatch.setattr(components, "records", lambda recipe: [record])
-    found = claims.verdict("poster/retained")
+def test_the_share_that_is_kept_is_told_with_the_share_that_is_trained():
+    found = claims.verdict("poster/retained", look=on_the_poster)
     assert found.word == "confirmed" and "88.5 % of the BLEU with 35% of the parameters" in found.seen
 
 
-def test_costs_in_nats_can_be_held_against_each_other(monkeypatch):
+def test_costs_in_nats_can_be_compared():
     """The language model's rows cost more than the translator's by the factors of their perplexities."""
 
-    def records(recipe):
+    def look(measure, recipe, among, scale):
         family, _, row = recipe.partition("/")
         frozen = 1.0 if row == "baseline" else {"components": 1.5, "language": 3.0}[family]
-        return [
-            SimpleNamespace(points=[{"metrics": {"perplexity": 10.0 * frozen * luck}}])
-            for luck in (1.0, 1.01)
-        ]
+        return Range.of(math.log(10.0 * frozen * luck) for luck in (1.0, 1.01))
 
-    monkeypatch.setattr(components, "records", records)
-    assert claims.verdict("poster/drop").word == "confirmed"
-    assert "embeddings: 0.69" in claims.verdict("poster/drop").seen
+    found = claims.verdict("poster/drop", look=look)
+    assert found.word == "confirmed" and "embeddings: 0.69" in found.seen

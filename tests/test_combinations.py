@@ -6,8 +6,8 @@ import torch
 from reservoir import recipes
 from reservoir.datasets import pad_sources
 from reservoir.evidence import claims
-from reservoir.evidence.claims import NotRunError, Range, combinations, rivals
-from reservoir.evidence.claims.whole import weight_class
+from reservoir.evidence.claims import NotRunError, Range
+from reservoir.evidence.claims.special import in_class
 from reservoir.evidence.fronts import Method
 from reservoir.launch.cost_model import plan
 from reservoir.layers import Attention, Fourier
@@ -256,53 +256,47 @@ TURNED = {  # what makes each rule say no
 }
 
 
-@pytest.fixture
-def world(monkeypatch):
-    """Made-up scores, three seeds each."""
+@pytest.mark.parametrize("name", TURNED)
+def test_a_rule_says_what_a_reader_would(name):
     scores = dict(AS_HOPED)
 
-    def bleu(recipe):
+    def look(measure, recipe, among, scale):
+        """Made-up scores, three seeds each, and sizes."""
+        if measure == "stored-bytes":
+            return Range.exactly(100 if recipe.startswith("comp") else 30)
         if recipe not in scores:
             raise NotRunError(recipe)
         return Range.of(scores[recipe] + wobble for wobble in (-0.1, 0.0, 0.1))
 
-    for rules in (combinations, rivals):
-        monkeypatch.setattr(rules, "bleu", bleu)
-    monkeypatch.setattr(combinations, "_bytes", lambda recipe: 100 if recipe.startswith("comp") else 30)
-    return scores
-
-
-@pytest.mark.parametrize("name", TURNED)
-def test_a_rule_says_what_a_reader_would(world, name):
-    found = claims.verdict(name)
+    found = claims.verdict(name, look=look)
     assert found.word == "confirmed", found.seen
-    world.update(TURNED[name])
-    assert claims.verdict(name).word == "refuted"
-    world.clear()
-    assert claims.verdict(name).word == "not run"
+    scores.update(TURNED[name])
+    assert claims.verdict(name, look=look).word == "refuted"
+    scores.clear()
+    assert claims.verdict(name, look=look).word == "not run"
 
 
-def test_the_rules_on_a_masked_gpt(monkeypatch):
-    scores = {f"gpt-masks-{percent}": score for percent, score in zip(PERCENTAGES, (80, 90), strict=True)}
-    scores |= {"universal/digits/pretrained": 91.5, "universal/digits/masked": 75}
+def test_the_rules_on_a_masked_gpt():
+    scores = {
+        f"combinations/gpt-masks-{percent}/~": score
+        for percent, score in zip(PERCENTAGES, (80, 90), strict=True)
+    }
+    scores |= {"universal/digits/pretrained/~": 91.5, "universal/digits/masked/~": 75}
 
-    def at_best_rate(names):
-        key = next(key for key in scores if f"{key}/" in names[0])
-        return Range.of(scores[key] + wobble for wobble in (-0.2, 0.0, 0.2))
+    def look(measure, recipe, among, scale):
+        return Range.of(scores[recipe] + wobble for wobble in (-0.2, 0.0, 0.2))
 
-    monkeypatch.setattr(combinations, "at_best_rate", at_best_rate)
-    monkeypatch.setattr(
-        combinations, "swept", lambda task, body: at_best_rate([f"universal/{task}/{body}/lr"])
-    )
-    assert claims.verdict("combinations/masks-for-norms").word == "confirmed"
-    assert claims.verdict("combinations/masks-over-gpt").word == "confirmed"
-    scores["gpt-masks-90"] = scores["gpt-masks-50"] = 70
-    assert claims.verdict("combinations/masks-for-norms").word == "refuted"
-    assert claims.verdict("combinations/masks-over-gpt").word == "refuted"
+    def words():
+        names = ("combinations/masks-for-norms", "combinations/masks-over-gpt")
+        return [claims.verdict(name, look=look).word for name in names]
+
+    assert words() == ["confirmed", "confirmed"]
+    scores["combinations/gpt-masks-90/~"] = scores["combinations/gpt-masks-50/~"] = 70
+    assert words() == ["refuted", "refuted"]
 
 
 def test_every_recipe_of_ours_is_judged_by_a_claim():
-    judged = {name for entry in claims.ENTRIES.values() for name in entry.recipes}
+    judged = {name for entry in claims.entries().values() for name in entry.recipes}
     assert set(recipes.family("combinations")) <= judged
 
 
@@ -330,5 +324,5 @@ def test_a_weight_class_is_a_limit_on_a_cost(others, word):
         method("middle", 30.0, 29.8, cost=4),
         method("large", 35.0, cost=9),
     ]
-    found = weight_class(trained, others)
+    found = in_class(trained, others)
     assert found[0] == word, found

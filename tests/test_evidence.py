@@ -6,8 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from reservoir import recipes
-from reservoir.evidence import coverage, sources
-from reservoir.evidence.claims import DESCRIPTIONS, ENTRIES
+from reservoir.evidence import claims, coverage, sources
 from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.page import evidence
 from reservoir.runs.records import all_records
@@ -37,7 +36,9 @@ class Ids(HTMLParser):
 
 def test_every_claim_stands_once_and_can_be_linked(ledgers):
     ids = [name for one in ledgers.values() for name in Ids(one._repr_html_()).found]
-    assert sorted(ids) == sorted(evidence.anchor(name) for name in ENTRIES) and len(set(ids)) == len(ids)
+    assert sorted(ids) == sorted(evidence.anchor(name) for name in claims.entries()) and len(set(ids)) == len(
+        ids
+    )
 
 
 def test_a_section_is_of_its_sources(ledgers):
@@ -52,7 +53,7 @@ def test_a_section_is_of_its_sources(ledgers):
 
 def test_the_counts_add_up(ledgers):
     counted = evidence.counts()
-    assert counted.loc["all", "claims"] == len(ENTRIES)
+    assert counted.loc["all", "claims"] == len(claims.entries())
     assert (counted.drop(columns="claims").sum(axis=1) == counted["claims"]).all()
     for title, ledger in ledgers.items():
         assert counted.loc[title, "refuted"] == sum(one.word == "refuted" for one in ledger.verdicts)
@@ -70,7 +71,7 @@ def test_an_entry_shows_words_rule_and_what_was_seen_and_breaks_no_page(ledgers)
 
 def test_sentences_without_a_rule_say_what_is_done_instead():
     frame = evidence.without_rules()
-    assert list(frame["instead"]) == list(DESCRIPTIONS.values())
+    assert list(frame["instead"]) == list(claims.descriptions().values())
 
 
 @pytest.mark.parametrize("where", COMPARISONS)

@@ -2,12 +2,14 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from reservoir import recipes
 from reservoir.datasets import shipped
 from reservoir.evidence import claims
+from reservoir.evidence.claims import Range, measures
 from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.fnet import FNetConfig
 from reservoir.recipes.mixing import (
@@ -107,45 +109,52 @@ def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():
     ("ours", "theirs", "word"),
     [(70.0, 100.0, "confirmed"), (130.0, 100.0, "refuted"), (90.0, 100.0, "undecided")],
 )
-def test_one_seed_of_pretraining_decides_only_what_is_notable(monkeypatch, ours, theirs, word):
-    found = {"mixer": ours, "fourier": theirs}
-    monkeypatch.setattr(claims.mixing, "perplexity", found.get)
-    assert claims.verdict("mixing/trained-mixer").word == word
+def test_one_seed_of_pretraining_decides_only_what_is_notable(ours, theirs, word):
+    found = {"mixing/~mixer": ours, "mixing/~fourier": theirs}
+    assert judged("mixing/trained-mixer", found) == word
 
 
 def test_a_row_stands_for_itself_in_the_layout_that_ends_lower_on_validation(monkeypatch):
-    class Ended:
-        flops = 1.0
-
-        def __init__(self, recipe):
-            self.points = [{"metrics": {"perplexity": ends[recipe]}}]
-
     ends = {"mixing/fourier": 60.0, "mixing/pre-norm/fourier": 70.0}
     ends |= {"mixing/attention": 90.0, "mixing/pre-norm/attention": 50.0}
-    on_test = {"mixing/fourier": 63.0, "mixing/pre-norm/attention": 55.0, "mixing/pre-norm/fourier": 1.0}
-    monkeypatch.setattr(claims.mixing, "records", lambda recipe: [Ended(recipe)])
-    monkeypatch.setattr(claims.mixing, "score", lambda recipe, metric: claims.Range.of([on_test[recipe]]))
-    assert (claims.mixing.layout("fourier"), claims.mixing.layout("attention")) == ("", PRE_NORM)
-    assert (claims.mixing.perplexity("fourier"), claims.mixing.perplexity("attention")) == (63.0, 55.0)
+    on_test = {"mixing/fourier": 63.0, "mixing/pre-norm/attention": 55.0}
+
+    def find_records(recipe, scale):
+        points = [{"metrics": {"perplexity": ends[recipe]}}]
+        return [SimpleNamespace(points=points, tests={"test": {"perplexity": on_test.get(recipe, 1.0)}})]
+
+    monkeypatch.setattr(measures, "find_records", find_records)
+    assert (claims.layout("fourier"), claims.layout("attention")) == ("", PRE_NORM)
+    found = [claims.figure("masked-perplexity", f"mixing/~{row}").mean for row in ("fourier", "attention")]
+    assert found == [63.0, 55.0]
 
 
-def test_nothing_is_held_against_attention_that_has_learned_hardly_anything(monkeypatch):
-    figures = {"attention": claims.Range(60, 61, 62, 3), "fourier": claims.Range(59, 60, 61, 3)}
-    monkeypatch.setattr(claims.mixing, "accuracy", lambda name, corpus="sst-2": figures[name])
-    assert claims.verdict("fnet/quality").word == "cannot be tested here"
-    figures["attention"], figures["fourier"] = claims.Range(80, 80, 80, 3), claims.Range(76, 76, 76, 3)
-    assert claims.verdict("fnet/quality").word == "confirmed"
-    assert claims.verdict("mixing/above-chance").word == "refuted"  # 26 of 30 points
+def judged(name, figures, seeds=3):
+    """The verdict with these figures, one for each recipe."""
+
+    def look(measure, recipe, among, scale):
+        value = figures[recipe]
+        return Range(*value, seeds) if isinstance(value, tuple) else Range.exactly(value)
+
+    return claims.verdict(name, look=look).word
 
 
-def test_a_hybrid_is_measured_by_the_distance_it_makes_up(monkeypatch):
-    found = {"attention": 50.0, "fourier": 100.0} | {f"hybrid-{where}": 95.0 for where in PLACES}
-    monkeypatch.setattr(claims.mixing, "perplexity", lambda name: found[name])
-    assert claims.verdict("mixing/hybrids").word == "refuted"
-    found["hybrid-mixed"] = 60.0
-    assert claims.verdict("mixing/hybrids").word == "confirmed"
-    found["fourier"] = 51.0
-    assert claims.verdict("mixing/hybrids").word == "cannot be tested here"
+def test_nothing_is_compared_with_attention_that_has_learned_hardly_anything():
+    figures = {"mixing/sst-2/~attention": (60, 61, 62), "mixing/sst-2/~fourier": (59, 60, 61)}
+    assert judged("fnet/quality", figures) == "cannot be tested here"
+    figures = {"mixing/sst-2/~attention": 80, "mixing/sst-2/~fourier": 76}
+    assert judged("fnet/quality", figures) == "confirmed"
+    assert judged("mixing/above-chance", figures) == "refuted"  # 26 of 30 points
+
+
+def test_a_hybrid_is_measured_by_the_distance_it_makes_up():
+    found = {"mixing/~attention": 50.0, "mixing/~fourier": 100.0}
+    found |= {f"mixing/~hybrid-{where}": 95.0 for where in PLACES}
+    assert judged("mixing/hybrids", found) == "refuted"
+    found["mixing/~hybrid-mixed"] = 60.0
+    assert judged("mixing/hybrids", found) == "confirmed"
+    found["mixing/~fourier"] = 51.0
+    assert judged("mixing/hybrids", found) == "cannot be tested here"
 
 
 def test_the_recorded_benchmark_has_every_length_and_both_peers():

@@ -176,7 +176,7 @@ def test_every_name_of_a_face_is_there(face: Path):
 
 
 def test_importing_a_package_imports_nothing_heavy():
-    """Faces are lazy. Those of the recipes and of the claims are not: importing them is what enters them."""
+    """Faces are lazy. Those of the recipes are not: importing them is what enters them."""
     lazy = [".".join(face.relative_to(ROOT).parent.parts) for face in FACES]
     assert {"reservoir.weights", "reservoir.training", "reservoir.runs"} <= set(lazy)
     program = f"import sys, {', '.join(lazy)}; print(*sys.modules)"

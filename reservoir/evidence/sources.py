@@ -136,14 +136,21 @@ class Claim:
     text: str
     source: str
 
+    @property
+    def words(self) -> str:
+        """The text, in quotation marks where it is the source's own."""
+        return f"“{self.text}”" if self.kind == "doc" else self.text
+
+    @property
+    def stands(self) -> str:
+        """Source and place, with the mark of how it was read."""
+        return f"{self.source}, {self.place} [{self.kind}]"
+
     def __str__(self) -> str:
-        text = f"“{self.text}”" if self.kind == "doc" else self.text
-        return f"{text} ({self.source}, {self.place}) [{self.kind}]"
+        return f"{self.words} ({self.source}, {self.place}) [{self.kind}]"
 
     def _repr_html_(self) -> str:
-        text = f"“{escape(self.text)}”" if self.kind == "doc" else escape(self.text)
-        about = f"{escape(self.source)}, {escape(self.place)} [{self.kind}]"
-        return f"<blockquote><p>{text}<br><small>{about}</small></p></blockquote>"
+        return f"<blockquote><p>{escape(self.words)}<br><small>{escape(self.stands)}</small></p></blockquote>"
 
 
 @dataclass(frozen=True)

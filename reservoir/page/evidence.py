@@ -10,8 +10,8 @@ from typing import get_args
 
 import pandas as pd
 
-from reservoir.evidence import sources
-from reservoir.evidence.claims import DESCRIPTIONS, ENTRIES, Verdict, Word
+from reservoir.evidence import claims, sources
+from reservoir.evidence.claims import Verdict, Word
 from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.runs.registry import Scale
 
@@ -51,7 +51,7 @@ class Ledger:
     @classmethod
     def of(cls, title: str) -> Ledger:
         """A section of the ledger: what is decided first, each in the order in which it was entered."""
-        found = [entry.verdict() for name, entry in ENTRIES.items() if section(name) == title]
+        found = [claims.verdict(name) for name in claims.entries() if section(name) == title]
         return cls(tuple(sorted(found, key=lambda one: WORDS.index(one.word))))
 
     def counts(self) -> pd.Series:
@@ -108,13 +108,11 @@ def counts() -> pd.DataFrame:
 
 def without_rules() -> pd.DataFrame:
     """The sentences that claim no result: their words, and what the book does about them."""
-    quoted = {name: sources.claim(name) for name in DESCRIPTIONS}
+    described = claims.descriptions()
+    quoted = [sources.claim(name) for name in described]
     return pd.DataFrame(
-        {
-            "where": [f"{one.source}, {one.place} [{one.kind}]" for one in quoted.values()],
-            "instead": list(DESCRIPTIONS.values()),
-        },
-        index=[f"“{one.text}”" if one.kind == "doc" else one.text for one in quoted.values()],
+        {"where": [one.stands for one in quoted], "instead": list(described.values())},
+        index=[one.words for one in quoted],
     )
 
 

@@ -1,16 +1,15 @@
-"""What several seeds of a run say: a range, and how a rule reads it."""
+"""A figure over several seeds, as a range, and how a rule reads it: confirmed, refuted or undecided."""
 
 from __future__ import annotations
 
-import contextlib
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from reservoir.runs.records import Record, find_records
-
 Word = Literal["confirmed", "refuted", "undecided", "not run", "cannot be tested here"]
-SEEDS = (0, 1, 2)
+SEEDS = 3
+"""How many seeds a figure that no seed moves counts as."""
 
 
 class NotRunError(LookupError):
@@ -18,19 +17,20 @@ class NotRunError(LookupError):
 
 
 class CannotTellError(ValueError):
-    """The records that a rule needs exist, and are not fit to decide it."""
+    """The records that a rule needs exist, but are not fit to decide it."""
 
 
 @dataclass(frozen=True)
 class Range:
     """A figure over seeds.
 
-    Sums, differences and ratios of two ranges are as wide as the seeds could make them: whatever seed of one meets
-    whatever seed of the other. That is stricter than a test on means, and needs no assumption on three numbers.
+    Sums, differences and ratios of two ranges are as wide as the seeds could make them, whichever seed of one is
+    compared with whichever seed of the other. That is stricter than a test on means, and assumes nothing of three
+    numbers.
 
     Args:
         low, mean, high: the smallest, the mean and the largest.
-        seeds: how many there were, of the side that had fewer.
+        seeds: how many there were; of a difference, on the side that had fewer.
     """
 
     low: float
@@ -40,6 +40,7 @@ class Range:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Range:
+        """The range of one value per seed; at least one is needed."""
         values = list(values)
         if not values:
             raise ValueError("a range needs at least one value, got none")
@@ -48,33 +49,39 @@ class Range:
     @classmethod
     def exactly(cls, value: float) -> Range:
         """A figure that no seed moves."""
-        return cls(value, value, value, len(SEEDS))
+        return cls(value, value, value, SEEDS)
 
-    def __add__(self, other: Range | float) -> Range:
-        other = _range(other)
+    def __add__(self, other: Range) -> Range:
         seeds = min(self.seeds, other.seeds)
         return Range(self.low + other.low, self.mean + other.mean, self.high + other.high, seeds)
 
-    def __sub__(self, other: Range | float) -> Range:
-        other = _range(other)
-        return self + Range(-other.high, -other.mean, -other.low, other.seeds)
+    def __sub__(self, other: Range) -> Range:
+        return self + other * -1
 
     def __mul__(self, factor: float) -> Range:
         low, high = sorted((self.low * factor, self.high * factor))
         return Range(low, self.mean * factor, high, self.seeds)
 
-    def __truediv__(self, other: Range | float) -> Range:
-        """The ratio of two positive figures."""
-        other = _range(other)
-        if self.low <= 0 or other.low <= 0:
-            raise ValueError(f"a ratio needs positive figures, got {self} and {other}")
-        seeds = min(self.seeds, other.seeds)
-        return Range(self.low / other.high, self.mean / other.mean, self.high / other.low, seeds)
+    def __truediv__(self, other: Range) -> Range:
+        """The ratio to a positive figure; a ValueError if that is not positive for every seed."""
+        if other.low <= 0:
+            raise ValueError(f"a ratio needs a positive figure to divide by, got {other}")
+        low = self.low / (other.high if self.low > 0 else other.low)
+        high = self.high / (other.low if self.high > 0 else other.high)
+        return Range(low, self.mean / other.mean, high, min(self.seeds, other.seeds))
+
+    def log(self) -> Range:
+        """The natural logarithm of the three figures, which must be positive."""
+        return replace(self, low=math.log(self.low), mean=math.log(self.mean), high=math.log(self.high))
+
+    def on_means(self) -> Range:
+        """The mean alone, taken as exact: for rules that were written for means, and know no spread."""
+        return Range.exactly(self.mean)
 
     def widened(self, half_width: float) -> Range:
-        """One seed says nothing of its spread: this lends it another's, `half_width` to either side.
+        """A figure with one seed has no spread: this lends it another's, `half_width` to either side.
 
-        Where nobody has a spread to lend (0), one seed stays one seed, and decides nothing.
+        Where nothing has a spread to lend (0), one seed stays one seed, and decides nothing.
         """
         if self.seeds > 1 or not half_width:
             return self
@@ -82,20 +89,25 @@ class Range:
 
     @property
     def half_width(self) -> float:
+        """Half the distance from the smallest to the largest."""
         return (self.high - self.low) / 2
 
-    def text(self, digits: int = 1) -> str:
-        """ "33.4 (33.1 to 33.8)", or the one figure with "one seed"."""
+    def __format__(self, digits: str) -> str:
+        """ "33.4 (33.1 to 33.8)", or the one figure with "one seed"; the format is the number of decimals."""
+        places = int(digits or 1)
         if self.low == self.high:
-            return f"{self.mean:.{digits}f}" + (" (one seed)" if self.seeds == 1 else "")
-        return f"{self.mean:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+            return f"{self.mean:.{places}f}" + (" (one seed)" if self.seeds == 1 else "")
+        return f"{self.mean:.{places}f} ({self.low:.{places}f} to {self.high:.{places}f})"
 
     def __str__(self) -> str:
-        return self.text()
+        return format(self)
+
+
+OPPOSITE: dict[Word, Word] = {"confirmed": "refuted", "refuted": "confirmed"}
 
 
 def above(figure: Range, threshold: float = 0.0) -> Word:
-    """All of the range lies above: confirmed. All of it at or below: refuted. Else undecided, as for one seed."""
+    """Whether all of the range lies above the threshold (confirmed), or none of it (refuted)."""
     if figure.seeds < 2:
         return "undecided"
     if figure.low > threshold:
@@ -104,73 +116,55 @@ def above(figure: Range, threshold: float = 0.0) -> Word:
 
 
 def below(figure: Range, threshold: float = 0.0) -> Word:
-    """`above`, turned round."""
+    """Whether all of the range lies below the threshold, or none of it."""
     return above(figure * -1, -threshold)
 
 
 def between(figure: Range, low: float, high: float) -> Word:
-    """Whether all of the range lies in [low, high]: confirmed; none of it: refuted."""
+    """Whether all of the range lies between `low` and `high`, or none of it; at an end is not between."""
     if figure.seeds < 2:
         return "undecided"
-    if low <= figure.low and figure.high <= high:
+    if low < figure.low and figure.high < high:
         return "confirmed"
-    return "refuted" if figure.low > high or figure.high < low else "undecided"
+    return "refuted" if figure.low >= high or figure.high <= low else "undecided"
+
+
+def apart(figure: Range, factor: float) -> Word:
+    """Whether a ratio is `factor` or more away from 1, in one direction; undecided while the range contains 1."""
+    if figure.low <= 1 <= figure.high:
+        return "undecided"
+    return above(figure if figure.low > 1 else Range.exactly(1.0) / figure, factor)
+
+
+def notably_below(ratio: Range, share: float) -> Word:
+    """Whether a ratio is below 1 by more than `share`; refuted only where it is above 1 by more than that."""
+    if below(ratio, 1 - share) == "confirmed":
+        return "confirmed"
+    return "refuted" if above(ratio, 1 + share) == "confirmed" else "undecided"
+
+
+RELATIONS: dict[str, Callable[[Range, float], Word]] = {
+    "above": above,
+    "below": below,
+    "at most": lambda figure, limit: OPPOSITE.get(word := above(figure, limit), word),
+    "at least": lambda figure, limit: OPPOSITE.get(word := below(figure, limit), word),
+    "equal to": lambda figure, value: "confirmed" if figure.low == figure.high == value else "refuted",
+    "within": lambda figure, margin: between(figure, -margin, margin),
+    "apart by": apart,
+    "notably below": notably_below,
+}
+"""The relations that a rule can ask of a figure and one number; "between" needs two."""
 
 
 def every(words: Iterable[Word]) -> Word:
-    """All must hold: one that is refuted refutes, one that is undecided leaves all undecided."""
-    words = list(words)
-    for word in ("refuted", "not run", "cannot be tested here", "undecided"):
-        if word in words:
-            return word
-    return "confirmed"
+    """All must hold: one that is refuted refutes, and one that is undecided leaves all undecided."""
+    found = set(words)
+    order: tuple[Word, ...] = ("refuted", "not run", "cannot be tested here", "undecided")
+    return next((word for word in order if word in found), "confirmed")
 
 
-def records(recipe: str, *, scale: str = "laptop") -> list[Record]:
-    """The records of a recipe, one a seed.
-
-    Raises:
-        NotRunError: there is none.
-    """
-    found = find_records(recipe, scale=scale)
-    if not found:
-        raise NotRunError(f"{recipe} has not been run at the {scale} scale")
-    return found
-
-
-def score(recipe: str, *, test: str | None = None, metric: str | None = None, scale: str = "laptop") -> Range:
-    """What a recipe scored on a test set, over its seeds.
-
-    Args:
-        recipe: its name.
-        test: the test set; the first of the record if None.
-        metric: such as "bleu"; the one that the record is scored by if None.
-        scale: "smoke", "laptop" or "full".
-
-    Raises:
-        NotRunError: there is no record.
-    """
-    values = []
-    for record in records(recipe, scale=scale):
-        metrics = record.tests[test or next(iter(record.tests))]
-        values.append(metrics[metric or record.scored_by])
-    return Range.of(values)
-
-
-def spread(recipes: Iterable[str], figure: Callable[[str], Range] = score) -> float:
-    """Half the widest range of a figure among recipes that have been run, to lend to a row with one seed."""
-    widths = [0.0]
-    for recipe in recipes:
-        with contextlib.suppress(NotRunError):
-            widths.append(figure(recipe).half_width)
-    return max(widths)
-
-
-def each(gaps: dict[str, Range], judge: Callable[[Range], Word], digits: int = 1) -> tuple[Word, str]:
-    """The verdict that all gaps must share, and what was seen of each, by its name."""
-    word = every(judge(gap) for gap in gaps.values())
-    return word, "; ".join(f"{name} {gap.text(digits)}" for name, gap in gaps.items())
-
-
-def _range(value: Range | float) -> Range:
-    return value if isinstance(value, Range) else Range.exactly(value)
+def any_of(words: Iterable[Word]) -> Word:
+    """One must hold: all must be refuted to refute."""
+    found = set(words)
+    order: tuple[Word, ...] = ("confirmed", "undecided")
+    return next((word for word in order if word in found), "refuted")

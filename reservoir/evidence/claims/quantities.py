@@ -1,0 +1,167 @@
+"""What a claim compares: the figure of one recipe, or a difference, a share, a mean of several, as data says it.
+
+In `data/claims` a quantity is the name of a recipe; {measure = recipe}, for another measure than its comparison's;
+{margin = name}, a number that is stated with its reason; or {operation = quantities}, such as
+{share = ["components/attention", "components/baseline"]}. `lowest`, `highest` and `mean` go over a selection:
+{highest = "keep/{stack}-random-50", each = {stack = ["shared", "layers"]}}.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reservoir.evidence.claims.ranges import NotRunError, Range
+
+Figure = Callable[[str, str, Sequence[str]], Range]
+"""(measure, recipe, recipes of the whole comparison) -> the figure over seeds. May raise `NotRunError`."""
+Names = Mapping[str, Any]
+"""What the placeholders of a template stand for."""
+
+OPERATIONS: dict[str, Callable[..., Range]] = {
+    "value": lambda a: a,
+    "log": lambda a: a.log(),
+    "sum": lambda a, b: a + b,
+    "difference": lambda a, b: a - b,
+    "ratio": lambda a, b: a / b,
+    "share": lambda a, b: a / b * 100,
+    "saved": lambda a, b: (Range.exactly(1.0) - a / b) * 100,
+}
+"""What can be made of one or two quantities; a share, and what is saved, in per cent."""
+SELECTIONS = ("lowest", "highest", "mean")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The figure of one recipe."""
+
+    measure: str
+    recipe: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number that the ledger states."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Compound:
+    """An operation on quantities; of a selection, `labels` say what each part is of."""
+
+    operation: str
+    parts: tuple[Quantity, ...]
+    labels: tuple[str, ...] = ()
+
+
+Quantity = Leaf | Constant | Compound
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What a file of claims can refer to.
+
+    Args:
+        measures: names of measures.
+        margins: name -> number.
+        lists: name -> what a selection goes through.
+    """
+
+    measures: frozenset[str]
+    margins: Mapping[str, float]
+    lists: Mapping[str, Sequence[Any]]
+
+    def margin(self, name: str) -> float:
+        """A stated number; with a minus sign before its name, the opposite."""
+        if name.removeprefix("-") not in self.margins:
+            raise ValueError(f"there is no margin {name!r}; there are {', '.join(self.margins) or 'none'}")
+        return -self.margins[name[1:]] if name.startswith("-") else self.margins[name]
+
+    def choices(self, each: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Every combination of what the names of a selection go through."""
+        for values in each.values():
+            if isinstance(values, str) and values not in self.lists:
+                raise ValueError(f"there is no list {values!r}; there are {', '.join(self.lists) or 'none'}")
+        values = [self.lists[v] if isinstance(v, str) else v for v in each.values()]
+        return [dict(zip(each, choice, strict=True)) for choice in itertools.product(*values)]
+
+    def quantity(self, written: Any, measure: str, names: Names) -> Quantity:
+        """A quantity as it is written in data.
+
+        Args:
+            written: a text or a table.
+            measure: of recipes that stand there without one.
+            names: what placeholders stand for.
+
+        Raises:
+            ValueError: it names no measure, operation, margin or list that there is.
+        """
+        if isinstance(written, str):
+            if measure not in self.measures:
+                raise ValueError(
+                    f"there is no measure {measure!r}; there are {', '.join(sorted(self.measures))}"
+                )
+            return Leaf(measure, written.format(**names))
+        rest = dict(written)
+        each = rest.pop("each", {})
+        ((key, value),) = rest.items()
+        if key == "margin":
+            return Constant(self.margin(value.format(**names)))
+        if key in SELECTIONS:
+            found = self.choices(each)
+            parts = tuple(self.quantity(value, measure, {**names, **choice}) for choice in found)
+            return Compound(key, parts, tuple(str(next(iter(choice.values()))) for choice in found))
+        if key in OPERATIONS:
+            written = value if isinstance(value, list) else [value]
+            return Compound(key, tuple(self.quantity(part, measure, names) for part in written))
+        return self.quantity(value, key, names)
+
+
+def leaves(quantity: Quantity) -> Iterator[Leaf]:
+    """The single figures that a quantity is made of."""
+    match quantity:
+        case Leaf():
+            yield quantity
+        case Compound(parts=parts):
+            for part in parts:
+                yield from leaves(part)
+
+
+def evaluate(quantity: Quantity, figure: Figure, among: Sequence[str] = ()) -> Range:
+    """What a quantity comes to over the seeds.
+
+    Raises:
+        NotRunError: a record is missing; of a selection of the lowest or the highest, all are.
+    """
+    match quantity:
+        case Leaf(measure, recipe):
+            return figure(measure, recipe, among)
+        case Constant(value):
+            return Range.exactly(value)
+        case Compound("mean", parts):
+            total, *others = (evaluate(part, figure, among) for part in parts)
+            for other in others:
+                total = total + other
+            return total * (1 / len(parts))
+        case Compound(operation, parts) if operation in SELECTIONS:
+            return selected(quantity, figure, among)[1]
+        case Compound(operation, parts):
+            return OPERATIONS[operation](*(evaluate(part, figure, among) for part in parts))
+
+
+def selected(quantity: Compound, figure: Figure, among: Sequence[str] = ()) -> tuple[str, Range]:
+    """The part of a selection whose mean is the lowest or the highest, of those that have been run, by its label."""
+    found, missing = {}, None
+    for label, part in zip(quantity.labels, quantity.parts, strict=True):
+        try:
+            found[label] = evaluate(part, figure, among)
+        except NotRunError as error:
+            missing = error
+    if not found:
+        raise missing or NotRunError("nothing is selected")
+    pick = min if quantity.operation == "lowest" else max
+    label = pick(found, key=lambda name: found[name].mean)
+    return label, found[label]

@@ -1,0 +1,147 @@
+"""What the ledger holds: claims with the comparisons that decide each, read from data by `files`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from reservoir.evidence.claims.measures import Measure
+from reservoir.evidence.claims.quantities import Names, Quantity
+
+Mark = Literal["quotation", "paraphrase", "ours"]
+"""Whose words a claim is in: the source's; ours, of something that a source has; ours, and our own question."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison of a claim: what is compared, and the relation that must hold.
+
+    Args:
+        a, b: the two quantities; no `b` where `a` alone is compared with a number.
+        gap: how they are compared, a key of `OPERATIONS`.
+        relation: a key of `RELATIONS`, or "between".
+        limits: the number or the two numbers that the relation needs.
+        names: what the placeholders of its texts stand for.
+        shown: further quantities that its text tells.
+    """
+
+    a: Quantity
+    b: Quantity | None
+    gap: str
+    relation: str
+    limits: tuple[float, ...]
+    names: Names
+    shown: Mapping[str, Quantity]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Comparisons of one kind, of which all must hold, or one.
+
+    Args:
+        comparisons: one for each choice of the selection.
+        any: whether one that holds is enough.
+        on_means: whether means are compared as if they had no spread.
+        weak: whether a comparison that fails leaves the claim undecided, and does not refute it.
+        fewest: how many comparisons must have been run, where not all need to; 0 where all do.
+        label, digits: what stands before each gap in the text, and decimals of the gap.
+        seen: template of the text of one comparison, where label and gap are not enough.
+        lowest_only: whether the text tells the lowest gap alone.
+        intro: stands before the text of the block.
+        verdicts: for each choice, the claims whose verdicts it puts together, in place of comparisons.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    any: bool = False
+    on_means: bool = False
+    weak: bool = False
+    fewest: int = 0
+    label: str = ""
+    digits: int = 1
+    seen: str = ""
+    lowest_only: bool = False
+    intro: str = ""
+    verdicts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must be true before a claim can be judged: a quantity reaches a number, and what is said if it does not."""
+
+    of: Quantity
+    least: float
+    seen: str
+    names: Names
+
+
+@dataclass(frozen=True)
+class Order:
+    """A claim that our rows lie in the order of a source's table.
+
+    Args:
+        table: such as "poster/big".
+        margin: how far apart the source must have two rows for the pair to count: in the column's unit, or as a share
+            of the smaller where the smallest is the best.
+        measure: by which ours are compared.
+        contests: the column that tells apart rows that do not compete; empty where each column is one contest.
+    """
+
+    table: str
+    margin: float
+    measure: str
+    contests: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One claim in the ledger.
+
+    Args:
+        name: such as "poster/width".
+        says: the claim, in the words that `mark` says.
+        where: source and place.
+        mark: whose words they are.
+        rule: when we call it confirmed, in words.
+        recipes: whose records decide it; none where the source's own figures do, or nothing that we have.
+        late: whether some of these records were known when the rule was written.
+        scale: at which it is judged.
+        blocks: the comparisons, which must all hold.
+        conditions: of judging it at all.
+        order: of a claim on the order of a table's rows, what decides it.
+        special: of a claim with a judge of its own, the name in `reservoir.evidence.claims.special`.
+        arguments: for that.
+        why: of a claim that nothing here can decide, the reason.
+    """
+
+    name: str
+    says: str
+    where: str
+    mark: Mark
+    rule: str
+    recipes: tuple[str, ...] = ()
+    late: bool = False
+    scale: str = "laptop"
+    blocks: tuple[Block, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    order: Order | None = None
+    special: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All claims.
+
+    Args:
+        entries: by name.
+        descriptions: sentences of the sources that claim nothing a run could decide: what we do about them instead.
+        measures: by name.
+        margins: file -> name -> the number.
+    """
+
+    entries: dict[str, Entry]
+    descriptions: dict[str, str]
+    measures: dict[str, Measure]
+    margins: dict[str, dict[str, float]]
