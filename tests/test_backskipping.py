@@ -179,6 +179,17 @@ def test_a_synthetic_gradient_starts_at_nought_follows_the_scale_and_ignores_wha
     assert torch.equal(small, synthetic(h, -g)) and 0 < small.abs().max() < 1e-3
 
 
+def test_the_scale_of_a_synthetic_gradient_is_a_running_mean_of_sizes():
+    synthetic = SyntheticGradient(6, 4, stream="s")
+    synthetic.observe(torch.full((5, 6), -2.0))
+    assert synthetic.scale == pytest.approx(2.0)  # the first size itself
+    for step in range(1, 4):
+        synthetic.observe(torch.zeros(5, 6))
+        assert synthetic.scale == pytest.approx(2.0 * 0.9**step)
+    synthetic.observe(torch.full((5, 6), 7.0))
+    assert synthetic.scale == pytest.approx(0.9 * 2.0 * 0.9**3 + 0.1 * 7.0)
+
+
 def test_cosine_and_error_are_what_they_are_called():
     a = torch.tensor([3.0, 4.0])
     assert cosine(2 * a, a) == pytest.approx(1.0) and error(2 * a, a).item() == pytest.approx(1.0)
@@ -208,13 +219,16 @@ def test_a_value_network_learns_a_block_that_the_identity_gets_wrong():
 # The plan
 
 
-@given(st.integers(0, 10**6), st.integers(1, 10**6), st.floats(0, 0.99))
-def test_nothing_is_skipped_in_the_warm_up_and_never_more_than_the_most(warmup, step, most):
-    plan = Skip(layers=("x",), most=most, warmup=warmup, anneal=100)
-    assert 0 <= plan.chance(step) <= most
-    assert step > warmup or plan.chance(step) == 0.0
-    assert plan.chance(step) <= plan.chance(step + 1)
-    assert plan.chance(warmup + 100) == pytest.approx(most)
+@given(st.integers(0, 10**6), st.integers(0, 200), st.integers(-3, 300), st.floats(0, 0.99))
+def test_the_chance_is_zero_in_the_warm_up_and_then_rises_along_a_line_to_the_most(warmup, anneal, after, most):
+    plan = Skip(layers=("x",), most=most, warmup=warmup, anneal=anneal)
+    chance = plan.chance(warmup + after)
+    if after <= 0:
+        assert chance == 0.0
+    elif after >= anneal:
+        assert chance == most
+    else:
+        assert chance == pytest.approx(most * after / anneal)
 
 
 def test_steps_are_skipped_as_often_as_the_chance_says_and_by_seed_and_step_alone():

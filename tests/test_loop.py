@@ -169,6 +169,36 @@ def test_two_batches_accumulated_are_their_union(text):
         assert (b - s).abs().max() > 1e-5
 
 
+PLAIN = dict(name="sgd", lr=1.0, schedule="constant", warmup=0, weight_decay=0.0)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.01])
+def test_gradients_above_the_largest_norm_are_scaled_down_to_it_and_others_are_left(text, share):
+    """The first step of plain gradient descent is the gradient."""
+    run = small_run(text, budget={"steps": 1}, model={"dropout": 0.0}, autocast=False)
+    start = build(run)[0]
+
+    def step(clip: float) -> torch.Tensor:
+        model, _ = trained(run, optimiser=Optimiser(**PLAIN, clip=clip))
+        moved = zip(model.parameters(), start.parameters(), strict=True)
+        return torch.cat([(b - a).flatten() for a, b in moved]).detach()
+
+    whole = step(0.0)
+    norm = whole.norm().item()
+    torch.testing.assert_close(step(share * norm), share * whole, rtol=1e-3, atol=1e-6)
+    torch.testing.assert_close(step(2 * norm), whole)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_dropout_drops_something_else_in_every_step(text, dropout):
+    run = small_run(text, model={"dropout": dropout})
+    _, task, _ = build(run)
+    (batch, *_) = task.epoch(0)
+    still = Optimiser(**PLAIN | dict(lr=1e-30), clip=0.0)
+    _, history = trained(run, task=Wrapped(task, epoch=lambda number: [batch]), optimiser=still)
+    assert len(set(history.losses)) == (run.budget.steps if dropout else 1)
+
+
 def test_epochs_follow_one_another_and_tokens_are_what_is_not_padding(text):
     run = small_run(text)
     _, task, _ = build(run)

@@ -10,14 +10,15 @@ from reservoir.training.losses import smoothed_cross_entropy
 D, VOCAB, PADDING = 12, 37, 3
 
 
-@pytest.fixture(params=["whole", "chunks"])
+@pytest.fixture(params=[0, 1, 2, losses.GROUP])
 def chunks(request, monkeypatch):
-    """One chunk, and several of which the last is shorter."""
-    if request.param == "chunks":
+    """All rows at once; or chunks of 256 rows of which the last is shorter, in groups of one, two or more."""
+    if request.param:
         monkeypatch.setattr(losses, "CHUNK", 1)
+        monkeypatch.setattr(losses, "GROUP", request.param)
 
 
-def problem(length: int = 150):
+def problem(length: int = 200):
     """Hidden states (5, length, D), an output matrix, targets of which some are padding."""
     torch.manual_seed(0)
     hidden = (2 * torch.randn(5, length, D)).requires_grad_()
