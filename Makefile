@@ -13,7 +13,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit bench lint format records notebooks pdf publish-to catalogue explorables clean
+.PHONY: help setup book read lab test unit mutate bench lint format records notebooks pdf publish-to catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +36,9 @@ test: setup  ## run every test, two files at a time; ARGS="-k name" runs some
 
 unit: $(INSTALLED)  ## run the unit tests alone, which need no browser and no data
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -m "not ($(STAGES))" $(ARGS)
+
+mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)
+	@$(PYTHON_ENV) tests/mutate.py $(ARGS)
 
 bench: $(INSTALLED)  ## measure the library side by side with its peers, on one thread
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)

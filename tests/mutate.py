@@ -179,7 +179,7 @@ def mutants(module: str, rng: random.Random, most: int) -> list[Mutant]:
 
 
 def _meaning(source: str) -> str | None:
-    """What a module does, without its annotations, which nothing evaluates; None if it is no Python."""
+    """What a module does, without annotations and guards that change nothing; None if it is no Python."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -189,6 +189,16 @@ def _meaning(source: str) -> str | None:
             node.annotation = ast.Constant(None)
         if isinstance(node, ast.FunctionDef):
             node.returns = None
+        if isinstance(node, ast.arguments):  # cosmic-ray takes the * before keywords for a product
+            node.args, node.posonlyargs, node.kwonlyargs = (
+                [*node.posonlyargs, *node.args, *node.kwonlyargs],
+                [],
+                [],
+            )
+        if isinstance(
+            node, ast.Call
+        ):  # zip's strict is a second guard, behind tests of its own where it matters
+            node.keywords = [keyword for keyword in node.keywords if keyword.arg != "strict"]
     return ast.dump(tree)
 
 
@@ -302,7 +312,7 @@ def known() -> dict[str, dict]:
 
 
 def draw(rooms: list[str], names: list[str], number: int, seed: int) -> list[Mutant]:
-    """`number` mutants at least, as many of each room, spread over its modules by their size, three of each at least."""
+    """About `number` mutants, as many of each room, spread over its modules by size, three of each at least."""
     drawn = []
     for room in rooms:
         sizes = {
@@ -320,7 +330,7 @@ def work(todo: list[Mutant], limits: dict[str, float]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for mutant in todo:
             tests = tests_of(mutant.module)
-            outcome, seconds, said = attempt(mutant, tests, limits[mutant.module], Path(folder))
+            outcome, seconds, _ = attempt(mutant, tests, limits[mutant.module], Path(folder))
             entry = {name: value for name, value in asdict(mutant).items() if name != "source"}
             entry |= {"outcome": outcome, "seconds": round(seconds, 1), "tests": digest_of(tests)}
             with KNOWN.open("a", encoding="utf-8") as file:
@@ -345,7 +355,8 @@ def summary(drawn: list[Mutant], results: dict[str, dict], seed: int) -> Iterato
             for line in (mutant.module, "all"):
                 count[line]["killed" if killed else "survived"] += 1
     yield "# Mutants\n\nWhat `make mutate` found: single changes of the library, and whether a unit test noticed."
-    yield f"cosmic-ray's mutants, drawn with seed {seed}.\n\n| module | mutants | killed | |\n| --- | ---: | ---: | ---: |"
+    yield f"cosmic-ray's mutants, drawn with seed {seed}.\n"
+    yield "| module | mutants | killed | |\n| --- | ---: | ---: | ---: |"
     for module, found in count.items():
         tried = found.total()
         yield f"| {module} | {tried} | {found['killed']} | {100 * found['killed'] / tried:.0f} % |"

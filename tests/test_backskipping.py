@@ -220,7 +220,9 @@ def test_a_value_network_learns_a_block_that_the_identity_gets_wrong():
 
 
 @given(st.integers(0, 10**6), st.integers(0, 200), st.integers(-3, 300), st.floats(0, 0.99))
-def test_the_chance_is_zero_in_the_warm_up_and_then_rises_along_a_line_to_the_most(warmup, anneal, after, most):
+def test_the_chance_is_zero_in_the_warm_up_and_then_rises_along_a_line_to_the_most(
+    warmup, anneal, after, most
+):
     plan = Skip(layers=("x",), most=most, warmup=warmup, anneal=anneal)
     chance = plan.chance(warmup + after)
     if after <= 0:
