@@ -13,7 +13,7 @@ from reservoir.datasets import DataError
 from reservoir.runs import records
 from reservoir.runs.building import build, load
 from reservoir.runs.execution import execute, train_and_test
-from reservoir.runs.records import find_record, finished, path_of, read_record
+from reservoir.runs.records import find_record, path_of, read_record, recorded
 from reservoir.runs.registry import SCALES
 from reservoir.runs.run import Freeze, Run
 from reservoir.training import CheckpointError, Message, Started
@@ -157,9 +157,9 @@ def test_a_run_that_was_cut_off_afresh_goes_on_and_keeps_the_older_record_until_
 
     with pytest.raises(KeyboardInterrupt):
         execute(run, fresh=True, listeners=[interrupt])
-    assert read_record(path_of(run)) == record and not finished(run)
+    assert read_record(path_of(run)) == record and not recorded(run)
     again, trained = started(run)
-    assert trained and again.deterministic() == record.deterministic() and finished(run)
+    assert trained and again.deterministic() == record.deterministic() and recorded(run)
 
 
 def test_a_trained_model_is_loaded_to_the_bit_and_translates_as_it_was_tested(text, results):

@@ -22,7 +22,7 @@ from reservoir.launch.console import show
 from reservoir.launch.resources import Cluster, Resources
 from reservoir.runs.execution import execute
 from reservoir.runs.places import results
-from reservoir.runs.records import finished, path_of
+from reservoir.runs.records import path_of, recorded
 from reservoir.runs.run import Run
 from reservoir.training.distribution import PATIENCE, join_world
 from reservoir.training.listeners import PlainLines
@@ -104,7 +104,7 @@ def submit_runs(
         ValueError: there is no such cluster here.
         TrainingError: jobs on this machine failed.
     """
-    jobs = [Job(run, fresh) for run in runs if fresh or not finished(run)]
+    jobs = [Job(run, fresh) for run in runs if fresh or not recorded(run)]
     if len(jobs) < len(runs):
         show(f"{len(runs) - len(jobs)} of {len(runs)} are recorded already; --fresh runs them again")
     if not jobs:

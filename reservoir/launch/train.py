@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from reservoir.launch.console import show
 from reservoir.launch.show import show_record
 from reservoir.runs.execution import execute
-from reservoir.runs.records import finished, path_of
+from reservoir.runs.records import path_of, recorded
 from reservoir.runs.run import Run
 from reservoir.training.distribution import World, join_world
 from reservoir.training.distribution import leave_world as leave_world  # for the command line, when it fails
@@ -34,7 +34,7 @@ def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard:
     if not world.main:
         execute(run, fresh=fresh, stop=stop)
         return
-    if finished(run) and not fresh:
+    if recorded(run) and not fresh:
         show(f"{path_of(run)} is there already; --fresh runs again")
     listeners = automatic(tensorboard=tensorboard)
     if world.size > 1:

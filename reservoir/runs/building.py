@@ -12,7 +12,7 @@ from torch import nn
 
 from reservoir.datasets import Examples, LabelledCorpus, ParallelCorpus, Text, Vocabulary
 from reservoir.runs import released
-from reservoir.runs.records import finished, path_of
+from reservoir.runs.records import path_of
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRelease, InitFromRun, matching, references, take
@@ -180,7 +180,7 @@ def _weights(run: Run) -> Path:
     weights = path_of(run).with_suffix(".safetensors")
     if not weights.exists():
         command = f"python -m reservoir run {run.recipe} --scale {run.scale} --seeds {run.seed}"
-        command += " --fresh" if finished(run) else ""
+        command += " --fresh" if path_of(run).exists() else ""
         changed = f", with {', '.join(run.overrides())} changed likewise" if run.overrides() else ""
         raise CheckpointError(f"there are no weights at {weights}; run it first: {command}{changed}")
     return weights

@@ -13,7 +13,7 @@ from torch import nn
 
 from reservoir.runs.building import Corpus, build, device_of, precision_of, stamp
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
-from reservoir.runs.records import Record, finished, path_of, read_record
+from reservoir.runs.records import Record, other_fields, path_of, read_record, recorded
 from reservoir.runs.run import Run
 from reservoir.runs.start import references
 from reservoir.training import History, Listener, Message, StopSignal, Task, aucc, train
@@ -44,9 +44,11 @@ def execute(
     """
     world = current_world()
     path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
-    if finished(run) and not fresh:
-        return read_record(path)
-    world.wait()  # until all have seen that it is not
+    if not fresh and (record := recorded(run)):
+        return record
+    if not fresh and path.exists() and (why := other_fields(read_record(path), run)):
+        _tell(listeners, f"{path} is not used, since it was made with {why}: training anew")
+    world.wait()  # until all have seen that it is not there
     with world.first():
         if world.main:
             for target in (path, checkpoint, path.with_suffix(".safetensors")):
@@ -77,9 +79,8 @@ def train_and_test(
     """
     world = current_world()
     if left_out := task.train.dropped:
-        note = f"{left_out:,} training texts are left out: they have more than {run.task.max_length} tokens"
-        for listener in listeners:
-            listener(Message(note))
+        longest = run.task.max_length
+        _tell(listeners, f"{left_out:,} training texts are left out: they have more than {longest} tokens")
     identity, begun_with = stamp(run, model), references(model)
     made_of = report(model)  # before training, since what stops later is trained too
     history = train(
@@ -109,6 +110,11 @@ def train_and_test(
         checkpoint.unlink(missing_ok=True)
     world.wait()
     return record
+
+
+def _tell(listeners: Sequence[Listener], words: str) -> None:
+    for listener in listeners:
+        listener(Message(words))
 
 
 def _tested(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
@@ -13,8 +14,9 @@ from typing import Any, get_type_hints
 import pandas as pd
 
 from reservoir.datasets import atomic_write, shipped
+from reservoir.runs import registry
 from reservoir.runs.places import record_path, results
-from reservoir.runs.run import Run
+from reservoir.runs.run import ABSENT, Run, differences
 
 FORMAT = 1
 KEYS = {
@@ -24,6 +26,7 @@ KEYS = {
     "points": ("step", "seconds", "tokens", "flops", "metrics"),
     "samples": ("source", "reference"),
 }
+FEW = 4  # fields that a sentence names
 METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity"}
 """How tables call the metrics."""
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
@@ -33,6 +36,10 @@ CLOCK_FIELDS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machin
 
 class RecordError(RuntimeError):
     """A record cannot be used; the message names the file and what is wrong with it."""
+
+
+class RecordWarning(UserWarning):
+    """A record is there and is not used; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -179,22 +186,45 @@ def path_of(run: Run) -> Path:
     return record_path(results(), run.recipe, run.scale, run.seed, run.overrides())
 
 
-def finished(run: Run) -> bool:
-    """Whether a run is recorded in the results folder, and no later start of it was cut off."""
-    return path_of(run).exists() and not path_of(run).with_suffix(".checkpoint").exists()
+def recorded(run: Run) -> Record | None:
+    """The record of a run in the results folder, if it was made by exactly this run and no later start was cut off.
+
+    Raises:
+        RecordError: there is a record, and it is damaged.
+    """
+    path = path_of(run)
+    if not path.exists() or path.with_suffix(".checkpoint").exists():
+        return None
+    record = read_record(path)
+    return None if other_fields(record, run) else record
+
+
+def other_fields(record: Record, run: Run) -> str:
+    """In which fields a record was made by another run than `run`, in words; empty if in none."""
+    found = differences(record.run, run)
+    words = [f"{name} {_shown(theirs)} (now {_shown(ours)})" for name, (theirs, ours) in found.items()]
+    more = f" and {len(words) - FEW} other fields" if len(words) > FEW else ""
+    return ", ".join(words[:FEW]) + more
+
+
+def _shown(value: Any) -> str:
+    return "absent" if value is ABSENT else json.dumps(value, ensure_ascii=False)
 
 
 def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record | None:
-    """The record of a run, from the results folder first, then from those that ship with the book."""
+    """The record of a run, from the results folder first, then from those that ship with the book.
+
+    A record that was made with other fields than the registered recipe has today is passed over with a warning.
+    """
     for folder in (results(), shipped() / "results"):
         path = record_path(folder, recipe, scale, seed)
-        if path.exists():
-            return read_record(path)
+        if path.exists() and (record := _of_recipe(path)):
+            return record
     return None
 
 
 def find_records(recipe: str, *, scale: str = "laptop") -> list[Record]:
-    """The records of a recipe, one a seed, in the seeds' order; none if nobody has run it."""
+    """The records of a recipe, one per seed, in the numerical order of the seeds; none if nobody has run it."""
     folders = [folder / recipe / scale for folder in (results(), shipped() / "results")]
     names = {path.name for folder in folders for path in folder.glob("seed-*.json")}
     seeds = sorted(int(found[1]) for name in names if (found := SEED_FILE.fullmatch(name)))
@@ -207,9 +237,33 @@ def all_records() -> Iterator[Record]:
     for folder in (results(), shipped() / "results"):
         for path in sorted(folder.glob("**/seed-*.json")):
             key = path.relative_to(folder)
-            if key not in seen and "-with-" not in path.name:
+            if key not in seen and SEED_FILE.fullmatch(path.name) and (record := _of_recipe(path)):
                 seen.add(key)
-                yield read_record(path)
+                yield record
+
+
+def _of_recipe(path: Path) -> Record | None:
+    """The record at `path`, unless the registered recipe has other fields today."""
+    record = read_record(path)
+    made = registry.RECIPES.get(record.recipe)
+    if made is None:
+        return record
+    if why := _changed(path, record, made):
+        warnings.warn(f"record {path} is not used: it was made with {why}", RecordWarning, stacklevel=3)
+        return None
+    return record
+
+
+def _changed(path: Path, record: Record, made: registry.Recipe) -> str:
+    """How the recipe has changed since, in words; the answer is kept as long as record and recipe are the same."""
+    known = _compared.get(path)
+    if known is None or known[:2] != (record, made):
+        run = registry.get(record.recipe, scale=record.scale, seed=record.seed)
+        known = _compared[path] = (record, made, other_fields(record, run))
+    return known[2]
+
+
+_compared: dict[Path, tuple[Record, registry.Recipe, str]] = {}
 
 
 def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFrame:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from enum import Enum
+from typing import Any, NamedTuple
 
 from reservoir.models import (
     ClassifierConfig,
@@ -48,6 +50,18 @@ Model = (
     | TextClassifierConfig
     | UniversalConfig
 )
+
+NOT_THE_RESULT = {"device", "budget.checkpoint_every"}
+"""Fields that are not meant to change the result: where a run is executed, and how often it can be resumed."""
+
+
+class Absent(Enum):
+    """What stands for a field that is not there; None is a value."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
 
 
 @dataclass(frozen=True)
@@ -104,34 +118,87 @@ class Run:
     def identity(self) -> str:
         """A digest of everything that decides the outcome.
 
-        A field that was added later, marked so in its metadata, counts only where it is not at its default: weights
-        that were trained before are still those of their run.
+        Fields that are not meant to change the result (`NOT_THE_RESULT`) are left out. A field that was added later,
+        marked so in its metadata, counts only where it is not at its default.
         """
-        return hashlib.blake2b(
-            json.dumps(_settled(self), sort_keys=True).encode(), digest_size=16
-        ).hexdigest()
+        said = {
+            leaf.name: leaf.value for leaf in leaves(self) if not (leaf.later and leaf.value == leaf.default)
+        }
+        return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     def overrides(self) -> dict[str, Any]:
-        """The fields that differ from the registered recipe, by dotted name; the seed is not one of them."""
-        standard = registry.get(self.recipe, scale=self.scale).evolve(seed=self.seed)
-        return _differences(standard.to_json(), self.to_json())
+        """The fields that differ from the registered recipe, by dotted name; the seed is not one of them.
+
+        A run whose recipe is not registered, made in a notebook or a script, overrides nothing.
+        """
+        if self.recipe not in registry.RECIPES:
+            return {}
+        standard = registry.get(self.recipe, scale=self.scale, seed=self.seed)
+        found = differences(standard.to_json(), self)
+        return {name: ours for name, (_, ours) in found.items() if ours is not ABSENT}
 
 
-def _settled(value: Any) -> Any:
-    """The fields as JSON values, without those that were added later and are at their default."""
-    if is_dataclass(value):
-        return {
-            entry.name: _settled(getattr(value, entry.name))
-            for entry in fields(value)
-            if not (entry.metadata.get("omit_if_default") and getattr(value, entry.name) == entry.default)
-        }
-    return [_settled(one) for one in value] if isinstance(value, list | tuple) else value
+class Leaf(NamedTuple):
+    """A field of a run that is not made of fields itself.
+
+    Args:
+        name: dotted, such as "optimiser.lr".
+        value, default: as JSON values; the default is `ABSENT` where there is none.
+        later: whether the field was added when there were records and weights already.
+    """
+
+    name: str
+    value: Any
+    default: Any
+    later: bool
 
 
-def _differences(old: Any, new: Any, prefix: str = "") -> dict[str, Any]:
-    if isinstance(old, dict) and isinstance(new, dict):
-        found = {}
-        for key in new:
-            found |= _differences(old.get(key), new[key], f"{prefix}.{key}" if prefix else key)
-        return found
-    return {} if old == new else {prefix: new}
+def leaves(run: Run) -> Iterator[Leaf]:
+    """The fields of a run that decide its outcome, one by one."""
+    return (leaf for leaf in _leaves(run, "", ABSENT) if leaf.name not in NOT_THE_RESULT)
+
+
+def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, Any]]:
+    """The fields in which a run differs from what was recorded, by dotted name: (recorded, the run's).
+
+    A field that a record lacks, since it was added later, has its default. `ABSENT` stands where the record has no
+    such field and there is no default, or where the run has no such field.
+
+    Args:
+        recorded: the fields of a run as a record has them.
+        run: what they are compared with.
+    """
+    theirs, found = dict(_flat(recorded, "")), {}
+    for leaf in leaves(run):
+        value = theirs.pop(leaf.name, leaf.default)
+        if value != leaf.value:
+            found[leaf.name] = (value, leaf.value)
+    surplus = {name: (value, ABSENT) for name, value in theirs.items() if name not in NOT_THE_RESULT}
+    return found | surplus
+
+
+def _leaves(part: Any, prefix: str, default: Any) -> Iterator[Leaf]:
+    for entry in fields(part):
+        value, name = getattr(part, entry.name), f"{prefix}{entry.name}"
+        if type(default) is type(part):
+            usual = getattr(default, entry.name)
+        elif entry.default is not MISSING:
+            usual = entry.default
+        else:
+            usual = ABSENT if entry.default_factory is MISSING else entry.default_factory()
+        if is_dataclass(value):
+            yield from _leaves(value, f"{name}.", usual)
+        else:
+            yield Leaf(name, _json(value), _json(usual), bool(entry.metadata.get("omit_if_default")))
+
+
+def _flat(part: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in part.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _json(value: Any) -> Any:
+    return [_json(one) for one in value] if isinstance(value, list | tuple) else value
