@@ -1,7 +1,8 @@
 """Records: written whole, validated when read, one's own before the shipped ones."""
 
-import dataclasses
 import json
+import re
+import warnings
 from dataclasses import asdict, fields, replace
 
 import pytest
@@ -10,18 +11,30 @@ from small import files, full_disk, sentence
 from reservoir import recipes
 from reservoir.datasets import DataError, shipped
 from reservoir.evidence.tables import over_seeds, table
-from reservoir.runs import records
-from reservoir.runs.records import Record, RecordError, find_record, frame, read_record, record_path
+from reservoir.runs import records, registry
+from reservoir.runs.records import (
+    Record,
+    RecordError,
+    RecordWarning,
+    all_records,
+    find_record,
+    find_records,
+    frame,
+    read_record,
+    record_path,
+)
+from reservoir.runs.run import ABSENT, differences
+from reservoir.training import Optimiser
 
 NAME = "transformer/miniature"
 
 
-def make(seed=0, bleu=30.0, **changes) -> Record:
+def make(seed=0, bleu=30.0, scale="laptop", **changes) -> Record:
     record = Record(
         recipe=NAME,
-        scale="laptop",
+        scale=scale,
         seed=seed,
-        run={"seed": seed},
+        run=recipes.get(NAME, scale=scale, seed=seed).to_json(),
         overrides={},
         points=[
             {"step": s, "seconds": s / 7, "tokens": 10 * s, "flops": 1e3 * s, "metrics": {"bleu": 1.0}}
@@ -204,29 +217,87 @@ def test_a_table_has_means_with_their_spread_and_says_what_nobody_has_run(folder
     assert table(NAME)["BLEU test"][0] == "32.00 ± 2.00"
 
 
-def completed(recorded: dict, run) -> dict:
-    """What was recorded, and for each field that runs did not have then, the value that changes nothing."""
-    for field in dataclasses.fields(run):
-        value = getattr(run, field.name)
-        if field.name not in recorded:
-            plain = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-            assert plain is not dataclasses.MISSING, f"{field.name} is no field that came later"
-            recorded[field.name] = dataclasses.asdict(plain) if dataclasses.is_dataclass(plain) else plain
-        elif dataclasses.is_dataclass(value):
-            completed(recorded[field.name], value)
-    return recorded
+def test_a_record_that_an_edited_recipe_did_not_make_is_not_found(folders, monkeypatch):
+    own, shipped = folders
+    put(shipped, make(bleu=20.0))
+    put(own, make(bleu=30.0))
+    put(own, make(seed=1))
+    edited = recipes.get(NAME).evolve(optimiser={"lr": 9.0}, model={"d_model": 32})
+    monkeypatch.setitem(registry.RECIPES, NAME, lambda scale: edited)
+    with pytest.warns(RecordWarning) as warned:
+        assert find_record(NAME) is None
+    assert len(warned) == 2 and str(own) in str(warned[0].message) and str(shipped) in str(warned[1].message)
+    assert re.search(
+        r"made with model.d_model \d+ \(now 32\), optimiser.lr 0\.\d+ \(now 9.0\)", str(warned[0].message)
+    )
+    with pytest.warns(RecordWarning):
+        assert find_records(NAME) == [] and len(frame()) == 0
+    put(own, make(seed=1, run=edited.evolve(seed=1).to_json()))
+    with pytest.warns(RecordWarning):
+        assert [record.seed for record in find_records(NAME)] == [1]
+
+
+def test_a_record_in_the_results_folder_that_is_of_no_use_hides_no_shipped_one(folders):
+    own, shipped = folders
+    put(shipped, make(bleu=20.0))
+    put(own, make(bleu=30.0, run=recipes.get(NAME).evolve(optimiser={"lr": 9.0}).to_json()))
+    with pytest.warns(RecordWarning):
+        assert find_record(NAME).score == 20.0
+    with pytest.warns(RecordWarning):
+        assert list(frame()["bleu"]) == [20.0]
+
+
+def test_the_records_of_a_recipe_of_one_s_own_are_found_by_its_name(folders):
+    own, _ = folders
+    put(own, make(recipe="mine"))
+    assert find_record("mine").recipe == "mine" and list(frame("mine")["bleu"]) == [30.0]
+
+
+def test_where_it_ran_and_how_often_it_was_saved_make_no_other_run(folders):
+    own, _ = folders
+    put(own, make(run=recipes.get(NAME).evolve(device="cpu", budget={"checkpoint_every": 7}).to_json()))
+    assert find_record(NAME) is not None
+
+
+def test_a_field_that_a_record_lacks_has_its_default():
+    run = recipes.get("transformer/multi30k")
+    fields = run.to_json()
+    del fields["mask"], fields["start"], fields["skip"], fields["model"]["bare"]
+    assert differences(fields, run) == {}
+    assert set(differences(fields, run.evolve(model={"bare": True}, mask={"keep": 0.5}))) == {
+        "model.bare",
+        "mask.keep",
+    }
+    del fields["optimiser"]["lr"], fields["task"]["corpus"]
+    assert differences(fields | {"momentum": 1}, run) == {
+        "task.corpus": (ABSENT, "multi30k"),
+        "momentum": (1, ABSENT),
+        **(
+            {"optimiser.lr": (Optimiser().lr, run.optimiser.lr)} if Optimiser().lr != run.optimiser.lr else {}
+        ),
+    }
+
+
+def test_seeds_are_sorted_as_numbers(folders):
+    own, _ = folders
+    for seed in (10, 2, 1):
+        put(own, make(seed=seed))
+    assert [record.seed for record in find_records(NAME)] == [1, 2, 10]
 
 
 SHIPPED = sorted((shipped() / "results").glob("**/seed-*.json"))
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(shipped() / "results")))
-def test_a_shipped_record_is_of_the_recipe_as_it_stands(path):
-    record = read_record(path)
-    run = recipes.get(record.recipe, scale=record.scale, seed=record.seed)
-    assert json.loads(json.dumps(completed(record.run, run))) == run.to_json() and not record.overrides
-    assert path == record_path(shipped() / "results", record.recipe, record.scale, record.seed)
-    assert record.code["dirty"] is False
+def test_every_shipped_record_is_of_its_recipe_as_it_stands(monkeypatch, tmp_path):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RecordWarning)
+        found = list(all_records())
+    assert len(found) == len(SHIPPED)
+    for path in SHIPPED:
+        record = read_record(path)
+        assert path == record_path(shipped() / "results", record.recipe, record.scale, record.seed)
+        assert record.recipe in recipes.RECIPES and not record.overrides and record.code["dirty"] is False
 
 
 def test_records_ship():

@@ -1,7 +1,6 @@
 """A run: its name, its identity, its variations, its record and its weights."""
 
 import dataclasses
-import hashlib
 import json
 
 import pytest
@@ -10,12 +9,14 @@ from small import RECIPE, small_run, write_text
 
 from reservoir import recipes
 from reservoir.datasets import DataError
-from reservoir.runs import records
+from reservoir.runs import records, registry
+from reservoir.runs import run as run_module
 from reservoir.runs.building import build, load
 from reservoir.runs.execution import execute, train_and_test
 from reservoir.runs.records import find_record, path_of, read_record, recorded
 from reservoir.runs.registry import SCALES
-from reservoir.runs.run import Freeze, Run
+from reservoir.runs.run import NOT_THE_RESULT, Freeze, Run, differences
+from reservoir.runs.run import leaves as all_leaves
 from reservoir.training import CheckpointError, Message, Started
 
 
@@ -72,20 +73,31 @@ def changed(run: Run, path) -> Run:
 
 
 @pytest.mark.parametrize("path", list(leaves(recipes.get(RECIPE))), ids=".".join)
-def test_any_field_changes_the_identity(path):
+def test_any_field_makes_another_run_but_those_that_are_not_meant_to_change_the_result(path):
     run = recipes.get(RECIPE)
-    assert run.identity() == recipes.get(RECIPE).identity()
-    assert changed(run, path).identity() != run.identity()
+    other, name = changed(run, path), ".".join(path)
+    assert run.identity() == recipes.get(RECIPE).identity() and not differences(run.to_json(), run)
+    assert (other.identity() == run.identity()) == (name in NOT_THE_RESULT)
+    assert set(differences(run.to_json(), other)) == {name} - NOT_THE_RESULT
+    if name not in ("recipe", "scale", "seed"):
+        assert set(other.overrides()) == {name} - NOT_THE_RESULT
 
 
-def test_a_field_that_came_later_changes_nothing_until_it_says_something():
+def test_a_field_that_came_later_changes_nothing_until_it_says_something(monkeypatch):
     """Or what was trained before a field was added would be another run's, and nothing could begin with it."""
     run = recipes.get("transformer/multi30k")
-    fields = run.to_json()
-    assert fields["mask"].pop("drawn") and not fields["model"].pop("bare")
-    assert not fields["model"].pop("encoder_mixing")
-    digest = hashlib.blake2b(json.dumps(fields, sort_keys=True).encode(), digest_size=16).hexdigest()
-    assert run.identity() == digest != run.evolve(model={"bare": True}).identity()
+    later = {leaf.name for leaf in all_leaves(run) if leaf.later}
+    assert {"mask.drawn", "model.bare", "model.encoder_mixing"} <= later
+    before, other = run.identity(), run.evolve(model={"bare": True}).identity()
+    monkeypatch.setattr(
+        run_module, "leaves", lambda run: (leaf for leaf in all_leaves(run) if leaf.name not in later)
+    )
+    assert run.identity() == before != other
+
+
+def test_a_run_of_one_s_own_overrides_nothing_and_has_a_path(results):
+    run = recipes.get(RECIPE, scale="smoke").evolve(recipe="mine", optimiser={"lr": 0.1})
+    assert run.overrides() == {} and path_of(run) == results / "mine" / "smoke" / "seed-0.json"
 
 
 def test_but_changes_fields_and_fields_of_fields_and_leaves_the_rest():
@@ -136,6 +148,43 @@ def test_what_is_recorded_is_not_run_again_but_afresh(text, results):
     again, trained = started(run, fresh=True)
     assert trained and again.deterministic() == record.deterministic() and again != record
     assert started(run.evolve(seed=1))[1] and started(run.evolve(optimiser={"lr": 0.1}))[1]
+
+
+def test_an_edited_recipe_is_trained_and_says_why_its_record_is_not_used(text, results, monkeypatch):
+    run = small_run(text).evolve(recipe="mine")
+    monkeypatch.setitem(registry.RECIPES, "mine", lambda scale: run)
+    old, path = started(run)[0], path_of(run)
+    edited = run.evolve(optimiser={"lr": 0.01})
+    monkeypatch.setitem(registry.RECIPES, "mine", lambda scale: edited)
+    events = []
+    new = execute(edited, listeners=[events.append])
+    assert path_of(edited) == path and new.run["optimiser"]["lr"] == 0.01
+    said = [event.text for event in events if isinstance(event, Message)]
+    lr = old.run["optimiser"]["lr"]
+    assert (
+        said[0] == f"{path} is not used, since it was made with optimiser.lr {lr} (now 0.01): training anew"
+    )
+    assert started(edited) == (new, False) and find_record("mine", scale="smoke") == new
+    assert started(edited.evolve(device="cpu", budget={"checkpoint_every": 3})) == (new, False)
+
+
+def test_a_run_that_no_recipe_stands_for_is_executed_resumed_recorded_and_found(text, results):
+    run = small_run(text).evolve(recipe="mine")
+
+    def interrupt(event):
+        if getattr(event, "step", 0) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(run, listeners=[interrupt])
+    events = []
+    record = execute(run, listeners=[events.append])
+    (begun,) = (event for event in events if isinstance(event, Started))
+    assert begun.step == 4 and record.recipe == "mine" and record.overrides == {}
+    assert started(run) == (record, False) and find_record("mine", scale="smoke") == record
+    assert load(run)[0] is not None
+    other, trained = started(run.evolve(optimiser={"lr": 0.1}))
+    assert trained and other.run["optimiser"]["lr"] == 0.1
 
 
 def test_a_changed_run_records_that_it_was_and_hides_nothing(text, results):

@@ -170,7 +170,11 @@ def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, A
     """
     theirs, found = dict(_flat(recorded, "")), {}
     for leaf in leaves(run):
-        value = theirs.pop(leaf.name, leaf.default)
+        within = [
+            name for name in theirs if name.startswith(f"{leaf.name}.")
+        ]  # where the run has None for a whole part
+        parts = {name.removeprefix(f"{leaf.name}."): theirs.pop(name) for name in within}
+        value = parts or theirs.pop(leaf.name, leaf.default)
         if value != leaf.value:
             found[leaf.name] = (value, leaf.value)
     surplus = {name: (value, ABSENT) for name, value in theirs.items() if name not in NOT_THE_RESULT}
