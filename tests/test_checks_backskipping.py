@@ -21,7 +21,7 @@ GRADIENTS = {
     "gradient's sign": below(relu="g"),
     "wrong sign": below(sign=-1),
     "shape": lambda g, h, first, second: g @ second,
-    "not float": lambda g, h, first, second: 1.0,
+    "not a float": lambda g, h, first, second: 1.0,
     "torch.autograd.grad": lambda g, h, first, second: 2 * g,
 }
 
@@ -40,7 +40,7 @@ SAVED = {
     "three maps": lambda d, f, w: 2 * d * f - 2 * d * w,
     "turned": lambda d, f, w: 3 * d * w - 2 * d * f,
     "return a number": lambda d, f, w: "many",
-    "you say 1": lambda d, f, w: 1,
+    "and you give 1": lambda d, f, w: 1,
 }
 
 

@@ -17,7 +17,7 @@ RADII = {
     "Frobenius": lambda W, r: W * (r / W.norm()),
     "your matrix has the spectral radius": lambda W, r: W * 0.5,
     "shape": lambda W, r: W[:2],
-    "should be a tensor": lambda W, r: W.tolist(),
+    "return a tensor": lambda W, r: W.tolist(),
 }
 
 

@@ -38,7 +38,7 @@ AREAS = {
     "until T̂": lambda t, s, h: trapezoids([0, *t], [0, *s]) / h,
     "mean of the scores": lambda t, s, h: sum(s) / len(s),
     "beyond T̂": uncut,
-    "you have 1, not": lambda t, s, h: 1,
+    "and you give 1": lambda t, s, h: 1,
     "return a number": lambda t, s, h: "much",
 }  # fmt: skip
 
@@ -55,7 +55,7 @@ NEEDED = {
     "all the way down": lambda stack, moves: ["L" in stack[: i + 1] for i in range(len(stack))],
     "what lies above": lambda stack, moves: [moves or "L" in stack[i:] for i in range(len(stack))],
     "for itself": lambda stack, moves: [moves or "L" in stack[:i] for i in range(len(stack))],
-    "you have": lambda stack, moves: [False] * len(stack),
+    "and you give": lambda stack, moves: [False] * len(stack),
     "list of 4": lambda stack, moves: True,
 }
 

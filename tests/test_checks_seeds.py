@@ -43,7 +43,7 @@ BOUNDS = {
     "not down": lambda s, d, t: d * sum(a * b // 8 for a, b in s) + 4 * t,
     "four bytes": lambda s, d, t: masks(s, d) + t,
     "what was trained": lambda s, d, t: masks(s, d),
-    "you say 1": lambda s, d, t: 1,
+    "and you give 1": lambda s, d, t: 1,
 }
 
 
@@ -60,7 +60,7 @@ NEEDED = {
     "do not add it": lambda b, w: b / (w + 1 / 8),
     "an eighth": lambda b, w: b / (w - 1) if w != 1 else math.inf,
     "inverse": lambda b, w: (w - 1 / 8) / b,
-    "you say 1": lambda b, w: 1.0,
+    "and you give 1": lambda b, w: 1.0,
 }
 
 

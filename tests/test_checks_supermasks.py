@@ -82,8 +82,8 @@ CHOICES = {
     ),
     "for each weight": lambda n, keep: log2_choices(n, keep) / n,
     "take its logarithm": lambda n, keep: math.comb(n, round(keep * n)) if n < 100 else 0,
-    "should be a finite number": lambda n, keep: math.inf,
-    "is 1, not": lambda n, keep: 1,
+    "return a number": lambda n, keep: math.inf,
+    "for n=8, keep=0.5 it is 6.129, and you give 1": lambda n, keep: 1,
 }
 
 

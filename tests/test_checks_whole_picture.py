@@ -67,8 +67,8 @@ SHARES = {
     "one of its rivals": lambda mine, rivals: mean(
         1 - math.prod(1 - mean(q > p for p in rival) for rival in rivals) for q in mine
     ),
-    "a share from 0 to 1": lambda mine, rivals: True,
-    "not 0.400": lambda mine, rivals: 0.4,
+    "return a number": lambda mine, rivals: True,
+    "and you give 0.4": lambda mine, rivals: 0.4,
 }
 
 
@@ -88,8 +88,8 @@ TASKS = {
     "is whole": lambda body, own, alone: body / (alone - own) if alone > own else math.inf,
     "it is there once": lambda body, own, alone: 1 if body + own < alone else math.inf,
     "never pays": lambda body, own, alone: math.floor(body / (alone - own)) + 1 if alone != own else 0,
-    "a number of tasks, not": lambda body, own, alone: "two",
-    "not 7": lambda body, own, alone: 7,
+    "return a number": lambda body, own, alone: "two",
+    "and you give 7": lambda body, own, alone: 7,
 }
 
 

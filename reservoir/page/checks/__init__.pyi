@@ -1,6 +1,7 @@
 from .backskipping import annealed, gradient_below, saved_products
 from .components import attention_streams, trained_share, zeroed_diagonals
 from .echo_states import leaky_update, readout_pairs, scaled_to_radius
+from .exercises import EXERCISES
 from .frozen_bodies import lost_brackets, released_counts, swept_rate
 from .masked_language_models import hidden_loss, joined_pair, masking_shares
 from .mixing import directions_kept, mirrored_half, no_leak
@@ -10,7 +11,7 @@ from .reservoir_layers import area_under_curve, gradients_needed, places
 from .seeds import bits_bound, break_even, packed_bits
 from .supermasks import choices, score_gradient, top_mask
 from .transformer import causal_mask, length_penalty, parameter_count
-from .verdict import EXERCISES, Exercise, Verdict
+from .verdict import Exercise, Verdict
 from .whole_picture import front_share, on_the_front, tasks_to_pay
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Collection
 
 import torch
@@ -11,7 +10,7 @@ from torch import Tensor
 
 from reservoir import recipes
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.page.checks.verdict import Mistake, call, exercise, number
 from reservoir.weights import Freeze, freeze, owned, report
 
 PARTS = {"EMB": "embeddings", "ATT": "attention", "FFN": "feed_forward"}
@@ -54,9 +53,7 @@ def trained_share(written: Callable[[int, int, int, int, Collection[str]], float
                     100 * share(): "give a share between 0 and 1, not a percentage",
                 }  # fmt: skip
                 found = call(written, vocab, d, f, layers, frozen)
-                if not isinstance(found, int | float) or isinstance(found, bool) or not math.isfinite(found):
-                    raise Mistake(f"return a number, not {found!r}")
-                if abs(found - right) < 1e-9:
+                if abs(number(found) - right) < 1e-9:
                     continue
                 what = " and ".join(frozen) or "nothing"
                 hint = next((text for slip, text in slips.items() if abs(found - slip) < 1e-9), None)

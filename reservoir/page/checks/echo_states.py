@@ -7,88 +7,84 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.page.checks.verdict import Mistake, call, compare, exercise
 
 
 def _noise(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
-def _shaped(value: object, shape: tuple[int, ...], what: str) -> Tensor:
-    if not isinstance(value, Tensor):
-        raise Mistake(f"{what} should be a tensor, but it is a {type(value).__name__}")
-    if value.shape != shape:
-        raise Mistake(f"{what} has the shape {tuple(value.shape)}, not {shape}")
-    return value.double()
-
-
-def _matches(mistakes: dict[str, Tensor], found: Tensor) -> str | None:
-    """The name of the mistake that gives what was found."""
-    return next((name for name, wrong in mistakes.items() if torch.allclose(found, wrong, atol=1e-6)), None)
-
-
 @exercise("ex-scale-radius", "scaled")
 def scaled_to_radius(written: Callable[[Tensor, float], Tensor]) -> str:
     """Exercise of chapter 2: `scaled(W, radius)`, W with another spectral radius."""
-    for n, radius in ((30, 0.9), (12, 1.3)):
-        W = _noise(n, n, seed=n)
-        eigenvalues = torch.linalg.eigvals(W)
-        rho = eigenvalues.abs().max()
-        found = _shaped(call(written, W.clone(), radius), (n, n), "the scaled matrix")
-        if torch.allclose(found, W * (radius / rho), atol=1e-6):
-            continue
-        mistakes = {
+
+    def rho(W: Tensor) -> Tensor:
+        return torch.linalg.eigvals(W).abs().max()
+
+    def otherwise(found: Tensor, expected: Tensor, W: Tensor, radius: float) -> str:
+        got = rho(found).item() if found.isfinite().all() else float("nan")
+        return f"for a radius of {radius} your matrix has the spectral radius {got:.3f}"
+
+    return compare(
+        written,
+        lambda W, radius: W * (radius / rho(W)),
+        [(_noise(30, 30, seed=30), 0.9), (_noise(12, 12, seed=12), 1.3)],
+        {
             "you scale by the largest singular value, which says how far one step can stretch a vector; the spectral"
-            " radius is the largest absolute eigenvalue": W * (radius / torch.linalg.matrix_norm(W, 2)),
-            "you multiply by the radius and forget to divide by the one that W has": W * radius,
-            "you give W the spectral radius 1; multiply by the one that was asked for": W / rho,
-            "you divide by the radius that was asked for; it multiplies": W / (rho * radius),
+            " radius is the largest absolute eigenvalue":
+                lambda W, radius: W * (radius / torch.linalg.matrix_norm(W, 2)),
+            "you multiply by the radius and forget to divide by the one that W has": lambda W, radius: W * radius,
+            "you give W the spectral radius 1; multiply by the one that was asked for": lambda W, radius: W / rho(W),
+            "you divide by the radius that was asked for; it multiplies": lambda W, radius: W / (rho(W) * radius),
             "you take the largest real part of an eigenvalue; it is the absolute value that counts, since complex"
-            " eigenvalues turn and stretch": W * (radius / eigenvalues.real.max()),
+            " eigenvalues turn and stretch": lambda W, radius: W * (radius / torch.linalg.eigvals(W).real.max()),
             "you scale by the largest entry; the spectral radius is the largest absolute eigenvalue":
-                W * (radius / W.abs().max()),
+                lambda W, radius: W * (radius / W.abs().max()),
             "you scale by the Frobenius norm; the spectral radius is the largest absolute eigenvalue":
-                W * (radius / W.norm()),
-        }  # fmt: skip
-        if name := _matches(mistakes, found):
-            raise Mistake(name)
-        got = torch.linalg.eigvals(found).abs().max().item() if found.isfinite().all() else float("nan")
-        raise Mistake(f"for a radius of {radius} your matrix has the spectral radius {got:.3f}")
-    return "one division, and every eigenvalue moves along its ray"
+                lambda W, radius: W * (radius / W.norm()),
+        },
+        praise="one division, and every eigenvalue moves along its ray",
+        otherwise=otherwise,
+    )  # fmt: skip
 
 
 @exercise("ex-leak-side", "update")
 def leaky_update(written: Callable[..., Tensor]) -> str:
     """Exercise of chapter 2: `update(x, u, W, W_in, b, a)`, the next state of a leaky reservoir."""
-    for n, inputs, a in ((6, 2, 0.3), (4, 4, 0.8)):
-        x, u, W, W_in, b = (
-            _noise(*shape, seed=i) for i, shape in enumerate([(n,), (inputs,), (n, n), (n, inputs), (n,)])
-        )
-        drive = W @ x + W_in @ u + b
-        found = _shaped(call(written, x, u, W, W_in, b, a), (n,), "the state")
-        if torch.allclose(found, (1 - a) * x + a * torch.tanh(drive), atol=1e-6):
-            continue
-        mistakes = {
+
+    def drawn(n: int, inputs: int, a: float) -> tuple:
+        return *(_noise(*s, seed=i) for i, s in enumerate([(n,), (inputs,), (n, n), (n, inputs), (n,)])), a
+
+    def update(
+        kept=lambda a: 1 - a, new=lambda a: a, drive=lambda x, u, W, W_in, b: torch.tanh(W @ x + W_in @ u + b)
+    ):
+        return lambda x, u, W, W_in, b, a: kept(a) * x + new(a) * drive(x, u, W, W_in, b)
+
+    right = update()
+    return compare(
+        written,
+        right,
+        [drawn(6, 2, 0.3), drawn(4, 4, 0.8)],
+        {
             "your leak is on the wrong side: a is the share that is new, and 1 - a what is kept":
-                a * x + (1 - a) * torch.tanh(drive),
-            "you leave the leak out: a share 1 - a of the old state is kept": torch.tanh(drive),
-            "you put the leak inside the tanh; here it stands outside": torch.tanh((1 - a) * x + a * drive),
-            "you keep the whole old state; only the share 1 - a of it stays": x + a * torch.tanh(drive),
-            "you forget to weigh the new by a": (1 - a) * x + torch.tanh(drive),
-            "the tanh is missing": (1 - a) * x + a * drive,
-            "the bias b is missing": (1 - a) * x + a * torch.tanh(W @ x + W_in @ u),
-            "the input is missing": (1 - a) * x + a * torch.tanh(W @ x + b),
+                update(kept=lambda a: a, new=lambda a: 1 - a),
+            "you leave the leak out: a share 1 - a of the old state is kept": update(lambda a: 0, lambda a: 1),
+            "you put the leak inside the tanh; here it stands outside":
+                lambda x, u, W, W_in, b, a: torch.tanh((1 - a) * x + a * (W @ x + W_in @ u + b)),
+            "you keep the whole old state; only the share 1 - a of it stays": update(kept=lambda a: 1),
+            "you forget to weigh the new by a": update(new=lambda a: 1),
+            "the tanh is missing": update(drive=lambda x, u, W, W_in, b: W @ x + W_in @ u + b),
+            "the bias b is missing": update(drive=lambda x, u, W, W_in, b: torch.tanh(W @ x + W_in @ u)),
+            "the input is missing": update(drive=lambda x, u, W, W_in, b: torch.tanh(W @ x + b)),
             "you multiply by W from the wrong side: it is W @ x":
-                (1 - a) * x + a * torch.tanh(x @ W + W_in @ u + b),
-            "the bias stands outside the tanh": (1 - a) * x + a * (torch.tanh(W @ x + W_in @ u) + b),
-        }  # fmt: skip
-        if name := _matches(mistakes, found):
-            raise Mistake(name)
-        wrong = (found - ((1 - a) * x + a * torch.tanh(drive))).abs().max()
-        raise Mistake(
-            f"for a = {a} your state is off by up to {wrong:.3f}; compare it term by term with the equation"
-        )
-    return "a share is new, the rest is what was"
+                update(drive=lambda x, u, W, W_in, b: torch.tanh(x @ W + W_in @ u + b)),
+            "the bias stands outside the tanh": update(drive=lambda x, u, W, W_in, b: torch.tanh(W @ x + W_in @ u) + b),
+        },
+        praise="a share is new, the rest is what was",
+        otherwise=lambda found, expected, *case:
+            f"for a = {case[-1]} your state is off by up to {(found - expected).abs().max():.3f}; compare it term by"
+            " term with the equation",
+    )  # fmt: skip
 
 
 @exercise("ex-washout", "pairs")

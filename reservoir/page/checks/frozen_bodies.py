@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 
@@ -10,7 +11,7 @@ from reservoir import recipes
 from reservoir.datasets import DataError
 from reservoir.datasets.listops import CLOSE, tokens, value
 from reservoir.evidence import sources
-from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.page.checks.verdict import Mistake, call, compare, exercise, number
 from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise, report
 
@@ -49,9 +50,7 @@ def _check_count(
 ) -> None:
     d, layers, positions = sizes["d_model"], sizes["layers"], sizes["positions"]
     found = call(written, inputs, outputs, by_token, d, layers, positions)
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        raise Mistake(f"return a number, not {found!r}")
-    if found == right:
+    if number(found) == right:
         return
     slips = {
         right - 2 * d: "the norm after the last layer is missing",
@@ -78,27 +77,32 @@ SWEEPS = (
 @exercise("ex-rate", "reported")
 def swept_rate(written: Callable[[Mapping[float, tuple[float, float]]], float]) -> str:
     """Exercise of chapter 9: `reported(sweep)`, the accuracy to print for a sweep of rates."""
-    for sweep in SWEEPS:
-        best = max(sweep, key=lambda rate: sweep[rate][0])
-        right = sweep[best][1]
-        found = call(written, dict(sweep))
+
+    def best(sweep: Mapping[float, tuple[float, float]]) -> float:
+        return max(sweep, key=lambda rate: sweep[rate][0])
+
+    def read(found: Any, expected: float) -> float:
         if isinstance(found, bool) or not isinstance(found, int | float):
             raise Mistake(f"return one accuracy, not {found!r}")
-        if found == right:
-            continue
-        if found == max(test for _, test in sweep.values()):
-            raise Mistake(
-                f"{found} is the best test accuracy of the sweep: that chooses the rate on the test set, which then"
-                " measures nothing but itself"
-            )
-        if found == sweep[best][0]:
-            raise Mistake(f"{found} is the validation accuracy, which is flattered by having been chosen for")
-        if found == best:
-            raise Mistake(f"{found} is the rate; the accuracy at that rate is asked for")
-        if found == sum(test for _, test in sweep.values()) / len(sweep):
-            raise Mistake("that is the mean over the rates; nobody would train with the bad ones")
-        raise Mistake(f"for {sweep} the accuracy to print is {right}, not {found}")
-    return "the rate is chosen where it may be, and the test set is read once"
+        return found
+
+    return compare(
+        written,
+        lambda sweep: sweep[best(sweep)][1],
+        [(sweep,) for sweep in SWEEPS],
+        {
+            "that is the best test accuracy of the sweep: it chooses the rate on the test set, which then measures"
+            " nothing but itself": lambda sweep: max(test for _, test in sweep.values()),
+            "that is the validation accuracy, which is flattered by having been chosen for":
+                lambda sweep: sweep[best(sweep)][0],
+            "that is the rate; the accuracy at that rate is asked for": best,
+            "that is the mean over the rates; nobody would train with the bad ones":
+                lambda sweep: sum(test for _, test in sweep.values()) / len(sweep),
+        },
+        praise="the rate is chosen where it may be, and the test set is read once",
+        read=read,
+        otherwise=lambda found, expected, sweep: f"for {sweep} the accuracy to print is {expected}, not {found}",
+    )  # fmt: skip
 
 
 @exercise("ex-brackets", "same_without_brackets")

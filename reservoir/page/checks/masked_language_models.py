@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.page.checks.verdict import Mistake, call, compare, exercise
 
 
 @exercise("ex-shares", "shares")
@@ -40,50 +40,62 @@ def masking_shares(written: Callable[[int, float], tuple[int, int, int]]) -> str
 def hidden_loss(written: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     """Exercise of chapter 7: `loss(logits, ids, asked)`, the mean cross-entropy of the tokens asked about."""
     generator = torch.Generator().manual_seed(0)
-    for length in (6, 11):
-        logits = torch.randn(length, 9, generator=generator)
-        ids = torch.randint(9, (length,), generator=generator)
-        asked = torch.arange(length) % 3 == 1
-        found = call(written, logits, ids, asked)
-        value = float(found)
-        right = F.cross_entropy(logits[asked], ids[asked]).item()
-        if abs(value - right) < 1e-4:
-            continue
-        if abs(value - F.cross_entropy(logits, ids).item()) < 1e-4:
-            raise Mistake(
-                "your loss counts every token: those that were not hidden stand before the model's eyes"
-            )
-        if abs(value - F.cross_entropy(logits[~asked], ids[~asked]).item()) < 1e-4:
-            raise Mistake("your loss counts the tokens that were not asked about, and leaves the others out")
-        if abs(value - right * int(asked.sum())) < 1e-4:
-            raise Mistake(
-                f"your loss is a sum: divide it by the {int(asked.sum())} tokens that are asked about"
-            )
-        if abs(value - right * int(asked.sum()) / length) < 1e-4:
-            raise Mistake(f"you divide by all {length} tokens; only {int(asked.sum())} are asked about")
-        raise Mistake(
-            f"for {int(asked.sum())} of {length} tokens the loss is {right:.4f}, yours is {value:.4f}"
+    cases = [
+        (
+            torch.randn(n, 9, generator=generator),
+            torch.randint(9, (n,), generator=generator),
+            torch.arange(n) % 3 == 1,
         )
-    return "only what was hidden counts"
+        for n in (6, 11)
+    ]
+
+    def right(logits: Tensor, ids: Tensor, asked: Tensor) -> Tensor:
+        return F.cross_entropy(logits[asked], ids[asked])
+
+    return compare(
+        written,
+        right,
+        cases,
+        {
+            "your loss counts every token: those that were not hidden stand before the model's eyes":
+                lambda logits, ids, asked: F.cross_entropy(logits, ids),
+            "your loss counts the tokens that were not asked about, and leaves the others out":
+                lambda logits, ids, asked: F.cross_entropy(logits[~asked], ids[~asked]),
+            "your loss is a sum: divide it by the number of tokens that are asked about":
+                lambda logits, ids, asked: right(logits, ids, asked) * asked.sum(),
+            "you divide by all tokens; only some are asked about":
+                lambda logits, ids, asked: right(logits, ids, asked) * asked.sum() / len(asked),
+        },
+        praise="only what was hidden counts",
+        read=lambda found, expected: torch.as_tensor(float(found)),
+        otherwise=lambda found, expected, logits, ids, asked:
+            f"for {int(asked.sum())} of {len(asked)} tokens the loss is {expected:.4f}, yours is {found:.4f}",
+    )  # fmt: skip
 
 
 @exercise("ex-pairs", "joined")
 def joined_pair(written: Callable[[list, list, int, int], list]) -> str:
     """Exercise of chapter 7: `joined(first, second, bos, eos)`, what the encoder reads of two sentences."""
-    for first, second in (([7, 8, 9], [5, 6]), ([4], [])):
-        found = list(call(written, first, second, 1, 2))
-        right = [1, *first, 2, *second, 2] if second else [1, *first, 2]
-        if found == right:
-            continue
-        if not second and found == [1, *first, 2, 2]:
-            raise Mistake("without a second sentence there is one end: nothing follows the first")
-        if not found or found[0] != 1:
+
+    def read(found: Iterable[int], expected: list[int]) -> list[int]:
+        if (ids := list(found))[:1] != expected[:1]:
             raise Mistake("a beginning-of-sentence comes first: the encoder was pretrained with it")
-        if found == [1, *first, *second, 2]:
-            raise Mistake(
-                "nothing tells where the first sentence ends: put an end-of-sentence between the two"
-            )
-        if found[-1] != 2:
+        if ids[-1] != expected[-1]:
             raise Mistake("the last sentence has no end-of-sentence")
-        raise Mistake(f"{first} and {second} are read as {right}, yours is {found}")
-    return "a beginning, and an end after each"
+        return ids
+
+    return compare(
+        written,
+        lambda first, second, bos, eos: [bos, *first, eos, *second, eos] if second else [bos, *first, eos],
+        [([7, 8, 9], [5, 6], 1, 2), ([4], [], 1, 2)],
+        {
+            "without a second sentence there is one end: nothing follows the first":
+                lambda first, second, bos, eos: [bos, *first, eos, *second, eos],
+            "nothing tells where the first sentence ends: put an end-of-sentence between the two":
+                lambda first, second, bos, eos: [bos, *first, *second, eos],
+        },
+        praise="a beginning, and an end after each",
+        read=read,
+        otherwise=lambda found, expected, first, second, *_:
+            f"{first} and {second} are read as {expected}, yours is {found}",
+    )  # fmt: skip

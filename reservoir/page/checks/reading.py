@@ -5,13 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from reservoir.page.checks.verdict import Mistake, call, exercise
-
-
-def _number(value) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise Mistake(f"return a number, not {value!r}")
-    return float(value)
+from reservoir.page.checks.verdict import Mistake, call, exercise, number
 
 
 @exercise("ex-bytes-kept", "bytes_kept")
@@ -19,7 +13,7 @@ def bytes_kept(written: Callable[[int, str], int]) -> str:
     """Exercise of chapter 0: `bytes_kept(n, origin)`, what a checkpoint stores for n float32 weights."""
     for n in (1000, 13, 8, 0):
         for origin, right in {"trained": 4 * n, "seeded": 0, "masked": -(-n // 8), "pretrained": 0}.items():
-            found = _number(call(written, n, origin))
+            found = number(call(written, n, origin))
             if found == right:
                 continue
             about = f"for {n} weights of origin {origin!r} you keep {found:g} bytes"
@@ -53,7 +47,7 @@ def spread(written: Callable[[Sequence[float]], tuple[float, float]]) -> str:
         found = call(written, values)
         if not isinstance(found, tuple | list) or len(found) != 2:
             raise Mistake(f"return two numbers, the mean and the standard deviation, not {found!r}")
-        mean, deviation = map(_number, found)
+        mean, deviation = map(number, found)
         n, right = len(values), sum(values) / len(values)
         squares = sum((value - right) ** 2 for value in values)
         if not math.isclose(mean, right):

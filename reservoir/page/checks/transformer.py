@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.page.checks.verdict import Mistake, call, exercise
+from reservoir.page.checks.verdict import Mistake, call, compare, exercise, number
 from reservoir.weights import report
 
 
@@ -59,43 +59,43 @@ def length_penalty(written: Callable[[Sequence[Hypothesis], float], int]) -> str
     def lp(length: int, alpha: float) -> float:
         return ((5 + length) / 6) ** alpha
 
-    def choose(score: Callable[[float, int, float], float], hypotheses, alpha: float) -> int:
-        return max(range(len(hypotheses)), key=lambda i: score(*hypotheses[i], alpha))
+    def highest(score: Callable[[float, int, float], float]) -> Callable[[Sequence[Hypothesis], float], int]:
+        return lambda found, alpha: max(range(len(found)), key=lambda i: score(*found[i], alpha))
 
-    mistakes = {
-        "you take the most probable hypothesis as it is; divide by the length penalty first": lambda p, n, a: p,
-        "you multiply by the length penalty; it divides": lambda p, n, a: p * lp(n, a),
-        "you divide by length^α; the penalty is ((5 + length) / 6)^α": lambda p, n, a: p / n**a,
-        "you leave α out: the penalty is raised to it": lambda p, n, a: p / lp(n, 1.0),
-        "you choose the lowest score; log-probabilities are negative, and the highest is the best":
-            lambda p, n, a: -p / lp(n, a),
-    }  # fmt: skip
-    cases = [
-        ([(-4.0, 4), (-5.0, 12), (-9.0, 20)], 1.0),
-        ([(-4.0, 4), (-5.0, 12), (-9.0, 20)], 0.0),
-        ([(-3.0, 6), (-3.3, 9), (-7.0, 8)], 0.2),
-        ([(-2.0, 2), (-3.0, 4), (-6.5, 5)], 1.0),
-        ([(-6.0, 14), (-2.0, 3), (-2.7, 5)], 0.6),
-        ([(-1.0, 1), (-1.3, 2)], 1.0),
-        ([(-3.0, 12), (-3.1, 4)], 1.0),
-    ]
-    found = []
-    for hypotheses, alpha in cases:
-        index = call(written, hypotheses, alpha)
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(hypotheses):
-            raise Mistake(f"return the index of one of the {len(hypotheses)} hypotheses, not {index!r}")
-        found.append(index)
-    right = [choose(lambda p, n, a: p / lp(n, a), *case) for case in cases]
-    if found == right:
-        return "short translations are favoured no longer, and α says by how much"
-    for name, score in mistakes.items():
-        if found == [choose(score, *case) for case in cases]:
-            raise Mistake(name)
-    case = next(i for i, (one, other) in enumerate(zip(found, right, strict=True)) if one != other)
-    hypotheses, alpha = cases[case]
-    raise Mistake(
-        f"of {hypotheses} with α = {alpha} you take no. {found[case]}; no. {right[case]} scores highest"
-    )
+    def best(hypotheses: Sequence[Hypothesis], alpha: float) -> int:
+        return highest(lambda p, n, a: p / lp(n, a))(hypotheses, alpha)
+
+    def read(found: Any, expected: int) -> int:
+        if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+            raise Mistake(f"return the index of one of the hypotheses, not {found!r}")
+        return found
+
+    return compare(
+        written,
+        best,
+        [
+            ([(-4.0, 4), (-5.0, 12), (-9.0, 20)], 1.0),
+            ([(-4.0, 4), (-5.0, 12), (-9.0, 20)], 0.0),
+            ([(-3.0, 6), (-3.3, 9), (-7.0, 8)], 0.2),
+            ([(-2.0, 2), (-3.0, 4), (-6.5, 5)], 1.0),
+            ([(-6.0, 14), (-2.0, 3), (-2.7, 5)], 0.6),
+            ([(-1.0, 1), (-1.3, 2)], 1.0),
+            ([(-3.0, 12), (-3.1, 4)], 1.0),
+        ],
+        {
+            "you take the most probable hypothesis as it is; divide by the length penalty first":
+                highest(lambda p, n, a: p),
+            "you multiply by the length penalty; it divides": highest(lambda p, n, a: p * lp(n, a)),
+            "you divide by length^α; the penalty is ((5 + length) / 6)^α": highest(lambda p, n, a: p / n**a),
+            "you leave α out: the penalty is raised to it": highest(lambda p, n, a: p / lp(n, 1.0)),
+            "you choose the lowest score; log-probabilities are negative, and the highest is the best":
+                highest(lambda p, n, a: -p / lp(n, a)),
+        },
+        praise="short translations are favoured no longer, and α says by how much",
+        read=read,
+        otherwise=lambda found, expected, hypotheses, alpha:
+            f"of {hypotheses} with α = {alpha} you take no. {found}; no. {expected} scores highest",
+    )  # fmt: skip
 
 
 @exercise("ex-parameters", "parameters")
@@ -129,9 +129,7 @@ def parameter_count(written: Callable[[int, int, int, int], int]) -> str:
             -layers * feed_forward: "the feed-forward layers of one side are missing",
         }  # fmt: skip
         found = call(written, vocab, d, f, layers)
-        if not isinstance(found, int | float) or isinstance(found, bool) or not math.isfinite(found):
-            raise Mistake(f"return a number, not {found!r}")
-        off = int(found - right)
+        off = int(number(found) - right)
         if off:
             sizes = f"vocab={vocab}, d_model={d}, d_ff={f}, layers={layers}"
             hint = f": {slips[off]}" if off in slips else "; compare with the rows of report(model)"

@@ -1,13 +1,17 @@
-"""What a check answers, and how it is made: run what a reader wrote and, where it is wrong, name the mistake."""
+"""How a check is made: run the function that a reader wrote and, where it is wrong, name the mistake."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+import torch
+from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -85,3 +89,84 @@ def brief(argument: Any) -> str:
     if isinstance(argument, list | tuple | set) and len(argument) > 12:
         return f"{type(argument).__name__} of {len(argument)}"
     return repr(argument)
+
+
+def compare(
+    written: Callable,
+    right: Callable,
+    cases: Iterable[tuple],
+    mistakes: Mapping[str, Callable],
+    *,
+    praise: str,
+    read: Callable[[Any, Any], Any] | None = None,
+    otherwise: Callable[..., str] | None = None,
+) -> str:
+    """Compare the reader's function with the right one on some cases; return praise, or raise the `Mistake` by name.
+
+    Args:
+        written: the reader's function.
+        right: the reference, called with the same arguments. The names of its parameters are shown to the reader.
+        cases: tuples of arguments. Tensors are copied, so that a function that changes its arguments is harmless.
+        mistakes: sentence → the function with that mistake. The one that answers as the reader does in every case is
+            named.
+        praise: the sentence for a function that is right in every case.
+        read: makes of (answer, right answer) what is compared, or raises a `Mistake`; by default `tensor` for a tensor,
+            `number` for a number, and the answer as it is for anything else.
+        otherwise: (answer, right answer, *arguments) → the sentence for a mistake without a name.
+    """
+    answers = []
+    for case in cases:
+        expected = right(*case)
+        found = call(written, *(one.clone() if isinstance(one, Tensor) else one for one in case))
+        answers.append(((read or _read)(found, expected), expected, case))
+    wrong = [(found, expected, case) for found, expected, case in answers if not same(found, expected)]
+    if not wrong:
+        return praise
+    for sentence, mistaken in mistakes.items():
+        if all(same(found, mistaken(*case)) for found, _, case in answers):
+            raise Mistake(sentence)
+    found, expected, case = wrong[0]
+    if otherwise:
+        raise Mistake(otherwise(found, expected, *case))
+    names = inspect.signature(right).parameters
+    given = ", ".join(f"{name}={brief(one)}" for name, one in zip(names, case, strict=True))
+    raise Mistake(f"for {given} it is {_shown(expected)}, and you give {_shown(found)}")
+
+
+def same(found: Any, expected: Any) -> bool:
+    """Whether two answers agree: whole numbers exactly, others within rounding."""
+    if isinstance(expected, Tensor):
+        return found.shape == expected.shape and torch.allclose(
+            found.to(expected), expected, rtol=1e-4, atol=1e-4
+        )
+    if isinstance(expected, float):
+        return math.isclose(found, expected, rel_tol=1e-6, abs_tol=1e-9)
+    return found == expected
+
+
+def _read(found: Any, expected: Any) -> Any:
+    if isinstance(expected, Tensor):
+        return tensor(found, expected)
+    return number(found) if isinstance(expected, int | float) else found
+
+
+def number(found: Any, expected: Any = None) -> float:
+    """The answer if it is a finite number, else a `Mistake`."""
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        raise Mistake(f"return a number, not {found!r}")
+    return found
+
+
+def tensor(found: Any, expected: Tensor) -> Tensor:
+    """The answer if it is a tensor of the right shape, else a `Mistake`."""
+    if not isinstance(found, Tensor):
+        raise Mistake(f"return a tensor, not a {type(found).__name__}")
+    if found.shape != expected.shape:
+        raise Mistake(f"what you return has the shape {tuple(found.shape)}, not {tuple(expected.shape)}")
+    return found
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return brief(value)
