@@ -24,7 +24,7 @@ from reservoir.evidence.claims import (
     files,
     measures,
 )
-from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.comparison import comparisons
 from reservoir.runs.records import find_records
 
 values = st.lists(st.floats(0.1, 100.0), min_size=2, max_size=4)
@@ -258,13 +258,10 @@ def test_every_sentence_of_the_sources_is_in_the_ledger(name):
     assert (name in claims.entries()) != (name in claims.descriptions())
 
 
-@pytest.mark.parametrize("where", [where for where, beside in COMPARISONS.items() if beside.best])
+@pytest.mark.parametrize("where", [where for where, beside in comparisons().items() if beside.best])
 def test_every_order_of_a_table_is_in_the_ledger(where):
     assert f"{where}-order" in claims.entries()
-    entry, names = claims.entries()[f"{where}-order"], set()
-    for group in COMPARISONS[where].recipes.values():
-        names |= set(group)
-    assert set(entry.recipes) == names
+    assert set(claims.entries()[f"{where}-order"].recipes) == set(comparisons()[where].names)
 
 
 def test_a_claim_that_nothing_here_decides_says_what_it_would_take(tmp_path):
@@ -304,7 +301,7 @@ def ordered(scores: dict[str, list[float]]):
 
 
 def test_an_order_needs_every_pair_that_the_source_has_apart():
-    printed = {line.name: line.figure.value for line in COMPARISONS["poster/lm"].lines()}
+    printed = {line.name: line.figure.value for line in comparisons()["poster/lm"].lines()}
     same = {name: [value, value + 0.1] for name, value in printed.items()}
     assert ordered(same).word == "confirmed"
     swapped = dict(same, **{"language/baseline": same["language/embeddings-feed-forward"]})

@@ -4,8 +4,8 @@ import pytest
 
 from reservoir import recipes
 from reservoir.evidence import sources
-from reservoir.evidence.comparison import NOT_RUN, Comparison, score, swept
-from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.claims.measures import alternatives
+from reservoir.evidence.comparison import NOT_RUN, Comparison, comparisons, score
 from reservoir.runs import records
 from reservoir.weights import placement
 
@@ -13,12 +13,12 @@ TABLES = sorted(f"{name}/{table}" for name in sources.names() for table in sourc
 
 
 def test_every_table_stands_beside_ours():
-    assert sorted(COMPARISONS) == TABLES
+    assert sorted(comparisons()) == TABLES
 
 
 @pytest.mark.parametrize("where", TABLES)
 def test_every_row_has_a_recipe_or_a_reason(where):
-    beside, table = COMPARISONS[where], sources.table(where)
+    beside, table = comparisons()[where], sources.table(where)
     assert set(beside.measures) <= set(table.columns[1:])
     entries = {(row, column) for row, *_ in table.rows for column in beside.measures}
     assert beside.recipes.keys() | beside.why.keys() == entries, (
@@ -26,12 +26,12 @@ def test_every_row_has_a_recipe_or_a_reason(where):
     )
     assert not beside.recipes.keys() & beside.why.keys()
     assert all(beside.why.values()) and all(beside.recipes.values())
-    assert {name for group in beside.recipes.values() for name in group} <= set(recipes.names())
+    assert set(beside.names) <= set(recipes.names())
 
 
 @pytest.mark.parametrize("where", TABLES)
 def test_the_figures_are_the_sources_and_keep_their_mark(where):
-    beside, table = COMPARISONS[where], sources.table(where)
+    beside, table = comparisons()[where], sources.table(where)
     frame = beside.frame("smoke")
     assert set(frame[table.columns[0]]) == {row for row, *_ in table.rows}
     assert any(f"[{table.kind}]" in name for name in frame)
@@ -42,13 +42,13 @@ def test_the_figures_are_the_sources_and_keep_their_mark(where):
 
 def test_an_entry_with_neither_is_noticed():
     with pytest.raises(KeyError):
-        Comparison("poster/lm", {"PPL": score}, {("(0)", "PPL"): ("language/baseline",)}).lines()
+        Comparison("poster/lm", {"PPL": "score"}, {("(0)", "PPL"): ("language/baseline",)}).lines()
 
 
 def test_the_posters_rows_are_what_their_marks_say():
     for where in ("poster/big", "poster/narrow", "poster/lm"):
         marks = sources.table(where).frame()
-        for line in COMPARISONS[where].lines():
+        for line in comparisons()[where].lines():
             plan = recipes.get(line.name, scale="full").freeze
             frozen = (plan.embeddings, plan.attention, plan.feed_forward)
             assert frozen == tuple(not marks.loc[line.figure.row, part] for part in ("EMB", "ATT", "FFN")), (
@@ -64,14 +64,14 @@ def test_placement_gives_the_papers_letters():
 
 @pytest.mark.parametrize("where", ["frozen-pretrained/trainable", "fnet/parameters"])
 def test_sizes_are_counted_at_the_full_scale(where):
-    for line in COMPARISONS[where].lines("smoke"):
+    for line in comparisons()[where].lines("smoke"):
         ours = int(line.ours.shown.replace(",", ""))
         assert line.ours.scale == "full" and line.ours.seeds == 0
         assert abs(ours / line.figure.value - 1) < (1e-9 if where.endswith("trainable") else 0.01)
 
 
 def test_settings_are_the_recipes_at_full_scale():
-    for line in COMPARISONS["one-layer/settings"].lines():
+    for line in comparisons()["one-layer/settings"].lines():
         if line.figure.column != "epochs":
             assert float(line.ours.shown) == line.figure.value, (line.name, line.figure)
 
@@ -87,22 +87,22 @@ class Recorded:
 def test_means_have_their_spread_seeds_and_machines(monkeypatch):
     found = [Recorded(30.0), Recorded(34.0, gpu="a GPU")]
     monkeypatch.setattr("reservoir.evidence.comparison.find_records", lambda name, scale: found)
-    ours = score(("components/baseline",), "laptop")
+    ours = score("components/baseline", "laptop")
     assert (ours.shown, ours.mean, ours.seeds, ours.scale) == ("32.00 ± 2.83", 32.0, 2, "laptop")
     assert ours.machine == "a GPU, a processor"
     found.clear()
-    assert score(("components/baseline",), "laptop").shown == NOT_RUN
+    assert score("components/baseline", "laptop").shown == NOT_RUN
 
 
 def test_a_sweep_that_is_not_whole_says_so(monkeypatch):
-    scores = {"a/lr-1": 20.0, "a/lr-2": 40.0, "a/lr-3": 30.0}
-    one = {name: Recorded(value) for name, value in scores.items()}
+    sweep = alternatives("universal/listops/random/~")
+    one = {name: Recorded(value) for name, value in zip(sweep[1:4], (20.0, 40.0, 30.0), strict=True)}
     monkeypatch.setattr("reservoir.runs.sweep.find_record", lambda name, scale: one.get(name))
     monkeypatch.setattr("reservoir.runs.sweep.find_records", lambda name, scale: [one[name]])
-    assert swept(("a/lr-0", "a/lr-1", "a/lr-2", "a/lr-3"), "laptop").shown == "40.00"
-    del one["a/lr-3"]
-    assert swept(("a/lr-1", "a/lr-2", "a/lr-3"), "laptop").shown == "40.00 (a rate beside it not run)"
-    assert swept(("b/lr-1",), "laptop").shown == NOT_RUN
+    assert score("universal/listops/random/~", "laptop").shown == "40.00"
+    del one[sweep[3]]
+    assert score("universal/listops/random/~", "laptop").shown == "40.00 (a rate beside it not run)"
+    assert score("universal/mnist/random/~", "laptop").shown == NOT_RUN
 
 
 def test_a_frame_of_records_says_where_and_with_what_they_were_made():

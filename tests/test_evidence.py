@@ -7,7 +7,7 @@ import pytest
 
 from reservoir import recipes
 from reservoir.evidence import claims, coverage, sources
-from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.comparison import comparisons
 from reservoir.page import evidence
 from reservoir.runs.records import all_records
 from reservoir.runs.registry import SCALES
@@ -74,7 +74,7 @@ def test_sentences_without_a_rule_say_what_is_done_instead():
     assert list(frame["instead"]) == list(claims.descriptions().values())
 
 
-@pytest.mark.parametrize("where", COMPARISONS)
+@pytest.mark.parametrize("where", comparisons())
 def test_every_table_has_its_figures_and_marks_beside_ours(where):
     frame, table = evidence.beside(where, scale="smoke"), sources.table(where)
     assert list(dict.fromkeys(frame.index)) == [row for row, *_ in table.rows]
@@ -88,23 +88,21 @@ def test_runs_are_counted_and_not_typed():
     laptop, full = (evidence.run_at(scale) for scale in ("laptop", "full"))
     recorded = {(record.recipe, record.scale) for record in all_records()}
     for scale, found in (("laptop", laptop), ("full", full)):
-        names = [name for group in COMPARISONS["poster/big"].recipes.values() for name in group]
+        names = comparisons()["poster/big"].names
         assert found.loc["poster/big", f"run at {scale}"] == sum((name, scale) in recorded for name in names)
     assert (laptop["with a recipe"] + laptop["without, for a reason"] == laptop["entries"]).all()
 
 
-@pytest.mark.parametrize(
-    "system", [*coverage.rows(), *coverage.SYSTEMS], ids=lambda one: f"{one.source}: {one.words}"
-)
+@pytest.mark.parametrize("system", coverage.systems(), ids=lambda one: f"{one.source}: {one.words}")
 def test_every_system_has_recipes_or_a_reason(system):
-    assert bool(system.names) != bool(system.why)
+    assert bool(coverage.covered_by(system)) != bool(system.why)
     assert system.source in sources.names()
     for pattern in system.recipes:
-        assert coverage.System("", "", "", (pattern,)).names, f"no recipe is called {pattern}"
+        assert coverage.covered_by(sources.System("", "", "", (pattern,))), f"no recipe is called {pattern}"
 
 
 def test_every_recipe_of_a_system_exists_at_all_scales():
-    for name in {name for one in (*coverage.rows(), *coverage.SYSTEMS) for name in one.names}:
+    for name in {name for one in coverage.systems() for name in coverage.covered_by(one)}:
         for scale in SCALES:
             assert recipes.get(name, scale=scale).scale == scale
 
@@ -116,7 +114,7 @@ def test_every_recipe_has_a_place_in_the_book():
 
 def test_coverage_says_how_many_recipes_are_recorded():
     frame = coverage.coverage()
-    assert len(frame) == len(coverage.rows()) + len(coverage.SYSTEMS)
+    assert len(frame) == len(coverage.systems())
     line = frame[frame["recipes"] == "components/baseline"].iloc[0]
     assert (line["chapter"], line["laptop"]) == ("4", "1 of 1")
     assert frame["laptop"].map(lambda text: not text or bool(re.fullmatch(r"\d+ of \d+", text))).all()

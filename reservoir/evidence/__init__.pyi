@@ -1,4 +1,4 @@
-from . import claims, comparison, costs, coverage, fronts, source_recipes, sources, tables
+from . import claims, comparison, costs, coverage, fronts, sources, tables
 
 __all__ = [
     "claims",
@@ -6,7 +6,6 @@ __all__ = [
     "costs",
     "coverage",
     "fronts",
-    "source_recipes",
     "sources",
     "tables",
 ]

@@ -1,6 +1,8 @@
-"""A table of the sources with ours beside it: what the records of a row's recipes say, with seeds, scale and machine.
+"""The sources' tables with ours next to them: what the records of a row's recipes say, with seeds, scale and machine.
 
-Which recipe a row is stands in `reservoir.evidence.source_recipes`.
+Which recipes a row is stands in `data/sources` with the table: under `ours`, the measure of each column, the recipes of
+each row, or the reason why it has none. In a recipe, {column} stands for what `columns` calls the column; a recipe that
+ends in /~ is the sweep of its learning rates.
 """
 
 from __future__ import annotations
@@ -14,20 +16,19 @@ import pandas as pd
 
 from reservoir import recipes
 from reservoir.evidence import sources
+from reservoir.evidence.claims.measures import CHOSEN, alternatives, size
 from reservoir.evidence.sources import Figure
-from reservoir.runs.building import outline
 from reservoir.runs.records import Record, find_records
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
 from reservoir.runs.sweep import choose
-from reservoir.weights import report
 
 NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
 class Ours:
-    """What stands beside a figure.
+    """What stands next to a figure.
 
     Args:
         shown: the mean over seeds and their standard deviation; a number that follows from sizes; or `NOT_RUN`.
@@ -44,48 +45,51 @@ class Ours:
     machine: str = ""
 
 
-Measure = Callable[[tuple[str, ...], Scale], Ours]
-"""Looks at the recipes of an entry at a scale."""
-
-
 @dataclass(frozen=True)
 class Line:
-    """One entry of a source's table with ours beside it.
+    """One entry of a source's table with ours next to it.
 
     Args:
         figure: the entry, as printed.
-        name: the recipe; of a sweep, the part of the name that its recipes share. Empty where there is none.
-        recipes: those whose records are read.
+        recipe: what it is compared with, empty where there is none; a sweep ends in /~.
         why: where there is no recipe, the reason.
-        ours: what they say.
+        ours: what its records say.
     """
 
     figure: Figure
-    name: str
-    recipes: tuple[str, ...]
+    recipe: str
     why: str
     ours: Ours
+
+    @property
+    def name(self) -> str:
+        """The recipe; of a sweep, the part of the name that its recipes share."""
+        return self.recipe.removesuffix(f"/{CHOSEN}")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What stands beside the entries of one table.
+    """What stands next to the entries of one table.
 
     Args:
         where: the table, such as "poster/big".
-        measures: column -> what is read beside its entries. The other columns of the table describe its rows.
+        measures: column -> what is read for its entries, a key of `MEASURES`. The other columns describe the rows.
         recipes: (row, column) -> recipes. Several are several readings of the row, a line each.
-        why: (row, column) -> the reason why no recipe stands beside the entry.
-        sweep: whether the recipes of an entry are one sweep, and so one line.
+        why: (row, column) -> the reason why no recipe stands next to the entry.
         best: "largest" or "smallest" where the rows of a column compete; empty where they do not.
     """
 
     where: str
-    measures: Mapping[str, Measure]
+    measures: Mapping[str, str]
     recipes: Mapping[tuple[str, str], tuple[str, ...]]
     why: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    sweep: bool = False
     best: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The recipes of all entries, each once."""
+        found = (name for group in self.recipes.values() for one in group for name in alternatives(one))
+        return list(dict.fromkeys(found))
 
     def lines(self, scale: Scale = "laptop") -> list[Line]:
         """The entries of the measured columns, row by row.
@@ -96,26 +100,25 @@ class Comparison:
         table, found = sources.table(self.where), []
         for row, *_ in table.rows:
             for column, measure in self.measures.items():
-                names, figure = self.recipes.get((row, column), ()), table.figure(row, column)
-                if not names:
-                    found.append(Line(figure, "", (), self.why[row, column], Ours("")))
-                    continue
-                for group in [names] if self.sweep else [(name,) for name in names]:
-                    name = group[0].rpartition("/")[0] if self.sweep else group[0]
-                    found.append(Line(figure, name, group, "", measure(group, scale)))
+                figure = table.figure(row, column)
+                for recipe in self.recipes.get((row, column), ()):
+                    found.append(Line(figure, recipe, "", MEASURES[measure](recipe, scale)))
+                if (row, column) not in self.recipes:
+                    found.append(Line(figure, "", self.why[row, column], Ours("")))
         return found
 
     def frame(self, scale: Scale = "laptop") -> pd.DataFrame:
         """The table as text: the source's columns, each with the mark of its origin, and ours.
 
-        Where one column is measured, the others of the source stand beside it; where several are, one line an entry.
+        Where one column is measured, the others of the source stand next to it; where several are, one line an entry.
         """
         table, lines = sources.table(self.where), []
         printed = table.printed()
+        only = next(iter(self.measures)) if len(self.measures) == 1 else ""
         for line in self.lines(scale):
             row, column = line.figure.row, line.figure.column
-            if len(self.measures) == 1:
-                theirs = {f"{name} [{table.kind}]": printed.loc[row, name] for name in printed}
+            if only:
+                theirs = {f"{name} [{table.kind}]": printed.at[row, name] for name in table.columns[1:]}
             else:
                 theirs = {"column": column, f"printed [{table.kind}]": line.figure.printed}
             lines.append(
@@ -123,9 +126,7 @@ class Comparison:
                     table.columns[0]: row,
                     **theirs,
                     "recipe": line.name or line.why,
-                    f"ours: {next(iter(self.measures))}"
-                    if len(self.measures) == 1
-                    else "ours": line.ours.shown,
+                    f"ours: {only}" if only else "ours": line.ours.shown,
                     "seeds": str(line.ours.seeds or ""),
                     "scale": line.ours.scale,
                     "machine": line.ours.machine,
@@ -134,42 +135,66 @@ class Comparison:
         return pd.DataFrame(lines)
 
 
-def score(names: tuple[str, ...], scale: Scale) -> Ours:
-    """The score of a recipe on its first test set."""
-    return _scored(find_records(names[0], scale=scale), scale)
+@functools.cache
+def comparisons() -> dict[str, Comparison]:
+    """Every table of `data/sources` with what stands next to it, in the order of the documents."""
+    return {
+        table.where: _read(table)
+        for name in sources.names()
+        for table in sources.source(name).tables.values()
+    }
 
 
-def swept(names: tuple[str, ...], scale: Scale) -> Ours:
-    """The score at the learning rate that validation chose. A sweep that is not whole says so."""
-    found = choose(names, scale=scale)
-    if found is None:
+def score(recipe: str, scale: Scale) -> Ours:
+    """The score on the first test set; of a sweep at the rate that validation chose, and whether it is whole."""
+    if recipe.endswith(f"/{CHOSEN}"):
+        chosen = choose(alternatives(recipe), scale=scale)
+        whole = chosen is None or chosen.complete
+        found, note = chosen.records if chosen else [], "" if whole else " (a rate beside it not run)"
+    else:
+        found, note = find_records(recipe, scale=scale), ""
+    if not found:
         return Ours()
-    note = "" if found.complete else " (a rate beside it not run)"
-    return _scored(found.records, scale, note)
+    scores = pd.Series([record.score for record in found])
+    return Ours(spread(scores) + note, float(scores.mean()), len(found), scale, machines(found))
 
 
-def trained(names: tuple[str, ...], scale: Scale) -> Ours:
-    """How many numbers are trained at the full scale, whatever `scale` says."""
-    return _size(f"{_sizes(names[0])[0]:,}")
-
-
-def total(names: tuple[str, ...], scale: Scale) -> Ours:
-    """How many parameters there are at the full scale, whatever `scale` says."""
-    return _size(f"{_sizes(names[0])[1]:,}")
-
-
-def setting(read: Callable[[Run], Any]) -> Measure:
-    """A field of the recipe at the full scale."""
-    return lambda names, scale: _size(str(read(recipes.get(names[0], scale="full"))))
-
-
-def horizon(names: tuple[str, ...], scale: Scale) -> Ours:
+def horizon(recipe: str, scale: Scale) -> Ours:
     """Hours at which the area under a recipe's curve is cut off: its steps times the median duration of one."""
-    found = find_records(names[0], scale=scale)
+    found = find_records(recipe, scale=scale)
     if not found:
         return Ours()
     hours = pd.Series([record.aucc["horizon"] / 3600 for record in found])
     return Ours(spread(hours), None, len(found), scale, machines(found))
+
+
+def _counted(field_: str) -> Callable[[str, Scale], Ours]:
+    """A size of the model at the full scale, as the sources count it, whatever the scale of the table."""
+    return lambda recipe, scale: Ours(f"{size(recipe, field_):,}", scale="full")
+
+
+def _setting(read: Callable[[Any], Any]) -> Callable[[str, Scale], Ours]:
+    """A field of the recipe at the full scale."""
+
+    def setting(recipe: str, scale: Scale) -> Ours:
+        run: Run = recipes.get(recipe, scale="full")
+        return Ours(str(read(run)), scale="full")
+
+    return setting
+
+
+MEASURES: dict[str, Callable[[str, Scale], Ours]] = {
+    "score": score,
+    "horizon": horizon,
+    "trained": _counted("trainable_all_rows"),
+    "total": _counted("weights"),
+    "learning rate": _setting(lambda run: f"{run.optimiser.lr:g}"),
+    "dropout": _setting(lambda run: run.model.dropout),
+    "weight decay": _setting(lambda run: f"{run.optimiser.weight_decay:g}"),
+    "epochs": _setting(lambda run: f"{run.budget.steps:,} steps"),
+    "tokens a batch": _setting(lambda run: run.task.max_tokens * run.budget.accumulate),
+}
+"""What can be read of a recipe to stand next to a figure."""
 
 
 def spread(values: pd.Series, digits: int = 2) -> str:
@@ -183,19 +208,21 @@ def machines(found: Iterable[Record]) -> str:
     return ", ".join(sorted({record.machine["gpu"] or record.machine["cpu"] for record in found}))
 
 
-def _scored(found: list[Record], scale: Scale, note: str = "") -> Ours:
-    if not found:
-        return Ours()
-    scores = pd.Series([record.score for record in found])
-    return Ours(spread(scores) + note, float(scores.mean()), len(found), scale, machines(found))
-
-
-def _size(shown: str) -> Ours:
-    return Ours(shown, scale="full")
-
-
-@functools.cache
-def _sizes(name: str) -> tuple[int, int]:
-    """Numbers that are trained and parameters in all as the sources count them, on the meta device."""
-    made_of = report(outline(recipes.get(name, scale="full")))
-    return made_of.trainable_all_rows, made_of.weights
+def _read(table: sources.Table) -> Comparison:
+    """What `ours` of a table says, for each of its entries."""
+    written, columns = table.ours, table.columns[1:]
+    measures = written["measures"]
+    if isinstance(measures, str):
+        measures = dict.fromkeys(columns, measures)
+    called = written.get("columns", {})
+    return Comparison(
+        table.where,
+        measures,
+        {
+            (row, column): tuple(name.format(column=called.get(column, column)) for name in names)
+            for row, names in written.get("recipes", {}).items()
+            for column in measures
+        },
+        {(row, column): why for row, why in written.get("why", {}).items() for column in measures},
+        written.get("best", ""),
+    )

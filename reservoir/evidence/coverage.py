@@ -1,112 +1,25 @@
-"""What the five documents ran or describe beyond the rows of their tables, each with our recipes: who covers what.
+"""What the documents ran or describe, with our recipes for each: which recipe covers what, and what it cost us.
 
-A system is named in the source's terms. Its recipes are patterns over the names of recipes, so that a curve of nine
-points is one line. What is covered by rows of tables stands in `reservoir.evidence.source_recipes`.
+The rows of the sources' tables are covered by `reservoir.evidence.comparison`; what they ran beyond those is listed in
+`data/sources` under `system`, each with patterns over the names of our recipes, or the reason why there is none.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import pandas as pd
 
 from reservoir import recipes
 from reservoir.evidence import sources
-from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.comparison import comparisons
+from reservoir.evidence.sources import System
 from reservoir.runs.records import all_records
 from reservoir.runs.registry import SCALES
 
 CHAPTER = re.compile(r"Chapters? (\d+)")
-
-
-@dataclass(frozen=True)
-class System:
-    """One thing that a source ran, or says that it will.
-
-    Args:
-        source: a file of `data/sources`.
-        where: in the source.
-        words: what it is.
-        recipes: patterns over the names of recipes.
-        why: where there is none, the reason.
-    """
-
-    source: str
-    where: str
-    words: str
-    recipes: tuple[str, ...] = ()
-    why: str = ""
-
-    @property
-    def names(self) -> list[str]:
-        """The recipes that the patterns match."""
-        return [name for name in recipes.names() if any(fnmatchcase(name, p) for p in self.recipes)]
-
-
-def of(source: str, where: str, words: str, *patterns: str) -> System:
-    """A system that has recipes."""
-    return System(source, where, words, patterns)
-
-
-SYSTEMS = (
-    of("reservoir-transformers", "§1", "regular transformers, by encoder depth", "reservoirs/regular-*"),
-    of("reservoir-transformers", "§1", "whole transformer layers as reservoirs", "reservoirs/transformer-*"),
-    of("reservoir-transformers", "[2nd]", "feed-forward reservoirs", "reservoirs/ffn-*"),
-    of("reservoir-transformers", "§1", "recurrent reservoirs", "reservoirs/gru-*"),
-    of("reservoir-transformers", "§1", "convolutional reservoirs", "reservoirs/conv-*"),
-    of("reservoir-transformers", "[2nd]", "LayerDrop", "reservoirs/layer-drop-*"),
-    of("reservoir-transformers", "[2nd]", "WMT, with up to 24 encoder layers", "wmt-reservoirs/*"),
-    of("reservoir-transformers", "Abstract", "language modelling (enwik8 [2nd])", "characters/*"),
-    of("reservoir-transformers", "§1", "masked language models, frozen in pretraining", "masked/*"),
-    of("reservoir-transformers", "§1", "layers frozen when fine-tuning", "fine-tune/*"),
-    of("reservoir-transformers", "§1", "backskipping", "backskipping/none", "backskipping/estimated"),
-    of("bair", "first paragraph", "echo state layers in a transformer", "reservoirs/*-6", "reservoirs/*-8"),
-    of("bair", "last paragraph", "a synthetic gradient predictor", "backskipping/synthetic"),
-    System(
-        "bair",
-        "last paragraph",
-        "probing",
-        why="announced there and not shown: `reservoir.training.probing` does it, on the models of other recipes",
-    ),
-    of(
-        "blog",
-        "first paragraph",
-        "GPT-2, its attention and feed-forward layers frozen",
-        "universal/*/pretrained/*",
-    ),
-    of("blog", "second paragraph", "the same, trained from scratch", "universal/*/full/*"),
-    of("blog", "on FNet", "FNet, pretrained", "mixing/fourier*", "mixing/pre-norm/fourier*"),
-    of("blog", "on FNet", "FNet, fine-tuned", "mixing/sst-2/*fourier*", "mixing/rte/*fourier*"),
-    of("blog", "on FNet", "vanilla transformers beside it", "mixing/attention*", "mixing/*/attention*"),
-    of("blog", "footnote 1", "MLP-Mixer's mixing", "mixing/mixer", "mixing/*/mixer"),
-    of(
-        "blog", "footnote 2", "a fixed recurrent network with a trained output layer", "sentences/echo-states"
-    ),
-    of("one-layer", "figure 2", "random layers of their own, random embeddings", "keep/layers-random-*"),
-    of("one-layer", "figure 2", "one random layer, random embeddings", "keep/shared-random-*"),
-    of("one-layer", "figure 2", "the fully weighted model", "keep/trained", "wmt/base-trained"),
-    of("one-layer", "figure 2", "one random layer on WMT14, random embeddings", "wmt/base-random"),
-    of("one-layer", "figure 3", "one random layer, pretrained embeddings", "keep/shared-pretrained-*"),
-    of(
-        "one-layer",
-        "figure 3",
-        "random layers of their own, pretrained embeddings",
-        "keep/layers-pretrained-*",
-    ),
-    of("one-layer", "figure 4", "deeper", "keep/deep-random-*", "keep/deep-pretrained-*"),
-    of("one-layer", "figure 4", "wider", "keep/wide-random-*", "keep/wide-pretrained-*"),
-    of("one-layer", "figure 5", "Xavier uniform in place of kaiming uniform", "initial/xavier-*"),
-    of("one-layer", "figure 6", "QQP", "pairs/qqp-*"),
-    of("one-layer", "figure 7", "MNLI", "pairs/mnli-*", "fine-tune/mnli/regular-4"),
-    of("one-layer", "figures 6 and 7", "RoBERTa_large", "pairs-wide/*", "masked-wide/*"),
-    of("fnet", "[code]", "Linear: two learned matrices", "mixing/linear", "mixing/*/linear"),
-    of("fnet", "[code]", "Random: the same two, frozen", "mixing/random", "mixing/*/random"),
-    of("fnet", "[code]", "FF-only: no mixing", "mixing/feed-forward", "mixing/*/feed-forward"),
-    of("fnet", "[code]", "Hybrid: attention in some layers", "mixing/hybrid-*", "mixing/*/hybrid-*"),
-)
 
 
 def chapter(recipe: str) -> int:
@@ -116,17 +29,25 @@ def chapter(recipe: str) -> int:
     return int(CHAPTER.search(said)[1])
 
 
-def rows() -> list[System]:
-    """The rows of the sources' tables as systems: each with its recipes, or the reason why it has none."""
-    found = []
-    for where, beside in COMPARISONS.items():
+def systems() -> list[System]:
+    """Everything that the sources ran or describe: the rows of their tables, then the rest."""
+    rows, rest = [], []
+    for where, beside in comparisons().items():
         source, table = where.partition("/")[::2]
         for row, *_ in sources.table(where).rows:
             cells = [(row, column) for column in beside.measures]
             names = dict.fromkeys(name for cell in cells for name in beside.recipes.get(cell, ()))
             why = "" if names else "; ".join(dict.fromkeys(beside.why[cell] for cell in cells))
-            found.append(System(source, table, row, tuple(names), why))
-    return found
+            rows.append(System(source, table, row, tuple(names), why))
+    for name in sources.names():
+        rest += sources.source(name).systems
+    return [*rows, *rest]
+
+
+def covered_by(system: System) -> list[str]:
+    """The recipes that the patterns of a system match; one that ends in /~ is a sweep of learning rates."""
+    patterns = [f"{p.removesuffix('~')}lr-*" if p.endswith("/~") else p for p in system.recipes]
+    return [name for name in recipes.names() if any(fnmatchcase(name, p) for p in patterns)]
 
 
 def coverage() -> pd.DataFrame:
@@ -136,8 +57,8 @@ def coverage() -> pd.DataFrame:
     """
     recorded = {(record.recipe, record.scale) for record in all_records()}
     lines = []
-    for one in (*rows(), *SYSTEMS):
-        names = one.names
+    for one in systems():
+        names = covered_by(one)
         run = {scale: sum((name, scale) in recorded for name in names) for scale in SCALES}
         lines.append(
             {
@@ -161,7 +82,7 @@ def _shown(names: list[str]) -> str:
 
 def unclaimed() -> list[str]:
     """Recipes that stand for nothing in the sources: the book's own questions and controls."""
-    taken = {name for one in (*rows(), *SYSTEMS) for name in one.names}
+    taken = {name for one in systems() for name in covered_by(one)}
     return [name for name in recipes.names() if name not in taken]
 
 

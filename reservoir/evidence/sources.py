@@ -10,7 +10,8 @@ import difflib
 import functools
 import re
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ class Figure:
     @property
     def decimals(self) -> int:
         """Digits after the point, as printed: what a rounding may have taken."""
-        return len(NUMBER.match(self.printed)[0].partition(".")[2])
+        return len(_digits(self.printed).partition(".")[2])
 
     def __str__(self) -> str:
         return f"{self.printed} [{self.kind}]"
@@ -77,6 +78,7 @@ class Table:
         title, note: its heading, and what one has to know to read it.
         columns: their names; the first names the rows.
         rows: their entries.
+        ours: what stands next to them, as `reservoir.evidence.comparison` reads it.
     """
 
     where: str
@@ -86,6 +88,7 @@ class Table:
     note: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    ours: Mapping[str, Any] = field(default_factory=dict)
 
     def figure(self, row: str, column: str) -> Figure:
         """One entry.
@@ -154,6 +157,25 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class System:
+    """One thing that a source ran or describes, beyond the rows of its tables.
+
+    Args:
+        source: a file of `data/sources`.
+        where: in the source.
+        words: what it is, in the source's terms.
+        recipes: patterns over the names of our recipes, so that a curve of nine points is one line.
+        why: where there is none, the reason.
+    """
+
+    source: str
+    where: str
+    words: str
+    recipes: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Source:
     """A document that the book is held against.
 
@@ -161,21 +183,25 @@ class Source:
         name: what our files call it, such as "poster".
         title, authors, year: of the document; the year is None where our copy does not say.
         citation: its key in the book's bibliography; empty where it has no entry there.
+        number: its place in the order in which the book takes the sources.
         tables, claims: what we quote, by name.
+        systems: what else it ran or describes.
     """
 
     name: str
+    number: int
     title: str
     authors: str
     year: int | None
     citation: str
     tables: dict[str, Table]
     claims: dict[str, Claim]
+    systems: tuple[System, ...] = ()
 
 
 def names() -> list[str]:
-    """The sources that are quoted."""
-    return sorted(path.stem for path in _folder().glob("*.toml"))
+    """The sources that are quoted, in the order in which the book takes them."""
+    return sorted((path.stem for path in _folder().glob("*.toml")), key=lambda name: source(name).number)
 
 
 def source(name: str) -> Source:
@@ -186,7 +212,8 @@ def source(name: str) -> Source:
     """
     path = _folder() / f"{name}.toml"
     if not path.is_file():
-        raise SourceError(_unknown("source", name, names(), "data/sources"))
+        known = sorted(path.stem for path in _folder().glob("*.toml"))
+        raise SourceError(_unknown("source", name, known, "data/sources"))
     return read(path)
 
 
@@ -214,10 +241,7 @@ def number(printed: str) -> float:
     Raises:
         SourceError: it begins with none.
     """
-    found = NUMBER.match(printed)
-    if not found:
-        raise SourceError(f"{printed!r} begins with no number")
-    return float(found[0])
+    return float(_digits(printed))
 
 
 @functools.cache
@@ -242,7 +266,16 @@ def read(path: Path) -> Source:
                 if len(row) != len(columns) or not all(isinstance(value, str) for value in row):
                     raise SourceError(f"{path.name}: {name!r}, row {row[0]!r} is not {len(columns)} texts")
             where = f"{path.stem}/{name}"
-            tables[name] = Table(where, title, entry["kind"], entry["title"], entry["note"], columns, rows)
+            tables[name] = Table(
+                where,
+                title,
+                entry["kind"],
+                entry["title"],
+                entry["note"],
+                columns,
+                rows,
+                entry.get("ours", {}),
+            )
         claims: dict[str, Claim] = {}
         for entry in data.get("claim", ()):
             name, text = entry["id"], entry["text"]
@@ -251,13 +284,24 @@ def read(path: Path) -> Source:
                 raise SourceError(f"{path.name}: the claim {name!r} stands there twice")
             text = text if isinstance(text, str) else "”, “".join(text)
             claims[name] = Claim(f"{path.stem}/{name}", entry["kind"], entry["where"], text, title)
+        systems = tuple(
+            System(path.stem, one["where"], one["words"], tuple(one.get("recipes", ())), one.get("why", ""))
+            for one in data.get("system", ())
+        )
     except KeyError as error:
         raise SourceError(f"{path.name} lacks {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise SourceError(f"{path.name} is no TOML: {error}") from error
-    return Source(
-        path.stem, title, about["authors"], about.get("year"), about.get("citation", ""), tables, claims
-    )
+    authors, year, citation = about["authors"], about.get("year"), about.get("citation", "")
+    return Source(path.stem, about.get("number", 0), title, authors, year, citation, tables, claims, systems)
+
+
+def _digits(printed: str) -> str:
+    """The digits of the number that a printed entry begins with."""
+    found = NUMBER.match(printed)
+    if not found:
+        raise SourceError(f"{printed!r} begins with no number")
+    return found[0]
 
 
 def _folder() -> Path:
@@ -271,7 +315,7 @@ def _check_kind(entry: dict[str, Any], path: Path) -> None:
         )
 
 
-def _unknown(what: str, name: str, known, where: str) -> str:
+def _unknown(what: str, name: str, known: Iterable[str], where: str) -> str:
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
     return f"{where} has no {what} {name!r}; {hint}"

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.text import Text
 
 from reservoir.evidence import sources
-from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.tables import table as recorded_runs
 from reservoir.launch.console import new_table, show
 from reservoir.runs.registry import Scale
@@ -61,7 +61,7 @@ def _tables_of(name: str) -> list[str]:
 
 def _show_comparison(where: str, scale: Scale) -> None:
     """Print a table of a source with ours next to it."""
-    quoted, frame = sources.table(where), COMPARISONS[where].frame(scale)
+    quoted, frame = sources.table(where), comparisons()[where].frame(scale)
     about = f"{quoted.note} [{quoted.kind}]: {sources.QUOTE_KINDS[quoted.kind]}."
     about += " Ours: mean ± standard deviation over seeds"
     for name in ("scale", "machine"):  # what is the same in every row needs no column

@@ -12,7 +12,7 @@ import pandas as pd
 
 from reservoir.evidence import claims, sources
 from reservoir.evidence.claims import Verdict, Word
-from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.comparison import comparisons
 from reservoir.runs.registry import Scale
 
 WORDS: tuple[Word, ...] = get_args(Word)
@@ -121,7 +121,7 @@ def beside(where: str, *, scale: Scale = "laptop") -> pd.DataFrame:
 
     A cell has the source's figure, and behind a bar ours with its seeds. The marks of origin stand in the headings.
     """
-    one, table = COMPARISONS[where], sources.table(where)
+    one, table = comparisons()[where], sources.table(where)
     if len(one.measures) == 1:
         frame = one.frame(scale).set_index(table.columns[0]).rename_axis(None)
         return frame[[name for name in frame if name != "scale" or frame[name].nunique() > 2]]
@@ -138,7 +138,7 @@ def beside(where: str, *, scale: Scale = "laptop") -> pd.DataFrame:
 def run_at(scale: Scale) -> pd.DataFrame:
     """For each table how many of its entries have recipes, and how many of these have a record at the scale."""
     lines = {}
-    for where, one in COMPARISONS.items():
+    for where, one in comparisons().items():
         found = one.lines(scale)
         with_recipes = [line for line in found if line.name]
         runs = [line for line in with_recipes if line.ours.seeds]

@@ -22,7 +22,7 @@ from reservoir.evidence.claims.quantities import OPERATIONS, Vocabulary, leaves
 from reservoir.evidence.claims.ranges import RELATIONS
 from reservoir.evidence.claims.schema import Block, Comparison, Condition, Entry, Ledger, Mark, Order
 from reservoir.evidence.claims.special import JUDGES
-from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.comparison import comparisons
 
 CLAIM = {
     *("id", "rule", "says", "where", "mark", "part_of", "late", "scale", "compare", "unless"),
@@ -188,8 +188,8 @@ def _quoted(written: Mapping[str, Any]) -> tuple[str, str, Mark]:
 
 def _order(written: Mapping[str, Any], words: Vocabulary) -> Order:
     _only({"table", "margin", "measure", "contests"}, written, "an order")
-    if written["table"] not in COMPARISONS:
-        raise ValueError(f"there is no table {written['table']!r}; there are {', '.join(COMPARISONS)}")
+    if written["table"] not in comparisons():
+        raise ValueError(f"there is no table {written['table']!r}; there are {', '.join(comparisons())}")
     words.quantity("", written["measure"], {})  # the measure must exist
     margin = words.margin(written["margin"])
     return Order(written["table"], margin, written["measure"], written.get("contests", ""))
@@ -252,8 +252,7 @@ def _recipes(
         if _matches(name, patterns) and not _matches(name, without):
             yield name
     if "order" in written:
-        for group in COMPARISONS[written["order"]["table"]].recipes.values():
-            yield from group
+        yield from comparisons()[written["order"]["table"]].names
     for comparison in (one for block in blocks for one in block.comparisons):
         for quantity in (comparison.a, comparison.b, *comparison.shown.values()):
             for leaf in leaves(quantity) if quantity else ():

@@ -13,8 +13,7 @@ from reservoir.evidence import sources
 from reservoir.evidence.claims.quantities import Figure
 from reservoir.evidence.claims.ranges import NotRunError, Range, Word, above, every
 from reservoir.evidence.claims.schema import Order
-from reservoir.evidence.comparison import Line
-from reservoir.evidence.source_recipes import COMPARISONS
+from reservoir.evidence.comparison import Line, comparisons
 
 SHOWN = 3  # pairs that lie the wrong way round
 
@@ -32,8 +31,8 @@ def in_order(claimed: Order, figure: Figure) -> tuple[Word, str]:
     Raises:
         NotRunError: fewer than half of the pairs that count have been run.
     """
-    beside = COMPARISONS[claimed.table]
-    lines = {_key(claimed, line): line for line in beside.lines() if line.name}
+    beside = comparisons()[claimed.table]
+    lines = {_key(claimed, line): line for line in beside.lines() if line.recipe}
     sign = -1 if beside.best == "smallest" else 1
 
     def better(a: Key, b: Key) -> bool:
@@ -44,7 +43,7 @@ def in_order(claimed: Order, figure: Figure) -> tuple[Word, str]:
     ours: dict[Key, Range] = {}
     for key, line in lines.items():
         with contextlib.suppress(NotRunError):
-            ours[key] = figure(claimed.measure, f"{line.name}/~" if beside.sweep else line.name, ())
+            ours[key] = figure(claimed.measure, line.recipe, ())
     words = {(a, b): above((ours[a] - ours[b]) * sign) for a, b in pairs if a in ours and b in ours}
     if 2 * len(words) < len(pairs):
         raise NotRunError(f"{len(words)} of {len(pairs)} pairs of rows have been run at the laptop scale")

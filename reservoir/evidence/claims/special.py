@@ -8,9 +8,9 @@ from collections.abc import Callable
 from reservoir.evidence import sources
 from reservoir.evidence.claims.measures import size
 from reservoir.evidence.claims.ranges import CannotTellError, NotRunError, Word
+from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.costs import translators
 from reservoir.evidence.fronts import Method, methods, typical_spread
-from reservoir.evidence.source_recipes import COMPARISONS
 from reservoir.recipes.components import ROWS
 
 STEADY = 1.1
@@ -23,7 +23,7 @@ def shares(table: str, column: str) -> tuple[Word, str]:
     Rows that put something else in the place of what is frozen are left out.
     """
     wrong, of = [], sources.table(table)
-    for line in COMPARISONS[table].lines():
+    for line in comparisons()[table].lines():
         _, plan, _ = ROWS[line.name.rpartition("/")[2]]
         if plan.drawn == "as-trained":
             found = size(line.name, "trainable_all_rows") / size(line.name, "weights")
