@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
 from reservoir import recipes
@@ -186,6 +187,97 @@ def test_a_recipe_that_does_not_exist_gets_the_nearest_suggested(call, results, 
     )
     assert "did you mean 'transformer'?" in sentence(call("table", "transfomer")[2])
     assert files(results) == []
+
+
+RUN = ["run", RECIPE, "--scale", "smoke"]
+BAD = {  # a command line -> (its exit status, what is said)
+    "frobnicate": (2, "there is no command 'frobnicate'; there are list, show,"),
+    "rum transformer": (2, "there is no command 'rum'; did you mean 'run'?"),
+    "list --budget.steps 3": (2, "unknown argument '--budget.steps'; see python -m reservoir list --help"),
+    "list transfomer": (1, "did you mean 'transformer'?"),
+    "show transformer/[/blah]": (1, "there is no recipe 'transformer/[/blah]'"),
+    "run --device cuda": (1, "device is 'cuda', but this machine has no GPU that torch can use"),
+    "run --device cuda:7": (1, "device is 'cuda:7', but this machine has no GPU"),
+    "run --device mps": (1, "device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got 'mps'"),
+    "run --device tpu": (1, "got 'tpu'"),
+    "run --device meta": (1, "got 'meta'"),
+    "run --device cuda:x": (1, "got 'cuda:x'"),
+    "run --device=": (1, "got ''"),
+    "run --model.d-model 0": (2, "d_model"),
+    "run --model.d-model -8": (2, "d_model"),
+    "run --model.d-model 1000000000000": (2, "d_model"),
+    "run --model.n-heads 0": (2, "n_heads"),
+    "run --model.n-heads -4": (2, "n_heads"),
+    "run --model.d-ff -1": (2, "d_ff"),
+    "run --model.encoder-layers -2": (2, "encoder_layers"),
+    "run --seed 3": (1, "seeds are given as --seeds 0 1 2"),
+    "run --seed=3": (1, "seeds are given as --seeds 0 1 2"),
+    "run --measure": (1, "--measure belongs to a dry run"),
+    "run --dry-run --price nan": (1, "--price must be at least 0 dollars per hour, got nan"),
+    "run --dry-run --price inf": (1, "--price must be at least 0 dollars per hour, got inf"),
+    "submit transformer --hours inf": (1, "--hours must be a positive number of hours, got inf"),
+    "submit transformer --hours nan": (1, "--hours must be a positive number of hours, got nan"),
+    "submit transformer --hours 0": (1, "--hours must be a positive number of hours, got 0.0"),
+    "submit transformer --gpus -1": (1, "--gpus must be at least 0, got -1"),
+    "export sentences/bag --to model": (1, "sentences/bag"),
+    "export seeds/miniature --to .": (1, "--to must name a folder of its own"),
+}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_a_bad_command_line_ends_in_one_sentence_and_a_status(call, results, line, monkeypatch, tmp_path):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.chdir(tmp_path)
+    words = line.split()
+    status, out, err = call(*(RUN + words[1:] if words[0] == "run" else words))
+    assert (status, files(results)) == (BAD[line][0], []) and BAD[line][1] in flat(err) and not out
+    assert "tyro" not in err and "dummy" not in err
+    if status == 1 or words[0] not in ("run", "submit"):
+        assert sentence(err).startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"WORLD_SIZE": "x"}, "WORLD_SIZE must be a number of processes, got 'x'"),
+        ({"WORLD_SIZE": "0"}, "WORLD_SIZE must be a number of processes, got '0'"),
+        ({"WORLD_SIZE": "2"}, "WORLD_SIZE is 2, but RANK is not set"),
+        ({"WORLD_SIZE": "2", "RANK": "5"}, "RANK must be from 0 to 1, as WORLD_SIZE is 2, got '5'"),
+        ({"WORLD_SIZE": "2", "RANK": "-1"}, "RANK must be from 0 to 1, as WORLD_SIZE is 2, got '-1'"),
+        ({"WORLD_SIZE": "2", "MASTER_PORT": ""}, "MASTER_PORT is not set"),
+    ],
+    ids=str,
+)
+def test_processes_that_are_numbered_wrongly_do_not_wait_for_one_another(
+    call, results, monkeypatch, environment, said
+):
+    for name, value in ({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "RANK": "0"} | environment).items():
+        monkeypatch.setenv(name, value)
+    if environment == {"WORLD_SIZE": "2"}:
+        monkeypatch.delenv("RANK")
+    status, out, err = call(*RUN)
+    assert (status, out, files(results)) == (1, "", []) and said in sentence(err)
+
+
+def test_the_seed_of_a_start_is_a_field_like_any_other(call):
+    recipe = "combinations/gpt-masks-50/lr-1e-3"
+    status, out, err = call("show", recipe, "--scale", "smoke", "--start.seed", 3)
+    assert status == 0, err
+    assert out.count("seed=3") == 1 and "seed=3" not in call("show", recipe, "--scale", "smoke")[1]
+
+
+def test_the_help_of_a_recipe_lists_its_fields(call):
+    status, out, _ = call("run", RECIPE, "--help")
+    assert status == 0 and "--optimiser.lr FLOAT" in out and "--task.corpus STR" in out
+
+
+def test_names_are_never_cut_where_no_terminal_limits_them(call, monkeypatch):
+    monkeypatch.delenv("COLUMNS")
+    status, out, _ = call("list", "universal", "fine-tune")
+    names = [name for family in ("universal", "fine-tune") for name in recipes.family(family)]
+    assert status == 0 and {line.split("│")[1].strip() for line in out.splitlines() if "│" in line} == set(
+        names
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from reservoir.launch.console import show
 from reservoir.launch.show import show_record
+from reservoir.runs.building import device_of
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of, recorded
 from reservoir.runs.run import Run
@@ -23,7 +24,12 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
         runs: what to run.
         fresh: from the start, even if it is recorded; a process that was started again goes on all the same.
         tensorboard: a folder for TensorBoard's logs.
+
+    Raises:
+        ValueError: a run asks for a device that is not here.
     """
+    for run in runs:
+        device_of(run)  # before the first of them is trained
     with join_world() as world, StopSignal() as stop:
         for run in runs:
             train(run, world, stop, fresh=fresh and not restarted(), tensorboard=tensorboard)

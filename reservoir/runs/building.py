@@ -35,10 +35,21 @@ Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 
 
 def device_of(run: Run) -> torch.device:
-    """Where a run is executed."""
-    if run.device != "auto":
-        return torch.device(run.device)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """Where a run is executed.
+
+    Raises:
+        ValueError: `run.device` is no device that runs are executed on, or is not here.
+    """
+    kind, _, number = run.device.partition(":")
+    if run.device in ("auto", "cpu"):
+        return torch.device("cuda" if run.device == "auto" and torch.cuda.is_available() else "cpu")
+    if kind != "cuda" or (run.device != "cuda" and not number.isdecimal()):
+        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got {run.device!r}")
+    here = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if int(number or 0) >= here:
+        gpus = f"{here} GPUs that torch can use" if here else "no GPU that torch can use"
+        raise ValueError(f"device is {run.device!r}, but this machine has {gpus}; 'auto' takes what there is")
+    return torch.device(run.device)
 
 
 def precision_of(run: Run) -> torch.autocast:

@@ -92,10 +92,10 @@ def join_world() -> Iterator[World]:
     for processes that are in the middle of an exchange. This one then goes without goodbyes (`leave_world`).
 
     Raises:
-        ValueError: there are more processes on this machine than GPUs.
+        ValueError: there are more processes on this machine than GPUs, or the environment numbers them wrongly.
         ConnectionError: another process has ended, or has not come.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
+    if dist.is_initialized() or _numbered().size == 1:
         yield current_world()
         return
     if torch.cuda.is_available():
@@ -126,6 +126,29 @@ def join_world() -> Iterator[World]:
             ) from error
         raise
     dist.destroy_process_group()
+
+
+def _numbered() -> World:
+    """The number of this process and how many there are, by the variables that torchrun sets.
+
+    Raises:
+        ValueError: one of them is missing or makes no sense, so that the processes would wait for one another for ever.
+    """
+    hint = "start the processes with torchrun, which sets it, or unset WORLD_SIZE"
+    size = os.environ.get("WORLD_SIZE", "1")
+    if not size.isdecimal() or int(size) < 1:
+        raise ValueError(f"WORLD_SIZE must be a number of processes, got {size!r}; {hint}")
+    if int(size) == 1:
+        return World()
+    for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"):
+        if not os.environ.get(name):
+            raise ValueError(f"WORLD_SIZE is {size}, but {name} is not set; {hint}")
+    rank = os.environ["RANK"]
+    if not rank.isdecimal() or int(rank) >= int(size):
+        raise ValueError(
+            f"RANK must be from 0 to {int(size) - 1}, as WORLD_SIZE is {size}, got {rank!r}; {hint}"
+        )
+    return World(int(rank), int(size))
 
 
 def _ends_alone() -> bool:
