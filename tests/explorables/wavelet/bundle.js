@@ -643,7 +643,7 @@ var view_default = {
     ui.toggle("noisy", { label: "Noise" });
     ui.text("name", { label: "Name", maxLength: 20 });
     const chart2 = ui.chart({ height: 200, x: { label: "time (s)", domain: [0, 1] }, y: { label: "height", domain: [-2, 2] } });
-    const map = ui.heatmap({ origin: "seed", label: "Noise, as squares" });
+    const map = ui.heatmap({ origin: "seeded", label: "Noise, as squares" });
     const weights = new Float32Array(model.get("weights").buffer.slice(0));
     ui.draw(({ waves, width, shape, seed, noisy, name }) => {
       const x = Array.from({ length: 101 }, (_, i) => i / 100);
@@ -652,7 +652,7 @@ var view_default = {
         const v = Math.sin(2 * Math.PI * waves * t);
         return (shape === "sine" ? v : Math.sign(v)) + noise[i];
       });
-      chart2.update({ marks: [{ kind: "line", x, y, origin: noisy ? "seed" : "fixed", name: "wave" }, { kind: "rule", y: 0 }] });
+      chart2.update({ marks: [{ kind: "line", x, y, origin: noisy ? "seeded" : "fixed", name: "wave" }, { kind: "rule", y: 0 }] });
       map.update({ values: y.map(Math.abs), rows: 2, cols: 12, rowLabels: ["one", "two"] });
       ui.say(`${name}: ${waves} ${shape} waves of width ${number(width)}, noise ${noisy ? `of seed ${seed}` : "off"}; ${weights.length} weights, the last ${number(weights.at(-1))}.`);
       ui.figure("fig-linked")?.restyle({ y: [y] }, [0]);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 import torch
@@ -14,11 +13,12 @@ from torch import Tensor
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import EncoderDecoder
-from reservoir.page import plots
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
+from reservoir.page.plots import ORIGINS
 from reservoir.weights.quantised import round_rows
 
-# On either side of nought: a weight takes 6 bits, one character of base64, so that a page's compression sees weights.
+# On either side of zero: a weight takes 6 bits, one character of base64, so that a page's compression sees weights.
 LEVELS = 31
 
 
@@ -92,11 +92,8 @@ class AttentionMaps(Explorable, source=__file__):
             steps=steps,
             **settings,
         )
-        made._drawn = _drawn(shown, at, c.n_heads)
+        made.still = _drawn(shown, at, c.n_heads)
         return made
-
-    def picture(self) -> str | None:
-        return getattr(self, "_drawn", None)
 
 
 def packed(model: EncoderDecoder) -> tuple[list, bytes, bytes]:
@@ -213,26 +210,21 @@ def _told(shown: dict[str, Any], at: str) -> str:
 
 
 def _drawn(shown: dict[str, Any], at: str, n_heads: int) -> str:
-    """A picture for where scripts do not run: each head's weights for the piece in focus."""
+    """The still picture: each head's weights for the piece in focus."""
     side, i = at.split("-")
     maps = shown["cross" if side == "tgt" else "encoder"][:, int(i)]  # (heads, src)
     cell, left, top = 30, 60, 92
-    text = 'font-family="sans-serif" font-size="13" fill="#22262b"'
-    parts = []
-    for j, piece in enumerate(shown["src"]):
-        place = f"{left + (j + 0.6) * cell} {top - 8}"
-        word = escape(_bare(piece))
-        parts.append(f'<text transform="translate({place}) rotate(-45)" {text}>{word}</text>')
+    parts = [
+        pictures.text(
+            0, 0, _bare(piece), transform=f"translate({left + (j + 0.6) * cell} {top - 8}) rotate(-45)"
+        )
+        for j, piece in enumerate(shown["src"])
+    ]
     for h, row in enumerate(maps.tolist()):
         y = top + h * 22
         name = f"{h // n_heads + 1}.{h % n_heads + 1}"  # layer and head
-        parts.append(f'<text x="{left - 8}" y="{y + 15}" text-anchor="end" {text}>{name}</text>')
+        parts.append(pictures.text(left - 8, y + 15, name, text_anchor="end"))
         for j, weight in enumerate(row):
-            opacity = 0.05 + 0.95 * weight
-            parts.append(
-                f'<rect x="{left + j * cell}" y="{y}" width="{cell - 2}" height="20" '
-                f'fill="{plots.ORIGINS["trained"]}" fill-opacity="{opacity:.2f}"/>'
-            )
-    width, height = left + cell * len(shown["src"]) + 50, top + 22 * len(maps) + 4
-    box = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'
+            look = {"fill": ORIGINS["trained"], "fill_opacity": 0.05 + 0.95 * weight}
+            parts.append(pictures.rect(left + j * cell, y, cell - 2, 20, **look))
+    return pictures.svg(left + cell * len(shown["src"]) + 50, top + 22 * len(maps) + 4, *parts)

@@ -10,6 +10,7 @@ import traitlets
 
 from reservoir.evidence.costs import AXES, translators
 from reservoir.evidence.fronts import Method, best_within, methods, stairs, typical_spread
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 
@@ -134,22 +135,21 @@ class Budget(Explorable, source=__file__):
 
         steps = stairs(unpacked(self.methods, self.axis))
         ends = [*steps["cost"][1:], of["max"]]
-        line = "".join(
-            f"{'L' if i else 'M'}{x(cost):.1f} {y(mean):.1f}L{x(max(end, cost)):.1f} {y(mean):.1f}"
-            for i, (cost, mean, end) in enumerate(zip(steps["cost"], steps["mean"], ends, strict=True))
-        )
-        points = []
+        best = [
+            (x(at), y(mean))
+            for cost, mean, end in zip(steps["cost"], steps["mean"], ends, strict=True)
+            for at in (cost, max(end, cost))
+        ]
+        grey, points = ORIGINS["fixed"], []
         for method in self.methods:
             colour, quality = ORIGINS[method["kind"]], method["quality"]
             fill = colour if method[self.axis] <= limit else "none"
-            points.append(
-                f'<circle cx="{x(method[self.axis]):.1f}" cy="{y(sum(quality) / len(quality)):.1f}" r="4"'
-                f' fill="{fill}" stroke="{colour}"/>'
-            )
-        grey = ORIGINS["fixed"]
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}">'
-            f'<path d="{line}" fill="none" stroke="{grey}"/>'
-            f'<line x1="{x(limit):.1f}" x2="{x(limit):.1f}" y1="8" y2="{HEIGHT - 8}" stroke="{grey}"'
-            f' stroke-dasharray="4 3"/>{"".join(points)}</svg>'
+            at = {"cx": x(method[self.axis]), "cy": y(sum(quality) / len(quality))}
+            points.append(pictures.element("circle", **at, r=4, fill=fill, stroke=colour))
+        return pictures.svg(
+            WIDTH,
+            HEIGHT,
+            pictures.line(best, grey, 1),
+            pictures.line([(x(limit), 8), (x(limit), HEIGHT - 8)], grey, 1, stroke_dasharray="4 3"),
+            *points,
         )

@@ -7,6 +7,7 @@ import torch
 import traitlets
 
 from reservoir.datasets import lorenz, mackey_glass
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.reservoirs import EchoState, SpectralRadius, free_run, ridge
@@ -30,6 +31,11 @@ class EchoStateLab(Explorable, source=__file__):
         lyapunov: by task, by how many factors of e an error grows in a unit of time.
     """
 
+    label = traitlets.Unicode("The echo state lab").tag(sync=True)
+    text = traitlets.Unicode(
+        "A random reservoir is driven by a chaotic series, a linear readout is fitted to its states, and then it is let"
+        " go to forecast by itself. Sliders set its spectral radius, its leak and its input scaling."
+    ).tag(sync=True)
     task = traitlets.Enum(list(AHEAD), "mackey-glass").tag(sync=True)
     size = traitlets.Enum([50, 100, 200], 100).tag(sync=True)
     radius = traitlets.Float(0.9).tag(sync=True)
@@ -39,15 +45,6 @@ class EchoStateLab(Explorable, source=__file__):
     penalty = traitlets.Int(-6).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
     lyapunov = traitlets.Dict({"mackey-glass": 0.0054, "lorenz": 0.9}).tag(sync=True)
-
-    def __init__(self, **settings):
-        settings.setdefault("label", "The echo state lab")
-        settings.setdefault(
-            "text",
-            "A random reservoir is driven by a chaotic series, a linear readout is fitted to its states, and then it"
-            " is let go to forecast by itself. Sliders set its spectral radius, its leak and its input scaling.",
-        )
-        super().__init__(**settings)
 
     def computed(self) -> dict[str, np.ndarray]:
         """What the page shows at these settings: series, states, readout (weight and bias) and forecast."""
@@ -73,12 +70,9 @@ class EchoStateLab(Explorable, source=__file__):
         """The series and the forecast, as an SVG of two lines."""
         found, ahead = self.computed(), min(400, AHEAD[self.task])
 
-        def line(values, colour, width):
-            points = " ".join(
-                f"{i * 1.5:.1f},{70 - 22 * max(-3, min(3, y)):.1f}" for i, y in enumerate(values)
-            )
-            return f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
+        def line(values: np.ndarray, origin: str, width: float) -> str:
+            points = ((1.5 * i, 70 - 22 * max(-3.0, min(3.0, float(y)))) for i, y in enumerate(values))
+            return pictures.line(points, ORIGINS[origin], width)
 
         true, said = found["series"][KNOWN : KNOWN + ahead, 0], found["forecast"][:ahead, 0]
-        lines = line(true, ORIGINS["fixed"], 4) + line(said, ORIGINS["trained"], 1.8)
-        return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {1.5 * ahead:.0f} 140">{lines}</svg>'
+        return pictures.svg(1.5 * ahead, 140, line(true, "fixed", 4), line(said, "trained", 1.8))

@@ -966,10 +966,10 @@ var view_default = {
         x,
         marks: Array.from({ length: SHOWN }, (_, i) => {
           const driven = column(found.states, size, i, KNOWN - before, KNOWN);
-          return { kind: "line", x: times, y: found.readout ? [...driven, ...column(found.free, size, i, 0, ahead)] : driven, origin: "seed", width: 1.1, name: i ? void 0 : `states of ${SHOWN} of the ${size} units` };
+          return { kind: "line", x: times, y: found.readout ? [...driven, ...column(found.free, size, i, 0, ahead)] : driven, origin: "seeded", width: 1.1, name: i ? void 0 : `states of ${SHOWN} of the ${size} units` };
         })
       });
-      meeting.update({ marks: [{ kind: "line", y: Array.from(found.copies, (d) => Math.max(d, FLOOR)), origin: "seed", name: "two starts, one input" }] });
+      meeting.update({ marks: [{ kind: "line", y: Array.from(found.copies, (d) => Math.max(d, FLOOR)), origin: "seeded", name: "two starts, one input" }] });
       ui.figure("fig-rate")?.relayout({ "shapes[1]": { type: "line", x0: radius, x1: radius, y0: 0, y1: 1, yref: "paper", line: { width: 1.5, dash: "dot", color: "#70767c" } } });
       const met = found.copies.findIndex((d) => d < 1e-6);
       ui.say([
@@ -983,7 +983,7 @@ var view_default = {
         const total = `recall of patternless input: ${bars.slice(1).reduce((sum, r) => sum + r, 0).toFixed(1)} steps in all`;
         recall.update({
           label: `Memory, ${total}`,
-          marks: [{ kind: "bars", from: Array.from(bars, (_, k) => k - 0.5), to: Array.from(bars, (_, k) => k + 0.5), y: bars, origin: "seed", name: total }]
+          marks: [{ kind: "bars", from: Array.from(bars, (_, k) => k - 0.5), to: Array.from(bars, (_, k) => k + 0.5), y: bars, origin: "seeded", name: total }]
         });
       };
       waiting = setTimeout(measure, PATIENCE);

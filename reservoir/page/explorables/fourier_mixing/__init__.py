@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import traitlets
 from torch import Tensor
 
 from reservoir.layers import fourier
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 
@@ -26,19 +25,15 @@ class FourierMixing(Explorable, source=__file__):
         part: what is transformed back, the "real" part as in the layer, or "both".
     """
 
+    label = traitlets.Unicode("What a Fourier layer does to a signal").tag(sync=True)
+    text = traitlets.Unicode(
+        "Four entries of a grid of 8 tokens and 10 features are drawn. Their mixing fills nearly the whole grid. What"
+        " is transformed back from its real part is the mean of the drawing and of its mirror image."
+    ).tag(sync=True)
     signal = traitlets.Unicode("0" * 23 + "11" + "0" * 8 + "12" + "0" * 45).tag(sync=True)
     tokens = traitlets.Int(TOKENS // 2, min=0, max=TOKENS // 2).tag(sync=True)
     features = traitlets.Int(FEATURES // 2, min=0, max=FEATURES // 2).tag(sync=True)
     part = traitlets.Enum(["real", "both"], "real").tag(sync=True)
-
-    def __init__(self, **settings: Any) -> None:
-        settings.setdefault("label", "What a Fourier layer does to a signal")
-        settings.setdefault(
-            "text",
-            "Four entries of a grid of 8 tokens and 10 features are drawn. Their mixing fills nearly the whole grid."
-            " What is transformed back from its real part is the mean of the drawing and of its mirror image.",
-        )
-        super().__init__(**settings)
 
     @traitlets.validate("signal")
     def _is_a_signal(self, proposal):
@@ -58,26 +53,21 @@ class FourierMixing(Explorable, source=__file__):
         x = self.numbers()
         mixed = fourier(x)
         back = fourier(mixed) / mixed.numel()
+        ink = pictures.INK
         shown = (
-            (x, "#22262b", 1.0),
+            (x, ink, 1.0),
             (mixed, ORIGINS["fixed"], float(mixed.abs().max()) or 1.0),
-            (back, "#22262b", 1.0),
+            (back, ink, 1.0),
         )
-        width, parts = SIDE * FEATURES + 24, []
+        wide, tall, parts = SIDE * FEATURES, SIDE * TOKENS, []
         for number, (values, colour, largest) in enumerate(shown):
-            left = number * width
-            frame = f'x="{left}" y="0" width="{SIDE * FEATURES}" height="{SIDE * TOKENS}"'
-            parts.append(f'<rect {frame} fill="none" stroke="#b9bec4"/>')
+            left = number * (wide + 24)
+            parts.append(pictures.rect(left, 0, wide, tall, fill="none", stroke="#b9bec4"))
             for row, line in enumerate(values.tolist()):
                 for column, value in enumerate(line):
                     half = (SIDE / 2 - 2) * (abs(value) / largest) ** 0.5
-                    if half < 0.7:
-                        continue
-                    place = (
-                        f'x="{left + (column + 0.5) * SIDE - half:.1f}" y="{(row + 0.5) * SIDE - half:.1f}"'
-                    )
-                    size = f'width="{2 * half:.1f}" height="{2 * half:.1f}"'
-                    fill = f'fill="{colour}"' if value > 0 else f'fill="none" stroke="{colour}"'
-                    parts.append(f"<rect {place} {size} {fill}/>")
-        size = f'viewBox="-1 -1 {3 * width - 22} {SIDE * TOKENS + 2}"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+                    if half >= 0.7:
+                        at = left + (column + 0.5) * SIDE - half, (row + 0.5) * SIDE - half
+                        look = {"fill": colour} if value > 0 else {"fill": "none", "stroke": colour}
+                        parts.append(pictures.rect(*at, 2 * half, 2 * half, **look))
+        return pictures.svg(3 * wide + 48, tall, *parts, overflow="visible")

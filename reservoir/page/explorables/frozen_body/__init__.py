@@ -11,6 +11,7 @@ import torch
 import traitlets
 
 from reservoir import recipes
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
@@ -126,12 +127,6 @@ class FrozenBody(Explorable, source=__file__):
                 around = piece["part"] in ("input", "output")
                 frozen = "seeded" if around or self.start == "random" else "pretrained"
                 origin = "trained" if getattr(self, piece["part"]) else frozen
-                pieces.append(
-                    f'<rect x="{piece["x"]:.1f}" y="{number * (HEIGHT + 8)}" width="{max(1, piece["width"] - 1):.1f}"'
-                    f' height="{HEIGHT}" fill="{ORIGINS[origin]}"/>'
-                )
-        tall = len(self.sizes) * (HEIGHT + 8)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" width="{WIDTH}">'
-            f"{''.join(pieces)}</svg>"
-        )
+                at = piece["x"], number * (HEIGHT + 8), max(1, piece["width"] - 1), HEIGHT
+                pieces.append(pictures.rect(*at, fill=ORIGINS[origin]))
+        return pictures.svg(WIDTH, len(self.sizes) * (HEIGHT + 8), *pieces)

@@ -600,8 +600,8 @@ var view_default = {
     ui.stage.append(holder);
     const chart2 = ui.chart({ height: 250, x: { label: "steps", domain: [0, 1] }, y: { label: "digits right (%), validation", domain: [0, 100] } });
     ui.draw(({ start, ...moves }) => {
-      const frozen = start === "random" ? "seed" : "pretrained";
-      const origin = (part) => moves[part] ? "trained" : part === "input" || part === "output" ? "seed" : frozen;
+      const frozen = start === "random" ? "seeded" : "pretrained";
+      const origin = (part) => moves[part] ? "trained" : part === "input" || part === "output" ? "seeded" : frozen;
       for (const part of PARTS) {
         buttons[part].button.setAttribute("aria-pressed", String(moves[part]));
         buttons[part].button.dataset.origin = origin(part);

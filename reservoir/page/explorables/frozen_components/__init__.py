@@ -12,6 +12,7 @@ import traitlets
 
 from reservoir import recipes
 from reservoir.evidence import sources
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes.components import ROWS, TABLES, in_table
@@ -191,10 +192,8 @@ class FrozenComponents(Explorable, source=__file__):
         colours = {part: ORIGINS["trained" if getattr(self, part) else "seeded"] for part in PARTS}
         if self.drawn == "identity":
             colours |= {part: ORIGINS["fixed"] for part in PARTS[1:] if not getattr(self, part)}
-        drawn = "".join(
-            f'<rect x="{box["x"]:.1f}" y="{box["y"]}" width="{box["width"]:.1f}" height="{box["height"]}" rx="2"'
-            f' fill="{colours[box["part"]]}"/>'
+        drawn = (
+            pictures.rect(box["x"], box["y"], box["width"], box["height"], rx=2, fill=colours[box["part"]])
             for box in found
         )
-        height = found[-1]["y"] + HEIGHT
-        return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}">{drawn}</svg>'
+        return pictures.svg(WIDTH, found[-1]["y"] + HEIGHT, *drawn)

@@ -630,7 +630,7 @@ var view_default = {
       const row = rowOf(of.rows, moves, drawn);
       const shown = drawnOf(of.rows, moves, drawn);
       const base = of.rows.find((each) => each.row === "baseline");
-      const origin = (part) => moves[part] ? "trained" : shown === "identity" && part !== "embeddings" ? "fixed" : "seed";
+      const origin = (part) => moves[part] ? "trained" : shown === "identity" && part !== "embeddings" ? "fixed" : "seeded";
       for (const part of PARTS) {
         buttons[part].button.setAttribute("aria-pressed", String(moves[part]));
         buttons[part].button.dataset.origin = origin(part);
@@ -679,7 +679,7 @@ var view_default = {
       const steps = Math.max(1, ...all.flatMap((each) => each.x));
       const values = all.flatMap((each) => of.larger ? each.mean : each.mean.slice(1));
       const domain = !values.length ? [0, 1] : of.larger ? [0, Math.max(...values) * 1.06] : [Math.min(...values) * 0.9, Math.max(...values) * 1.1];
-      const kind = !frozen.length ? "trained" : PARTS.some((part) => origin(part) === "fixed") ? "fixed" : "seed";
+      const kind = !frozen.length ? "trained" : PARTS.some((part) => origin(part) === "fixed") ? "fixed" : "seeded";
       chart2.update({
         label: `${of.score} on the validation set against steps`,
         x: { domain: [0, steps] },

@@ -11,8 +11,9 @@ import torch
 import traitlets
 from torch import Tensor, nn
 
-from reservoir.page import plots
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
+from reservoir.page.plots import ORIGINS
 from reservoir.training import Detour, Event, Stepped, Task
 from reservoir.training.gradient_estimators import cosine
 
@@ -132,11 +133,8 @@ class Gradients(Explorable, source=__file__):
             share=round(share, 4),
             **settings,
         )
-        made._drawn = _drawn(recorder.steps, made.cosines)
+        made.still = _drawn(recorder.steps, made.cosines)
         return made
-
-    def picture(self) -> str | None:
-        return getattr(self, "_drawn", None)
 
 
 def projected(recorder: Recorder) -> tuple[np.ndarray, float]:
@@ -157,36 +155,23 @@ def projected(recorder: Recorder) -> tuple[np.ndarray, float]:
 
 
 def _drawn(steps: list[int], cosines: dict[str, list[float]]) -> str:
-    """A picture for where scripts do not run: the cosines over the run."""
+    """The still picture: the cosines over the run."""
     width, height, left = 460, 190, 40
+    colours = {"value": ORIGINS["trained"], "identity": ORIGINS["fixed"], "synthetic": ORIGINS["trained"]}
 
-    def at(step: float, value: float) -> str:
-        return f"{left + (width - left - 150) * step / steps[-1]:.1f},{10 + (height - 40) * (1 - value) / 2.0:.1f}"
+    def y(value: float) -> float:
+        return 10 + (height - 40) * (1 - value) / 2
 
-    text = 'font-family="sans-serif" font-size="13" fill="#22262b"'
-    colours = {
-        "value": plots.ORIGINS["trained"],
-        "identity": plots.ORIGINS["fixed"],
-        "synthetic": plots.ORIGINS["trained"],
-    }
-    parts = [
-        f'<text x="{left - 8}" y="{15 + (height - 40) * (1 - v) / 2.0:.0f}" text-anchor="end" {text}>{v}</text>'
-        for v in (-1, 0, 1)
-    ]
+    parts = [pictures.text(left - 8, y(value) + 5, str(value), text_anchor="end") for value in (-1, 0, 1)]
     for number, kind in enumerate(KINDS):
-        points = " ".join(at(step, value) for step, value in zip(steps, cosines[kind], strict=True))
-        dash = ' stroke-dasharray="6 4"' if kind == "synthetic" else ""
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{colours[kind]}" stroke-width="2"{dash}/>'
-        )
-        y = 24 + 22 * number
-        parts.append(
-            f'<line x1="{width - 140}" x2="{width - 118}" y1="{y - 4}" y2="{y - 4}"'
-            f' stroke="{colours[kind]}" stroke-width="2"{dash}/>'
-        )
-        parts.append(f'<text x="{width - 112}" y="{y}" {text}>{NAMES[kind]}</text>')
-    parts.append(
-        f'<text x="{left}" y="{height - 4}" {text}>cosine with the true gradient, over {steps[-1]} steps</text>'
-    )
-    box = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'
+        dash = "6 4" if kind == "synthetic" else None
+        points = [
+            (left + (width - left - 150) * step / steps[-1], y(value))
+            for step, value in zip(steps, cosines[kind], strict=True)
+        ]
+        at = 24 + 22 * number
+        key = [(width - 140, at - 4), (width - 118, at - 4)]
+        parts += [pictures.line(each, colours[kind], stroke_dasharray=dash) for each in (points, key)]
+        parts.append(pictures.text(width - 112, at, NAMES[kind]))
+    words = f"cosine with the true gradient, over {steps[-1]} steps"
+    return pictures.svg(width, height, *parts, pictures.text(left, height - 4, words))

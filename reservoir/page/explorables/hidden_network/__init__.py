@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from reservoir.datasets import images
 from reservoir.layers import Linear
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes.supermasks import PERCENTAGES
@@ -162,10 +163,8 @@ class HiddenNetwork(Explorable, source=__file__):
         kept = [int(digit, 16) >> shift & 1 for digit in bits for shift in (3, 2, 1, 0)]
         weights = drawn_reader(self.keep / 100, seed=self.seed).up.weight.flatten().tolist()
         width = SIDE * SIDE
-        cells = "".join(
-            f'<rect x="{12 * (i % width)}" y="{12 * (i // width)}" width="11" height="11"'
-            f' fill-opacity="{(1 if weight > 0 else 0.4) if kept[i] else 0.06}"/>'
-            for i, weight in enumerate(weights)
-        )
-        size = f'viewBox="0 0 {12 * width} {12 * HIDDEN}" width="{12 * width}" height="{12 * HIDDEN}"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} fill="{ORIGINS["masked"]}">{cells}</svg>'
+        cells = []
+        for i, weight in enumerate(weights):
+            opacity = (1 if weight > 0 else 0.4) if kept[i] else 0.06
+            cells.append(pictures.rect(12 * (i % width), 12 * (i // width), 11, 11, fill_opacity=opacity))
+        return pictures.svg(12 * width, 12 * HIDDEN, *cells, fill=ORIGINS["masked"])

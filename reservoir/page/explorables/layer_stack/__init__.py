@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import traitlets
 
 from reservoir.models.stack import LAYER_KINDS
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes import family
@@ -59,6 +59,12 @@ class LayerStack(Explorable, source=__file__):
         records: as `recorded()` gives them.
     """
 
+    label = traitlets.Unicode("Build a stack").tag(sync=True)
+    text = traitlets.Unicode(
+        "Six encoder layers, of which the second and the fourth from below are frozen feed-forward layers. Bars show"
+        " for each layer what a training step computes: its forward pass, the gradient it hands down, and the gradient"
+        " of its own weights, which the frozen ones do not need."
+    ).tag(sync=True)
     stack = traitlets.Unicode("LRLRLL").tag(sync=True)
     kind = traitlets.Enum(LAYER_KINDS, "ffn").tag(sync=True)
     embeddings = traitlets.Bool(True).tag(sync=True)
@@ -69,16 +75,9 @@ class LayerStack(Explorable, source=__file__):
     length = traitlets.Int(16).tag(sync=True)
     records = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, **settings: Any) -> None:
-        settings.setdefault("label", "Build a stack")
-        settings.setdefault(
-            "text",
-            "Six encoder layers, of which the second and the fourth from below are frozen feed-forward layers. Bars"
-            " show for each layer what a training step computes: its forward pass, the gradient it hands down, and the"
-            " gradient of its own weights, which the frozen ones do not need.",
-        )
-        settings.setdefault("records", recorded())
-        super().__init__(**settings)
+    @traitlets.default("records")
+    def _recorded(self) -> dict[str, dict[str, Any]]:
+        return recorded()
 
     @traitlets.validate("stack")
     def _is_a_stack(self, proposal):
@@ -105,11 +104,10 @@ class LayerStack(Explorable, source=__file__):
         for i, (letter, cost) in enumerate(zip(self.stack, costs, strict=True)):
             y, x = height * (len(costs) - 1 - i), 40.0
             fill = ORIGINS["trained" if letter == "L" else "seeded"]
-            rows.append(f'<rect x="0" y="{y}" width="30" height="22" rx="3" fill="{fill}"/>')
-            rows.append(f'<text x="15" y="{y + 16}" fill="#fff" text-anchor="middle">{escape(letter)}</text>')
+            rows.append(pictures.rect(0, y, 30, 22, rx=3, fill=fill))
+            rows.append(pictures.text(15, y + 16, letter, fill="#fff", text_anchor="middle"))
             for part, colour in colours.items():
                 width = 420 * cost[part] / widest
-                rows.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="22" fill="{colour}"/>')
+                rows.append(pictures.rect(x, y, width, 22, fill=colour))
                 x += width
-        size = f'viewBox="0 0 470 {height * len(costs)}" font-family="sans-serif" font-size="14"'
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(rows)}</svg>'
+        return pictures.svg(470, height * len(costs), *rows)

@@ -633,7 +633,7 @@ var view_default = {
         chart2.update({
           x: { domain: [0, last] },
           y: { domain: [0, Math.ceil(high / 5) * 5] },
-          marks: [...grey && stack !== "LLLL" ? lines(grey.curves, "fixed", "LLLL, all four learn") : [], ...lines(runs, stack.includes("R") ? "seed" : "trained", record ? `${stack}, ${runs.length} ${runs.length > 1 ? "seeds" : "seed"}` : void 0)]
+          marks: [...grey && stack !== "LLLL" ? lines(grey.curves, "fixed", "LLLL, all four learn") : [], ...lines(runs, stack.includes("R") ? "seeded" : "trained", record ? `${stack}, ${runs.length} ${runs.length > 1 ? "seeds" : "seed"}` : void 0)]
         });
       }
       const n = [...stack].filter((letter) => letter === "R").length;

@@ -7,6 +7,7 @@ from html import escape
 import torch
 import traitlets
 
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.training import mask
 from reservoir.weights import Stream
@@ -27,6 +28,11 @@ class Masking(Explorable, source=__file__):
         seed: of the holes.
     """
 
+    label = traitlets.Unicode("Holes in a text").tag(sync=True)
+    text = traitlets.Unicode(
+        "A sentence of 34 words, four times, with other holes each time. In each line five words are asked about:"
+        " four are hidden, none or one is replaced by another, none or one is left as it is."
+    ).tag(sync=True)
     sentence = traitlets.Unicode(
         "the old man who sold his boat to a stranger never went back to the sea but every evening he walked down to the"
         " harbour and waited there until the last light was out"
@@ -35,15 +41,6 @@ class Masking(Explorable, source=__file__):
     epochs = traitlets.Int(4, min=1, max=12).tag(sync=True)
     drawn = traitlets.Enum(["anew", "once"], "anew").tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
-
-    def __init__(self, **settings) -> None:
-        settings.setdefault("label", "Holes in a text")
-        settings.setdefault(
-            "text",
-            "A sentence of 34 words, four times, with other holes each time. In each line five words are asked about:"
-            " four are hidden, none or one is replaced by another, none or one is left as it is.",
-        )
-        super().__init__(**settings)
 
     def picture(self) -> str:
         """The lines as they are at first."""
@@ -62,10 +59,6 @@ class Masking(Explorable, source=__file__):
                 for place, word in enumerate(words)
             ]
             lines += [" ".join(spans[start : start + LINE]) for start in range(0, len(spans), LINE)]
-        texts = "".join(
-            f'<text x="8" y="{24 * number + 20}">{line}</text>' for number, line in enumerate(lines)
-        )
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 680 {24 * len(lines) + 8}" width="680"'
-            f' font-family="sans-serif" font-size="14" fill="currentColor">{texts}</svg>'
-        )
+        look = {"font_family": "sans-serif", "font_size": 14, "fill": "currentColor"}
+        texts = [pictures.element("text", each, x=8, y=24 * number + 20) for number, each in enumerate(lines)]
+        return pictures.svg(680, 24 * len(lines) + 8, *texts, **look)

@@ -754,7 +754,7 @@ var view_default = {
         y: { domain: [0, top] },
         marks: [
           { kind: "span", from: 1 - epsilon, to: 1 + epsilon, origin: "fixed", name: `within ${number(epsilon)}` },
-          { kind: "bars", from, to: from.map((edge) => edge + step), y: heights, origin: "seed", name: `${ratios.length} pairs` },
+          { kind: "bars", from, to: from.map((edge) => edge + step), y: heights, origin: "seeded", name: `${ratios.length} pairs` },
           { kind: "line", x: at, y: curve, origin: "fixed", name: "one pair, over all Gaussian matrices" }
         ]
       });
@@ -763,8 +763,8 @@ var view_default = {
       errors.update({
         marks: [
           { kind: "line", x: sure, y: sure.map((size) => promised(size, POINTS)), origin: "fixed", name: "promised" },
-          { kind: "line", x: sizes, y: sizes.map((size) => held.worst(size)), origin: "seed", name: "worst of all pairs, so far" },
-          { kind: "points", x: [k], y: [worst], origin: "seed" },
+          { kind: "line", x: sizes, y: sizes.map((size) => held.worst(size)), origin: "seeded", name: "worst of all pairs, so far" },
+          { kind: "points", x: [k], y: [worst], origin: "seeded" },
           { kind: "rule", y: epsilon, label: "ε" }
         ]
       });

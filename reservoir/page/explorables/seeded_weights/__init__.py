@@ -7,6 +7,7 @@ import math
 import traitlets
 from torch import Tensor
 
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.weights import Stream, draws
@@ -45,31 +46,23 @@ class SeededWeights(Explorable, source=__file__):
         size: rows and columns, 4 to 32.
     """
 
+    label = traitlets.Unicode("Weights from a seed").tag(sync=True)
+    text = traitlets.Unicode(
+        "A square matrix of small squares, strong in colour where a weight is large and pale where it is negative. "
+        "A seed and a name are all that is stored; any other seed, and any other name, gives an unrelated matrix."
+    ).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
     name = traitlets.Unicode("encoder.0.attention.out").tag(sync=True)
     kind = traitlets.Enum(DISTRIBUTIONS, "uniform").tag(sync=True)
     size = traitlets.Int(16, min=4, max=32).tag(sync=True)
 
-    def __init__(self, **settings) -> None:
-        settings.setdefault("label", "Weights from a seed")
-        settings.setdefault(
-            "text",
-            "A square matrix of small squares, strong in colour where a weight is large and pale where it is negative. "
-            "A seed and a name are all that is stored; any other seed, and any other name, gives an unrelated matrix.",
-        )
-        super().__init__(**settings)
-
     def picture(self) -> str:
         """The matrix as it is at first."""
         weights = seeded_weights(self.seed, self.name, kind=self.kind, size=self.size)
         shares = ((weights / weights.abs().max() + 1) / 2).tolist()
-        cells = "".join(
-            f'<rect x="{10 * x}" y="{10 * y}" width="9" height="9" fill-opacity="{0.04 + 0.96 * share:.2f}"/>'
+        cells = (
+            pictures.rect(10 * x, 10 * y, 9, 9, fill_opacity=0.04 + 0.96 * share)
             for y, row in enumerate(shares)
             for x, share in enumerate(row)
         )
-        side = 10 * self.size
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side} {side}" width="{side}" height="{side}"'
-            f' fill="{ORIGINS["seeded"]}">{cells}</svg>'
-        )
+        return pictures.svg(10 * self.size, 10 * self.size, *cells, fill=ORIGINS["seeded"])

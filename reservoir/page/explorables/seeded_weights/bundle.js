@@ -744,7 +744,7 @@ var view_default = {
     ui.choice("kind", { label: "Distribution", options: [["uniform", "Uniform"], ["sign", "Signs"], ["normal", "Normal"], ["orthogonal", "Orthogonal"]] });
     ui.slider("size", { label: "Rows and columns", min: 4, max: 32 });
     ui.text("name", { label: "Name of the tensor", maxLength: 60, hint: "Any text. Change a letter and look." });
-    const map = ui.heatmap({ origin: "seed", cell: 19 });
+    const map = ui.heatmap({ origin: "seeded", cell: 19 });
     const call = html("code");
     const numbers = html("code");
     ui.stage.append(html(

@@ -803,8 +803,8 @@ var view_default = {
         marks: [
           { kind: "line", x: all, y: all.map((size) => chance(size, d)), origin: "fixed", name: `Cover's formula, d = ${d}` },
           { kind: "rule", x: 2 * d, label: "N = 2d" },
-          { kind: "points", x: [...found.keys()], y: [...found.values()], size: 3, origin: "seed", open: true, name: `share of ${MANY} drawings` },
-          { kind: "points", x: [n], y: [found.get(n)], size: 5, origin: "seed" }
+          { kind: "points", x: [...found.keys()], y: [...found.values()], size: 3, origin: "seeded", open: true, name: `share of ${MANY} drawings` },
+          { kind: "points", x: [n], y: [found.get(n)], size: 5, origin: "seeded" }
         ]
       });
       const { points, labels, place: spots, lift } = draw({ seed, number: at, n, d, lifted: plane });

@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 import torch
 import traitlets
@@ -15,8 +14,9 @@ import traitlets
 from reservoir.datasets import Vocabulary, shipped
 from reservoir.models import EncoderDecoder, from_pretrained
 from reservoir.models.storage import CONFIG, TOKENIZER, WEIGHTS
-from reservoir.page import plots
+from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
+from reservoir.page.plots import ORIGINS
 from reservoir.training import Decoding, translate
 from reservoir.weights.files import WeightsError, read_safetensors
 
@@ -116,11 +116,8 @@ class StoredTranslator(Explorable, source=__file__):
             weights=data,
             **settings,
         )
-        made._drawn = _drawn(sentence, written, len(data))
+        made.still = _drawn(sentence, written, len(data))
         return made
-
-    def picture(self) -> str | None:
-        return getattr(self, "_drawn", None)
 
 
 def check(model: torch.nn.Module, folder: Path) -> None:
@@ -158,16 +155,17 @@ def _first_mask(data: bytes) -> int:
 
 
 def _drawn(sentence: str, written: str, size: int) -> str:
-    """A picture for where scripts do not run: sentence, bytes, translation."""
-    text = 'font-family="sans-serif" font-size="15" fill="#22262b"'
-    cells = "".join(
-        f'<rect x="{20 + 11 * i}" y="58" width="9" height="9" fill="{plots.ORIGINS["masked"]}" '
-        f'fill-opacity="{0.9 if math.sin(12.9898 * i) > 0 else 0.12}"/>'
-        for i in range(32)
+    """The still picture: sentence, bytes, translation."""
+    bits = (0.9 if math.sin(12.9898 * i) > 0 else 0.12 for i in range(32))
+    cells = (
+        pictures.rect(20 + 11 * i, 58, 9, 9, fill_opacity=bit, fill=ORIGINS["masked"])
+        for i, bit in enumerate(bits)
     )
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 130" width="720" height="130">'
-        f'<text x="20" y="36" {text}>{escape(sentence)}</text>{cells}'
-        f'<text x="384" y="67" {text}>{size:,} bytes</text>'
-        f'<text x="20" y="104" {text} font-weight="600">{escape(written)}</text></svg>'
+    return pictures.svg(
+        720,
+        130,
+        pictures.text(20, 36, sentence, font_size=15),
+        *cells,
+        pictures.text(384, 67, f"{size:,} bytes", font_size=15),
+        pictures.text(20, 104, written, font_size=15, font_weight=600),
     )

@@ -1272,9 +1272,9 @@ var view_default = {
     const places = html("select", { "aria-label": "Matrix to look at" });
     const maps = html("div", { class: "st-maps" });
     ui.stage.append(html("label", { class: "st-look" }, html("span", { class: "ex-name", text: "A corner of one of its matrices" }), places), maps);
-    const pair = ["seed", "masked"].map((origin) => {
+    const pair = ["seeded", "masked"].map((origin) => {
       const map = ui.heatmap({ origin, cell: 9 });
-      maps.append(html("figure", { class: "st-map" }, map.element, html("figcaption", { class: "ex-name", text: origin === "seed" ? "what the seed draws" : "what the bits keep" })));
+      maps.append(html("figure", { class: "st-map" }, map.element, html("figcaption", { class: "ex-name", text: origin === "seeded" ? "what the seed draws" : "what the bits keep" })));
       return map;
     });
     ui.setting("place");
