@@ -56,6 +56,7 @@ records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default 
 	  mkdir -p "$$here/data/results/$$(dirname "$$record")" && cp "$$record" "$$here/data/results/$$record" || exit 1; \
 	  echo "data/results/$${record#./}"; \
 	done
+	@$(PYTHON_ENV) -m reservoir.evidence.counts
 
 # The Markdown half is the source. A chapter reads shipped data and records alone, so that what is committed can be had
 # from a clone. Two at once; ARGS=--check only says what is stale.

@@ -11,6 +11,7 @@ from reservoir.runs import find_record, find_records, read_record
 from reservoir.runs.building import outline
 from reservoir.runs.records import record_path
 from reservoir.weights import report
+from reservoir.weights.report import kind_of
 
 MADE = {  # recipe -> BLEU and operations of each seed
     "keep/trained": [(20.0, 8e12), (21.0, 7e12)],
@@ -59,6 +60,24 @@ def test_what_a_run_begins_with_is_paid_for(world):
     assert alone["bytes"] == record.parameters["stored_bytes"] and alone["flops"] == alone["own flops"]
 
 
+def test_drawn_with_anothers_statistics_is_not_borrowed():
+    """Its tensors come back from the seed and two numbers; the pretrained ones themselves would have to be held."""
+    sizes = {
+        body: costs.borrowed_bytes(recipes.get(f"universal/digits/{body}/lr-1e-3"))
+        for body in ("matched", "pretrained", "random", "full")
+    }
+    run = recipes.get("universal/digits/pretrained/lr-1e-3")
+    frozen = [row for row in report(outline(run)).rows if row.origin == "pretrained"]
+    assert sizes["pretrained"] == 4 * sum(row.parameters for row in frozen) > 0
+    assert sizes["matched"] == sizes["random"] == sizes["full"] == 0
+
+
+def test_what_a_source_only_drew_is_not_borrowed_from_it():
+    run = recipes.get("mixing/sst-2/random")
+    drawn = {row.stream: row.origin for row in report(outline(run)).rows if ".linear." in row.stream}
+    assert drawn and set(drawn.values()) == {"seeded"}
+
+
 def test_what_nobody_has_recorded_is_unknown(world):
     """A released model's training is no record of ours, and nought would be a lie."""
     like = find_records("components/baseline")[0]
@@ -98,7 +117,7 @@ def test_recipes_of_every_kind_are_told_apart():
         "mixing/attention": "trained",
     }
     for name, word in expected.items():
-        assert costs.kind(recipes.get(name)) == word, name
+        assert kind_of(outline(recipes.get(name))) == word, name
 
 
 def test_a_table_holds_all_translators_that_ship_and_nothing_else():

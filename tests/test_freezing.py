@@ -9,6 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.datasets import Batch
 from reservoir.layers import Linear
+from reservoir.layers.mixing import LinearMixing
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.loop import Budget, train
 from reservoir.training.losses import smoothed_cross_entropy
@@ -247,6 +248,7 @@ def test_a_frozen_layer_saves_the_products_of_its_weights_gradients(autocast):
         (Freeze(layers=("encoder.7",)), "'encoder.7.*' matches no parameter"),
         (Freeze(attention=True, patterns=("*.up", "decoder.0.cros.*")), "did you mean 'decoder.0.cross"),
         (Freeze(patterns=("encoder.0.attention",)), "'encoder.0.attention' matches no parameter"),
+        (Freeze(layers=("encoder.0",), after=5, patterns=("nothing",)), "'nothing' matches no parameter"),
     ],
 )
 def test_a_plan_that_matches_nothing_is_an_error(plan, named):
@@ -254,6 +256,25 @@ def test_a_plan_that_matches_nothing_is_an_error(plan, named):
     with pytest.raises(ValueError, match=named.replace(".", r"\.").replace("*", r"\*")):
         freeze(model, plan)
     assert not frozen(model)
+
+
+@pytest.mark.parametrize("part", ["embeddings", "attention", "feed_forward"])
+def test_a_component_that_the_model_lacks_is_named(part):
+    """A mixing that is not attention has nothing that `attention=True` could freeze."""
+    mixing = initialise(LinearMixing(8, 6, stream="layer.0.linear"), seed=0)
+    with pytest.raises(ValueError, match=f"{part}=True matches no parameter of the model, .* layer.0.linear"):
+        freeze(mixing, Freeze(**{part: True}, patterns=("layer.*",)))
+    assert not frozen(mixing)
+
+
+def test_what_is_pretrained_cannot_be_drawn_otherwise():
+    model = made(Freeze())
+    for item in owned(model):
+        set_origin(item, Pretrained("elsewhere"))
+    with pytest.raises(
+        ValueError, match="drawn='orthogonal' needs weights that a seed has drawn, but encoder"
+    ):
+        freeze(model, Freeze(attention=True, drawn="orthogonal"))
 
 
 def test_the_components_part_the_weights_between_them():

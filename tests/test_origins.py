@@ -35,7 +35,9 @@ from reservoir.weights import (
 )
 from reservoir.weights.report import kind_of, mask_bytes
 
-CONFIG = EncoderDecoderConfig(17, 17, 8, 2, 16, 2, 1, norm_first=True, dropout=0.0)
+CONFIG = EncoderDecoderConfig(
+    17, 17, d_model=8, n_heads=2, d_ff=16, encoder_layers=2, decoder_layers=1, norm_first=True, dropout=0.0
+)
 
 
 def made(**changes) -> EncoderDecoder:

@@ -153,8 +153,31 @@ def test_what_cannot_be_is_refused():
         kept_count(10, 1.5)
     with pytest.raises(ValueError, match="k must be from 0 to the 3 scores, got 4"):
         largest(torch.zeros(3), 4)
-    for n in (5, 50_000):
-        scores = torch.zeros(n)
-        scores[2] = torch.nan
-        with pytest.raises(ValueError, match=f"1 of the {n} scores are not numbers"):
-            largest(scores, 2)
+
+
+@pytest.mark.parametrize("n", [5, 32_767, 32_768, 50_000])
+@pytest.mark.parametrize("others", ["normal", "constant", "infinite"])
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_what_is_not_a_number_is_refused_at_every_size(n, others, share):
+    scores = {
+        "normal": torch.randn(n, generator=torch.Generator().manual_seed(0)),
+        "constant": torch.zeros(n),
+        "infinite": torch.tensor([torch.inf, -torch.inf]).repeat(n)[:n],
+    }[others]
+    scores[2] = torch.nan
+    with pytest.raises(ValueError, match=f"scores must be numbers, but 1 of the {n} are NaN"):
+        largest(scores, round(share * n))
+
+
+@pytest.mark.parametrize("n", [1000, 40_000])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_scores_may_be_infinite(n, share, sign):
+    """Most of them, too: what is ruled out gets a score of minus infinity."""
+    draw = torch.Generator().manual_seed(1)
+    scores, select = torch.randn(n, generator=draw), Selection()
+    scores[torch.rand(n, generator=draw) < share] = sign * torch.inf
+    for keep in (0.02, 0.4, 0.6, 0.98):
+        k = kept_count(n, keep)
+        assert torch.equal(largest(scores, k), by_sorting(scores, k))
+        assert torch.equal(select(scores, k), by_sorting(scores, k))

@@ -208,6 +208,45 @@ def test_depths_of_a_shared_layer_have_masks_of_their_own():
     assert (made_of.weights, made_of.scores, made_of.trainable, made_of.stored_bytes) == (36, 108, 108, 15)
 
 
+@pytest.mark.parametrize("by", ["magnitude", "score", "weight"])
+def test_a_state_dict_brings_the_mask_along(by):
+    """Loaded strictly into a model of the same configuration and plan, whatever that began with, it computes alike."""
+    config = dataclasses.replace(CONFIG, bare=True)
+    model, other = (
+        supermask(
+            initialise(EncoderDecoder(dataclasses.replace(CONFIG, bare=True)), seed=seed),
+            Mask(keep=0.5, by=by),
+            seed=seed,
+        )
+        for seed in (0, 1)
+    )
+    draw = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter.add_(torch.randn(parameter.shape, generator=draw))
+    ids = torch.arange(1, 9)[None]
+    model.eval(), other.eval()
+    assert not torch.equal(model(ids, ids), other(ids, ids))
+    other.load_state_dict(model.state_dict(), strict=True)
+    assert torch.equal(model(ids, ids), other(ids, ids))
+    with pytest.raises(RuntimeError, match="mask"):  # without the plan it would compute something else
+        EncoderDecoder(config).load_state_dict(model.state_dict(), strict=True)
+
+
+def test_a_mask_that_keeps_no_weight_is_refused_before_anything_changes():
+    model = initialise(EncoderDecoder(CONFIG), seed=0)
+    before = {item.stream: item.parameter.detach().clone() for item in owned(model)}
+    for by in ("magnitude", "weight"):
+        with pytest.raises(
+            ValueError, match=r"keep=1e-09 keeps none of the 136 weights of embedding; 0.0074 keeps one"
+        ):
+            supermask(model, Mask(keep=1e-9, by=by), seed=0)
+    assert not masks(model) and all(torch.equal(item.parameter, before[item.stream]) for item in owned(model))
+    supermask(model, Mask(keep=0.0074, patterns=("embedding",)), seed=0)
+    assert int(model.output.mask.chosen().sum()) == 1
+
+
 def test_padding_stays_nought_and_wrong_plans_are_refused():
     table = supermask(initialise(Embedding(9, 4, stream="table", padding=0), seed=0), Mask(keep=0.5), seed=0)
     assert not table(torch.zeros(1, dtype=torch.long)).any()
@@ -217,8 +256,9 @@ def test_padding_stays_nought_and_wrong_plans_are_refused():
         Mask(by="size")
     with pytest.raises(ValueError, match=r"drawn must be 'as-trained' or one of .* got 'zero'"):
         Mask(drawn="zero")
-    with pytest.raises(ValueError, match=r"keep must be in \(0, 1\], got 0"):
-        Mask(keep=0)
+    for keep in (0, -0.5, 1.5, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=rf"keep must be in \(0, 1\], got {keep}"):
+            Mask(keep=keep)
     model = initialise(EncoderDecoder(CONFIG), seed=0)
     assert supermask(model, Mask(), seed=0) is model and not masks(model)
 

@@ -1,9 +1,10 @@
-from . import claims, comparison, costs, coverage, fronts, sources, tables
+from . import claims, comparison, costs, counts, coverage, fronts, sources, tables
 
 __all__ = [
     "claims",
     "comparison",
     "costs",
+    "counts",
     "coverage",
     "fronts",
     "sources",

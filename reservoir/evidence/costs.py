@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from torch import nn
 
 from reservoir import recipes
 from reservoir.recipes.universal import BODIES, in_table, sweep_of
@@ -26,7 +27,6 @@ from reservoir.runs.sweep import choose
 from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
 from reservoir.runs.tasks.translation import Translation
 from reservoir.weights import Pretrained, moves, owned, recorded_origin
-from reservoir.weights.origins import OriginName
 from reservoir.weights.report import kind_of
 
 
@@ -52,14 +52,13 @@ AXES = {
 """Column of the tables below -> what it is."""
 
 
-def kind(run: Run) -> OriginName:
-    """What a run is drawn as: what is unusual about its weights, as `reservoir.weights.report.kind_of` says."""
-    return kind_of(outline(run))
-
-
 def borrowed_bytes(run: Run) -> int:
     """Bytes of the frozen tensors that a run has from elsewhere, which a file of its own would have to hold."""
-    frozen = (item for item in owned(outline(run)) if not moves(item))
+    return _borrowed_bytes(outline(run))
+
+
+def _borrowed_bytes(model: nn.Module) -> int:
+    frozen = (item for item in owned(model) if not moves(item))
     return sum(item.parameter.nbytes for item in frozen if isinstance(recorded_origin(item), Pretrained))
 
 
@@ -79,7 +78,8 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
         return found
     first = min(records, key=lambda record: record.seed)
     run = recipes.get(first.recipe, scale=first.scale)
-    what, more, source = kind(run), borrowed_bytes(run), begun_with(run)
+    model, source = outline(run), begun_with(run)
+    what, more = kind_of(model), _borrowed_bytes(model)
     takes = bool(run.start and run.start.streams)
     begun = {
         cost: getattr(source, cost) if source else math.nan if takes else 0.0

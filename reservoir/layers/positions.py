@@ -46,7 +46,10 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """Adds a trained vector for each position.
+    """Adds a trained vector for each position (Gehring et al. 2017; Devlin et al. 2019).
+
+    Rows beyond the longest sequence of the training data never get a gradient: `table.reachable` says how many can, as
+    far as is known, and reports count those alone as trainable.
 
     Args:
         max_length: number of positions; a longer sequence is an error.

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from reservoir.datasets import Examples, LabelledCorpus, ParallelCorpus, Text, Vocabulary
+from reservoir.layers import LearnedPositions
 from reservoir.runs import released
 from reservoir.runs.records import path_of
 from reservoir.runs.registry import Scale
@@ -83,7 +84,13 @@ def bare_model(run: Run, vocabulary: int | None = None) -> nn.Module:
         run: the run.
         vocabulary: how many tokens there are; as many as its task asks for if None.
     """
-    return run.task.fit(run.model, run.task.vocabulary if vocabulary is None else vocabulary).build()
+    model = run.task.fit(run.model, run.task.vocabulary if vocabulary is None else vocabulary).build()
+    # Texts that are filled up to the model's length have a token at every position.
+    longest = None if getattr(run.model, "filled", False) else run.task.longest_sequence()
+    for module in model.modules():
+        if isinstance(module, LearnedPositions):
+            module.table.reachable = longest
+    return model
 
 
 def build(run: Run) -> tuple[nn.Module, Task, Corpus]:

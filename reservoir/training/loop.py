@@ -37,7 +37,7 @@ from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
 from reservoir.training.preemption import Preempted
 from reservoir.training.task import Task
-from reservoir.weights import Freeze, freeze, mark_trained, owned
+from reservoir.weights import Freeze, freeze, mark_trained, report
 
 
 class TrainingError(RuntimeError):
@@ -147,7 +147,7 @@ def train(
     mark_trained(model)
     if late is not None and history.step >= late.after:
         _stop(model, torch_optimiser, late)
-    sizes = [(item.parameter.requires_grad, item.parameter.numel()) for item in owned(model)]
+    made_of = report(model)
 
     def tell(event) -> None:
         for listener in listeners:
@@ -183,11 +183,7 @@ def train(
         history.points.append(point)
         tell(Validated(point))
 
-    tell(
-        Started(
-            name, history.step, budget.steps, sum(n for moves, n in sizes if moves), sum(n for _, n in sizes)
-        )
-    )
+    tell(Started(name, history.step, budget.steps, made_of.trainable, made_of.total))
     if compiled:  # layer by layer: layers of one kind share their code, and decoding goes on working
         for layer in model.modules():
             if isinstance(layer, EncoderLayer | DecoderLayer):

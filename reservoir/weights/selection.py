@@ -59,7 +59,12 @@ class Selection:
         if not 0 <= k <= n:
             raise ValueError(f"k must be from 0 to the {n} scores, got {k}")
         flat = scores.detach().reshape(-1)
-        if k in (0, n) or scores.is_meta:  # nothing to choose, or nothing to choose by
+        if scores.is_meta:  # nothing to choose by
+            return torch.full(scores.shape, k == n, dtype=torch.bool, device=scores.device)
+        # A NaN makes the sum NaN, in one pass. So do infinities of both signs, which the second pass tells apart.
+        if flat.sum().isnan() and (count := int(flat.isnan().sum())):
+            raise ValueError(f"scores must be numbers, but {count} of the {n} are NaN")
+        if k in (0, n):
             return torch.full(scores.shape, k == n, dtype=torch.bool, device=scores.device)
         mask = self._search(flat, k) if n >= 4 * SAMPLE else None
         if mask is None:
@@ -113,7 +118,8 @@ def _from_sample(flat: Tensor, k: int) -> tuple[float, float] | None:
     if first < 0 or last >= m:
         return None
     low, high = float(sample[last]), float(sample[first])
-    return float(sample[round(rank)]), (high - low) / ((last - first) * (len(flat) / m))
+    spacing = (high - low) / ((last - first) * (len(flat) / m))
+    return (float(sample[round(rank)]), spacing) if math.isfinite(spacing) else None
 
 
 def _exact(flat: Tensor, candidates: Tensor, k: int, rank: int) -> Tensor:
@@ -121,8 +127,6 @@ def _exact(flat: Tensor, candidates: Tensor, k: int, rank: int) -> Tensor:
     threshold = candidates.kthvalue(len(candidates) - rank + 1).values
     mask, count = _at_least(flat, threshold)
     if surplus := count - k:
-        if flat.isnan().any():
-            raise ValueError(f"{int(flat.isnan().sum())} of the {len(flat)} scores are not numbers")
         ties = (flat == threshold).nonzero()[:, 0]
         mask[ties[len(ties) - surplus :]] = False
     return mask

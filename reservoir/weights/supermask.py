@@ -51,7 +51,7 @@ class Mask:
     )
 
     def __post_init__(self) -> None:
-        kept_count(1, self.keep)
+        kept_count(1, self.keep)  # refuses what is not in (0, 1]
         if self.by not in ("magnitude", "score", "weight"):
             raise ValueError(f"by must be 'magnitude', 'score' or 'weight', got {self.by!r}")
         if self.drawn != "as-trained" and self.drawn not in MASKED_DRAWS:
@@ -151,7 +151,7 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
         seed: of the scores.
 
     Raises:
-        ValueError: a pattern matches nothing.
+        ValueError: a pattern matches nothing, or `keep` is so small that a tensor keeps no weight.
     """
     if plan.keep == 1:
         return model
@@ -159,6 +159,12 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     for pattern in plan.patterns:
         if not any(fnmatchcase(module.stream, pattern) for module in found):
             raise ValueError(f"{pattern!r} matches no linear map and no embedding of the model")
+    for module in found:
+        named = any(fnmatchcase(module.stream, pattern) for pattern in plan.patterns)
+        if named and not kept_count(n := module.weight.numel(), plan.keep):
+            raise ValueError(
+                f"keep={plan.keep:g} keeps none of the {n:,} weights of {module.stream}; {1 / n:.2g} keeps one"
+            )
     tables: dict[int, nn.Module] = {}
     drawn: set[int] = set()
     for module in found:

@@ -65,6 +65,10 @@ class Classification:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary, len(CLASSES.get(self.corpus, ())))
 
+    def longest_sequence(self) -> int:
+        """The most positions that a training sequence can have."""
+        return min(self.max_length, self.cut or self.max_length)
+
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
         length = LENGTHS.get(self.corpus, LENGTH)

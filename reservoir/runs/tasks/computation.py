@@ -71,6 +71,10 @@ class Computation:
         """A batch on the meta device, and how many positions of it are no filling."""
         raise NotImplementedError
 
+    def longest_sequence(self) -> int:
+        """The most positions that a training sequence can have."""
+        return self.shapes(1)[0].x.shape[1]
+
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         """The model's sizes with those filled in that the data decides."""
         raise NotImplementedError
@@ -230,6 +234,9 @@ class Proteins(Computation):
     def shapes(self, rows: int) -> tuple[Batch, float]:
         length = min(self.longest, RESIDUES)
         return Batch(token_ids(rows, length), token_ids(rows), token_ids(rows)), FILLED * rows * length
+
+    def longest_sequence(self) -> int:
+        return self.longest
 
     def examples(self) -> Examples:
         if self.corpus == "tape":

@@ -59,6 +59,10 @@ class MaskedLanguageModelling:
         """The model's sizes with those filled in that the data decides."""
         return config.sized(vocabulary)
 
+    def longest_sequence(self) -> int:
+        """The most positions that a training sequence can have."""
+        return self.length
+
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
         rows = share_of(self.batch, processes)

@@ -82,6 +82,10 @@ class Translation:
         src, tgt = self.dictionaries
         return replace(config, src_vocab=config.src_vocab or src, tgt_vocab=config.tgt_vocab or tgt)
 
+    def longest_sequence(self) -> int:
+        """The most positions that a training sequence can have."""
+        return self.max_length + 1  # with its beginning or its end
+
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
         rows = share_of(self.max_tokens // LENGTH, processes)

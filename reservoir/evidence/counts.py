@@ -1,0 +1,40 @@
+"""What each recorded recipe's model is made of, counted by the library's report: `python -m reservoir.evidence.counts`.
+
+Records of the first format hold fewer counts than `reservoir.weights.report` defines; what they lack is read from
+`data/results/counts.json`, which this module writes. Run it again when records of a new recipe are promoted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from reservoir import recipes
+from reservoir.datasets import shipped
+from reservoir.runs.building import outline
+from reservoir.runs.registry import Scale
+from reservoir.weights import report
+
+COUNTS = shipped() / "results" / "counts.json"
+
+
+def recorded() -> list[tuple[str, Scale]]:
+    """Every recipe and scale that has a record among those that ship, in order."""
+    found = {path.parent.relative_to(COUNTS.parent) for path in COUNTS.parent.glob("**/seed-*.json")}
+    return sorted((str(folder.parent), folder.name) for folder in found)
+
+
+def counts(recipe: str, scale: Scale) -> dict[str, int]:
+    """The counts of a recipe's model by name, as `Report.counts` defines them, from shapes alone."""
+    return report(outline(recipes.get(recipe, scale=scale))).counts()
+
+
+def main() -> int:
+    """Write the counts of every recorded recipe, one line each: "<recipe>/<scale>" -> counts."""
+    lines = (f'"{recipe}/{scale}": {json.dumps(counts(recipe, scale))}' for recipe, scale in recorded())
+    COUNTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""One definition of each count: over every recipe, reports, dry runs and the file of counts say the same."""
+
+import json
+from fnmatch import fnmatchcase
+
+import pytest
+
+from reservoir import recipes
+from reservoir.evidence import counts
+from reservoir.launch.cost_model import plan
+from reservoir.runs.building import build, outline
+from reservoir.runs.records import find_record
+from reservoir.weights import owned, report
+
+
+@pytest.fixture(scope="module")
+def reports():
+    """Of every recipe at laptop scale, on the meta device."""
+    return {name: report(outline(recipes.get(name))) for name in recipes.names()}
+
+
+def test_no_recipe_trains_more_numbers_than_it_has(reports):
+    for name, found in reports.items():
+        assert 0 < found.trainable <= found.trainable_all_rows <= found.total, name
+        assert found.total == found.weights + found.scores, name
+
+
+def test_a_dry_run_and_the_report_agree(reports):
+    """For one recipe of each family, and for one of each way to train less."""
+    names = {name.partition("/")[0]: name for name in recipes.names()}
+    for name in (*names.values(), "keep/shared-random-50", "keep/pruned", "universal/digits/masked/lr-1e-3"):
+        sized, found = plan(recipes.get(name)), reports[name]
+        assert (sized.total, sized.trained) == (found.total, found.trainable), name
+
+
+def test_the_file_of_counts_holds_what_the_report_says(reports):
+    """`python -m reservoir.evidence.counts` writes it; run that again when this fails."""
+    written = json.loads(counts.COUNTS.read_text())
+    assert list(written) == [f"{recipe}/{scale}" for recipe, scale in counts.recorded()]
+    for key, found in written.items():
+        recipe, _, scale = key.rpartition("/")
+        assert found == (reports[recipe].counts() if scale == "laptop" else counts.counts(recipe, scale)), key
+
+
+def test_counts_are_those_of_the_records(reports):
+    """What was trained had as many weights as its outline, and its file as many bytes."""
+    for recipe, scale in counts.recorded():
+        record = find_record(recipe, scale=scale) or find_record(recipe, scale=scale, seed=1)
+        if record is not None and scale == "laptop":
+            found = reports[recipe]
+            assert record.parameters["total"] in (found.weights, found.total), recipe
+            assert record.parameters["stored_bytes"] == found.stored_bytes, recipe
+
+
+@pytest.mark.parametrize("task", ["digits", "bit-xor", "bit-memory", "listops", "homology"])
+def test_trainable_rows_are_those_that_a_gradient_can_reach(task):
+    """Positions beyond the longest training sequence never get one; every other row of the table can."""
+    model, data, _ = build(recipes.get(f"universal/{task}/random/lr-1e-3", scale="smoke"))
+    for batch in data.epoch(0):
+        data.loss(model, batch).backward()
+    (item,) = (item for item in owned(model) if fnmatchcase(item.stream, "positions"))
+    reached = int((item.parameter.grad.abs().sum(1) > 0).sum())
+    row = next(row for row in report(model).rows if row.stream == "positions")
+    assert row.trainable % row.shape[1] == 0 and row.parameters == item.parameter.numel()
+    assert reached <= row.trainable // row.shape[1] < row.shape[0]
+    if task in ("digits", "bit-xor", "bit-memory"):  # all of their sequences are of one length
+        assert reached == row.trainable // row.shape[1]
+
+
+def test_the_positions_of_chapter_9_are_counted_by_hand():
+    """16 patches of a digit, two strings of five bits, expressions of up to 28 tokens: rows of 256."""
+    for task, rows in {"digits": 16, "bit-xor": 10, "listops": 28}.items():
+        found = report(outline(recipes.get(f"universal/{task}/random/lr-1e-3"))).rows
+        (row,) = (row for row in found if row.stream == "positions")
+        assert (row.trainable // row.shape[1], row.shape[0]) == (rows, 256), task
+
+
+def test_texts_that_are_filled_up_reach_every_position():
+    run = recipes.get("mixing/sst-2/fourier", scale="full")
+    assert run.model.filled and run.model.positions == "learned"
+    (row,) = (row for row in report(outline(run)).rows if row.stream == "positions")
+    assert row.trainable == row.parameters
+
+
+def test_what_a_plan_stops_later_is_trainable_until_then():
+    found = report(outline(recipes.get("reservoirs/late-6")))
+    assert found.trainable == found.total
