@@ -13,7 +13,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit mutate bench lint format records notebooks pdf publish-to catalogue explorables clean
+.PHONY: help setup book read lab test unit mutate bench lint format records counts notebooks pdf publish-to catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +56,8 @@ records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default 
 	  mkdir -p "$$here/data/results/$$(dirname "$$record")" && cp "$$record" "$$here/data/results/$$record" || exit 1; \
 	  echo "data/results/$${record#./}"; \
 	done
+
+counts: $(INSTALLED)  ## count again what the recorded models are made of (data/results/counts.json)
 	@$(PYTHON_ENV) -m reservoir.evidence.counts
 
 # The Markdown half is the source. A chapter reads shipped data and records alone, so that what is committed can be had

@@ -34,7 +34,7 @@ def test_a_dry_run_and_the_report_agree(reports):
 
 
 def test_the_file_of_counts_holds_what_the_report_says(reports):
-    """`python -m reservoir.evidence.counts` writes it; run that again when this fails."""
+    """`make counts` writes it; run that again when this fails."""
     written = json.loads(counts.COUNTS.read_text())
     assert list(written) == [f"{recipe}/{scale}" for recipe, scale in counts.recorded()]
     for key, found in written.items():

@@ -1,7 +1,7 @@
 """What each recorded recipe's model is made of, counted by the library's report: `python -m reservoir.evidence.counts`.
 
 Records of the first format hold fewer counts than `reservoir.weights.report` defines; what they lack is read from
-`data/results/counts.json`, which this module writes. Run it again when records of a new recipe are promoted.
+`data/results/counts.json`, which this module writes: run `make counts` when records of a new recipe are promoted.
 """
 
 from __future__ import annotations
