@@ -88,31 +88,33 @@ def sources(path: Path) -> list[tuple[str, str]]:
 
 
 def digest(data: Path, name: str) -> str:
-    """Of an input below the data folder: of a file's content, of the names and contents in a folder of records, of the
-    names in another folder, or "absent"."""
+    """Of an input below the data folder: of a file's content, of all records in a folder of records, of the names in
+    another folder, or "absent"."""
     path = data / name
     found = hashlib.sha256()
     if path.is_file():
         found.update(path.read_bytes())
+    elif path.is_dir() and name.partition("/")[0] == RECORDS:
+        for entry in sorted(path.rglob("*.json")):
+            found.update(entry.relative_to(path).as_posix().encode() + b"\0" + entry.read_bytes() + b"\0")
     elif path.is_dir():
-        for entry in sorted(path.iterdir()):
-            found.update(entry.name.encode() + b"\0")
-            if name.startswith(RECORDS) and entry.is_file():
-                found.update(entry.read_bytes() + b"\0")
+        found.update("\0".join(sorted(entry.name for entry in path.iterdir())).encode())
     else:
         return "absent"
     return found.hexdigest()[:DIGITS]
 
 
 def grouped(names: Sequence[str]) -> list[str]:
-    """The inputs to keep: a record stands for its folder, in which a new seed would matter as well."""
-    kept = set()
+    """The inputs to keep: a folder stands for the records in it, since a new seed there would matter too."""
+    kept: set[str] = set()
     for name in names:
         path = Path(name)
-        if path.parts[0] == RECORDS and path.suffix == ".json" and len(path.parts) > 2:
+        if path.parts[:1] == (RECORDS,) and path.suffix == ".json" and len(path.parts) > 2:
             path = path.parent
         kept.add(path.as_posix())
-    return sorted(kept - {"."})
+    folders = {name for name in kept if name.partition("/")[0] == RECORDS}
+    inside = {name for name in folders if any(parent.as_posix() in folders for parent in Path(name).parents)}
+    return sorted(kept - inside - {"."})
 
 
 def stale(markdown: Path, data: Path | None = None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import MISSING, asdict, dataclass, field, fields
@@ -211,13 +212,22 @@ def _shown(value: Any) -> str:
     return "absent" if value is ABSENT else json.dumps(value, ensure_ascii=False)
 
 
+def _folders() -> tuple[Path, Path]:
+    """Where records lie, the reader's own first.
+
+    Who looks there announces it to audit hooks, so that a page knows which records it depends on, missing ones too.
+    """
+    return results(), shipped() / "results"
+
+
 def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record | None:
     """The record of a run, from the results folder first, then from those that ship with the book.
 
     A record that was made with other fields than the registered recipe has today is passed over with a warning.
     """
-    for folder in (results(), shipped() / "results"):
+    for folder in _folders():
         path = record_path(folder, recipe, scale, seed)
+        sys.audit("reservoir.read", str(path.parent))
         if path.exists() and (record := _of_recipe(path)):
             return record
     return None
@@ -225,17 +235,24 @@ def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record 
 
 def find_records(recipe: str, *, scale: str = "laptop") -> list[Record]:
     """The records of a recipe, one per seed, in the numerical order of the seeds; none if nobody has run it."""
-    folders = [folder / recipe / scale for folder in (results(), shipped() / "results")]
+    folders = [folder / recipe / scale for folder in _folders()]
+    for folder in folders:
+        sys.audit("reservoir.read", str(folder))
     names = {path.name for folder in folders for path in folder.glob("seed-*.json")}
     seeds = sorted(int(found[1]) for name in names if (found := SEED_FILE.fullmatch(name)))
     return [record for seed in seeds if (record := find_record(recipe, scale=scale, seed=seed))]
 
 
-def all_records() -> Iterator[Record]:
-    """Every record of a run without overrides; one in the results folder hides the shipped one."""
+def all_records(family: str = "") -> Iterator[Record]:
+    """Every record of a run without overrides; one in the results folder hides the shipped one.
+
+    Args:
+        family: a family of recipes such as "transformer", or one recipe; all if empty.
+    """
     seen = set()
-    for folder in (results(), shipped() / "results"):
-        for path in sorted(folder.glob("**/seed-*.json")):
+    for folder in _folders():
+        sys.audit("reservoir.read", str(folder / family))
+        for path in sorted((folder / family).glob("**/seed-*.json")):
             key = path.relative_to(folder)
             if key not in seen and SEED_FILE.fullmatch(path.name) and (record := _of_recipe(path)):
                 seen.add(key)
@@ -283,9 +300,7 @@ def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFram
         The table; without lines and columns where nothing is recorded.
     """
     lines = []
-    for record in all_records():
-        if recipe is not None and record.recipe != recipe and not record.recipe.startswith(f"{recipe}/"):
-            continue
+    for record in all_records(recipe or ""):
         if scale is not None and record.scale != scale:
             continue
         for test, metrics in record.tests.items():

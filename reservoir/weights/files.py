@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 from safetensors import safe_open
@@ -36,6 +37,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """
     if not path.is_file():
         raise WeightsError(f"there is no file {path}")
+    sys.audit("reservoir.read", str(path))  # safetensors opens files without Python's knowing
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
