@@ -166,16 +166,19 @@ def test_a_comparison_is_made_for_each_choice_and_all_must_hold(tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (("components/attention", "components/atention"), "there is no recipe components/atention"),
-        (('measure = "plain"', 'measure = "plane"'), "there is no measure 'plane'"),
+        (
+            ("components/attention", "components/atention"),
+            "did you mean 'components/attention'",
+        ),
+        (('measure = "plain"', 'measure = "plane"'), "has no measure 'plane'"),
         (('why = "BLEU"', 'why = ""'), "a margin needs a reason"),
-        (('is = "above"', 'is = "above"\nmargin = "two"'), "there is no margin 'two'"),
-        (('is = "above"', 'is = "over"'), "is must be one of above"),
-        (('is = "above"', 'is = "above"\ngap = "quotient"'), "gap must be one of"),
+        (('is = "above"', 'is = "above"\nmargin = "two"'), "has no margin 'two'"),
+        (('is = "above"', 'is = "over"'), "has no relation 'over'"),
+        (('is = "above"', 'is = "above"\ngap = "quotient"'), "has no operation 'quotient'"),
         (('is = "above"', 'is = "above"\nmargn = "one"'), "no field margn"),
-        (('{ row = ["embeddings", "feed-forward"] }', '{ row = "columns" }'), "there is no list 'columns'"),
+        (('{ row = ["embeddings", "feed-forward"] }', '{ row = "columns" }'), "has no list 'columns'"),
         (('mark = "ours"\n', ""), "need a mark"),
-        (('rule = "attention is above both others"\n', ""), "lacks 'rule'"),
+        (('rule = "attention is above both others"\n', ""), "rule"),
         (('reads = "score"', 'reads = "taste"'), "reads must be one of"),
         (("says = ", "say = "), "no field say"),
     ],
@@ -285,7 +288,7 @@ def test_a_description_is_of_a_sentence_that_is_quoted_and_no_claim_beside(tmp_p
         held(tmp_path, described.format("setups"))
     both = LEDGER.replace('id = "ours/best"', 'id = "bair/setup"') + described.format("setup")
     (tmp_path / "both").mkdir()
-    with pytest.raises(LedgerError, match="'bair/setup': it is a claim as well"):
+    with pytest.raises(LedgerError, match="'bair/setup': there are two of that name"):
         held(tmp_path / "both", both)
 
 

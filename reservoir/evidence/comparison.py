@@ -20,7 +20,6 @@ from reservoir.evidence.claims.measures import CHOSEN, alternatives, size
 from reservoir.evidence.sources import Figure
 from reservoir.runs.records import Record, find_records
 from reservoir.runs.registry import Scale
-from reservoir.runs.run import Run
 from reservoir.runs.sweep import choose
 
 NOT_RUN = "not run"
@@ -32,14 +31,12 @@ class Ours:
 
     Args:
         shown: the mean over seeds and their standard deviation; a number that follows from sizes; or `NOT_RUN`.
-        mean: the mean alone, where it is a score of records.
         seeds: how many runs; 0 where nothing has to be run.
         scale: at which they ran, or whose sizes were counted.
         machine: on which.
     """
 
     shown: str = NOT_RUN
-    mean: float | None = None
     seeds: int = 0
     scale: str = ""
     machine: str = ""
@@ -156,7 +153,7 @@ def score(recipe: str, scale: Scale) -> Ours:
     if not found:
         return Ours()
     scores = pd.Series([record.score for record in found])
-    return Ours(spread(scores) + note, float(scores.mean()), len(found), scale, machines(found))
+    return Ours(spread(scores) + note, len(found), scale, machines(found))
 
 
 def horizon(recipe: str, scale: Scale) -> Ours:
@@ -165,22 +162,18 @@ def horizon(recipe: str, scale: Scale) -> Ours:
     if not found:
         return Ours()
     hours = pd.Series([record.aucc["horizon"] / 3600 for record in found])
-    return Ours(spread(hours), None, len(found), scale, machines(found))
+    return Ours(spread(hours), len(found), scale, machines(found))
 
 
-def _counted(field_: str) -> Callable[[str, Scale], Ours]:
+def _counted(name: str) -> Callable[[str, Scale], Ours]:
     """A size of the model at the full scale, as the sources count it, whatever the scale of the table."""
-    return lambda recipe, scale: Ours(f"{size(recipe, field_):,}", scale="full")
+    return lambda recipe, scale: Ours(f"{size(recipe, name):,}", scale="full")
 
 
 def _setting(read: Callable[[Any], Any]) -> Callable[[str, Scale], Ours]:
     """A field of the recipe at the full scale."""
 
-    def setting(recipe: str, scale: Scale) -> Ours:
-        run: Run = recipes.get(recipe, scale="full")
-        return Ours(str(read(run)), scale="full")
-
-    return setting
+    return lambda recipe, scale: Ours(str(read(recipes.get(recipe, scale="full"))), scale="full")
 
 
 MEASURES: dict[str, Callable[[str, Scale], Ours]] = {

@@ -25,13 +25,15 @@ CHAPTER = re.compile(r"Chapters? (\d+)")
 def chapter(recipe: str) -> int:
     """The chapter that a recipe belongs to: the one that the module of its family names first."""
     first = next(name for name in recipes.RECIPES if name.partition("/")[0] == recipe.partition("/")[0])
-    said = sys.modules[recipes.RECIPES[first].__module__].__doc__ or ""
-    return int(CHAPTER.search(said)[1])
+    found = CHAPTER.search(sys.modules[recipes.RECIPES[first].__module__].__doc__ or "")
+    if found is None:
+        raise ValueError(f"the module of {recipe} names no chapter")
+    return int(found[1])
 
 
 def systems() -> list[System]:
     """Everything that the sources ran or describe: the rows of their tables, then the rest."""
-    rows, rest = [], []
+    rows: list[System] = []
     for where, beside in comparisons().items():
         source, table = where.partition("/")[::2]
         for row, *_ in sources.table(where).rows:
@@ -39,9 +41,7 @@ def systems() -> list[System]:
             names = dict.fromkeys(name for cell in cells for name in beside.recipes.get(cell, ()))
             why = "" if names else "; ".join(dict.fromkeys(beside.why[cell] for cell in cells))
             rows.append(System(source, table, row, tuple(names), why))
-    for name in sources.names():
-        rest += sources.source(name).systems
-    return [*rows, *rest]
+    return rows + [one for name in sources.names() for one in sources.source(name).systems]
 
 
 def covered_by(system: System) -> list[str]:
@@ -88,18 +88,17 @@ def unclaimed() -> list[str]:
 
 def cost() -> pd.DataFrame:
     """What the records took: for each chapter and family their number and processor hours, laptop and full scale."""
-    lines = []
-    for record in all_records():
-        if record.recipe in recipes.RECIPES and record.scale != "smoke":
-            lines.append(
-                {
-                    "chapter": chapter(record.recipe),
-                    "family": record.recipe.partition("/")[0],
-                    "records": 1,
-                    "recipes": record.recipe,
-                    "core-hours": record.cpu_seconds / 3600,
-                }
-            )
+    lines = [
+        {
+            "chapter": chapter(record.recipe),
+            "family": record.recipe.partition("/")[0],
+            "records": 1,
+            "recipes": record.recipe,
+            "core-hours": record.cpu_seconds / 3600,
+        }
+        for record in all_records()
+        if record.recipe in recipes.RECIPES and record.scale != "smoke"
+    ]
     if not lines:
         return pd.DataFrame(columns=["recipes", "records", "core-hours"])
     grouped = pd.DataFrame(lines).groupby(["chapter", "family"])

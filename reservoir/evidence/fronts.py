@@ -71,7 +71,7 @@ def methods(
         sign: -1 where a smaller quality is better, as of a perplexity.
     """
     return [
-        Method(name, tuple(sign * group[quality].astype(float)), tuple(group[cost].astype(float)))
+        Method(str(name), tuple(sign * group[quality].astype(float)), tuple(group[cost].astype(float)))
         for name, group in runs.groupby(by, sort=False)
     ]
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from reservoir.datasets import shipped
+from reservoir.datasets.shipped import shipped
 
 QUOTE_KINDS = {
     "doc": "read in the document itself",
@@ -58,11 +58,6 @@ class Figure:
         """The number that the text begins with."""
         return number(self.printed)
 
-    @property
-    def decimals(self) -> int:
-        """Digits after the point, as printed: what a rounding may have taken."""
-        return len(_digits(self.printed).partition(".")[2])
-
     def __str__(self) -> str:
         return f"{self.printed} [{self.kind}]"
 
@@ -98,9 +93,9 @@ class Table:
         """
         names = [entries[0] for entries in self.rows]
         if row not in names:
-            raise SourceError(_unknown("row", row, names, self.where))
+            raise SourceError(unknown("row", row, names, self.where))
         if column not in self.columns[1:]:
-            raise SourceError(_unknown("column", column, self.columns[1:], self.where))
+            raise SourceError(unknown("column", column, self.columns[1:], self.where))
         printed = self.rows[names.index(row)][self.columns.index(column)]
         return Figure(self.where, row, column, printed, self.kind)
 
@@ -213,7 +208,7 @@ def source(name: str) -> Source:
     path = _folder() / f"{name}.toml"
     if not path.is_file():
         known = sorted(path.stem for path in _folder().glob("*.toml"))
-        raise SourceError(_unknown("source", name, known, "data/sources"))
+        raise SourceError(unknown("source", name, known, "data/sources"))
     return read(path)
 
 
@@ -222,7 +217,7 @@ def table(where: str) -> Table:
     name, _, rest = where.partition("/")
     tables = source(name).tables
     if rest not in tables:
-        raise SourceError(_unknown("table", rest, tables, name))
+        raise SourceError(unknown("table", rest, tables, name))
     return tables[rest]
 
 
@@ -231,7 +226,7 @@ def claim(where: str) -> Claim:
     name, _, rest = where.partition("/")
     claims = source(name).claims
     if rest not in claims:
-        raise SourceError(_unknown("claim", rest, claims, name))
+        raise SourceError(unknown("claim", rest, claims, name))
     return claims[rest]
 
 
@@ -241,7 +236,10 @@ def number(printed: str) -> float:
     Raises:
         SourceError: it begins with none.
     """
-    return float(_digits(printed))
+    found = NUMBER.match(printed)
+    if not found:
+        raise SourceError(f"{printed!r} begins with no number")
+    return float(found[0])
 
 
 @functools.cache
@@ -266,16 +264,8 @@ def read(path: Path) -> Source:
                 if len(row) != len(columns) or not all(isinstance(value, str) for value in row):
                     raise SourceError(f"{path.name}: {name!r}, row {row[0]!r} is not {len(columns)} texts")
             where = f"{path.stem}/{name}"
-            tables[name] = Table(
-                where,
-                title,
-                entry["kind"],
-                entry["title"],
-                entry["note"],
-                columns,
-                rows,
-                entry.get("ours", {}),
-            )
+            kind, heading, note, ours = entry["kind"], entry["title"], entry["note"], entry.get("ours", {})
+            tables[name] = Table(where, title, kind, heading, note, columns, rows, ours)
         claims: dict[str, Claim] = {}
         for entry in data.get("claim", ()):
             name, text = entry["id"], entry["text"]
@@ -296,14 +286,6 @@ def read(path: Path) -> Source:
     return Source(path.stem, about.get("number", 0), title, authors, year, citation, tables, claims, systems)
 
 
-def _digits(printed: str) -> str:
-    """The digits of the number that a printed entry begins with."""
-    found = NUMBER.match(printed)
-    if not found:
-        raise SourceError(f"{printed!r} begins with no number")
-    return found[0]
-
-
 def _folder() -> Path:
     return shipped() / "sources"
 
@@ -315,7 +297,8 @@ def _check_kind(entry: dict[str, Any], path: Path) -> None:
         )
 
 
-def _unknown(what: str, name: str, known: Iterable[str], where: str) -> str:
+def unknown(what: str, name: str, known: Iterable[str], where: str) -> str:
+    """What to say of a name that nothing has: the nearest one, or all that there are."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
     return f"{where} has no {what} {name!r}; {hint}"

@@ -37,7 +37,7 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
                 "recipe": recipe,
                 "seeds": str(len(one)),
                 **{
-                    f"{METRICS.get(metric, metric)} {test}": spread(group[metric])
+                    f"{METRICS.get(str(metric), metric)} {test}": spread(group[metric])
                     for (metric, test), group in runs.groupby(["metric", "test"], sort=False)
                 },
                 "trained": f"{one['trainable'].iloc[0]:,}",

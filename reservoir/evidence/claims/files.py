@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
 from reservoir import recipes
-from reservoir.datasets import shipped
+from reservoir.datasets.shipped import shipped
 from reservoir.evidence import sources
 from reservoir.evidence.claims.measures import Measure
-from reservoir.evidence.claims.quantities import OPERATIONS, Vocabulary, leaves
+from reservoir.evidence.claims.quantities import OPERATIONS, Vocabulary, check, leaves
 from reservoir.evidence.claims.ranges import RELATIONS
 from reservoir.evidence.claims.schema import Block, Comparison, Condition, Entry, Ledger, Mark, Order
 from reservoir.evidence.claims.special import JUDGES
@@ -28,11 +28,9 @@ CLAIM = {
     *("id", "rule", "says", "where", "mark", "part_of", "late", "scale", "compare", "unless"),
     *("order", "special", "arguments", "recipes", "needs", "why"),
 }
-BLOCK = {
-    *("a", "b", "gap", "is", "margin", "around", "low", "high", "measure", "each", "shown", "verdicts"),
-    *("any", "on_means", "weak", "fewest", "label", "digits", "seen", "lowest_only", "intro"),
-}
-"""The fields of a claim and of a block of its comparisons."""
+BLOCK = {"a", "b", "gap", "is", "margin", "around", "low", "high", "measure", "each", "shown"}
+TELLING = {field.name for field in fields(Block)} - {"comparisons"}
+"""The fields of a claim, and of a block of its comparisons: what is compared, and how it is put together and told."""
 
 MARKS: tuple[Mark, ...] = get_args(Mark)
 
@@ -57,31 +55,18 @@ def read(folder: Path) -> Ledger:
     found = Ledger({}, {}, {}, {})
     for path, data in files.items():
         for name, written in data.get("measure", {}).items():
-            _add(path, f"[measure.{name}]", name, found.measures, partial(_measure, name, written))
+            _add(path, "[measure.{}]", name, found.measures, partial(_measure, name, written))
         found.margins[path.stem] = {}
         for name, written in data.get("margin", {}).items():
-            _add(path, f"[margin.{name}]", name, found.margins[path.stem], partial(_margin, written))
+            _add(path, "[margin.{}]", name, found.margins[path.stem], partial(_margin, written))
     for path, data in files.items():
-        margins, lists = found.margins[path.stem], data.get("list", {})
-        words = Vocabulary(frozenset(found.measures), margins, lists)
+        words = Vocabulary(frozenset(found.measures), found.margins[path.stem], data.get("list", {}))
         for written in data.get("claim", ()):
-            name = written.get("id", "?")
-            place = f'id = "{name}"'
-            _add(path, place, name, found.entries, partial(_entry, written, words, found.measures))
-            if name in found.descriptions:
-                raise _wrong(path, place, name, "it is a description as well")
+            entry = partial(_entry, written, words, found.measures)
+            _add(path, 'id = "{}"', written.get("id", "?"), found.entries, entry, found.descriptions)
         for written in data.get("description", ()):
-            name = written.get("id", "?")
-            _add(path, f'id = "{name}"', name, found.descriptions, partial(_description, written))
-            if name in found.entries:
-                raise _wrong(path, f'id = "{name}"', name, "it is a claim as well")
-    for entry in list(found.entries.values()):
-        parts = [name for block in entry.blocks for group in block.verdicts.values() for name in group]
-        if missing := set(parts) - found.entries.keys():
-            raise LedgerError(f"{entry.name!r} rests on {', '.join(sorted(missing))}, which is no claim")
-        if parts:
-            names = dict.fromkeys(name for part in parts for name in found.entries[part].recipes)
-            found.entries[entry.name] = replace(entry, recipes=tuple(names))
+            instead = partial(_description, written)
+            _add(path, 'id = "{}"', written.get("id", "?"), found.descriptions, instead, found.entries)
     return found
 
 
@@ -94,23 +79,25 @@ def _parsed(path: Path) -> dict[str, Any]:
     return data
 
 
-def _add(path: Path, place: str, name: str, known: dict[str, Any], make: Callable[[], Any]) -> None:
-    """Enter what `make` makes of an entry, or say where in its file the entry is wrong."""
-    if name in known:
-        raise _wrong(path, place, name, "there are two of that name")
+def _add(
+    path: Path,
+    place: str,
+    name: str,
+    known: dict[str, Any],
+    make: Callable[[], Any],
+    others: Container[str] = (),
+) -> None:
+    """Enter what `make` makes of an entry, or say in which line of its file it is wrong."""
     try:
+        if name in known or name in others:
+            raise ValueError("there are two of that name")
         known[name] = make()
-    except KeyError as error:
-        raise _wrong(path, place, name, f"it lacks {error}") from error
-    except (ValueError, TypeError) as error:
-        raise _wrong(path, place, name, str(error)) from error
-
-
-def _wrong(path: Path, place: str, name: str, why: str) -> LedgerError:
-    """An error that says on which line the entry stands; the last such line, as that is the second of two."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    at = max((number for number, line in enumerate(lines, 1) if line.strip().startswith(place)), default=1)
-    return LedgerError(f"{path.name}, line {at}: {name!r}: {why}")
+    except (ValueError, TypeError, KeyError) as error:
+        why = f"it lacks {error}" if isinstance(error, KeyError) else error
+        lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        # The last such line, which is that of the second of two.
+        at = max((line for line, text in lines if text.startswith(place.format(name))), default=1)
+        raise LedgerError(f"{path.name}, line {at}: {name!r}: {why}") from error
 
 
 def _only(known: set[str], written: Mapping[str, Any], what: str) -> None:
@@ -148,28 +135,21 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
     if "needs" in written:
         return Entry(name, says, where, mark, f"it would take {written['needs']}", why=written["why"])
     blocks = tuple(_block(one, words) for one in written.get("compare", ()))
-    order = _order(written["order"], words) if "order" in written else None
+    plain = {key: written[key] for key in ("rule", "late", "scale", "special", "arguments") if key in written}
     entry = Entry(
-        name,
-        says,
-        where,
-        mark,
-        rule=written["rule"],
+        *(name, says, where, mark),
         recipes=tuple(dict.fromkeys(_recipes(written, blocks, measures))),
-        late=written.get("late", False),
-        scale=written.get("scale", "laptop"),
         blocks=blocks,
         conditions=tuple(one for each in written.get("unless", ()) for one in _conditions(each, words)),
-        order=order,
-        special=written.get("special", ""),
-        arguments=written.get("arguments", {}),
+        order=_order(written["order"], words) if "order" in written else None,
+        **plain,
     )
     if sum(map(bool, (entry.blocks, entry.order, entry.special))) != 1:
         raise ValueError("a claim needs one of compare, order, special and needs")
-    if entry.special and entry.special not in JUDGES:
-        raise ValueError(f"special must be one of {', '.join(JUDGES)}, got {entry.special!r}")
-    if missing := set(entry.recipes) - set(recipes.RECIPES):
-        raise ValueError(f"there is no recipe {', '.join(sorted(missing))}")
+    if entry.special:
+        check("special judge", entry.special, JUDGES)
+    for name in entry.recipes:
+        check("recipe", name, recipes.RECIPES)
     return entry
 
 
@@ -188,8 +168,7 @@ def _quoted(written: Mapping[str, Any]) -> tuple[str, str, Mark]:
 
 def _order(written: Mapping[str, Any], words: Vocabulary) -> Order:
     _only({"table", "margin", "measure", "contests"}, written, "an order")
-    if written["table"] not in comparisons():
-        raise ValueError(f"there is no table {written['table']!r}; there are {', '.join(comparisons())}")
+    check("table", written["table"], comparisons())
     words.quantity("", written["measure"], {})  # the measure must exist
     margin = words.margin(written["margin"])
     return Order(written["table"], margin, written["measure"], written.get("contests", ""))
@@ -197,26 +176,16 @@ def _order(written: Mapping[str, Any], words: Vocabulary) -> Order:
 
 def _block(written: Mapping[str, Any], words: Vocabulary) -> Block:
     """The comparisons that a block stands for, one for each choice of its selection."""
-    _only(BLOCK, written, "a comparison")
-    texts = {key: written[key] for key in ("label", "digits", "seen", "intro", "fewest") if key in written}
-    flags = {key: written[key] for key in ("any", "on_means", "weak", "lowest_only") if key in written}
-    choices = words.choices(written.get("each", {}))
-    if "verdicts" in written:
-        groups = {
-            texts["label"].format(**names): tuple(name.format(**names) for name in written["verdicts"])
-            for names in choices
-        }
-        return Block((), verdicts=groups)
-    return Block(tuple(_comparison(written, names, words) for names in choices), **texts, **flags)
+    _only(BLOCK | TELLING, written, "a comparison")
+    compared = tuple(_comparison(written, names, words) for names in words.choices(written.get("each", {})))
+    return Block(compared, **{key: written[key] for key in TELLING & written.keys()})
 
 
 def _comparison(written: Mapping[str, Any], names: dict[str, Any], words: Vocabulary) -> Comparison:
     measure, relation = written.get("measure", ""), written["is"]
     gap = written.get("gap", "difference" if "b" in written else "value")
-    if relation not in (*RELATIONS, "between"):
-        raise ValueError(f"is must be one of {', '.join(RELATIONS)} and between, got {relation!r}")
-    if gap not in OPERATIONS:
-        raise ValueError(f"gap must be one of {', '.join(OPERATIONS)}, got {gap!r}")
+    check("relation", relation, RELATIONS)
+    check("operation", gap, OPERATIONS)
     if relation == "between":
         limits = tuple(words.margin(written[end]) for end in ("low", "high"))
     else:

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from reservoir.evidence.claims import orders, special
+from reservoir.evidence import sources
+from reservoir.evidence.claims import orders, ranges, special
 from reservoir.evidence.claims.files import ledger
-from reservoir.evidence.claims.quantities import (
-    OPERATIONS,
-    Compound,
-    Figure,
-    Quantity,
-    evaluate,
-    leaves,
-    selected,
-)
-from reservoir.evidence.claims.ranges import (
-    RELATIONS,
-    CannotTellError,
-    NotRunError,
-    Range,
-    Word,
-    any_of,
-    between,
-    every,
-)
+from reservoir.evidence.claims.quantities import OPERATIONS, Compound, Figure, evaluate, leaves, selected
+from reservoir.evidence.claims.ranges import CannotTellError, NotRunError, Range, Word
 from reservoir.evidence.claims.schema import Block, Comparison, Entry, Ledger
 
 Look = Callable[[str, str, Sequence[str], str], Range]
@@ -42,15 +25,6 @@ class Verdict:
     entry: Entry
     word: Word
     seen: str
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What one comparison came to: its word, the figure that was judged, and the text that tells it."""
-
-    word: Word
-    gap: Range
-    text: str
 
 
 def figure(measure: str, recipe: str, among: Sequence[str] = (), scale: str = "laptop") -> Range:
@@ -97,12 +71,10 @@ def verdict(name: str, *, look: Look = figure, held: Ledger | None = None) -> Ve
     """
     held = held or ledger()
     if name not in held.entries:
-        near = difflib.get_close_matches(name, held.entries, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(sorted(held.entries))}"
-        raise ValueError(f"there is no claim {name!r}; {hint}")
+        raise ValueError(sources.unknown("claim", name, held.entries, "the ledger"))
     entry = held.entries[name]
     try:
-        return Verdict(entry, *_judged(entry, look, held))
+        return Verdict(entry, *_judged(entry, look))
     except NotRunError as missing:
         return Verdict(entry, "not run", str(missing))
     except CannotTellError as reason:
@@ -122,7 +94,7 @@ def frame(names: Iterable[str]) -> pd.DataFrame:
     )
 
 
-def _judged(entry: Entry, look: Look, held: Ledger) -> tuple[Word, str]:
+def _judged(entry: Entry, look: Look) -> tuple[Word, str]:
     """The word and what was seen."""
 
     def at_scale(measure: str, recipe: str, among: Sequence[str]) -> Range:
@@ -140,64 +112,41 @@ def _judged(entry: Entry, look: Look, held: Ledger) -> tuple[Word, str]:
             raise CannotTellError(
                 condition.seen.format(figure=reached, least=condition.least, **condition.names)
             )
-    told = [_block(block, at_scale, look, held) for block in entry.blocks]
-    return every(word for word, _ in told), "; ".join(text for _, text in told)
+    told = [_block(block, at_scale) for block in entry.blocks]
+    return ranges.every(word for word, _ in told), "; ".join(text for _, text in told)
 
 
-def _block(block: Block, figure: Figure, look: Look, held: Ledger) -> tuple[Word, str]:
+def _block(block: Block, figure: Figure) -> tuple[Word, str]:
     """What the comparisons of a block come to together."""
-    if block.verdicts:
-        words = {
-            label: every(verdict(name, look=look, held=held).word for name in names)
-            for label, names in block.verdicts.items()
-        }
-        return every(words.values()), "; ".join(f"{label} {word}" for label, word in words.items())
-    found, missing = [], 0
+    found = []
     for comparison in block.comparisons:
         try:
             found.append(_compared(comparison, block, figure))
         except NotRunError:
             if not block.fewest:
                 raise
-            missing += 1
-    if missing and len(found) < block.fewest:
-        all_of = len(block.comparisons)
-        raise NotRunError(
-            f"{len(found)} of {all_of} comparisons have been run; {block.fewest} are the fewest that decide"
-        )
-    word = (any_of if block.any else every)(one.word for one in found)
-    told = [min(found, key=lambda one: one.gap.mean)] if block.lowest_only else found
-    return (
-        "undecided" if block.weak and word == "refuted" else word,
-        block.intro + "; ".join(one.text for one in told),
-    )
+    if len(found) < min(block.fewest, len(block.comparisons)):
+        run = f"{len(found)} of {len(block.comparisons)} comparisons have been run"
+        raise NotRunError(f"{run}; {block.fewest} are the fewest that decide")
+    word = (ranges.any_of if block.any else ranges.every)(one for one, _, _ in found)
+    told = [min(found, key=lambda one: one[1].mean)] if block.lowest_only else found
+    text = block.intro + "; ".join(one for _, _, one in told)
+    return ("undecided" if block.weak and word == "refuted" else word), text
 
 
-def _compared(comparison: Comparison, block: Block, figure: Figure) -> Seen:
-    """One comparison over the seeds."""
+def _compared(comparison: Comparison, block: Block, figure: Figure) -> tuple[Word, Range, str]:
+    """The word for one comparison over the seeds, the figure that was judged, and the text that tells it."""
     sides = [side for side in (comparison.a, comparison.b) if side is not None]
     among = [leaf.recipe for side in sides for leaf in leaves(side)]
     values = [evaluate(side, figure, among) for side in sides]
-    judged = [value.on_means() for value in values] if block.on_means else values
-    gap = OPERATIONS[comparison.gap](*judged)
-    if comparison.relation == "between":
-        word = between(gap, *comparison.limits)
-    else:
-        word = RELATIONS[comparison.relation](gap, *comparison.limits)
-    names = dict(comparison.names)
-    text = block.label.format(**names) + (f" {gap:{block.digits}}" if not block.seen else "")
-    if block.seen:
-        names |= {"gap": gap, "a": values[0], "b": values[-1]}
-        names |= {key: evaluate(shown, figure, among) for key, shown in comparison.shown.items()}
-        names |= {"chosen": _chosen(sides, figure, among)}
-        names |= {"change": values[0].mean / values[-1].mean - 1 if values[-1].mean else 0.0}
-        text += block.seen.format(**names)
-    return Seen(word, gap, text)
-
-
-def _chosen(sides: Iterable[Quantity], figure: Figure, among: Sequence[str]) -> str:
-    """Which of a selection of the lowest or the highest it was, where there is one."""
-    selections = [
-        one for one in sides if isinstance(one, Compound) and one.operation in ("lowest", "highest")
-    ]
-    return selected(selections[0], figure, among)[0] if selections else ""
+    gap = OPERATIONS[comparison.gap](*(value.on_means() if block.on_means else value for value in values))
+    word = ranges.RELATIONS[comparison.relation](gap, *comparison.limits)
+    if not block.seen:
+        return word, gap, f"{block.label.format(**comparison.names)} {gap:{block.digits}}"
+    a, b = values[0], values[-1]
+    shown = {name: evaluate(quantity, figure, among) for name, quantity in comparison.shown.items()}
+    picked = [s for s in sides if isinstance(s, Compound) and s.operation in ("lowest", "highest")]
+    chosen = selected(picked[0], figure, among)[0] if picked else ""
+    change = a.mean / b.mean - 1 if b.mean else 0.0
+    names = dict(comparison.names) | shown
+    return word, gap, block.seen.format(gap=gap, a=a, b=b, chosen=chosen, change=change, **names)

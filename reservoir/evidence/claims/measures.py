@@ -137,8 +137,9 @@ def layout(row: str, *, scale: str = "laptop") -> str:
     Returns:
         the part of a recipe's name that says so, "" or "pre-norm/".
     """
+    pretrained = row.removesuffix("-scratch")
     ends = {
-        way: records(f"mixing/{way}{_pretrained(row)}", scale=scale)[0].points[-1]["metrics"]["perplexity"]
+        way: records(f"mixing/{way}{pretrained}", scale=scale)[0].points[-1]["metrics"]["perplexity"]
         for way in LAYOUTS
     }
     return min(ends, key=ends.__getitem__)
@@ -152,13 +153,12 @@ def alternatives(recipe: str) -> list[str]:
         found = [name for name in recipes.RECIPES if name.startswith(f"{stem}lr-")]
         return sorted(found, key=lambda name: float(name.rpartition("lr-")[2]))
     if CHOSEN in recipe:
-        row = _pretrained(recipe.partition(CHOSEN)[2])
+        row = recipe.partition(CHOSEN)[2].removesuffix("-scratch")
         both = [recipe.replace(CHOSEN, way) for way in LAYOUTS]
         return list(dict.fromkeys(both + [f"mixing/{way}{row}" for way in LAYOUTS]))
     return [recipe]
 
 
-@functools.cache
 def size(recipe: str, field: str) -> float:
     """A field of the report of a recipe's model at the full scale, by shapes alone."""
     return getattr(_report(recipe), field)
@@ -168,10 +168,6 @@ def printed(where: str) -> float:
     """A figure that a source prints, as "table | row | column"."""
     table, row, column = where.split(" | ")
     return sources.table(table).figure(row, column).value
-
-
-def _pretrained(row: str) -> str:
-    return row.removesuffix("-scratch")
 
 
 @functools.cache

@@ -9,10 +9,11 @@ In `data/claims` a quantity is the name of a recipe; {measure = recipe}, for ano
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reservoir.evidence import sources
 from reservoir.evidence.claims.ranges import NotRunError, Range
 
 Figure = Callable[[str, str, Sequence[str]], Range]
@@ -60,6 +61,12 @@ class Compound:
 Quantity = Leaf | Constant | Compound
 
 
+def check(what: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is not known, with the nearest one that is."""
+    if name not in (names := list(known)):
+        raise ValueError(sources.unknown(what, name, names, "the ledger"))
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """What a file of claims can refer to.
@@ -76,15 +83,14 @@ class Vocabulary:
 
     def margin(self, name: str) -> float:
         """A stated number; with a minus sign before its name, the opposite."""
-        if name.removeprefix("-") not in self.margins:
-            raise ValueError(f"there is no margin {name!r}; there are {', '.join(self.margins) or 'none'}")
+        check("margin", name.removeprefix("-"), self.margins)
         return -self.margins[name[1:]] if name.startswith("-") else self.margins[name]
 
     def choices(self, each: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Every combination of what the names of a selection go through."""
         for values in each.values():
-            if isinstance(values, str) and values not in self.lists:
-                raise ValueError(f"there is no list {values!r}; there are {', '.join(self.lists) or 'none'}")
+            if isinstance(values, str):
+                check("list", values, self.lists)
         values = [self.lists[v] if isinstance(v, str) else v for v in each.values()]
         return [dict(zip(each, choice, strict=True)) for choice in itertools.product(*values)]
 
@@ -100,10 +106,7 @@ class Vocabulary:
             ValueError: it names no measure, operation, margin or list that there is.
         """
         if isinstance(written, str):
-            if measure not in self.measures:
-                raise ValueError(
-                    f"there is no measure {measure!r}; there are {', '.join(sorted(self.measures))}"
-                )
+            check("measure", measure, self.measures)
             return Leaf(measure, written.format(**names))
         rest = dict(written)
         each = rest.pop("each", {})

@@ -143,7 +143,7 @@ def notably_below(ratio: Range, share: float) -> Word:
     return "refuted" if above(ratio, 1 + share) == "confirmed" else "undecided"
 
 
-RELATIONS: dict[str, Callable[[Range, float], Word]] = {
+RELATIONS: dict[str, Callable[..., Word]] = {
     "above": above,
     "below": below,
     "at most": lambda figure, limit: OPPOSITE.get(word := above(figure, limit), word),
@@ -152,8 +152,9 @@ RELATIONS: dict[str, Callable[[Range, float], Word]] = {
     "within": lambda figure, margin: between(figure, -margin, margin),
     "apart by": apart,
     "notably below": notably_below,
+    "between": between,
 }
-"""The relations that a rule can ask of a figure and one number; "between" needs two."""
+"""The relations that a rule can ask of a figure and a number; "between" needs two."""
 
 
 def every(words: Iterable[Word]) -> Word:

@@ -49,7 +49,6 @@ class Block:
         seen: template of the text of one comparison, where label and gap are not enough.
         lowest_only: whether the text tells the lowest gap alone.
         intro: stands before the text of the block.
-        verdicts: for each choice, the claims whose verdicts it puts together, in place of comparisons.
     """
 
     comparisons: tuple[Comparison, ...]
@@ -62,7 +61,6 @@ class Block:
     seen: str = ""
     lowest_only: bool = False
     intro: str = ""
-    verdicts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

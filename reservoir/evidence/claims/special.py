@@ -22,12 +22,12 @@ def shares(table: str, column: str) -> tuple[Word, str]:
 
     Rows that put something else in the place of what is frozen are left out.
     """
-    wrong, of = [], sources.table(table)
+    wrong = []
     for line in comparisons()[table].lines():
         _, plan, _ = ROWS[line.name.rpartition("/")[2]]
         if plan.drawn == "as-trained":
             found = size(line.name, "trainable_all_rows") / size(line.name, "weights")
-            printed = of.figure(line.figure.row, column).value
+            printed = sources.table(table).figure(line.figure.row, column).value
             if round(abs(round(found, 2) - printed), 2) > 0.01:
                 wrong.append(f"{line.figure.row}: {found:.2f}, printed {printed:g}")
     return ("refuted" if wrong else "confirmed"), "; ".join(wrong) or "all agree"
@@ -67,7 +67,7 @@ def weight_class(axis: str) -> tuple[Word, str]:
         CannotTellError: the cost of one method differs too much from seed to seed.
     """
     runs = translators()
-    if not len(runs) or len(set(runs["kind"] == "trained")) < 2:
+    if len(runs) == 0 or runs["kind"].eq("trained").nunique() < 2:
         raise NotRunError("translators that are trained and some that are not have to be recorded first")
     kinds = [
         methods(runs[(runs["kind"] == "trained") == whole], quality="quality", cost=axis)
@@ -83,30 +83,26 @@ def weight_class(axis: str) -> tuple[Word, str]:
 def in_class(trained: list[Method], others: list[Method]) -> tuple[Word, str]:
     """Whether some of the others beats every trained model of its class, and the one that does so by most."""
     word: Word = "refuted"
-    best = None
+    contests = []
     for method in others:
         rivals = [rival for rival in trained if rival.price <= method.price]
         if not rivals:
             continue
-        strongest = max(rivals, key=lambda rival: rival.mean)
-        gap = method.mean - strongest.mean
-        if best is None or gap > best[0]:
-            best = (gap, method, strongest)
+        contests.append((method, max(rivals, key=lambda rival: rival.mean)))
         if min(method.quality) > max(max(rival.quality) for rival in rivals):
             word = "confirmed"
         elif word == "refuted" and max(method.quality) > max(min(rival.quality) for rival in rivals):
             word = "undecided"
-    if best is None:
+    if not contests:
         return "refuted", "none costs as much as the cheapest trained model"
-    gap, method, strongest = best
-    said = f"{method.name} is {gap:+.1f} BLEU from {strongest.name}, the best trained one of its class"
-    dearer = [rival for rival in trained if rival.price > method.price]
-    if not dearer:
+    best, rival = max(contests, key=lambda pair: pair[0].mean - pair[1].mean)
+    said = f"{best.name} is {best.mean - rival.mean:+.1f} BLEU from {rival.name}, the best trained one of its class"
+    dearer = min((r for r in trained if r.price > best.price), key=lambda r: r.price, default=None)
+    if dearer is None:
         return word, f"{said}; no trained one costs more"
-    next_one = min(dearer, key=lambda rival: rival.price)
     return word, (
-        f"{said}, and {method.mean - next_one.mean:+.1f} from {next_one.name}, the next dearer one, at"
-        f" {next_one.price / method.price:.2f} times its cost"
+        f"{said}, and {best.mean - dearer.mean:+.1f} from {dearer.name}, the next dearer one, at"
+        f" {dearer.price / best.price:.2f} times its cost"
     )
 
 
