@@ -5,11 +5,9 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from datetime import timedelta
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
 from processes import together
@@ -172,9 +170,10 @@ def test_one_process_writes_the_record_and_all_get_it(text, tmp_path, monkeypatc
 
 @pytest.mark.slow
 def test_torchrun_starts_again_what_was_killed_and_it_goes_on_from_the_last_checkpoint(
-    text, tmp_path, monkeypatch
+    text, tmp_path, monkeypatch, root
 ):
-    steps = dict(steps=120, validate_every=60, checkpoint_every=10)
+    """In its first life the second process kills itself at step 25, when the checkpoint of step 20 is written."""
+    steps = dict(steps=40, validate_every=20, checkpoint_every=10)
     run = small_run(text, autocast=False, model={"dropout": 0.0}, budget=steps)
     words = arguments(
         text,
@@ -182,23 +181,34 @@ def test_torchrun_starts_again_what_was_killed_and_it_goes_on_from_the_last_chec
         model_dropout=0.0,
         **{f"budget_{k.replace('_', '__')}": v for k, v in steps.items()},
     )
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "two"))
-    path = path_of(run)
-    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "2", "--standalone"]
-    log = (tmp_path / "log").open("w+")
-    one = subprocess.Popen(
-        [sys.executable, *launch, "-m", "reservoir", *map(str, words)], stdout=log, stderr=subprocess.STDOUT
+    script = tmp_path / "mortal.py"
+    script.write_text(
+        """
+import os, signal, sys
+from reservoir.launch import cli
+from reservoir.training import Optimiser
+
+rate = Optimiser.rate
+
+def mortal(self, step, steps):
+    if step == 25 and os.environ["RANK"] == "1" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rate(self, step, steps)
+
+Optimiser.rate = mortal
+sys.exit(cli.main(sys.argv[1:]))
+"""
     )
-    while one.poll() is None and not path.with_suffix(".checkpoint").exists():
-        time.sleep(0.01)
-    workers = [child for child in psutil.Process(one.pid).children() if "reservoir" in child.cmdline()]
-    workers[-1].kill()
-    status = one.wait()
-    log.seek(0)
-    said = log.read()
-    assert status == 0 and len(workers) == 2, said
-    assert said.count("goes on at step") == 1 and said.count("recorded in") == 1
-    two = read_record(path)
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "two"))
+    monkeypatch.setenv("PYTHONPATH", str(root))
+    launch = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--max-restarts", "2", "--standalone"]
+    done = subprocess.run(
+        [sys.executable, *launch, str(script), *map(str, words)], capture_output=True, text=True
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    assert said.count("goes on at step 20 of 40") == 1 and said.count("recorded in") == 1
+    two = read_record(path_of(run))
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "one"))
     alone = execute(run)
     assert (two.tokens, two.run, two.overrides) == (alone.tokens, alone.run, alone.overrides)

@@ -1,19 +1,23 @@
 """Batches of sentence pairs by number of tokens, with little padding and an order that the seed fixes."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from reservoir.datasets.errors import check_whole
+from reservoir.datasets.lazy import Lazy
 from reservoir.datasets.vocabulary import Vocabulary
 
 PAD, BOS, EOS = Vocabulary.pad, Vocabulary.bos, Vocabulary.eos
 POOL = (
     1 << 16
-)  # pairs that are sorted together: enough for even lengths, few enough to mix a large corpus anew
+)  # pairs sorted together: enough for even lengths, few enough to mix a large corpus in each epoch
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Batch:
     Args:
         src: source ids and eos, (batch, src_len) int64.
         tgt_in: bos and target ids, what the decoder reads, (batch, tgt_len) int64.
-        tgt_out: target ids and eos, what it should say, (batch, tgt_len) int64.
+        tgt_out: target ids and eos, what it should predict, (batch, tgt_len) int64.
         n_tokens: positions of `tgt_out` that are not padding.
     """
 
@@ -37,13 +41,13 @@ class Batch:
         """Number of pairs."""
         return len(self.src)
 
-    def part(self, index: int, of: int) -> "Batch":
+    def part(self, index: int, of: int) -> Batch:
         """Every `of`-th pair from number `index` on, as long as they all are."""
         tgt_out = self.tgt_out[index::of]
         n_tokens = int((tgt_out != PAD).sum())
         return Batch(self.src[index::of], self.tgt_in[index::of], tgt_out, n_tokens)
 
-    def to(self, device: torch.device | str) -> "Batch":
+    def to(self, device: torch.device | str) -> Batch:
         """Return the same batch on `device`."""
         moved = {
             name: getattr(self, name).to(device, non_blocking=True) for name in ("src", "tgt_in", "tgt_out")
@@ -102,13 +106,13 @@ class TokenBatches:
                 f"raise max_tokens to {longest[worst] + 1} or lower max_len={max_len}"
             )
         self.max_tokens, self.seed = max_tokens, seed
-        self.src, self.tgt = _Rows([src[i] for i in kept]), _Rows([tgt[i] for i in kept])
+        self.src, self.tgt = (_Rows([side[i] for i in kept.tolist()]) for side in (src, tgt))
 
     def __len__(self) -> int:
         """Number of pairs in an epoch."""
         return len(self.src.lengths)
 
-    def epoch(self, number: int) -> "Epoch":
+    def epoch(self, number: int) -> Epoch:
         """Return epoch `number` (from 0): a sequence of batches, each made when it is asked for."""
         # Raw words of the bit generator, since numpy keeps these the same in every version, unlike its shuffles.
         words = np.random.PCG64(np.random.SeedSequence([self.seed, number])).random_raw
@@ -120,7 +124,7 @@ class TokenBatches:
         ]
         return Epoch(self, [cuts[i] for i in np.argsort(words(len(cuts)), kind="stable")])
 
-    def _cut(self, pool: np.ndarray, words) -> list[np.ndarray]:
+    def _cut(self, pool: np.ndarray, words: Callable[..., Any]) -> list[np.ndarray]:
         """Sort a pool by length and cut it into batches."""
         src, tgt = self.src.lengths[pool] + 1, self.tgt.lengths[pool] + 1
         # Target lengths rise with one source length and fall with the next, so that neighbours stay alike.
@@ -137,23 +141,17 @@ class TokenBatches:
         return [*cuts, pool[start:]]
 
 
-class Epoch(Sequence):
-    """The batches of one epoch: `len(epoch)`, `epoch[i]`, `epoch[i:]` for what is left, and iteration."""
+class Epoch(Lazy[Batch]):
+    """The batches of one epoch, each made when it is asked for."""
 
     def __init__(self, batches: TokenBatches, cuts: list[np.ndarray]):
+        super().__init__(len(cuts), self._batch)
         self._batches, self._cuts = batches, cuts
 
-    def __len__(self) -> int:
-        return len(self._cuts)
-
-    def __getitem__(self, index):
-        if isinstance(index, slice):
-            return Epoch(self._batches, self._cuts[index])
+    def _batch(self, index: int) -> Batch:
         rows, src, tgt = self._cuts[index], self._batches.src, self._batches.tgt
-        tgt_out = tgt.padded(rows, after=EOS)
-        tgt_in = tgt.padded(rows, before=BOS)
         n_tokens = int(tgt.lengths[rows].sum()) + len(rows)
-        return Batch(src.padded(rows, after=EOS), tgt_in, tgt_out, n_tokens)
+        return Batch(src.padded(rows), tgt.padded(rows, shifted=True), tgt.padded(rows), n_tokens)
 
     @property
     def padding(self) -> float:
@@ -175,14 +173,14 @@ class _Rows:
         self._ends = self.lengths.cumsum()
         self._ids = np.fromiter((i for row in rows for i in row), dtype=np.int32, count=int(self._ends[-1]))
 
-    def padded(self, rows: np.ndarray, *, before: int | None = None, after: int | None = None) -> Tensor:
-        """Return the chosen rows with one id put before or after each: (len(rows), longest + 1) int64."""
+    def padded(self, rows: np.ndarray, *, shifted: bool = False) -> Tensor:
+        """The chosen rows with eos after each, or with bos before each: (len(rows), longest + 1) int64."""
         table = np.full((len(rows), int(self.lengths[rows].max()) + 1), PAD, dtype=np.int64)
         for line, row in zip(table, rows, strict=True):
             end, length = self._ends[row], self.lengths[row]
             ids = self._ids[end - length : end]
-            if before is None:
-                line[:length], line[length] = ids, after
+            if shifted:
+                line[0], line[1 : length + 1] = BOS, ids
             else:
-                line[0], line[1 : length + 1] = before, ids
+                line[:length], line[length] = ids, EOS
         return torch.from_numpy(table)

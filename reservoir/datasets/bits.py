@@ -1,7 +1,8 @@
-"""Two tasks on bits that have no end of examples: say a string again that was seen, and add two modulo 2."""
+"""Two tasks on random bits: remember a string that was shown, and add two strings modulo 2."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,12 +87,12 @@ class BitXor:
         return (2.0 * bits - 1.0).view(n, -1, 1), (bits[:, 0] ^ bits[:, 1])[..., None]
 
 
-def _words(seed: int, number: int):
+def _words(seed: int, number: int) -> Callable[[int], np.ndarray]:
     """Raw 64-bit words, the one thing of NumPy's generators that stays the same in every version."""
     return np.random.PCG64(np.random.SeedSequence([seed, number])).random_raw
 
 
-def _bits(words, n: int) -> Tensor:
+def _bits(words: Callable[[int], np.ndarray], n: int) -> Tensor:
     """(n,) int64 of 0 and 1."""
     raw = words(-(-n // 64)).astype("<u8").view(np.uint8)
     return torch.from_numpy(np.unpackbits(raw)[:n].astype(np.int64))

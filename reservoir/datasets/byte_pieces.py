@@ -25,11 +25,12 @@ class BytePieces(Vocabulary):
 
     def __init__(self, tokenizer: Tokenizer):
         super().__init__(tokenizer)
-        self.line_end = tokenizer.token_to_id(LINE_END)
-        if self.line_end is None:
+        line_end = tokenizer.token_to_id(LINE_END)
+        if line_end is None:
             raise DataError(
                 f"pieces over bytes have one for the end of a line, {LINE_END!r}; these have none"
             )
+        self.line_end = line_end
 
     def __repr__(self) -> str:
         return f"BytePieces({len(self)} pieces)"

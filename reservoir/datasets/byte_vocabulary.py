@@ -25,7 +25,7 @@ class ByteVocabulary:
     pad, bos, eos, unk = Vocabulary.pad, Vocabulary.bos, Vocabulary.eos, Vocabulary.unk
     line_end = len(SPECIALS) + ord("\n")
 
-    def __init__(self):
+    def __init__(self) -> None:
         shown = (chr(byte) if 32 <= byte < 127 else f"<0x{byte:02x}>" for byte in range(256))
         self.tokens: list[str] = [*SPECIALS, *shown]
 

@@ -74,10 +74,9 @@ def text(name: str) -> Text:
     "wikipedia-2014" or "miniature".
 
     Shakespeare is cut at the line ends that follow 90 and 95 %. The first 100 MB of a Wikipedia dump of 2006, mark-up
-    and all, are cut after 90 and 95 million bytes, wherever that is, as everybody cuts them; a character that is parted
-    is held by Python's "surrogateescape", which `ByteVocabulary` understands. The articles of
-    2014 are kept whole: the last 500 are the test, the 500 before them validate. The miniature's English has a sentence
-    a line.
+    and all, are cut after 90 and 95 million bytes, as is usual; a character that is cut in two is held by Python's
+    "surrogateescape", which `ByteVocabulary` understands. The articles of 2014 are kept whole: the last 500 are the
+    test, the 500 before them validate. The miniature's English has one sentence per line.
 
     Raises:
         DataError: the name is unknown, or the data cannot be had or read.
@@ -112,10 +111,11 @@ def _articles(lines: list[str]) -> tuple[str, str, str]:
         None,
     ]
     marks = ("<doc ", "</doc>")
-    return tuple(
+    train, valid, test = (
         "".join(f"{line}\n" for line in lines[i:j] if line and not line.startswith(marks))
         for i, j in pairwise(cuts)
     )
+    return train, valid, test
 
 
 def _miniature(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
@@ -151,7 +151,8 @@ def _tatoeba(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
             raise DataError(f"{path}, deu.txt, line {number}: there is no tab between English and German")
         translations[en].append(de)
     order = Draws(seed).shuffled(list(translations))
-    held_out, german = [], set()
+    held_out: list[tuple[str, str]] = []
+    german: set[str] = set()
     for en in order:
         if len(held_out) == 2 * TATOEBA_HELD_OUT:
             break

@@ -1,4 +1,4 @@
-"""Sequences of any kind with what is to be said about them, in three parts and in batches."""
+"""Sequences of any kind with their labels: in three parts, and in batches."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reservoir.datasets.errors import check_whole
+from reservoir.datasets.lazy import Lazy
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -16,8 +19,8 @@ class Batch:
 
     Args:
         x: (n, length, features) numbers, or (n, length) ids.
-        y: (n,) classes; or (n, places, bits) of 0 and 1, to be said at the last `places` positions.
-        last: (n,) index of the last position of each, where they are of several lengths and filled up behind.
+        y: (n,) classes; or (n, places, bits) of 0 and 1, to be predicted at the last `places` positions.
+        last: (n,) index of the last position of each, where sequences of several lengths are padded at the end.
     """
 
     x: Tensor
@@ -67,7 +70,7 @@ class Stored:
         return len(self.y)
 
     def take(self, rows: Tensor) -> Batch:
-        """Those of some rows; what no sequence among them needs is cut off behind."""
+        """The sequences of some rows, cut to the longest of them."""
         x, last = self.prepare(self.x[rows]), None
         if self.last is not None:
             last = self.last[rows]
@@ -83,15 +86,20 @@ class Stored:
         """Epoch `number` (from 0): every sequence once, in an order that the seed and the number fix."""
         words = np.random.PCG64(np.random.SeedSequence([seed, number])).random_raw
         order = torch.from_numpy(np.argsort(words(len(self)), kind="stable"))
-        return _Rows(self, order, batch)
+        return self._batches(order, batch)
 
     def in_order(self, *, batch: int) -> Sequence[Batch]:
         """Every sequence once, as they are kept."""
-        return _Rows(self, torch.arange(len(self)), batch)
+        return self._batches(torch.arange(len(self)), batch)
+
+    def _batches(self, order: Tensor, size: int) -> Sequence[Batch]:
+        check_whole("batch", size, least=1)
+        parts = order.split(size)
+        return Lazy(len(parts) if len(self) else 0, lambda index: self.take(parts[index]))
 
 
 class Generated:
-    """Sequences without end: each batch is drawn when it is asked for, and none is seen twice.
+    """An endless supply of sequences: each batch is drawn when it is asked for, and none is seen twice.
 
     Args:
         draw: `draw(n, seed=…, number=…)` gives x and y of batch `number` of the stream that the seed determines.
@@ -104,7 +112,9 @@ class Generated:
 
     def epoch(self, number: int, *, batch: int, seed: int) -> Sequence[Batch]:
         """The batches of epoch `number`."""
-        return _Drawn(self, number * self.EPOCH, batch, seed)
+        check_whole("batch", batch, least=1)
+        first = number * self.EPOCH
+        return Lazy(self.EPOCH, lambda index: Batch(*self.draw(batch, seed=seed, number=first + index)))
 
     def some(self, n: int, *, seed: int) -> Stored:
         """Sequences to keep, for validation or a test."""
@@ -117,7 +127,7 @@ class Examples:
 
     Args:
         name: of the task.
-        classes: names of what is said.
+        classes: names of the classes.
         train, valid, test: disjoint, or drawn from streams of their own.
     """
 
@@ -129,36 +139,10 @@ class Examples:
 
 
 def padded(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> Stored:
-    """Rows of ids of several lengths, filled up behind with zeros, which nothing that reads forwards ever sees."""
+    """Rows of ids of several lengths, padded at the end with zeros, which a model that reads forwards never sees."""
     longest = max(map(len, rows))
     table = np.zeros((len(rows), longest), dtype=np.int64)
     for number, row in enumerate(rows):
         table[number, : len(row)] = row
     last = torch.tensor([len(row) - 1 for row in rows])
     return Stored(torch.from_numpy(table), torch.tensor(labels), last=last)
-
-
-class _Rows(Sequence):
-    def __init__(self, stored: Stored, order: Tensor, batch: int):
-        self._stored, self._order, self._batch = stored, order, batch
-
-    def __len__(self) -> int:
-        return -(-len(self._order) // self._batch)
-
-    def __getitem__(self, index: int) -> Batch:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return self._stored.take(self._order[index * self._batch : (index + 1) * self._batch])
-
-
-class _Drawn(Sequence):
-    def __init__(self, generated: Generated, first: int, batch: int, seed: int):
-        self._generated, self._first, self._batch, self._seed = generated, first, batch, seed
-
-    def __len__(self) -> int:
-        return Generated.EPOCH
-
-    def __getitem__(self, index: int) -> Batch:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        return Batch(*self._generated.draw(self._batch, seed=self._seed, number=self._first + index))

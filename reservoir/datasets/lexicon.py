@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ REPORTING = (
 )
 
 # Singular, plural, then the English: singular, plural, and with "does" (which "not" and questions need).
-MODALS = {
+MODALS: dict[str, tuple[Any, ...]] = {
     "können": ("kann", "können", "can", "can", None),
     "müssen": ("muss", "müssen", "must", "must", None),
     "dürfen": ("darf", "dürfen", "may", "may", None),
@@ -167,7 +168,7 @@ MODALS = {
 }
 
 # Nominative, accusative, dative, and the English subject and object; a dash where "sie" would be ambiguous.
-PRONOUNS = {
+PRONOUNS: dict[str, tuple[Any, ...]] = {
     "er": ("er", "ihn", "ihm", "he", "him", False),
     "sie": ("sie", None, "ihr", "she", "her", False),
     "wir": ("wir", "uns", "uns", "we", "us", True),

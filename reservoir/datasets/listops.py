@@ -109,7 +109,8 @@ def generate(
     """
     for name, number, least in (("n", n, 0), ("depth", depth, 1), ("arguments", arguments, 2)):
         check_whole(name, number, least=least)
-    draws, found, misses = Draws(seed), [], 0
+    draws, misses = Draws(seed), 0
+    found: list[list[str]] = []
     while len(found) < n:
         expression: list[str] = []
         _operation(expression, draws, depth, arguments, operations, longest)

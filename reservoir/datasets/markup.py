@@ -56,11 +56,11 @@ def read_tmx(path: str | Path, *, src: str, tgt: str) -> Pairs:
                 if unit.tag != "tu":
                     continue
                 texts = {
-                    (variant.get(LANGUAGE) or variant.get("lang", "")).lower(): " ".join(
-                        "".join(variant.find("seg").itertext()).split()
+                    (variant.get(LANGUAGE) or variant.get("lang") or "").lower(): " ".join(
+                        "".join(segment.itertext()).split()
                     )
                     for variant in unit.iterfind("tuv")
-                    if variant.find("seg") is not None
+                    if (segment := variant.find("seg")) is not None
                 }
                 if missing := {src, tgt} - texts.keys():
                     number = len(found[src]) + 1

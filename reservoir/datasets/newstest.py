@@ -27,4 +27,4 @@ def test_set(name: str, *, src: str, tgt: str) -> Pairs:
 
 
 # pytest would take the name for a test wherever it is imported.
-test_set.__test__ = False
+test_set.__test__ = False  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ class Pairs:
     src: list[str]
     tgt: list[str]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if len(self.src) != len(self.tgt):
             raise DataError(
                 f"src has {len(self.src)} sentences but tgt has {len(self.tgt)}: give one for one"

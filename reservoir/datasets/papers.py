@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import re
 from pathlib import Path
@@ -17,6 +16,7 @@ from reservoir.datasets.newstest import test_set
 from reservoir.datasets.pairs import Pairs, ParallelCorpus
 from reservoir.datasets.prepared import prepared
 from reservoir.datasets.reading import read_lines
+from reservoir.datasets.store import file_digest
 
 IWSLT14_TESTS = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")
 WMT14_TRAINING = {  # archive -> its text, without the language at the end
@@ -69,7 +69,7 @@ def iwslt14_de_en(src: str, tgt: str) -> ParallelCorpus:
         train, valid = _every(kept, 23)
         return {"train": train, "valid": valid, "test": _lower(tests)}
 
-    parts = prepared(name, [_digest(path), sacremoses.__version__, STEPS], make, src=src, tgt=tgt)
+    parts = prepared(name, [file_digest(path), sacremoses.__version__, STEPS], make, src=src, tgt=tgt)
     tests = {"test": parts["test"]}
     return ParallelCorpus(name, src, tgt, parts["train"], parts["valid"], tests, tokenised=True)
 
@@ -100,7 +100,7 @@ def wmt14_en_de(src: str, tgt: str) -> ParallelCorpus:
         test = Pairs(*(_news(side, language) for side, language in ((news.src, src), (news.tgt, tgt))))
         return {"train": train, "valid": valid, "test": test}
 
-    hashes = [file.sha256 for file in manifest.dataset(name).files]
+    hashes = [file.sha256 or "" for file in manifest.dataset(name).files]
     parts = prepared(name, [*hashes, sacremoses.__version__, STEPS], make, src=src, tgt=tgt)
     tests = {"newstest2014": parts["test"]}
     return ParallelCorpus(name, src, tgt, parts["train"], parts["valid"], tests, tokenised=True)
@@ -140,8 +140,3 @@ def _in_step(where: str, sides: dict[str, list[str]]) -> None:
             f"{where}: there are {first} sentences in {one!r} but {second} in {other!r}, so they do not translate one "
             "another; get the archive again"
         )
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -97,10 +97,10 @@ def images(name: str) -> ImageCorpus:
         return ImageCorpus(name, DIGITS, *parts)
     if name == "cifar10":
         return _cifar(folder / "cifar-10-binary.tar.gz")
-    labels = _labels(folder / "cifar10_labels.js")
-    train = [_sample(folder, number, labels) for number in range(10)]
+    shown = _labels(folder / "cifar10_labels.js")
+    train = [_sample(folder, number, shown) for number in range(10)]
     whole = Images(torch.cat([part.pixels for part in train]), torch.cat([part.labels for part in train]))
-    return ImageCorpus(name, CIFAR, whole, _sample(folder, TEST_FILE, labels))
+    return ImageCorpus(name, CIFAR, whole, _sample(folder, TEST_FILE, shown))
 
 
 def _cifar(path: Path) -> ImageCorpus:
@@ -108,7 +108,7 @@ def _cifar(path: Path) -> ImageCorpus:
     try:
         with tarfile.open(fileobj=io.BytesIO(read_bytes(path)), mode="r:") as archive:
             parts = {
-                name: archive.extractfile(f"cifar-10-batches-bin/{name}.bin").read()
+                name: archive.extractfile(f"cifar-10-batches-bin/{name}.bin").read()  # type: ignore[union-attr]
                 for name in (*(f"data_batch_{n}" for n in range(1, 6)), "test_batch")
             }
     except (tarfile.TarError, KeyError, AttributeError) as error:

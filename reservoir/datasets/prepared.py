@@ -1,4 +1,4 @@
-"""Texts that take long to prepare are prepared once, and kept in the cache."""
+"""A cache of texts that take long to prepare."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.pairs import Pairs
@@ -27,10 +28,9 @@ def prepared(
     digest = hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
     folder = cache_dir() / "prepared" / name / digest
     try:
-        parts = read_lines(folder / "parts.gz")
         return {
             part: Pairs(*(read_lines(folder / f"{part}.{language}.gz") for language in (src, tgt)))
-            for part in parts
+            for part in read_lines(folder / "parts.gz")
         }
     except DataError:  # not made yet, or damaged
         parts = make()
@@ -44,6 +44,6 @@ def prepared(
     return parts
 
 
-def _write(path, lines: Sequence[str]) -> None:
+def _write(path: Path, lines: Sequence[str]) -> None:
     content = "".join(f"{line}\n" for line in lines).encode()
     atomic_write(path, lambda stream: stream.write(gzip.compress(content, compresslevel=6, mtime=0)))

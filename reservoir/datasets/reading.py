@@ -101,7 +101,7 @@ def _unpacked(path: Path, member: str | None) -> bytes:
                 if info.isfile():
                     names.append(info.name.removeprefix("./"))
                     if names[-1] == member:
-                        return archive.extractfile(info).read()
+                        return archive.extractfile(info).read()  # type: ignore[union-attr]  # it is a file
         raise _not_among(path, names, member)
     return path.read_bytes()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,13 +53,13 @@ def mackey_glass(
         )
 
     def production(
-        x,
-    ):  # of a delayed value; the tenth power by products, since a library's pow rounds as it likes
+        x: Any,
+    ) -> Any:  # of a delayed value; the tenth power by products, since a library's pow may round
         x2 = x * x
         x4 = x2 * x2
         return beta * x / (1.0 + x4 * x4 * x2)
 
-    x = np.asarray(history, dtype=np.float64)[()]  # a scalar, or one number a series
+    x: Any = np.asarray(history, dtype=np.float64)[()]  # a scalar, or one number a series
     values, slopes = (
         [x] * (lag + 1),
         [x * 0.0] * (lag + 1),
@@ -115,10 +116,10 @@ def lorenz(
     # Python's own floats where there is one series: numpy takes as long for one number as for a hundred.
     state = tuple(start.tolist()) if start.ndim == 1 else tuple(start[..., i] for i in range(3))
 
-    def slope(x, y, z):
+    def slope(x: Any, y: Any, z: Any) -> tuple[Any, Any, Any]:
         return sigma * (y - x), x * (rho - z) - y, x * y - beta * z
 
-    def ahead(state, slopes, h):
+    def ahead(state: Sequence[Any], slopes: Sequence[Any], h: float) -> tuple[Any, Any, Any]:
         return (
             state[0] + h * slopes[0],
             state[1] + h * slopes[1],

@@ -22,25 +22,30 @@ def cache_dir() -> Path:
     return Path(os.environ.get("RESERVOIR_CACHE") or pooch.os_cache("reservoir")).expanduser()
 
 
-def fault(path: Path, *, sha256: str, size: int) -> str | None:
+def file_digest(path: Path) -> str:
+    """The sha256 of a file's content, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def fault(path: Path, *, sha256: str, size: int | None) -> str | None:
     """Say what is wrong with the file at `path`, or None if it is the one that `sha256` names."""
     found = path.stat().st_size
     with path.open("rb") as stream:
         start = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-        stream.seek(0)
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = file_digest(path)
     if digest == sha256:
         return None
     if start.startswith((b"<!doctype html", b"<html")):
         return "looks like an HTML page instead of the file"
-    if found < size:
+    if size is not None and found < size:
         return f"is truncated: {found} of {size} bytes"
     return f"has the wrong sha256: {digest}, expected {sha256}"
 
 
 def atomic_write(
     target: Path,
-    fill: Callable[[BinaryIO], None],
+    fill: Callable[[BinaryIO], object],
     check: Callable[[Path], None] = lambda path: None,
     *,
     advice: str = CACHE_ADVICE,

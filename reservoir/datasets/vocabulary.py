@@ -5,6 +5,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Self, TypeVar
 
 import numpy as np
 import tokenizers
@@ -16,6 +17,7 @@ from reservoir.datasets.store import atomic_write, cache_dir
 SPACE = "▁"  # U+2581 stands for the space before a word
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 MIN_PAIRS = 2  # a pair of pieces seen only once teaches nothing
+V = TypeVar("V", bound="Vocabulary")
 
 
 class Vocabulary:
@@ -37,14 +39,14 @@ class Vocabulary:
     line_end = eos
 
     def __init__(self, tokenizer: Tokenizer):
-        found = tuple(tokenizer.id_to_token(i) for i in range(4))
+        found = tuple(tokenizer.id_to_token(i) or "" for i in range(4))
         if found != SPECIALS:
             raise DataError(
                 f"a vocabulary starts with the pieces {', '.join(SPECIALS)}, this one with {found}"
             )
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
-        self.tokens: list[str] = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
+        self.tokens: list[str] = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -86,7 +88,7 @@ class Vocabulary:
         return self._tokenizer.to_str()
 
     @classmethod
-    def from_json(cls, text: str) -> "Vocabulary":
+    def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote.
 
         Raises:
@@ -103,7 +105,7 @@ class Vocabulary:
         atomic_write(Path(path), lambda stream: stream.write(self.to_json().encode()))
 
     @classmethod
-    def load(cls, path: str | Path) -> "Vocabulary":
+    def load(cls, path: str | Path) -> Self:
         """Read a vocabulary that `save` wrote.
 
         Raises:
@@ -166,12 +168,12 @@ def check_text(lines: Sequence[str], *, errors: str = "strict") -> None:
 
 
 def kept(
-    kind: type[Vocabulary],
+    kind: type[V],
     blank: Tokenizer,
     lines: list[str],
     size: int,
-    make: Callable[[Tokenizer, list[str], int], Vocabulary],
-) -> Vocabulary:
+    make: Callable[[Tokenizer, list[str], int], V],
+) -> V:
     """What `make` makes of the lines, from the cache if it was made before: a vocabulary of the class `kind`."""
     # A blank tokenizer's JSON holds the settings, and the library's version may change what training makes of them.
     path = (
@@ -200,7 +202,7 @@ def _blank(tokenised: bool, lowercase: bool) -> Tokenizer:
 
 
 def _train(tokenizer: Tokenizer, lines: list[str], size: int) -> Vocabulary:
-    counts = Counter()
+    counts: Counter[str] = Counter()
     for line in lines:
         counts.update(line)
     # The library has a limit for this too, but breaks ties by chance.
@@ -225,7 +227,7 @@ def _digest(texts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def _cached(path: Path, kind: type[Vocabulary]) -> Vocabulary | None:
+def _cached(path: Path, kind: type[V]) -> V | None:
     """The cached vocabulary, or None where there is none or where its checksum is wrong."""
     try:
         checksum, _, content = path.read_text(encoding="utf-8").partition("\n")

@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 
 from reservoir.datasets.errors import check_whole
+from reservoir.datasets.lazy import Lazy
 
 
 class Windows:
     """Batches of windows over one long row of tokens.
 
     Each epoch shifts the cuts by a random offset and shuffles the windows, by `seed` and the epoch's number alone, so
-    a run resumes at any (epoch, index). A window holds one token more than it predicts: `window[:-1]` is read,
-    `window[1:]` is to be said. Every token but the row's first is predicted once, what the offset leaves out aside.
+    a run resumes at any (epoch, index). A window holds one token more than it predicts: `window[:-1]` is the input,
+    `window[1:]` the target. Apart from what the offset leaves out, every token but the row's first is predicted once.
 
     Args:
         ids: the tokens, in order.
@@ -48,12 +49,18 @@ class Windows:
         words = np.random.PCG64(np.random.SeedSequence([self.seed, number])).random_raw
         room = min(self.length, len(self.ids) - self.length)
         starts = np.arange(int(words()) % room, len(self.ids) - self.length, self.length)
-        return _Batches(self, starts[np.argsort(words(len(starts)), kind="stable")])
+        starts = starts[np.argsort(words(len(starts)), kind="stable")]
+
+        def batch(index: int) -> Tensor:
+            chosen = starts[index * self.batch : (index + 1) * self.batch]
+            return torch.from_numpy(self.ids[chosen[:, None] + np.arange(self.length + 1)].astype(np.int64))
+
+        return Lazy(-(-len(starts) // self.batch), batch)
 
     def in_order(self) -> list[tuple[Tensor, int]]:
         """All windows once, in the text's order, for scoring: batches with the number of tokens that each predicts.
 
-        The last window is filled up with the text's beginning; what that adds stands last and is not counted.
+        The last window is padded with the text's beginning, which comes last and is not counted.
         """
         starts = np.arange(0, len(self.ids) - 1, self.length)
         last = int(starts[-1]) + self.length + 1 - len(self.ids)  # tokens that are missing at the end
@@ -63,19 +70,3 @@ class Windows:
         sizes = [part.shape[0] * self.length for part in batches]
         sizes[-1] -= max(last, 0)
         return list(zip(batches, sizes, strict=True))
-
-
-class _Batches(Sequence):
-    def __init__(self, windows: Windows, starts: np.ndarray):
-        self._windows, self._starts = windows, starts
-
-    def __len__(self) -> int:
-        return -(-len(self._starts) // self._windows.batch)
-
-    def __getitem__(self, index: int) -> Tensor:
-        if not 0 <= index < len(self):
-            raise IndexError(index)
-        size = self._windows.batch
-        starts = self._starts[index * size : (index + 1) * size]
-        rows = self._windows.ids[starts[:, None] + np.arange(self._windows.length + 1)]
-        return torch.from_numpy(rows.astype(np.int64))

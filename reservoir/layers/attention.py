@@ -74,10 +74,7 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, p
 
 
 class Cache:
-    """Keys and values of the positions decoded so far, (batch, heads, length, d_head) each.
-
-    `order(index)` follows a beam search: row i becomes what row index[i] was.
-    """
+    """Keys and values of the positions decoded so far, (batch, heads, length, d_head) each."""
 
     def __init__(self) -> None:
         self.k: Tensor | None = None
@@ -87,12 +84,14 @@ class Cache:
         return 0 if self.k is None else self.k.shape[2]
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add the keys and values of new positions, (batch, heads, new, d_head); returns all of them."""
         self.k = k if self.k is None else torch.cat([self.k, k], dim=2)
         self.v = v if self.v is None else torch.cat([self.v, v], dim=2)
         return self.k, self.v
 
     def order(self, index: Tensor) -> None:
-        if self.k is not None:
+        """Follow a beam search: row i becomes what row index[i] was."""
+        if self.k is not None and self.v is not None:
             self.k, self.v = self.k.index_select(0, index), self.v.index_select(0, index)
 
 
@@ -128,6 +127,7 @@ class Attention(_Heads):
         stream: prefix of the weights' stream names.
         causal: whether a position sees only itself and those before it.
         dropout: share of the attention weights set to zero in training.
+        bias: whether the linear maps have one.
     """
 
     def __init__(
@@ -146,7 +146,10 @@ class Attention(_Heads):
         self.out = Linear(d_model, d_model, stream=f"{stream}.out", bias=bias)
 
     def forward(self, x: Tensor, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
-        # (batch, length, d_model), (batch, length) -> (batch, length, d_model)
+        """(batch, length, d_model), and a mask (batch, keys) that is true at tokens -> (batch, length, d_model).
+
+        With a cache, x holds the new positions alone, and the keys are those of all positions so far.
+        """
         q, k, v = self._split(self.qkv(x), 3)
         if cache is not None:
             k, v = cache.append(k, v)
@@ -159,9 +162,10 @@ class Attention(_Heads):
 
 
 class CrossAttention(_Heads):
-    """Attention from the decoder's positions to the encoder's output.
+    """Attention from the decoder's positions to the encoder's output (Vaswani et al. 2017, §3.2.3).
 
-    Args: as in `Attention`.
+    Args:
+        d_model, n_heads, stream, dropout, bias: as of `Attention`.
     """
 
     def __init__(self, d_model: int, n_heads: int, *, stream: str, dropout: float = 0.0, bias: bool = True):
@@ -173,13 +177,18 @@ class CrossAttention(_Heads):
     def forward(
         self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None
     ) -> Tensor:
-        # (batch, tgt_len, d_model), (batch, src_len, d_model), (batch, src_len) -> (batch, tgt_len, d_model)
+        """(batch, tgt_len, d_model), (batch, src_len, d_model), mask (batch, src_len) -> (batch, tgt_len, d_model).
+
+        In a beam search x may have several rows for each row of `memory`.
+        """
         # The hypotheses of a beam search read the same sentence: as many queries to one memory, not as copies of it.
         rows = x.shape[0] * x.shape[1] // max(1, len(memory))
         (q,) = self._split(self.query(x).view(len(memory), rows, x.shape[-1]), 1)
         if cache is None:
             k, v = self._split(self.kv(memory), 2)
-        elif len(cache):  # the memory does not change while a sentence is decoded
+        elif (
+            cache.k is not None and cache.v is not None
+        ):  # the memory does not change while a sentence is decoded
             k, v = cache.k, cache.v
         else:
             k, v = cache.append(*self._split(self.kv(memory), 2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from torch import Tensor, nn
 
 from reservoir.layers.attention import Cache
@@ -34,13 +36,14 @@ class EncoderLayer(nn.Module):
         super().__init__()
         if mixing is None and feed_forward is None:
             raise ValueError("a layer needs a mixing or a feed_forward, got None for both")
-        choices = dict(norm_first=norm_first, dropout=dropout)
-        self.mixing = mixing and Residual(mixing, d_model, stream=f"{stream}.mixing", **choices)
-        self.feed_forward = feed_forward and Residual(
-            feed_forward, d_model, stream=f"{stream}.feed_forward", **choices
+        around = partial(Residual, d_model=d_model, norm_first=norm_first, dropout=dropout)
+        self.mixing = None if mixing is None else around(mixing, stream=f"{stream}.mixing")
+        self.feed_forward = (
+            None if feed_forward is None else around(feed_forward, stream=f"{stream}.feed_forward")
         )
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # (batch, length, d_model) -> same
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         x = x if self.mixing is None else self.mixing(x, mask)
         return x if self.feed_forward is None else self.feed_forward(x)
 
@@ -67,15 +70,14 @@ class DecoderLayer(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
-        choices = dict(norm_first=norm_first, dropout=dropout)
-        self.mixing = Residual(mixing, d_model, stream=f"{stream}.mixing", **choices)
-        self.cross = Residual(cross, d_model, stream=f"{stream}.cross", **choices)
-        self.feed_forward = Residual(feed_forward, d_model, stream=f"{stream}.feed_forward", **choices)
+        around = partial(Residual, d_model=d_model, norm_first=norm_first, dropout=dropout)
+        self.mixing = around(mixing, stream=f"{stream}.mixing")
+        self.cross = around(cross, stream=f"{stream}.cross")
+        self.feed_forward = around(feed_forward, stream=f"{stream}.feed_forward")
 
     def forward(
         self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: tuple[Cache, Cache] | None = None
-    ) -> (
-        Tensor
-    ):  # (batch, tgt_len, d_model), (batch, src_len, d_model), (batch, src_len) -> (batch, tgt_len, d_model)
+    ) -> Tensor:
+        """(batch, tgt_len, d_model), (batch, src_len, d_model), mask (batch, src_len) -> (batch, tgt_len, d_model)."""
         own, cross = cache if cache is not None else (None, None)
         return self.feed_forward(self.cross(self.mixing(x, None, own), memory, mask, cross))

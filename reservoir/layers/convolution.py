@@ -1,4 +1,4 @@
-"""Dynamic convolution: each position weighs its neighbours, and says itself how (Wu et al. 2019)."""
+"""Dynamic convolution: each position computes the weights of its own neighbourhood (Wu et al. 2019)."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class DynamicConvolution(nn.Module):
         self.out = Linear(d_model, d_model, stream=f"{stream}.out")
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         x = F.glu(self.into(x), -1)
         batch, length = x.shape[:2]
         weights = (
             self.weigh(x).view(batch, length, self.n_heads, 1, self.kernel).float().softmax(-1).to(x.dtype)
         )
-        if mask is not None:  # what fills up a sentence is as if it were not there
+        if mask is not None:  # padding counts as zeros
             x = x * mask[..., None]
         half = self.kernel // 2
         windows = F.pad(x, (0, 0, half, half)).unfold(1, self.kernel, 1)  # (batch, length, d_model, kernel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -12,8 +13,12 @@ from reservoir.layers.arguments import check_choice
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.linear import Linear
 
-ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu-tanh": partial(F.gelu, approximate="tanh")}
 Activation = Literal["relu", "gelu", "gelu-tanh"]
+ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu-tanh": partial(F.gelu, approximate="tanh"),
+}
 
 
 class FeedForward(nn.Module):
@@ -25,6 +30,7 @@ class FeedForward(nn.Module):
         stream: prefix of the two weights' stream names.
         activation: "relu" as in the paper, or "gelu" as in BERT, or "gelu-tanh", the approximation of it in GPT-2.
         dropout: share of the inner activations set to zero in training.
+        bias: whether the linear maps have one.
     """
 
     def __init__(
@@ -44,7 +50,8 @@ class FeedForward(nn.Module):
         self.activation = ACTIVATIONS[activation]
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, length, d_model) -> the same shape."""
         return self.down(self.dropout(self.activation(self.up(x))))
 
 
@@ -63,5 +70,6 @@ class GatedFeedForward(nn.Module):
         self.up = Linear(d_model, d_ff, stream=f"{stream}.up", bias=False)
         self.down = Linear(d_ff, d_model, stream=f"{stream}.down", bias=False)
 
-    def forward(self, x: Tensor) -> Tensor:  # (batch, length, d_model) -> same
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, length, d_model) -> the same shape."""
         return self.down(F.silu(self.gate(x)) * self.up(x))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -38,12 +39,12 @@ def fourier(x: Tensor, *, length: int | None = None) -> Tensor:
 
 class _Fourier(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x: Tensor, length: int) -> Tensor:
+    def forward(ctx: Any, x: Tensor, length: int) -> Tensor:
         ctx.length = length
         return _real_part(x, length)
 
     @staticmethod
-    def backward(ctx, grad: Tensor):
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         return fourier(grad, length=ctx.length), None
 
 
@@ -64,7 +65,7 @@ def _real_part(x: Tensor, length: int) -> Tensor:
 def _copy_real(z: Tensor, to: Tensor) -> None:
     """Write the real parts of `z` into `to`."""
     if z.dtype == torch.complex64 and to.dtype == torch.float32 and z.is_cpu and sys.byteorder == "little":
-        # The lower half of each eight bytes: cut off as a whole number, which a processor does for many at a time.
+        # The lower half of each eight bytes, cut off as an integer: processors do that for many numbers at a time.
         to.view(torch.int32).copy_(z.view(torch.int64))
     else:
         to.copy_(z.real)
@@ -73,10 +74,10 @@ def _copy_real(z: Tensor, to: Tensor) -> None:
 class Fourier(nn.Module):
     """Fourier mixing in the place of attention (Lee-Thorp et al. 2022).
 
-    A transform has no mask: whatever fills up a short text is mixed into every token of it, and so is how much of it
-    there is. With a `length` every text is transformed as one of so many tokens, of which the missing are zero: what
-    comes out depends on the text alone, whatever stands beside it in a batch. Without, a text that is filled up is
-    refused; give texts of one length then, such as the windows that masked language models are pretrained on.
+    A transform has no mask: padding is mixed into every token of a text, and so is its amount. With a `length` every
+    text is padded with zeros to that many tokens, so that the result depends on the text alone and not on the rest of
+    the batch. Without one, a padded text is refused: give texts of one length, such as the windows that masked
+    language models are pretrained on.
 
     Args:
         length: tokens of the longest text; None transforms each batch at the length it has.
@@ -91,12 +92,12 @@ class Fourier(nn.Module):
         self.length, self.normalised = length, normalised
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         if mask is not None and self.length is None:
             if not bool(mask.all()):
                 raise ValueError(
-                    "a text is filled up, and a Fourier transform has no mask: make the mixing for texts of one"
-                    " length, Fourier(length=…), or give texts that are alike in length"
+                    "a text is padded, and a Fourier transform has no mask: give the longest length,"
+                    " Fourier(length=…), or texts of one length"
                 )
         elif mask is not None:
             x = x * mask[..., None]
@@ -110,7 +111,7 @@ def cosines_and_sines(n: int, *, dtype: torch.dtype = torch.float64) -> tuple[Te
     """The (n, n) matrices of `cos(2π jk / n)` and `sin(2π jk / n)`, exact in their symmetries."""
     phase = (
         torch.outer(torch.arange(n), torch.arange(n)) % n
-    )  # whole turns left out before anything is rounded
+    )  # without whole turns, before anything is rounded
     angle = phase.double() * (2 * math.pi / n)
     return angle.cos().to(dtype), angle.sin().to(dtype)
 
@@ -127,6 +128,11 @@ class DFT(nn.Module):
         length: tokens of the longest text.
     """
 
+    hidden_cosines: Tensor
+    hidden_sines: Tensor
+    sequence_cosines: Tensor
+    sequence_sines: Tensor
+
     def __init__(self, d_model: int, length: int):
         super().__init__()
         self.length = length
@@ -136,7 +142,7 @@ class DFT(nn.Module):
             self.register_buffer(f"{name}_sines", sines, persistent=False)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         tokens = x.shape[-2]
         if tokens > self.length:
             raise ValueError(

@@ -44,7 +44,7 @@ class _LowPrecisionLinear(torch.autograd.Function):
     """`x Wᵀ + b` in bf16 on a CPU, as autocast has it, with the rows rounded up; dW only when W moves."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
         rows = x.numel() // x.shape[-1]
         padded, w = pad_rows(x, dtype), weight.to(dtype)
         y = padded @ w.T if bias is None else torch.addmm(bias.to(dtype), padded, w.T)
@@ -54,7 +54,7 @@ class _LowPrecisionLinear(torch.autograd.Function):
         return y[:rows].view(*x.shape[:-1], -1)
 
     @staticmethod
-    def backward(ctx, grad: Tensor):
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         padded, w = ctx.saved_tensors
         wants, (x_dtype, w_dtype) = ctx.needs_input_grad, ctx.dtypes
         rows = grad.numel() // grad.shape[-1]
@@ -94,11 +94,14 @@ class Linear(nn.Linear):
         blocks: how many maps are stacked along the rows. Queries, keys and values computed by one product are
             three maps of (d_out / 3, d_in), and are initialised as such.
         bias: whether to add a bias, which starts at zero.
+
+    Attributes:
+        initialisations: how to draw parameters by name, where a layer wants another initialisation than the model's.
+        mask: a module that chooses among the weights, or None.
     """
 
-    initialisations: dict[
-        str, Any
-    ]  # how a parameter is drawn, where it is not as usual (`reservoir.weights.Scheme`)
+    initialisations: dict[str, Any]
+    mask: nn.Module | None
 
     def __init__(self, d_in: int, d_out: int, *, stream: str, blocks: int = 1, bias: bool = True):
         if d_out % blocks:
@@ -109,11 +112,12 @@ class Linear(nn.Linear):
     def reset_parameters(self) -> None:
         """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
 
-    def effective_weight(self) -> Tensor:  # (d_out, d_in)
-        """The matrix that the product uses: the weight itself, or what `mask`, a module, makes of it."""
+    def effective_weight(self) -> Tensor:
+        """The matrix that the product uses, (d_out, d_in): the weight itself, or what `mask`, a module, makes of it."""
         return self.weight if self.mask is None else self.mask(self.weight)
 
-    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., d_out)
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d_in) -> (..., d_out)."""
         return linear(x, self.effective_weight(), self.bias)
 
 
@@ -127,6 +131,8 @@ class Embedding(nn.Embedding):
         padding: the id whose row starts at zero and gets no gradient from look-ups, or None.
     """
 
+    mask: nn.Module | None
+
     def __init__(self, n: int, d_model: int, *, stream: str, padding: int | None = None):
         self.stream, self.blocks, self.mask = stream, 1, None
         self.reachable: int | None = (
@@ -137,9 +143,10 @@ class Embedding(nn.Embedding):
     def reset_parameters(self) -> None:
         """Leave the memory as it is: `reservoir.weights.initialise` draws the table from its stream."""
 
-    def effective_weight(self) -> Tensor:  # (n, d_model)
-        """The table that is looked up: the weight itself, or what `mask`, a module, makes of it."""
+    def effective_weight(self) -> Tensor:
+        """The table that is looked up, (n, d_model): the weight itself, or what `mask`, a module, makes of it."""
         return self.weight if self.mask is None else self.mask(self.weight)
 
-    def forward(self, ids: Tensor) -> Tensor:  # (...) -> (..., d_model)
+    def forward(self, ids: Tensor) -> Tensor:
+        """Token ids (...) -> (..., d_model)."""
         return F.embedding(ids, self.effective_weight(), self.padding_idx)

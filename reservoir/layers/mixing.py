@@ -1,4 +1,4 @@
-"""Mixing positions by matrices that know nothing of what they mix: one or two over tokens, and one over features."""
+"""Mixing of positions by matrices that do not depend on the input: linear mixing (FNet) and MLP-Mixer's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def over_tokens(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 
 class _FixedLength(nn.Module):
-    """What maps over tokens share: made for texts of one length, they take a shorter one as filled up with zeros."""
+    """What maps over tokens share: they are made for texts of one length, and pad a shorter one with zeros."""
 
     def __init__(self, length: int):
         super().__init__()
@@ -49,7 +49,7 @@ class LinearMixing(_FixedLength):
         self.tokens = Linear(length, length, stream=f"{stream}.tokens", bias=False)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         mixed = self.features(self.read(x, mask))
         return over_tokens(mixed, self.tokens.effective_weight()[: x.shape[1]])
 
@@ -69,7 +69,7 @@ class MLPMixing(_FixedLength):
         self.down = Linear(d_tokens, length, stream=f"{stream}.down")
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         inner = F.gelu(over_tokens(self.read(x, mask), self.up.effective_weight(), self.up.bias))
         rows = slice(x.shape[1])
         return over_tokens(inner, self.down.effective_weight()[rows], self.down.bias[rows])

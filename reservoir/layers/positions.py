@@ -1,4 +1,4 @@
-"""Where in the sequence a token stands: sinusoids, which nobody trains, or a learned table."""
+"""Position encodings: fixed sinusoids or a learned table."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ class SinusoidalPositions(nn.Module):
         d_model: width of the residual stream, even.
     """
 
+    table: Tensor  # (positions, d_model)
+
     def __init__(self, d_model: int):
         super().__init__()
         self.d_model = d_model
         self.register_buffer("table", sinusoids(256, d_model), persistent=False)
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:  # (batch, length, d_model) -> same
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """(batch, length, d_model) -> the same shape; `start` is the position of the first token."""
         end = start + x.shape[1]
         if end > len(self.table):
             self.table = sinusoids(2 * end, self.d_model, device=x.device)
@@ -61,7 +64,8 @@ class LearnedPositions(nn.Module):
         super().__init__()
         self.table = Embedding(max_length, d_model, stream=stream)
 
-    def forward(self, x: Tensor, start: int = 0) -> Tensor:  # (batch, length, d_model) -> same
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """(batch, length, d_model) -> the same shape; `start` is the position of the first token."""
         end = start + x.shape[1]
         if end > self.table.num_embeddings:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Where sums are long, digits count: no bf16 there, whatever the rest of the model computes in."""
+"""Full precision for long sums, in whatever precision the rest of the model computes."""
 
 from __future__ import annotations
 

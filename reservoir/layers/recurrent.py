@@ -45,9 +45,9 @@ class BiGRU(nn.GRU):
     def reset_parameters(self) -> None:
         """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
-        with full_precision(x.device):  # a sum over hundreds of steps wants its digits
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # type: ignore[override]
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
+        with full_precision(x.device):  # sums over hundreds of steps need fp32
             x = x.float()
             if mask is None:
                 return super().forward(x)[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from reservoir.layers.dropout import Dropout
@@ -30,7 +32,8 @@ class Residual(nn.Module):
         self.norm_first = norm_first
         self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor, *args, **kwargs) -> Tensor:  # (batch, length, d_model) -> same
+    def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """(batch, length, d_model) -> the same shape; other arguments go to the sublayer."""
         # The stream keeps its own dtype: under autocast fp32, to which a sublayer adds in bf16.
         if self.norm_first:
             return x + self.dropout(self.sublayer(self.norm(x), *args, **kwargs)).to(x.dtype)

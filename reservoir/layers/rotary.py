@@ -1,4 +1,4 @@
-"""Attention as language models of the Llama family have it: turned by position, with few keys for many queries."""
+"""Attention of the Llama family: rotary positions, and groups of query heads that share keys and values."""
 
 from __future__ import annotations
 
@@ -50,12 +50,11 @@ class RotaryAttention(nn.Module):
         self.out = Linear(d_model, d_model, stream=f"{stream}.out", bias=False)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         q = self._heads(self.query(x))
         k, v = (self._heads(part).repeat_interleave(self.shared, 1) for part in self.kv(x).chunk(2, -1))
         return self.out(attend(turn(q), turn(k), v, mask=mask, causal=True).transpose(1, 2).flatten(2))
 
-    def _heads(
-        self, x: Tensor
-    ) -> Tensor:  # (batch, length, heads · d_head) -> (batch, heads, length, d_head)
+    def _heads(self, x: Tensor) -> Tensor:
+        # (batch, length, heads · d_head) -> (batch, heads, length, d_head)
         return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)

@@ -1,4 +1,4 @@
-"""Echo state networks: a recurrent network that stays as the seed drew it, and whose states are all that is used.
+"""Echo state networks: recurrent networks whose weights are drawn from a seed and never trained.
 
 The update and its names are those of the field: `x ← (1-a) x + a tanh(W x + W_in u + b)` (Jaeger 2001; with the leak
 `a` outside the tanh as in Lukoševičius 2012). Nothing here is trained; `reservoir.reservoirs.readout` is what reads it.
@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -57,7 +58,7 @@ def spectral_radius(matrix: Tensor) -> float:
 class SpectralRadius(Initialisation):
     """Uniform and dense or sparse, scaled so that the largest absolute eigenvalue is `radius`.
 
-    The bits must not hang on a linear algebra library, whose last digits differ. So the matrix is drawn with bound 1,
+    The bits must not depend on a linear algebra library, whose last digits differ. So the matrix is drawn with bound 1,
     its spectral radius is computed and rounded to 16 significant bits, and only that number enters: it becomes the
     one float32 scale of a uniform draw. Two libraries would have to disagree by more than one part in 10^12, and on
     the two sides of a boundary between two of those numbers, to give different weights. The price is that the
@@ -71,12 +72,12 @@ class SpectralRadius(Initialisation):
     radius: float
     density: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_number("radius", self.radius, above=0)
         check_number("density", self.density, above=0, most=1)
 
-    def _draw(self, stream, shape, blocks, device):
+    def _draw(self, stream: Stream, shape: torch.Size, blocks: int, device: torch.device) -> Tensor:
         if len(shape) != 2 or shape[0] // blocks != shape[1]:
             raise ValueError(f"SpectralRadius needs square matrices, got the shape {tuple(shape)}")
         streams = [stream] if blocks == 1 else [stream.sub(number) for number in range(blocks)]
@@ -100,7 +101,8 @@ def unit_radius(stream: Stream, n: int, density: float = 1.0) -> float:
     return math.ldexp(round(math.ldexp(mantissa, RADIUS_BITS)), exponent - RADIUS_BITS)
 
 
-def _sparse(stream: Stream, n: int, bound: float, density: float, device) -> Tensor:  # (n, n)
+def _sparse(stream: Stream, n: int, bound: float, density: float, device: torch.device | str) -> Tensor:
+    # (n, n)
     weights = draws.uniform(stream, (n, n), bound=bound, device=device)
     if density < 1:
         kept = stream.sub("kept").words(0, n * n, device=device) < round(density * 2**32)
@@ -125,6 +127,10 @@ class EchoState(nn.Module):
         activation: what takes the place of tanh, such as the identity for a linear reservoir.
         dtype: of the sums. Forecasts of chaos and comparisons want float64.
     """
+
+    W: nn.Parameter
+    W_in: nn.Parameter
+    b: nn.Parameter
 
     def __init__(
         self,
@@ -154,8 +160,8 @@ class EchoState(nn.Module):
         for name, shape in shapes.items():
             self.register_parameter(name, nn.Parameter(torch.empty(shape, dtype=dtype), requires_grad=False))
 
-    def step(self, x: Tensor, u: Tensor) -> Tensor:  # (..., size), (..., inputs) -> (..., size)
-        """One update of the state."""
+    def step(self, x: Tensor, u: Tensor) -> Tensor:
+        """One update of the state: (..., size), (..., inputs) -> (..., size)."""
         return self._update(x, u @ self.W_in.T + self.b)
 
     def forward(self, u: Tensor, *, start: Tensor | None = None, washout: int = 0) -> Tensor:
@@ -212,18 +218,18 @@ class DeepEchoState(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.inputs, self.size = layers[0].inputs, sum(layer.size for layer in layers)
 
-    def step(self, x: Tensor, u: Tensor) -> Tensor:  # (..., size), (..., inputs) -> (..., size)
-        """One update of all layers, from the lowest up."""
+    def step(self, x: Tensor, u: Tensor) -> Tensor:
+        """One update of all layers, from the lowest up: (..., size), (..., inputs) -> (..., size)."""
         states = []
-        for layer, part in zip(self.layers, self._split(x), strict=True):
+        for layer, part in zip(cast("list[EchoState]", list(self.layers)), self._split(x), strict=True):
             u = layer.step(part, u)
             states.append(u)
         return torch.cat(states, -1)
 
     def forward(self, u: Tensor, *, start: Tensor | None = None, washout: int = 0) -> Tensor:
-        """The states of all layers, as `EchoState.forward` has them for one."""
+        """The states of all layers, lowest first, in the shapes of `EchoState.forward`."""
         _check(u, self.inputs, washout)
-        starts = [None] * len(self.layers) if start is None else self._split(start)
+        starts = (None,) * len(self.layers) if start is None else self._split(start)
         states = []
         for layer, part in zip(self.layers, starts, strict=True):
             u = layer(u, start=part)

@@ -1,4 +1,4 @@
-"""A liquid state machine: spiking units, joined at random, whose ripples a linear readout reads.
+"""A liquid state machine: spiking units, connected at random, whose traces a linear readout reads.
 
 Maass, Natschläger & Markram (2002) used detailed models of neurons and synapses in a column of cortex. This is their
 idea in miniature: leaky integrate-and-fire units in discrete time, four of five excitatory, the fifth inhibitory.
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_number
 from reservoir.weights import draws
+from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import Initialisation
 
 INHIBITORY = 5  # one unit in so many
@@ -35,11 +36,11 @@ class Synapses(Initialisation):
     density: float = 0.1
     inhibition: float = 4.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_number("density", self.density, above=0, most=1)
 
-    def _draw(self, stream, shape, blocks, device):
+    def _draw(self, stream: Stream, shape: torch.Size, blocks: int, device: torch.device) -> Tensor:
         if len(shape) != 2:
             raise ValueError(f"Synapses needs a matrix, (to, from), got the shape {tuple(shape)}")
         half = self.scale / 2 * self._enlargement

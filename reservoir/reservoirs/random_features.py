@@ -1,8 +1,7 @@
-"""Random features: maps that a seed draws and nobody trains, each with the kernel that it stands for.
+"""Random features: maps that are drawn from a seed and not trained, each with the kernel that it approximates.
 
-A feature looks at the input through one random vector. Many of them together know one thing about two inputs, the mean
-of the products of their features, and by the law of large numbers that mean is a fixed function of the pair: a kernel.
-So a map says what it computes with finitely many features (`forward`), and with infinitely many (`kernel`).
+The mean product of two inputs' features tends to a fixed function of the two inputs, a kernel, as the number of
+features grows. So each map computes its features (`forward`) and its limit (`kernel`).
 """
 
 from __future__ import annotations
@@ -63,6 +62,8 @@ class RandomFeatures(nn.Module):
     """
 
     blocks = 1
+    weight: nn.Parameter
+    bias: nn.Parameter
 
     def __init__(
         self,
@@ -79,22 +80,24 @@ class RandomFeatures(nn.Module):
             check_number(name, value, least=1, whole=True)
         self.stream = stream
         shapes = {"weight": (n_features, d_in), "bias": (n_features,)}
-        for name, drawn in {"weight": weight, "bias": bias}.items():
-            empty = None if drawn is None else nn.Parameter(torch.empty(shapes[name]), requires_grad=False)
+        drawn = {"weight": weight} | ({} if bias is None else {"bias": bias})
+        for name, shape in shapes.items():
+            empty = nn.Parameter(torch.empty(shape), requires_grad=False) if name in drawn else None
             self.register_parameter(name, empty)
         for item in owned(self):
-            draw_into(item, Seeded(seed, item.stream, weight if item.attribute == "weight" else bias))
+            draw_into(item, Seeded(seed, item.stream, drawn[item.attribute]))
 
     @property
     def n_features(self) -> int:
         """Numbers that come out."""
         return self.weight.shape[0]
 
-    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d_in) -> (..., n_features)."""
         raise NotImplementedError
 
-    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
-        """What `self(x) @ self(y).T` tends to as the features become many, for Gaussian entries."""
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:
+        """(n, d_in), (m, d_in) -> (n, m): what `self(x) @ self(y).T` tends to for many Gaussian features."""
         raise NotImplementedError
 
 
@@ -117,11 +120,12 @@ class RandomProjection(RandomFeatures):
     ):
         super().__init__(d_in, n_features, seed=seed, stream=stream, weight=entries(kind, d_in, n_features))
 
-    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d_in) -> (..., n_features)."""
         return x @ self.weight.T / math.sqrt(self.n_features)
 
-    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
-        """The dot product."""
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:
+        """The dot product, (n, d_in), (m, d_in) -> (n, m)."""
         return x @ y.T
 
 
@@ -144,15 +148,16 @@ class FourierFeatures(RandomFeatures):
         weight, bias = Normal(math.sqrt(2 * gamma)), Uniform(math.pi)
         super().__init__(d_in, n_features, seed=seed, stream=stream, weight=weight, bias=bias)
 
-    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d_in) -> (..., n_features)."""
         return math.sqrt(2 / self.n_features) * torch.cos(x @ self.weight.T + self.bias)
 
-    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
-        """exp(-γ |x - y|²)."""
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:
+        """(n, d_in), (m, d_in) -> (n, m): exp(-γ |x - y|²)."""
         return torch.exp(-self.gamma * torch.cdist(x, y).square())
 
-    def drawn_kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
-        """The kernel of the weights as they are drawn: sums of eight uniform numbers, not quite a Gaussian.
+    def drawn_kernel(self, x: Tensor, y: Tensor) -> Tensor:
+        """(n, d_in), (m, d_in) -> (n, m): the kernel of weights that are sums of eight uniform numbers, not Gaussian.
 
         By Bochner's theorem a kernel of differences is the characteristic function of its frequencies. That of a
         number uniform on [-a, a] is sin(at) / at, and a weight is the sum of eight, so 8 · a² / 3 is its variance.
@@ -172,11 +177,15 @@ class ReLUFeatures(RandomFeatures):
     def __init__(self, d_in: int, n_features: int, *, seed: int, stream: str = "hidden"):
         super().__init__(d_in, n_features, seed=seed, stream=stream, weight=Normal(1.0))
 
-    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d_in) -> (..., n_features)."""
         return math.sqrt(2 / self.n_features) * torch.relu(x @ self.weight.T)
 
-    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
-        """|x| |y| (sin θ + (π - θ) cos θ) / π, with θ the angle between x and y (Cho & Saul 2009, order 1)."""
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:
+        """(n, d_in), (m, d_in) -> (n, m): |x| |y| (sin θ + (π - θ) cos θ) / π, with θ the angle between x and y.
+
+        That is the arc-cosine kernel of order 1 (Cho & Saul 2009).
+        """
         lengths, cosine = _angles(x, y)
         theta = torch.arccos(cosine)
         return lengths * (torch.sin(theta) + (math.pi - theta) * cosine) / math.pi
@@ -202,11 +211,12 @@ class ThresholdFeatures(RandomFeatures):
     ):
         super().__init__(d_in, n_features, seed=seed, stream=stream, weight=entries(kind, d_in, n_features))
 
-    def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., n_features)
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d_in) -> (..., n_features)."""
         return math.sqrt(2 / self.n_features) * (x @ self.weight.T > 0).to(x.dtype)
 
-    def kernel(self, x: Tensor, y: Tensor) -> Tensor:  # (n, d_in), (m, d_in) -> (n, m)
-        """1 - θ / π, with θ the angle between x and y (Cho & Saul 2009, order 0)."""
+    def kernel(self, x: Tensor, y: Tensor) -> Tensor:
+        """(n, d_in), (m, d_in) -> (n, m): 1 - θ / π, with θ the angle between x and y (Cho & Saul 2009, order 0)."""
         return 1 - torch.arccos(_angles(x, y)[1]) / math.pi
 
 

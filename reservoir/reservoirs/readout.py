@@ -1,4 +1,4 @@
-"""What reads a reservoir: a linear map in closed form, how far back it can read, and forecasts that feed themselves."""
+"""Linear readouts of a reservoir: ridge regression in closed form, the memory curve, and free-running forecasts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from reservoir.layers.arguments import check_number
 class Reservoir(Protocol):
     """Whatever turns a state and an input into the next state."""
 
-    def step(self, x: Tensor, u: Tensor) -> Tensor: ...
+    def step(self, x: Tensor, u: Tensor) -> Tensor:
+        """(..., size), (..., inputs) -> (..., size)."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Readout:
     weight: Tensor
     bias: Tensor
 
-    def __call__(self, x: Tensor) -> Tensor:  # (..., size) -> (..., outputs)
+    def __call__(self, x: Tensor) -> Tensor:
+        """(..., size) -> (..., outputs)."""
         return x @ self.weight.T + self.bias
 
 
@@ -38,13 +41,13 @@ def ridge(x: Tensor, y: Tensor, *, regularisation: float) -> Readout:
     """The V and c that minimise Σ_t ‖V x_t + c - y_t‖² + regularisation · ‖V‖², in closed form.
 
     The sum goes over samples, so that the same regularisation weighs less the more data there is, as in scikit-learn;
-    the intercept c is not held down. Centring takes it out, and a Cholesky factor of XᵀX + λI solves what is left.
+    the intercept c is not regularised. Centring removes it, and a Cholesky factor of XᵀX + λI solves what is left.
 
     Args:
         x: states, (..., samples, size); leading dimensions are samples as well.
         y: targets, (..., samples, outputs).
         regularisation: λ, positive. Columns of states that nearly repeat one another make XᵀX singular to 16 digits,
-            which is why nought is refused.
+            which is why zero is refused.
 
     Raises:
         ValueError: the shapes do not fit, or λ is not positive or too small for these states.
@@ -71,7 +74,7 @@ def ridge(x: Tensor, y: Tensor, *, regularisation: float) -> Readout:
 
 
 def free_run(reservoir: Reservoir, readout: Readout, x: Tensor, steps: int) -> Tensor:
-    """Let the readout's prediction be the next input, `steps` times: a forecast that sees nothing but itself.
+    """Forecast `steps` inputs: each prediction of the readout is the reservoir's next input.
 
     Args:
         reservoir: `EchoState` or `DeepEchoState`, or anything else with a `step`.

@@ -1,4 +1,4 @@
-"""Backskipping: reservoirs whose backward pass is left out, now and then, for an estimate of what it would have said.
+"""Backskipping: in some steps, the backward pass of a frozen layer is replaced by an estimate of its gradient.
 
 After Shen et al. 2021: a network is warmed up on true gradients, then the chance of skipping rises. The documents that
 this book starts from do not give the paper's estimator; those in `reservoir.training.gradient_estimators` are ours.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ from torch import nn
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.training import gradient_estimators
 from reservoir.training.detour import Detour
-from reservoir.training.gradient_estimators import EstimatorKind, GradientEstimator
+from reservoir.training.gradient_estimators import EstimatorKind, GradientEstimator, SyntheticGradient
 from reservoir.weights.generator import Stream
 from reservoir.weights.origins import initialise, owned
 
@@ -72,9 +72,9 @@ class Skip:
 
 
 class Backskipping:
-    """What carries out a plan beside the training of a model: `with` it, the model's layers have their detours.
+    """Carries out a plan during training: inside a `with` block, the model's layers have their detours.
 
-    Estimates and their optimiser live here. The model does not hold them, so nothing that is stored of it does.
+    The estimates and their optimiser live here and not in the model, so they are not stored with it.
 
     Args:
         model: initialised.
@@ -96,9 +96,8 @@ class Backskipping:
                 made = gradient_estimators.make(
                     kind, d_model, plan.width, stream=f"backskipping.{name}.{kind}"
                 )
-                self.estimates[_key(name, kind)] = detour.watched[kind] = initialise(made, seed=seed).to(
-                    example
-                )
+                initialise(made, seed=seed)
+                detour.watched[kind] = self.estimates[_key(name, kind)] = made.to(example)
             detour.estimate = [self.of(name)]
         weights = list(self.estimates.parameters())
         self.optimiser = torch.optim.Adam(weights, lr=plan.lr, fused=True) if weights else None
@@ -107,7 +106,7 @@ class Backskipping:
 
     def of(self, layer: str, kind: str | None = None) -> GradientEstimator:
         """The estimate of a layer: the one in use, or another that watches."""
-        return self.estimates[_key(layer, kind or self.plan.estimate)]
+        return cast(GradientEstimator, self.estimates[_key(layer, kind or self.plan.estimate)])
 
     def __enter__(self) -> Backskipping:
         self._exchange({detour.inner: detour for detour in self.detours.values()})
@@ -136,7 +135,7 @@ class Backskipping:
             detour.pairs.clear()
 
     def learn(self, *, update: bool = True, autocast: bool = False) -> None:
-        """Measure the estimates against what the last full step told, and let them learn from it.
+        """Compare the estimates with the true gradients of the last full step, and let them learn from it.
 
         Args:
             update: false leaves everything as it was, for counting operations.
@@ -163,7 +162,7 @@ class Backskipping:
                 found[f"error_{kind}"] = found.get(f"error_{kind}", 0.0) + error.item()
         for detour in self.detours.values():
             detour.pairs.clear()
-        if total.requires_grad:
+        if self.optimiser is not None and total.requires_grad:
             total.backward()
             if update:
                 self.optimiser.step()
@@ -193,7 +192,7 @@ class Backskipping:
         self.sums = dict(numbers["sums"])
         self.steps, self.measured, self.skipped = numbers["counts"]
         for key, scale in numbers["scales"].items():
-            self.estimates[key].scale = scale
+            cast(SyntheticGradient, self.estimates[key]).scale = scale
 
 
 def _key(layer: str, kind: str) -> str:

@@ -1,13 +1,14 @@
-"""BLEU by sacreBLEU, with its signature, and whether a difference between two systems is one."""
+"""BLEU by sacreBLEU with its signature, and a significance test for the difference of two systems."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from sacrebleu.metrics import BLEU
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, Result
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ def bleu(
         hypotheses, references: as many sentences in either.
         tokenise: sacreBLEU's tokeniser; "none" for text that is tokenised already, which is then scored as Moses's
             multi-bleu.perl scores it. Such figures stand on their own scale: not beside those of plain text.
-        lowercase: whether case counts not.
+        lowercase: ignore case.
     """
     if len(hypotheses) != len(references) or not len(references):
         raise ValueError(
@@ -70,5 +71,5 @@ def paired_bootstrap(
         n_samples=samples,
     )
     _, scores = test()
-    first, second = scores["BLEU"]
+    first, second = cast("list[Result]", scores["BLEU"])
     return Comparison(float(first.score), float(second.score), float(np.float64(second.p_value)))

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from reservoir.datasets import Batch, Labelled, TokenBatches, Vocabulary, pad_sources
 from reservoir.layers.arguments import check_number
 from reservoir.models import Classifier
+from reservoir.training.task import device_of
 
 METRIC = "accuracy"
 
 
 class ClassificationTask:
-    """Learn the classes of `train`, validate on `valid`.
+    """Train on the classes of `train`, validate on `valid`.
 
     Args:
         train, valid: labelled texts.
@@ -89,10 +89,10 @@ class ClassificationTask:
     @staticmethod
     def loss(model: Classifier, batch: Batch) -> torch.Tensor:
         """Cross-entropy, summed over texts, in nats."""
-        batch = batch.to(next(model.parameters()).device)
+        batch = batch.to(device_of(model))
         return F.cross_entropy(model(batch.src).float(), batch.tgt_out[:, 0], reduction="sum")
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
+    def validate(self, model: Classifier) -> dict[str, float]:
         """Accuracy on the validation set, in percent."""
         return {METRIC: accuracy(self.predict(model, self.valid), self.valid.labels)}
 
@@ -102,7 +102,7 @@ class ClassificationTask:
         check_number("batch", batch, least=1, whole=True)
         rows = self.encode(texts)
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
-        device, found = next(model.parameters()).device, [0] * len(rows)
+        device, found = device_of(model), [0] * len(rows)
         for start in range(0, len(order), batch):
             chosen = order[start : start + batch]
             logits = model(pad_sources([rows[row] for row in chosen]).to(device))

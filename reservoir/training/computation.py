@@ -1,4 +1,4 @@
-"""Any task on sequences that is not language: a class for each sequence, or a bit for each place of an answer."""
+"""Tasks on sequences that are not language: a class for each sequence, or bits at its last positions."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from reservoir.datasets.examples import Batch, Examples, Stored
 from reservoir.layers.arguments import check_number
 from reservoir.models import Universal
+from reservoir.training.task import device_of
 
 METRIC = "accuracy"
 AT_ONCE = 200  # sequences that are scored together
 
 
 class ComputationTask:
-    """Learn what is to be said about the sequences of `examples.train`, validate on `examples.valid`.
+    """Train on the labels of `examples.train`, validate on `examples.valid`.
 
     Args:
         examples: the sequences.
@@ -41,14 +42,14 @@ class ComputationTask:
         return self.examples.train.epoch(number, batch=self.batch, seed=self.seed)
 
     def size(self, batch: Batch) -> tuple[int, int]:
-        """Answers, and positions, those that a sequence is filled up with left out."""
+        """Answers, and positions without padding."""
         positions = batch.x.shape[0] * batch.x.shape[1] if batch.last is None else int((batch.last + 1).sum())
         return batch.y.numel(), positions
 
     @staticmethod
     def loss(model: Universal, batch: Batch) -> Tensor:
         """Cross-entropy, summed over answers, in nats."""
-        batch = batch.to(next(model.parameters()).device)
+        batch = batch.to(device_of(model))
         logits = ComputationTask.logits(model, batch).float()
         return F.cross_entropy(logits.flatten(0, -2), batch.y.flatten(), reduction="sum")
 
@@ -58,7 +59,7 @@ class ComputationTask:
         said = model(batch.x, batch.last)
         return said if batch.y.dim() == 1 else said[:, -batch.y.shape[1] :].unflatten(-1, (-1, 2))
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
+    def validate(self, model: Universal) -> dict[str, float]:
         """The share of answers that are right on the validation set, in percent."""
         return self.score(model, self.examples.valid)
 
@@ -66,11 +67,11 @@ class ComputationTask:
     def score(self, model: Universal, stored: Stored) -> dict[str, float]:
         """The share of answers that are right, in percent.
 
-        Where bits are to be said of which some can be seen at their places, as -1 or 1 and not 0, "hidden" is the share
+        Where the answer is bits of which some are visible in the input, as -1 or 1 and not 0, "hidden" is the share
         among the others.
         """
         right = answers = unseen_right = unseen = 0
-        device = next(model.parameters()).device
+        device = device_of(model)
         for batch in stored.in_order(batch=AT_ONCE):
             batch = batch.to(device)
             found = self.logits(model, batch).argmax(-1) == batch.y
@@ -83,5 +84,5 @@ class ComputationTask:
 
     @torch.inference_mode()
     def predict(self, model: Universal, batch: Batch) -> Tensor:
-        """What the model says about each sequence: classes or bits."""
-        return self.logits(model, batch.to(next(model.parameters()).device)).argmax(-1)
+        """The model's answer for each sequence: classes or bits."""
+        return self.logits(model, batch.to(device_of(model))).argmax(-1)

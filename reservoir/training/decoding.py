@@ -10,6 +10,7 @@ from torch import Tensor
 
 from reservoir.layers.arguments import check_number
 from reservoir.models import EncoderDecoder
+from reservoir.training.task import device_of
 
 BOS, EOS = 1, 2
 
@@ -170,7 +171,7 @@ def translate(
         progress: called with the number of sentences just finished.
     """
     decoding = decoding or Decoding()
-    device = next(model.parameters()).device
+    device = device_of(model)
     order = sorted((i for i, s in enumerate(sources) if len(s)), key=lambda i: len(sources[i]))
     found: list[list[int]] = [[] for _ in sources]
     was_training = model.training

@@ -1,9 +1,9 @@
-"""A way round a block: forward through it, backward past it, with an estimate for the gradient below."""
+"""Detours: forward through a block and backward past it, with an estimate of the gradient below."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,15 +12,15 @@ from reservoir.training.gradient_estimators import GradientEstimator, ZeroGradie
 
 
 class _Pass(torch.autograd.Function):
-    """Forward y. Backward: x gets what `answer` makes of y's gradient. All that this module does goes through here."""
+    """Forward: y. Backward: x gets `answer` of y's gradient."""
 
     @staticmethod
-    def forward(ctx, x: Tensor, y: Tensor, answer: Callable[[Tensor], Tensor]) -> Tensor:
+    def forward(ctx: Any, x: Tensor, y: Tensor, answer: Callable[[Tensor], Tensor]) -> Tensor:
         ctx.answer = answer
         return y.view_as(y)
 
     @staticmethod
-    def backward(ctx, grad: Tensor):
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
         return ctx.answer(grad), None, None
 
 
@@ -46,7 +46,7 @@ def tap(x: Tensor, note: Callable[[Tensor], None]) -> Tensor:
 
 
 class Pair(NamedTuple):
-    """What a full step tells of a block: its input, and the true gradients above and below it, (batch, length, d)."""
+    """What a full step shows of a block: its input, and the true gradients above and below it, (batch, length, d)."""
 
     h: Tensor
     above: Tensor
@@ -71,23 +71,22 @@ class Detour(nn.Module):
         self.inner = inner
         self.estimate = [
             estimate
-        ]  # in a list: it is no part of the model, and no plan, report or file sees it
+        ]  # in a list, so that no plan, report or file takes it for a part of the model
         self.skipping, self.watching = False, False
         self.pairs: list[Pair] = []
         self.watched: dict[str, GradientEstimator] = {}
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, *args) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None, *args: Any) -> Tensor:
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         if not (self.training and torch.is_grad_enabled() and x.requires_grad):
             return self.inner(x, mask, *args)
-        if self.skipping:
-            (estimate,) = self.estimate
+        (estimate,) = self.estimate
+        if self.skipping and estimate is not None:
             with torch.no_grad():
                 y = self.inner(x, mask, *args)
-            return (
-                y
-                if isinstance(estimate, ZeroGradient)
-                else skip(x, y, self._answer(estimate, x.detach(), mask))
-            )
+            if isinstance(estimate, ZeroGradient):
+                return y
+            return skip(x, y, self._answer(estimate, x.detach(), mask))
         if not self.watching:
             return self.inner(x, mask, *args)
         above: list[Tensor] = []
@@ -104,7 +103,7 @@ class Detour(nn.Module):
         def answer(grad: Tensor) -> Tensor:
             with torch.autocast(kind, enabled=precision[0], dtype=precision[1]):
                 estimated = estimate(h, grad)
-            # Nothing depends on what stands at padding, so its gradient is nought, and the estimate's must be.
+            # Nothing depends on padding: its gradient is zero, and so must the estimate's be.
             return estimated if mask is None else estimated * mask[..., None]
 
         return answer

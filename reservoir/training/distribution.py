@@ -1,4 +1,4 @@
-"""Several processes, one run: each takes its share of every batch, and all of them take the same step.
+"""Distributed training: each process takes its share of every batch, and all take the same step.
 
 A batch is what it would be for one process, and so is the step: its rows are shared out, gradients are summed, and the
 loss is divided by the predictions of the whole batch. So the number of processes changes nothing but rounding and what
@@ -46,7 +46,7 @@ class World:
 
     @property
     def main(self) -> bool:
-        """Whether this is the one that validates, tests, writes and speaks."""
+        """Whether this is the process that validates, tests, writes and reports."""
         return self.rank == 0
 
     def sum(self, number: float) -> float:
@@ -88,8 +88,8 @@ def current_world() -> World:
 def join_world() -> Iterator[World]:
     """Join the other processes that `torchrun` has started: over NCCL between GPUs, over Gloo between CPUs.
 
-    Where there are none this does nothing. After an error NCCL's group is left as it is: to end it in order would wait
-    for processes that are in the middle of an exchange. This one then goes without goodbyes (`leave_world`).
+    Without other processes this does nothing. After an error, NCCL's process group is not destroyed, which would wait
+    for processes that are in the middle of an exchange: this process ends at once instead (`leave_world`).
 
     Raises:
         ValueError: there are more processes on this machine than GPUs, or the environment numbers them wrongly.
@@ -108,7 +108,7 @@ def join_world() -> Iterator[World]:
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     try:
         store, rank, size = next(dist.rendezvous("env://", timeout=JOINING))
-        store = _afresh(store, rank, size)
+        store = _private_part(store, rank, size)
         store.set_timeout(PATIENCE)
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
         yield current_world()
@@ -164,14 +164,14 @@ def leave_world(status: int) -> None:
         os._exit(status)
 
 
-def _afresh(store: dist.Store, rank: int, size: int) -> dist.Store:
-    """A part of `store` that these processes have to themselves.
+def _private_part(store: dist.Store, rank: int, size: int) -> dist.Store:
+    """A part of `store` that only the living processes of this run use.
+
+    torchrun's store outlives its workers (seen in torch 2.13): restarted workers would find the addresses of dead ones
+    and wait for them in vain. So the first process tells each of the others the name of a new part of the store.
 
     Raises:
         ConnectionError: some have not come within `JOINING`.
-
-    torchrun's store outlives its workers (seen in torch 2.13): those that it starts again would find the addresses that
-    dead ones left, and wait for them in vain. So the first process names a new part of the store to each of the others.
     """
     if rank:
         me = secrets.token_hex(8)
@@ -188,7 +188,7 @@ def _afresh(store: dist.Store, rank: int, size: int) -> dist.Store:
                 f" {JOINING.total_seconds() / 60:g} minutes; what they printed says why"
             )
         for other in list(left):
-            if store.check([f"waiting/{other}"]):  # perhaps a dead one's: whoever lives replaces it soon
+            if store.check([f"waiting/{other}"]):  # a dead process's, perhaps: a living one replaces it soon
                 store.set(f"answer/{store.get(f'waiting/{other}').decode()}", part)
             if store.check([f"heard/{part}/{other}"]):
                 left.remove(other)
@@ -203,7 +203,7 @@ def shard_batch(batch: Any, world: World) -> tuple[Any, float]:
     of the whole batch, since some mixings (a Fourier transform) read it.
 
     Raises:
-        TypeError: nobody has said how to share out a batch of this kind.
+        TypeError: there is no way to share out a batch of this kind.
     """
     if world.size == 1:
         return batch, 1.0
@@ -218,7 +218,7 @@ def shard_batch(batch: Any, world: World) -> tuple[Any, float]:
         )
     if world.rank < rows:
         return part(world.rank, world.size), 1.0
-    return part(0, rows), 0.0  # a row to go through the motions with
+    return part(0, rows), 0.0  # one row, so that this process takes part in the exchange
 
 
 class Exchange:
@@ -238,14 +238,14 @@ class Exchange:
 
     def wrap(self) -> None:
         """Look again at which tensors move: theirs are the gradients to be exchanged."""
-        self._loss: nn.Module = _Loss(self.model, self.task)
+        loss = _Loss(self.model, self.task)
+        self._loss: _Loss | DistributedDataParallel = loss
         if self.world.size > 1:
             with warnings.catch_warnings():
-                warnings.filterwarnings(
-                    "ignore", message=".*broadcast_buffers"
-                )  # its heir is newer than torch 2.5
+                # The option that replaces broadcast_buffers is newer than torch 2.5.
+                warnings.filterwarnings("ignore", message=".*broadcast_buffers")
                 self._loss = DistributedDataParallel(
-                    self._loss,
+                    loss,
                     init_sync=False,  # the seed, or the checkpoint, has given every process the same
                     broadcast_buffers=False,
                     gradient_as_bucket_view=True,
@@ -261,11 +261,17 @@ class Exchange:
 
     def summing(self, *, last: bool) -> AbstractContextManager:
         """The context of a batch's two passes: gradients are exchanged in the last batch of a step."""
-        return self._loss.no_sync() if self.world.size > 1 and not last else nullcontext()
+        return (
+            self._loss.no_sync()
+            if isinstance(self._loss, DistributedDataParallel) and not last
+            else nullcontext()
+        )
 
     def logged(self) -> int:
         """What DDP says the buckets of gradients hold, in bytes."""
-        sizes = self._loss._get_ddp_logging_data().get("bucket_sizes", "") if self.world.size > 1 else ""
+        if not isinstance(self._loss, DistributedDataParallel):
+            return 0
+        sizes = self._loss._get_ddp_logging_data().get("bucket_sizes", "")
         return sum(map(int, str(sizes).replace(",", " ").split()))
 
     def total(self, loss: Tensor, stop: bool) -> tuple[Tensor, bool]:
@@ -278,7 +284,7 @@ class Exchange:
 
 
 class _Loss(nn.Module):
-    """A task's loss as a forward pass, for DDP to stand around."""
+    """A task's loss as a module's forward pass, which DDP can wrap."""
 
     def __init__(self, model: nn.Module, task: Task):
         super().__init__()
@@ -288,7 +294,7 @@ class _Loss(nn.Module):
         return self.task.loss(self.model, batch)
 
 
-def _sum(exchange, bucket):  # DDP compares annotations with the types themselves, and here they are text
+def _sum(exchange, bucket):  # type: ignore[no-untyped-def]  # DDP refuses annotations that are text, as here
     """Sum a bucket of gradients over all processes (DDP of itself would take the mean), and count its bytes."""
     buffer = bucket.buffer()
     exchange.sent += buffer.numel() * buffer.element_size()

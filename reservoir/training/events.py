@@ -1,4 +1,4 @@
-"""What the training loop says while it works. Whoever wants to show it listens."""
+"""Events that the training loop emits, for listeners that show or record them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Message:
-    """Something about the run that its reader should know."""
+    """A remark about the run, in words."""
 
     text: str
 
@@ -45,7 +45,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Stepped:
-    """One optimiser step: its loss in nats a target token, learning rate, and running counts."""
+    """One optimiser step: its loss in nats per prediction, learning rate, and running counts."""
 
     step: int
     loss: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,24 +18,24 @@ from reservoir.models.stack import LAYER_KINDS, LayerKind
 # pass makes again to save memory: here a model's operations are the same on every machine. Formulas are given shapes.
 
 
-def of_mkldnn(x: Sequence[int], w_x: Sequence[int], w_h: Sequence[int], *_, **__) -> int:
+def of_mkldnn(x: Sequence[int], w_x: Sequence[int], w_h: Sequence[int], *_: Any, **__: Any) -> int:
     """Operations of one direction of an LSTM layer, forward."""
     return 2 * math.prod(x[:-1]) * (math.prod(w_x) + math.prod(w_h))
 
 
-def of_cudnn(x: Sequence[int], weights: Sequence[Sequence[int]], *_, **__) -> int:
+def of_cudnn(x: Sequence[int], weights: Sequence[Sequence[int]], *_: Any, **__: Any) -> int:
     """Operations of a stack of recurrent layers, forward; the weights that have one side are biases."""
     return 2 * math.prod(x[:-1]) * sum(math.prod(weight) for weight in weights if len(weight) == 2)
 
 
-def of_cudnn_backward(x: Sequence[int], weights: Sequence[Sequence[int]], *rest, **_) -> int:
+def of_cudnn_backward(x: Sequence[int], weights: Sequence[Sequence[int]], *rest: Any, **_: Any) -> int:
     """The same, backward; last in `rest` whether gradients of input, first states and weights are asked for."""
     *states, moving = rest[-1]
     return (any(states) + moving) * of_cudnn(x, weights)
 
 
 def of_attention_backward(
-    grad: Sequence[int], q: Sequence[int], k: Sequence[int], v: Sequence[int], *_, **__
+    grad: Sequence[int], q: Sequence[int], k: Sequence[int], v: Sequence[int], *_: Any, **__: Any
 ) -> int:
     """Operations of four products: the gradients of weights, values, queries and keys."""
     return 4 * math.prod(q[:-1]) * k[-2] * (q[-1] + v[-1])
@@ -128,7 +129,7 @@ def layer_cost(
 
 
 def stack_cost(
-    letters: str, kinds: Sequence[LayerKind], *, below: bool = True, **sizes: float
+    letters: str, kinds: Sequence[LayerKind], *, below: bool = True, **sizes: Any
 ) -> list[tuple[LayerCost, float, float]]:
     """For each layer of a stack from the bottom its cost, and what the backward pass spends there.
 

@@ -1,7 +1,7 @@
-"""Estimates of the gradient below a block, from what is at hand without going backwards through it.
+"""Estimates of the gradient below a block, made without its backward pass.
 
-A block h ↦ y turns the gradient g at its output into Jᵀg at its input, with J its Jacobian at h. An estimate may look
-at h, at g, at both or at neither, and the four kinds here are those four.
+A block h ↦ y turns the gradient g at its output into Jᵀg at its input, with J its Jacobian at h. The four kinds of
+estimate use h, g, both or neither.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class GradientEstimator(nn.Module):
 
     learns = False
 
-    def forward(self, h: Tensor, grad: Tensor) -> Tensor:  # (…, d_model), (…, d_model) -> same
+    def forward(self, h: Tensor, grad: Tensor) -> Tensor:
+        """(…, d_model), (…, d_model) -> the same shape."""
         raise NotImplementedError
 
     def observe(self, true: Tensor) -> None:
@@ -32,7 +33,7 @@ class GradientEstimator(nn.Module):
 
 
 class ZeroGradient(GradientEstimator):
-    """Nothing: what lies below rests for a step, and needs no backward pass either."""
+    """Zero: the layers below get no gradient in this step, and need no backward pass either."""
 
     def forward(self, h: Tensor, grad: Tensor) -> Tensor:
         return torch.zeros_like(grad)
@@ -48,8 +49,8 @@ class IdentityGradient(GradientEstimator):
 class SyntheticGradient(GradientEstimator):
     """`s · (W₂ relu(W₁ h + b₁) + b₂)`: predicted from the activation alone (Jaderberg et al. 2017).
 
-    It can be had before anything above the block was computed. The last map starts at zero, as in the paper, so that
-    the first estimates are nought. s follows the gradients' size, which falls as training goes on.
+    It is available before anything above the block is computed. The last map starts at zero, as in the paper, so the
+    first estimates are zero. s follows the size of the gradients, which falls during training.
 
     Args:
         d_model: width of the residual stream.
@@ -110,12 +111,12 @@ def make(kind: EstimatorKind, d_model: int, width: int, *, stream: str) -> Gradi
 
 
 def cosine(estimate: Tensor, true: Tensor) -> float:
-    """The cosine of the angle between two gradients, taken as one long vector each; 0 if either is nought."""
+    """The cosine of the angle between two gradients, each taken as one long vector; 0 if either is zero."""
     product = (estimate * true).sum()
     norms = estimate.square().sum().sqrt() * true.square().sum().sqrt()
     return (product / norms).item() if norms > 0 else 0.0
 
 
 def error(estimate: Tensor, true: Tensor) -> Tensor:
-    """`‖estimate - true‖² / ‖true‖²`: 0 is perfect, and 1 is what zero has."""
+    """`‖estimate - true‖² / ‖true‖²`: 0 is perfect, and 1 is the error of an estimate of zero."""
     return (estimate - true).square().sum() / true.square().sum().clamp_min(torch.finfo(true.dtype).tiny)

@@ -1,4 +1,4 @@
-"""What training measured: its validation points and totals, and what of them a checkpoint keeps."""
+"""What training measured: validation points and totals, and the part of them that a checkpoint keeps."""
 
 from __future__ import annotations
 

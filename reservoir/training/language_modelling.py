@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from reservoir.datasets import Vocabulary, Windows
 from reservoir.layers.arguments import check_number
 from reservoir.models import LanguageModel
 from reservoir.training.losses import smoothed_cross_entropy
+from reservoir.training.task import device_of, perplexity
 
-NOTHING = -1  # an id that no token has: windows hold no padding
+NOTHING = -1  # an id that no token has, since windows hold no padding
 
 
 class LanguageModellingTask:
-    """Learn to say the next token of `train`, validate on `valid`.
+    """Train on predicting the next token of `train`, validate on `valid`.
 
     Args:
         train, valid, test: tokens in order.
-        vocabulary: what cut them, for whoever wants to read what the model says.
+        vocabulary: their tokens, to read what the model writes.
         length: tokens that a window predicts.
         batch: windows in a batch.
         seed: of the order of the data.
@@ -64,19 +64,20 @@ class LanguageModellingTask:
     @staticmethod
     def loss(model: LanguageModel, batch: Tensor) -> Tensor:
         """Cross-entropy, summed over tokens, in nats."""
-        batch = batch.to(next(model.parameters()).device)
+        batch = batch.to(device_of(model))
         weight = model.output.effective_weight()
         return smoothed_cross_entropy(model.hidden(batch[:, :-1]), weight, batch[:, 1:], padding=NOTHING)[0]
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
-        """Perplexity a token on the validation text."""
+    def validate(self, model: LanguageModel) -> dict[str, float]:
+        """Perplexity per token on the validation text."""
         nats, tokens = self.score(model, self.valid)
-        return {"perplexity": math.exp(min(nats / tokens, 50.0))}
+        return {"perplexity": perplexity(nats, tokens)}
 
     @torch.inference_mode()
     def go_on(self, model: LanguageModel, ids: Sequence[int], *, tokens: int, end: int) -> list[int]:
-        """The `tokens` most probable next tokens after `ids`, one after the other, or fewer where `end` is said."""
-        device, said = next(model.parameters()).device, []
+        """Greedy continuation of `ids` by `tokens` tokens, or fewer where `end` is predicted."""
+        device = device_of(model)
+        said: list[int] = []
         while len(said) < tokens:
             seen = torch.tensor([[*ids, *said]], device=device)
             token = int(model.output(model.hidden(seen)[:, -1]).argmax())
@@ -87,9 +88,9 @@ class LanguageModellingTask:
 
     @torch.inference_mode()
     def score(self, model: LanguageModel, windows: Windows) -> tuple[float, int]:
-        """What the model needs to say a text, in nats, and how many tokens that are; each window begins afresh."""
-        total = tokens = 0
-        weight, device = model.output.effective_weight(), next(model.parameters()).device
+        """The negative log-likelihood of a text in nats, and its number of tokens; windows do not see one another."""
+        total, tokens = 0.0, 0
+        weight, device = model.output.effective_weight(), device_of(model)
         for batch, size in windows.in_order():
             batch = batch.to(device)
             target = batch[:, 1:].flatten()

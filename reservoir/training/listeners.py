@@ -1,4 +1,4 @@
-"""Listeners: show what the training loop says, in a terminal, as plain lines, or to TensorBoard."""
+"""Listeners: show the events of the training loop in a terminal, as plain lines, or in TensorBoard."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -83,7 +84,7 @@ class ProgressBar:
             TextColumn("{task.fields[note]}"),
             console=console or Console(stderr=True),
         )
-        self.bar = None
+        self.bar = TaskID(0)
 
     def __call__(self, event: Event) -> None:
         match event:

@@ -20,6 +20,7 @@ from reservoir.training import checkpoint as checkpoints
 from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.distribution import Exchange, current_world, shard_batch
 from reservoir.training.events import (
+    Event,
     Finished,
     Listener,
     Message,
@@ -36,7 +37,7 @@ from reservoir.training.memory import release
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import bf16_pays
 from reservoir.training.preemption import Preempted
-from reservoir.training.task import Task
+from reservoir.training.task import Task, device_of
 from reservoir.weights import Freeze, freeze, mark_trained, report
 
 
@@ -126,7 +127,7 @@ def train(
             f"skip.layers names {', '.join(skip.layers)}, and estimates learn in one process alone, got {world.size};"
             " start the run without torchrun"
         )
-    device = next(model.parameters()).device
+    device = device_of(model)
     autocast = autocast and bf16_pays(device)
     torch_optimiser = optimiser.build(model)
     history = History()
@@ -134,7 +135,7 @@ def train(
     beside = (skipping.estimates, skipping.optimiser) if skipping and skipping.optimiser else None
     if checkpoint is not None and checkpoint.exists() and not fresh:
         progress = checkpoints.read(checkpoint, model, torch_optimiser, identity=identity, beside=beside)
-        if numbers := progress.pop("skipping", None):
+        if (numbers := progress.pop("skipping", None)) and skipping:
             skipping.restore(numbers)
         history = History.restored(progress)
     if not world.same((identity, history.step)):
@@ -149,12 +150,12 @@ def train(
         _stop(model, torch_optimiser, late)
     made_of = report(model)
 
-    def tell(event) -> None:
+    def tell(event: Event) -> None:
         for listener in listeners:
             listener(event)
 
     def read_clocks() -> None:
-        # Without a step of its own (all that was left was the test), a process knows its predecessor's median.
+        # A process that made no step, because only the test was left, keeps its predecessor's median.
         if any(durations.values()):
             history.step_seconds = statistics.median([*durations["full"], *durations["skipped"]])
         if skipping:
@@ -214,9 +215,7 @@ def train(
                 if skipping:
                     skipping.learn(autocast=autocast)
                 durations[kind].append(time.perf_counter() - started)
-                if (
-                    not history.flops_per_token
-                ):  # the shapes of later batches differ, their cost a token hardly
+                if not history.flops_per_token:  # later batches have other shapes, but cost as much per token
                     example = shard_batch(micro[0], world)[0]
                     if skipping and skipping.plan.most:
                         skipping.set(skipping=True)
@@ -294,21 +293,21 @@ def _step(
     total, stop = exchange.total(total, stop)
     moving = torch_optimiser.param_groups[0]["params"]
     norm = torch.nn.utils.clip_grad_norm_(moving, optimiser.clip or math.inf)
-    total, norm = torch.stack(
+    found, size = torch.stack(
         [total, norm.to(device)]
     ).tolist()  # both at once: a GPU is waited for only here
-    if not math.isfinite(total):
-        raise FloatingPointError(f"the loss is {total}")
-    if not math.isfinite(norm):
-        raise FloatingPointError(f"the norm of the gradients is {norm}")
+    if not math.isfinite(found):
+        raise FloatingPointError(f"the loss is {found}")
+    if not math.isfinite(size):
+        raise FloatingPointError(f"the norm of the gradients is {size}")
     torch_optimiser.param_groups[0]["lr"] = rate
     torch_optimiser.step()
     torch_optimiser.zero_grad(set_to_none=True)
-    return total, stop
+    return found, stop
 
 
 def _stop(model: nn.Module, torch_optimiser: torch.optim.Optimizer, plan: Freeze) -> int:
-    """Freeze what `plan` names, and let the optimiser forget it; returns how many parameters that are."""
+    """Freeze what `plan` names and drop its optimiser state; returns the number of parameters that this stops."""
     before = torch_optimiser.param_groups[0]["params"]
     freeze(model, plan)
     torch_optimiser.param_groups[0]["params"] = [p for p in before if p.requires_grad]
@@ -322,11 +321,11 @@ def _stop(model: nn.Module, torch_optimiser: torch.optim.Optimizer, plan: Freeze
 def _flops_per_token(
     model: nn.Module, task: Task, batch: Any, autocast: bool, skipping: Backskipping | None = None
 ) -> float:
-    """What a step costs; where layers are left out by chance (`model.layer_drop`), what it costs on average.
+    """Floating-point operations of a step per token, on average where layers are dropped by chance.
 
-    What estimates of gradients take to learn is counted with the steps in which they do.
+    Learning the estimates of gradients counts with the steps in which it happens.
     """
-    device, chance = next(model.parameters()).device, getattr(model, "layer_drop", 0.0)
+    device, chance = device_of(model), getattr(model, "layer_drop", 0.0)
 
     def count() -> float:
         found = count_flops(lambda: task.loss(model, batch), device, autocast)
@@ -338,15 +337,18 @@ def _flops_per_token(
     if not chance:
         return count()
     costs = []
-    for model.layer_drop in (0.0, 1.0):
-        costs.append(count())
-    model.layer_drop = chance
+    try:
+        for model.__dict__["layer_drop"] in (0.0, 1.0):
+            costs.append(count())
+    finally:
+        model.__dict__["layer_drop"] = chance
     return (1 - chance) * costs[0] + chance * costs[1]
 
 
 def _batches(task: Task, done: int, budget: Budget) -> Iterator[list[Any]]:
     """Groups of `accumulate` batches, beginning after the first `done` groups; epochs follow one another."""
-    skip, group, epoch = done * budget.accumulate, [], 0
+    skip, epoch = done * budget.accumulate, 0
+    group: list[Any] = []
     while True:
         batches = task.epoch(epoch)
         if skip < len(batches):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -22,12 +24,13 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, dtype: torch.dtype):
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, target: Tensor, smoothing: float, dtype: torch.dtype
+    ) -> tuple[Tensor, Tensor]:
         rows, vocab = hidden.shape[0], weight.shape[0]
         h, w = pad_rows(hidden, dtype), weight.to(dtype)
-        want_h, want_w = ctx.needs_input_grad[0], ctx.needs_input_grad[1]
-        grad_h = torch.empty_like(h) if want_h else None
-        grad_w = torch.zeros_like(w, dtype=torch.float32) if want_w else None
+        grad_h = torch.empty_like(h) if ctx.needs_input_grad[0] else None
+        grad_w = torch.zeros_like(w, dtype=torch.float32) if ctx.needs_input_grad[1] else None
         loss, nll = torch.zeros(2, dtype=torch.float32, device=h.device)
         chunk = CHUNK if h.device.type == "cpu" else LARGE
         size = max(1, min(len(h), max(ROWS, chunk // vocab // ROWS * ROWS)))  # 1 where all is padding
@@ -49,22 +52,21 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             log_total = total.log().add_(top)
             nll += (log_total - z_t).sum()
             loss += (log_total - (1 - smoothing) * z_t - smoothing * mean).sum()
-            if not (want_h or want_w):
+            if grad_h is None and grad_w is None:
                 continue
             z.div_(total).sub_(smoothing / vocab).scatter_add_(1, t, torch.full_like(z_t, smoothing - 1))
             low[:real], low[real:] = z, 0
-            if want_h:
+            if grad_h is not None:
                 torch.mm(low, w, out=grad_h[part])
-            if want_w and (part.stop == len(h) or part.stop - first == group):
+            if grad_w is not None and (part.stop == len(h) or part.stop - first == group):
                 grad_w += low_all[: part.stop - first].T @ h[first : part.stop]
-        grad_h = grad_h[:rows] if want_h else None
-        ctx.save_for_backward(grad_h, grad_w)
+        ctx.save_for_backward(None if grad_h is None else grad_h[:rows], grad_w)
         ctx.dtypes = hidden.dtype, weight.dtype
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
     @staticmethod
-    def backward(ctx, grad: Tensor, _):
+    def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         grad_h, grad_w = ctx.saved_tensors
         return (
             None if grad_h is None else (grad_h * grad).to(ctx.dtypes[0]),
@@ -94,7 +96,7 @@ def smoothed_cross_entropy(
     """
     check_number("smoothing", smoothing, least=0, below=1)
     flat, kind = target.reshape(-1), hidden.device.type
-    if kind == "meta":  # no numbers, so nobody knows what is padding: all of it counts
+    if kind == "meta":  # without numbers there is no telling what is padding, so all of it counts
         rows = hidden.flatten(0, -2)
         return _SmoothedCrossEntropy.apply(rows, weight, flat, smoothing, hidden.dtype)
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None

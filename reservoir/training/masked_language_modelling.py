@@ -1,4 +1,4 @@
-"""Masked language modelling as a task: windows of text with holes, drawn anew each time; cross-entropy, perplexity."""
+"""Masked language modelling as a task: windows of text with tokens masked anew in each epoch."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from collections.abc import Iterator, Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from reservoir.datasets import Vocabulary, Windows
+from reservoir.datasets.lazy import Lazy
 from reservoir.layers.arguments import check_number
 from reservoir.models import MaskedLanguageModel
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.masking import MaskedBatch, mask
+from reservoir.training.task import device_of, perplexity
 from reservoir.weights import Stream
 
-NOTHING = -1  # an id that no token has: windows hold no padding
+NOTHING = -1  # an id that no token has, since windows hold no padding
 SPECIALS = Vocabulary.unk + 1
 
 
 class MaskedLanguageModellingTask:
-    """Learn to say what was hidden in `train`, validate on `valid`.
+    """Train on predicting the masked tokens of `train`, validate on `valid`.
 
-    A window is a beginning-of-sentence and tokens that follow one another in the text. What is hidden depends on the
-    seed, the epoch and the batch's number alone: another epoch hides other tokens (Liu et al. 2019, §4.1), and a
-    run that goes on hides what it would have hidden. In validation and testing the same tokens are hidden always.
+    A window is a beginning-of-sentence and a stretch of the text. Which tokens are masked depends on the seed, the
+    epoch and the batch's number alone: each epoch masks other tokens (Liu et al. 2019, §4.1), and a resumed run masks
+    the same ones. Validation and testing always mask the same tokens.
 
     Args:
         train, valid, test: tokens in order.
@@ -33,7 +35,7 @@ class MaskedLanguageModellingTask:
         length: tokens of a window, the beginning-of-sentence included.
         batch: windows in a batch.
         seed: of the order of the data and of what is hidden.
-        share: of the tokens, how many the model is asked about.
+        share: of the tokens that the model has to predict.
     """
 
     metric, larger_is_better = "perplexity", False
@@ -66,7 +68,11 @@ class MaskedLanguageModellingTask:
 
     def epoch(self, number: int) -> Sequence[MaskedBatch]:
         """The batches of an epoch."""
-        return _Epoch(self, number)
+        windows = self.train.epoch(number)
+        return Lazy(
+            len(windows),
+            lambda index: self.hide(windows[index], Stream(self.seed, f"masking/{number}/{index}")),
+        )
 
     def hide(self, windows: Tensor, stream: Stream) -> MaskedBatch:
         """A batch of `Windows` with a beginning-of-sentence before each, and holes."""
@@ -80,27 +86,27 @@ class MaskedLanguageModellingTask:
     @staticmethod
     def loss(model: MaskedLanguageModel, batch: MaskedBatch) -> Tensor:
         """Cross-entropy, summed over the tokens that are asked about, in nats. Only their rows go to the output."""
-        batch = batch.to(next(model.parameters()).device)
+        batch = batch.to(device_of(model))
         rows = model.hidden(batch.ids).flatten(0, 1).index_select(0, batch.positions)
         weight = model.output.effective_weight()
         return smoothed_cross_entropy(model.head(rows), weight, batch.targets, padding=NOTHING)[0]
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
-        """Perplexity a hidden token on the validation text, and how many are guessed right, in percent."""
+    def validate(self, model: MaskedLanguageModel) -> dict[str, float]:
+        """Perplexity per masked token on the validation text, and the accuracy in percent."""
         return self.score(model, self.valid)
 
     @torch.inference_mode()
     def score(self, model: MaskedLanguageModel, windows: Windows) -> dict[str, float]:
         """Perplexity and accuracy on the hidden tokens of a text."""
-        nats = right = asked = 0
+        nats, right, asked = 0.0, 0, 0
         for batch in self.hidden_once(windows):
-            batch = batch.to(next(model.parameters()).device)
+            batch = batch.to(device_of(model))
             rows = model.hidden(batch.ids).flatten(0, 1).index_select(0, batch.positions)
             logits = model.output(model.head(rows)).float()
             nats += F.cross_entropy(logits, batch.targets, reduction="sum").item()
             right += int((logits.argmax(-1) == batch.targets).sum())
             asked += len(batch.targets)
-        return {"perplexity": math.exp(min(nats / asked, 50.0)), "accuracy": 100 * right / asked}
+        return {"perplexity": perplexity(nats, asked), "accuracy": 100 * right / asked}
 
     def hidden_once(self, windows: Windows) -> Iterator[MaskedBatch]:
         """All windows of a text in order; what is hidden depends on neither seed nor model."""
@@ -116,7 +122,7 @@ class MaskedLanguageModellingTask:
         Args:
             ids: one text, as the model reads it: with its beginning-of-sentence, and `mask_id` where it is asked.
         """
-        row = torch.tensor([list(ids)], device=next(model.parameters()).device)
+        row = torch.tensor([list(ids)], device=device_of(model))
         holes = (row[0] == self.mask_id).nonzero()[:, 0]
         logits = model.output(model.head(model.hidden(row)[0, holes])).float()
         logits[:, :SPECIALS] = -math.inf
@@ -131,15 +137,3 @@ class MaskedLanguageModellingTask:
 def _whole(ids: Sequence[int], length: int) -> Sequence[int]:
     """As much of a text as whole windows cover."""
     return ids[: (len(ids) - 1) // length * length + 1] if len(ids) > length else ids
-
-
-class _Epoch(Sequence):
-    def __init__(self, task: MaskedLanguageModellingTask, number: int):
-        self._task, self._number, self._windows = task, number, task.train.epoch(number)
-
-    def __len__(self) -> int:
-        return len(self._windows)
-
-    def __getitem__(self, index: int) -> MaskedBatch:
-        stream = Stream(self._task.seed, f"masking/{self._number}/{index}")
-        return self._task.hide(self._windows[index], stream)

@@ -1,4 +1,4 @@
-"""Hiding tokens: which positions a masked language model is asked about, and what it reads there instead."""
+"""Masking: which tokens a masked language model has to predict, and what it reads in their place."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from torch import Tensor
 from reservoir.layers.arguments import check_number
 from reservoir.weights import Stream
 
-MASKED, REPLACED = 0.8, 0.1  # of the positions that are asked about; the rest is left as it is
+MASKED, REPLACED = 0.8, 0.1  # of the chosen positions; the rest stays as it is
 
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Texts with holes.
+    """Texts with masked tokens.
 
     Args:
         ids: what the model reads, (batch, length).
-        positions: which tokens are asked about, as indices into `ids.flatten()`, rising, (asked,).
+        positions: the tokens to predict, as indices into `ids.flatten()`, rising, (asked,).
         targets: what stood there, (asked,).
     """
 
@@ -47,11 +47,10 @@ class MaskedBatch:
 
 
 def mask(ids: Tensor, stream: Stream, *, mask_id: int, specials: int = 4, share: float = 0.15) -> MaskedBatch:
-    """Choose tokens to ask about, and hide them (Devlin et al. 2019, §3.1).
+    """Choose the tokens that the model has to predict, and mask them (Devlin et al. 2019, §3.1).
 
-    Of all tokens that are not special `share` is chosen, to the nearest whole number and at least one. Of these 80 %
-    become the mask, 10 % a random token, and 10 % stay: in fine-tuning there are no masks, so the model must not rely
-    on seeing one wherever it has to think.
+    Of all tokens that are not special, `share` is chosen, rounded to a whole number and at least one. Of these 80 %
+    become the mask, 10 % a random token, and 10 % stay: fine-tuning has no masks, so the model must not rely on them.
 
     Args:
         ids: (batch, length); ids under `specials` are never chosen and never put in.

@@ -1,4 +1,4 @@
-"""Give memory back that the C library holds on to: changing batch shapes leave it in pieces."""
+"""Return free memory to the system: changing batch shapes fragment what the C library holds."""
 
 from __future__ import annotations
 

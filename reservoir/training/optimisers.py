@@ -1,4 +1,4 @@
-"""Optimisers and learning-rate schedules. Only what moves is ever given to an optimiser."""
+"""Optimisers and learning-rate schedules. An optimiser gets the parameters that move, and no others."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Optimiser:
         """The torch optimiser over the parameters of `model` that move.
 
         Raises:
-            ValueError: none does.
+            ValueError: no parameter moves.
         """
         moving = [p for p in model.parameters() if p.requires_grad]
         if not moving:

@@ -1,4 +1,4 @@
-"""What no gradient changes need not be computed twice: the output of an encoder's frozen bottom, kept by sentence."""
+"""A cache of the output of an encoder's frozen bottom layers, by sentence."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class CachedPrefix:
         ]
         if drops or model.layer_drop:
             raise ValueError(
-                "a prefix with dropout or layer_drop is another one in every pass: set them to 0 there"
+                "a prefix with dropout or layer_drop differs from pass to pass: set them to 0 there"
             )
         self.layers, self.hits, self.misses = layers, 0, 0
         self._states: dict[tuple[int, ...], Tensor] = {}
 
     def __call__(self, model: EncoderDecoder, src: Tensor, mask: Tensor | None) -> Tensor:
-        # (batch, src_len), (batch, src_len) -> (batch, src_len, d_model)
+        """Token ids (batch, src_len), and a mask of the same shape -> states (batch, src_len, d_model)."""
         lengths = [src.shape[1]] * len(src) if mask is None else mask.sum(1).tolist()
         keys = [tuple(row[:n]) for row, n in zip(src.tolist(), lengths, strict=True)]
         new = [i for i, key in enumerate(keys) if key not in self._states]

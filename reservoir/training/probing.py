@@ -1,4 +1,4 @@
-"""Linear probes: what a linear map can read out of the states of each encoder layer, held against two controls.
+"""Linear probes: what a linear map reads out of the states of each encoder layer, compared with two controls.
 
 A probe is a readout as in chapter 2: the layer is frozen, whatever it was before, and ridge regression finds the map.
 """
@@ -16,6 +16,7 @@ from reservoir.datasets import Vocabulary, pad_sources
 from reservoir.datasets.miniature import Sentence
 from reservoir.models import EncoderDecoder
 from reservoir.reservoirs import ridge
+from reservoir.training.task import device_of
 from reservoir.weights import Stream
 from reservoir.weights.draws import permutation
 
@@ -48,7 +49,7 @@ def layer_states(model: EncoderDecoder, sources: Sequence[Sequence[int]]) -> lis
     found: list[Tensor] = []
     hooks = [model.encoder[0].register_forward_pre_hook(lambda layer, given: found.append(given[0]))]
     hooks += [layer.register_forward_hook(lambda layer, given, y: found.append(y)) for layer in model.encoder]
-    src = pad_sources(sources).to(next(model.parameters()).device)
+    src = pad_sources(sources).to(device_of(model))
     try:
         with torch.inference_mode():
             model.eval().encode(src, model.src_mask(src))

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+import torch
 from torch import Tensor, nn
 
+Model = TypeVar("Model", bound=nn.Module, contravariant=True)
 
-class Task(Protocol):
-    """A task that a model can be trained on. Translation is one; language models and classifiers are others."""
 
-    metric: str
-    """Name of the validation metric that counts."""
+class Task(Protocol[Model]):
+    """A task that a model can be trained on, such as translation, language modelling or classification."""
 
-    larger_is_better: bool
-    """Whether that metric rises as the model improves."""
+    @property
+    def metric(self) -> str:
+        """Name of the validation metric that counts."""
+        ...
 
-    def epoch(self, number: int) -> Sequence[Any]:
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether that metric rises as the model improves."""
+        ...
+
+    def epoch(self, number: int, /) -> Sequence[Any]:
         """The batches of an epoch, in an order that the task's seed and the number fix."""
         ...
 
-    def loss(self, model: nn.Module, batch: Any) -> Tensor:
-        """The training loss of a batch, summed over what it predicts, in nats."""
+    def loss(self, model: Model, batch: Any, /) -> Tensor:
+        """The training loss of a batch, summed over its predictions, in nats."""
         ...
 
-    def size(self, batch: Any) -> tuple[int, int]:
-        """How many predictions the loss sums over, and how many tokens were seen in all, padding left out."""
+    def size(self, batch: Any, /) -> tuple[int, int]:
+        """The number of predictions that the loss sums over, and of tokens seen, without padding."""
         ...
 
-    def validate(self, model: nn.Module) -> dict[str, float]:
+    def validate(self, model: Model, /) -> dict[str, float]:
         """Metrics on the validation set, by name; the model is in eval mode."""
         ...
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where a model's parameters are."""
+    return next(model.parameters()).device
+
+
+def perplexity(nats: float, predictions: float) -> float:
+    """`exp(nats / predictions)`, at most exp(50), so that it stays a number that JSON can hold."""
+    return math.exp(min(nats / predictions, 50.0))

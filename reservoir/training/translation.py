@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from torch import Tensor
@@ -13,10 +12,11 @@ from reservoir.models import EncoderDecoder
 from reservoir.training.bleu import bleu
 from reservoir.training.decoding import Decoding, translate
 from reservoir.training.losses import smoothed_cross_entropy
+from reservoir.training.task import device_of, perplexity
 
 
 class TranslationTask:
-    """Learn to translate `train`, validate on `valid`.
+    """Train on translating `train`, validate on `valid`.
 
     Args:
         train, valid: sentence pairs.
@@ -78,7 +78,7 @@ class TranslationTask:
     @staticmethod
     def losses(model: EncoderDecoder, batch: Batch, smoothing: float) -> tuple[Tensor, Tensor]:
         """The smoothed loss and the plain one, each summed over target tokens, in nats."""
-        batch = batch.to(next(model.parameters()).device)
+        batch = batch.to(device_of(model))
         hidden = model.hidden(batch.src, batch.tgt_in)
         return smoothed_cross_entropy(
             hidden, model.output.effective_weight(), batch.tgt_out, smoothing=smoothing
@@ -89,12 +89,12 @@ class TranslationTask:
         return self.losses(model, batch, self.smoothing)[0]
 
     def validate(self, model: EncoderDecoder) -> dict[str, float]:
-        """Perplexity a token on the whole validation set and, if asked for, BLEU on its first sentences."""
+        """Perplexity per token on the whole validation set and, if asked for, BLEU on its first sentences."""
         total = tokens = 0.0
         for batch in self.valid.epoch(0):
             total += self.losses(model, batch, 0.0)[1].item()
             tokens += batch.n_tokens
-        metrics = {"perplexity": math.exp(min(total / tokens, 50.0))}
+        metrics = {"perplexity": perplexity(total, tokens)}
         if self.valid_src:
             hypotheses = self.translate(model, self.valid_src)
             metrics["bleu"] = bleu(hypotheses, self.valid_tgt, tokenise=self.tokenise).bleu
