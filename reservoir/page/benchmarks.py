@@ -1,4 +1,4 @@
-"""What `python -m benchmarks` has recorded, as tables for a page: one a group, and what nobody has measured."""
+"""The records of `python -m benchmarks` as tables for a page, and which benchmarks have no record yet."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "dry runs": ("estimate",),
     "the book": ("book",),
 }
-"""What the benchmarks are about -> their names; a test compares with `benchmarks`."""
+"""Subject -> names of its benchmarks; a test compares them with the package `benchmarks`."""
 
 
 def recorded() -> list[dict[str, Any]]:
@@ -42,7 +42,7 @@ def recorded() -> list[dict[str, Any]]:
 
 
 def lines(record: dict[str, Any]) -> pd.DataFrame:
-    """One record as a table: a line a case, with ratio, quartiles, and what was asked for.
+    """One record as a table: a row per case, with the ratio, its quartiles, and the ratio that is required.
 
     Records older than the table that all benchmarks share have comparisons alone, which have the same figures.
     """
@@ -71,7 +71,7 @@ def lines(record: dict[str, Any]) -> pd.DataFrame:
 
 
 def where(record: dict[str, Any]) -> str:
-    """Machine, versions and commit of a record, in a line."""
+    """Machine, versions and commit of a record, in one line."""
     machine = record["machine"]
     about = [machine["gpu"] or machine["cpu"], f"{machine['threads']} thread(s)"]
     versions = record.get("versions") or {"torch": machine["torch"]}
@@ -83,7 +83,7 @@ def where(record: dict[str, Any]) -> str:
 
 
 def state() -> pd.DataFrame:
-    """For each benchmark whether it is recorded, on which machine, and how many of its bars are reached."""
+    """For each benchmark, the machines that it is recorded on, and how many of its required ratios are reached."""
     records: dict[str, list[dict[str, Any]]] = {}
     for one in recorded():
         records.setdefault(one["benchmark"], []).append(one)
@@ -107,7 +107,7 @@ def state() -> pd.DataFrame:
 
 
 def times(ratio: float) -> str:
-    """A ratio with two places, and with two digits where places would not show it: "1.25", "0.0038"."""
+    """A ratio with two decimals, or with two significant digits where it is small: "1.25", "0.0038"."""
     return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
 
 

@@ -1,4 +1,4 @@
-"""Is this machine ready for the book? Versions, the generator's known answers, room for records, and how fast it is."""
+"""Check whether this machine can run the book: versions, known answers of the generator, a place for records, speed."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ DIGESTS = {
     Normal(std=1.0): "adc216d86895b29e",
     Orthogonal(): "1c960fc4d7625977",
 }
-"""What a (24, 16) tensor of the stream (0, "known answers") hashes to, for each way to draw."""
+"""The digest of a (24, 16) tensor of the stream (0, "known answers"), for each initialisation."""
 SPEED = 100e9
-"""Multiplications and additions a second, in one thread, of the machine that the times on the pages come from."""
+"""Multiplications and additions per second, on one thread, of the machine on which the times in the book were taken."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Args:
-        what: its name.
-        found: what was found, in words.
-        good: whether the book can be run with it.
-        advice: what to do if not.
+        what: the name of what was checked.
+        found: the result, in words.
+        good: whether the book can run with it.
+        advice: what to do if it cannot.
     """
 
     what: str
@@ -58,18 +58,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class Environment:
-    """Everything that was looked at, as a list that a notebook shows."""
+    """The results of all checks, as a list that a notebook shows."""
 
     findings: tuple[Finding, ...]
 
     @property
     def good(self) -> bool:
-        """Whether the book can be run here."""
+        """Whether the book can run here."""
         return all(finding.good for finding in self.findings)
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """The outcome in one sentence."""
         if self.good:
             return "Everything that the book needs is here."
         return f"To be mended first: {', '.join(f.what for f in self.findings if not f.good)}."
@@ -83,7 +83,7 @@ class Environment:
 
 
 def environment() -> Environment:
-    """Look at Python, PyTorch, the generator, the files that ship, the place for records, and the speed."""
+    """Check Python, PyTorch, the generator, the files that ship, the folder for records, and the speed."""
     return Environment(tuple(look() for look in _LOOKS))
 
 
@@ -103,7 +103,7 @@ def _pytorch() -> Finding:
 
 
 def _generator() -> Finding:
-    """A frozen weight is stored as its seed, so other bits here would be another model."""
+    """Check the generator's bits: a frozen weight is stored as its seed, so other bits would be another model."""
     words = " ".join(f"{int(word):08x}" for word in philox((0, 0, 0, 0), (0, 0)))
     wrong = ["Philox"] if words != VECTOR else []
     for initialisation, known in DIGESTS.items():
@@ -136,7 +136,7 @@ def _room() -> Finding:
 
 
 def _speed() -> Finding:
-    """Products of matrices, for a fifth of a second: what most of training is."""
+    """Time matrix products for a fifth of a second: most of training consists of them."""
     a, b = torch.ones(256, 256), torch.ones(256, 256)
     for _ in range(3):
         a @ b
@@ -149,7 +149,7 @@ def _speed() -> Finding:
 
 
 def _in_words(ratio: float) -> str:
-    """How long the pages' times will be here, where a product is `ratio` times as fast as on their machine."""
+    """How the times in the book compare with this machine, which multiplies matrices `ratio` times as fast."""
     if ratio > 1.5:
         return "faster than the machine of the pages, so cells take less time than they say"
     if ratio > 0.67:
@@ -160,7 +160,7 @@ def _in_words(ratio: float) -> str:
 
 
 def _short(folder: Path) -> str:
-    """A folder as one would say it: what stands on a page should not name somebody's machine."""
+    """A folder's path without the names of this machine, since a page may show it."""
     if folder.is_relative_to(tempfile.gettempdir()):
         return "a temporary folder"
     for base, sign in ((Path.cwd(), ""), (Path.home(), "~/")):

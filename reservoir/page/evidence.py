@@ -1,4 +1,4 @@
-"""Appendix A's pieces: the ledger of claims as a list that opens, and the sources' tables with ours in each cell."""
+"""Appendix A: the ledger of claims as a list that unfolds, and the sources' tables next to ours."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "one-layer": ("one-layer",),
     "frozen-attention": ("blog", "frozen-pretrained", "lu", "cross-modal", "rothermel", "fnet"),
 }
-"""Section of the ledger -> what the names of its claims begin with. The book's own have the rest."""
+"""Section of the ledger -> prefixes of the names of its claims. All others are the book's own."""
 OURS = "ours"
-MOST = 6  # names of recipes that are spelt out
+MOST = 6  # recipes that are named; the others are counted
 
 
 def section(name: str) -> str:
-    """The section that a claim stands in."""
+    """The section of the ledger that a claim belongs to."""
     prefix = name.partition("/")[0]
     return next((title for title, prefixes in SECTIONS.items() if prefix in prefixes), OURS)
 
@@ -40,7 +40,7 @@ def anchor(name: str) -> str:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Claims with their verdicts: one line each, which opens to the rule, the records and what was seen.
+    """Claims with their verdicts: one line each, which unfolds to the rule, the records and what was measured.
 
     Args:
         verdicts: of the claims, in the order in which they are shown.
@@ -50,12 +50,12 @@ class Ledger:
 
     @classmethod
     def of(cls, title: str) -> Ledger:
-        """A section of the ledger: what is decided first, each in the order in which it was entered."""
+        """A section of the ledger: decided claims first, each verdict's in the order in which they were entered."""
         found = [claims.verdict(name) for name in claims.entries() if section(name) == title]
         return cls(tuple(sorted(found, key=lambda one: WORDS.index(one.word))))
 
     def counts(self) -> pd.Series:
-        """How many have which verdict."""
+        """The number of claims with each verdict."""
         found = Counter(one.word for one in self.verdicts)
         return pd.Series({word: found[word] for word in WORDS})
 
@@ -98,7 +98,7 @@ def _judges(names: Iterable[str], word: Word) -> str:
 
 
 def counts() -> pd.DataFrame:
-    """How many claims of each section have which verdict, and in all."""
+    """The number of claims with each verdict, by section and in total."""
     titles = [*SECTIONS, OURS]
     found = pd.DataFrame({title: Ledger.of(title).counts() for title in titles}).T
     found.loc["all"] = found.sum()
@@ -107,7 +107,7 @@ def counts() -> pd.DataFrame:
 
 
 def without_rules() -> pd.DataFrame:
-    """The sentences that claim no result: their words, and what the book does about them."""
+    """Sentences of the sources that claim no result: their words, and what the book does with them instead."""
     described = claims.descriptions()
     quoted = [sources.claim(name) for name in described]
     return pd.DataFrame(
@@ -117,9 +117,9 @@ def without_rules() -> pd.DataFrame:
 
 
 def beside(where: str, *, scale: Scale = "laptop") -> pd.DataFrame:
-    """A table of the sources, ours beside it; where several columns are measured, both stand in each cell.
+    """A table of a source next to ours; where several columns are measured, each cell holds both figures.
 
-    A cell has the source's figure, and behind a bar ours with its seeds. The marks of origin stand in the headings.
+    Such a cell has the source's figure, a bar, and ours with its number of seeds.
     """
     one, table = comparisons()[where], sources.table(where)
     if len(one.measures) == 1:
@@ -136,7 +136,7 @@ def beside(where: str, *, scale: Scale = "laptop") -> pd.DataFrame:
 
 
 def run_at(scale: Scale) -> pd.DataFrame:
-    """For each table how many of its entries have recipes, and how many of these have a record at the scale."""
+    """For each table, how many of its entries have a recipe, and how many of those have a record at the scale."""
     lines = {}
     for where, one in comparisons().items():
         found = one.lines(scale)

@@ -1,4 +1,4 @@
-"""A training curve that grows while a cell trains, and stays in the notebook as it was at the end."""
+"""A training curve that grows while a cell trains; the notebook keeps its last state."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import plotly.graph_objects as go
 from reservoir.page import plots
 from reservoir.training import Event, Finished, Started, Stepped, Validated
 
-POINTS = 200  # of the loss, at most: more would not be seen, and would swell the notebook
+POINTS = 200  # of the loss, at most: more could not be seen, and would make the notebook larger
 
 
 class LiveCurve:
     """A listener that draws the training loss above and a validation metric below, both against steps.
 
     Args:
-        metric: the validation metric, by its name in the record.
-        title: of its axis, with the unit.
-        every: seconds between two drawings.
-        show: called with each new figure; in a notebook, None shows one display and updates it.
+        metric: the name of the validation metric in the record.
+        title: of the axis of the metric, with its unit.
+        every: seconds between two updates.
+        show: called with each new figure; None shows one output in the notebook and updates it.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class LiveCurve:
             self.show(self.figure())
 
     def figure(self) -> go.Figure:
-        """The curves as they are now."""
-        drawn = plots.figure(x="steps", y="loss (nats a token)", height=400, showlegend=False)
+        """The curves so far."""
+        drawn = plots.figure(x="steps", y="loss (nats per token)", height=400, showlegend=False)
         group = max(1, -(-len(self.loss) // POINTS))
         groups = [self.loss[i : i + group] for i in range(0, len(self.loss), group)]
         drawn.add_scatter(
@@ -95,7 +95,7 @@ class _Display:
         # Imported here: training without a notebook needs no IPython.
         from IPython.display import display
 
-        # As plain data: a figure shows itself, beside the display that is to be updated.
+        # As plain data: a figure would also show itself, next to the output that is updated.
         if self.handle is None:
             self.handle = display(plots.bundle(figure), raw=True, display_id=True)
         else:

@@ -1,6 +1,6 @@
 """Figures in one style: plotly, colours by a weight's origin, seeds as a band.
 
-A figure sets neither template colours nor width, since the page gives it both, in light and in dark.
+A figure sets neither width nor the colours of its template: the page adds both, in light and in dark.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
+from plotly.subplots import make_subplots
 
 ORIGINS = {
     "trained": "#0072b2",
@@ -23,8 +24,8 @@ ORIGINS = {
 }
 """A colour for each origin of a weight, the same through the whole book, after Okabe and Ito's palette.
 
-Each stands out from light and from dark paper, and from the others to an eye that lacks one kind of cone; grey is for
-what has no weights, and for what a figure only needs as a backdrop.
+Each stands out on light and on dark paper, and from the others for readers who are colour-blind. Grey is for what has
+no weights, and for lines that others are compared with.
 """
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -35,7 +36,7 @@ Line = tuple[Sequence[float], Sequence[float]]
 
 
 def use_in_notebooks() -> None:
-    """Leave figures in notebooks as plotly JSON, which JupyterLab and the book draw; Colab keeps its own way."""
+    """Store figures in notebooks as plotly JSON, which JupyterLab and the book draw; Colab keeps its own renderer."""
     pio.templates.default = "none"
     if "google.colab" not in sys.modules:
         pio.renderers.default = "plotly_mimetype"
@@ -45,7 +46,7 @@ use_in_notebooks()
 
 
 def bundle(drawn: go.Figure) -> dict[str, Any]:
-    """The figure by MIME type, as it goes into a notebook."""
+    """The figure by MIME type, as a notebook stores it."""
     content = json.loads(drawn.to_json())
     return {
         kind: data
@@ -100,10 +101,10 @@ def curve(
     origins: Mapping[str, str] | None = None,
     height: int = HEIGHT,
 ) -> go.Figure:
-    """One line a name: the mean over its seeds, in a band from the smallest to the largest of them.
+    """One line per name: the mean over its seeds, with a band from the smallest to the largest of them.
 
-    Seeds whose x differ (seconds do) are read off at the x of the first by linear interpolation, over what all
-    of them cover. Several names of one origin share its colour and differ in their dash.
+    Where the seeds' x differ, as seconds do, the others are interpolated linearly at the x of the first, over the range
+    that all of them cover. Names of one origin share its colour and differ in their dash.
 
     Args:
         runs: for each name, its seeds, each an (x, y) pair of sequences.
@@ -155,7 +156,7 @@ def reference(
     dash: str = "solid",
     legend: bool = True,
 ) -> go.Figure:
-    """Add a grey line to hold the others against, such as a formula, a bound or a level; returns the figure.
+    """Add a grey line to compare others with, such as a formula, a bound or a level; return the figure.
 
     Args:
         drawn: the figure.
@@ -174,6 +175,11 @@ def reference(
         showlegend=legend,
     )
     return drawn.update_layout(showlegend=True)
+
+
+def as_array(values: Any) -> np.ndarray:
+    """A tensor, on whatever device and with a gradient or without, or anything else as an array of float64."""
+    return np.asarray(values.detach().float().cpu() if hasattr(values, "detach") else values, dtype=float)
 
 
 def aligned(name: str, seeds: Sequence[Line]) -> tuple[list[float], np.ndarray]:
@@ -201,10 +207,10 @@ def bars(
     origin: str | Mapping[str, str] = "trained",
     height: int = HEIGHT,
 ) -> go.Figure:
-    """One bar a name, as high as the mean over its seeds, with a whisker from the smallest to the largest.
+    """One bar per name: the mean over its seeds, with a whisker from the smallest to the largest.
 
     Args:
-        values: for each name, one value a seed.
+        values: for each name, one value per seed.
         x, y: titles of the axes, with units.
         origin: a key of `ORIGINS`, or one for each name.
         height: pixels.
@@ -212,22 +218,26 @@ def bars(
     names = list(values)
     of = {name: origin if isinstance(origin, str) else origin[name] for name in names}
     seeds = [np.asarray(values[name], dtype=float) for name in names]
-    means = [float(each.mean()) for each in seeds]
     drawn = figure(x=x, y=y, height=height, showlegend=False)
     drawn.add_bar(
         x=names,
-        y=means,
+        y=[float(each.mean()) for each in seeds],
         marker={"color": [colour(of[name]) for name in names]},
         width=0.6,
-        error_y={
-            "type": "data",
-            "array": [float(each.max()) - mean for each, mean in zip(seeds, means, strict=True)],
-            "arrayminus": [mean - float(each.min()) for each, mean in zip(seeds, means, strict=True)],
-            "visible": any(len(each) > 1 for each in seeds),
-            "color": ORIGINS["fixed"],
-        },
+        error_y=whiskers(seeds, color=ORIGINS["fixed"]),
     )
     return drawn
+
+
+def whiskers(seeds: Sequence[np.ndarray], **look: Any) -> dict[str, Any]:
+    """From the mean of each array to its smallest and its largest value, for plotly's `error_y`."""
+    return {
+        "type": "data",
+        "array": [float(each.max() - each.mean()) for each in seeds],
+        "arrayminus": [float(each.mean() - each.min()) for each in seeds],
+        "visible": any(len(each) > 1 for each in seeds),
+        **look,
+    }
 
 
 def scatter(
@@ -239,12 +249,12 @@ def scatter(
     names: Mapping[str, str] | None = None,
     height: int = 440,
 ) -> go.Figure:
-    """One point a method, at the means of its seeds, with whiskers to the smallest and the largest, on a log x axis.
+    """One point per method: the means over its seeds, with whiskers to the smallest and the largest; x is logarithmic.
 
-    Methods of one origin share a colour and one entry of the legend; what they are called shows under the pointer.
+    Methods of one origin share a colour and one entry of the legend; a method's name shows under the pointer.
 
     Args:
-        methods: name -> its x and its y, one of each a seed, and a key of `ORIGINS`.
+        methods: name -> its x and its y, one of each per seed, and a key of `ORIGINS`.
         x, y: titles of the axes, with units.
         stand_out: names whose points are filled and large; the others are small and open.
         names: what the legend calls each origin.
@@ -252,44 +262,31 @@ def scatter(
     """
     drawn = figure(x=x, y=y, height=height)
     for origin in ORIGINS:
+        shown = False  # whether the legend has the origin
         for chosen in (True, False):
-            group = [
-                (name, np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
+            group = {
+                name: (np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
                 for name, (xs, ys, of) in methods.items()
                 if of == origin and (name in stand_out) == chosen
-            ]
+            }
             if not group:
                 continue
-            means = [float(ys.mean()) for _, _, ys in group]
-            first = chosen or not any(
-                of == origin and name in stand_out for name, (*_, of) in methods.items()
-            )
+            look = {"size": 11, "symbol": "circle"} if chosen else {"size": 7, "symbol": "circle-open"}
             drawn.add_scatter(
-                x=[float(xs.mean()) for _, xs, _ in group],
-                y=means,
+                x=[float(xs.mean()) for xs, _ in group.values()],
+                y=[float(ys.mean()) for _, ys in group.values()],
                 mode="markers",
                 name=(names or {}).get(origin, origin),
                 legendgroup=origin,
-                showlegend=first,
-                text=[name for name, *_ in group],
+                showlegend=not shown,
+                text=list(group),
                 hovertemplate="%{text}<br>%{x:.3s}, %{y:.1f}<extra></extra>",
-                marker={
-                    "color": colour(origin),
-                    "size": 11 if chosen else 7,
-                    "symbol": "circle" if chosen else "circle-open",
-                },
-                error_y={
-                    "type": "data",
-                    "array": [float(ys.max()) - mean for (*_, ys), mean in zip(group, means, strict=True)],
-                    "arrayminus": [
-                        mean - float(ys.min()) for (*_, ys), mean in zip(group, means, strict=True)
-                    ],
-                    "visible": any(len(ys) > 1 for *_, ys in group),
-                    "color": colour(origin, 0.6),
-                    "thickness": 1.2,
-                    "width": 3,
-                },
+                marker={"color": colour(origin), **look},
+                error_y=whiskers(
+                    [ys for _, ys in group.values()], color=colour(origin, 0.6), thickness=1.2, width=3
+                ),
             )
+            shown = True
     drawn.update_xaxes(type="log")
     return drawn
 
@@ -316,7 +313,7 @@ def attention_map(
     Raises:
         ValueError: the shapes do not fit together.
     """
-    maps = np.asarray(weights.detach().float().cpu() if hasattr(weights, "detach") else weights, dtype=float)
+    maps = as_array(weights)
     maps = maps[None] if maps.ndim == 2 else maps
     if maps.ndim != 3 or maps.shape[1:] != (len(tgt), len(src)):
         raise ValueError(
@@ -362,31 +359,27 @@ def attention_map(
 def matrices(
     shown: Mapping[str, Any], *, origins: Mapping[str, str] | None = None, height: int = 260
 ) -> go.Figure:
-    """Matrices side by side as squares, the stronger the larger the entry's size; its sign is in what a pointer shows.
+    """Matrices side by side, an entry a square: the larger its magnitude, the stronger the colour.
+
+    Hovering shows the entry with its sign.
 
     Args:
-        shown: for each name a matrix, a tensor or an array; all on one scale.
+        shown: for each name a matrix, as a tensor or an array; all share one scale.
         origins: for each name a key of `ORIGINS`; "seeded" for those not named.
         height: pixels.
 
     Raises:
         ValueError: one of them is no matrix.
     """
-    values = {
-        name: np.asarray(one.detach().float().cpu() if hasattr(one, "detach") else one, dtype=float)
-        for name, one in shown.items()
-    }
+    values = {name: as_array(one) for name, one in shown.items()}
     for name, one in values.items():
         if one.ndim != 2:
             raise ValueError(f"{name!r} must be a matrix, got the shape {one.shape}")
     largest = max(float(np.abs(one).max()) for one in values.values()) or 1.0
     drawn = figure(x="", y="", height=height, margin={"l": 8, "r": 8, "t": 36, "b": 8})
-    count, room = len(values), 0.06
-    side = (1 - room * (count - 1)) / count
-    for number, (name, one) in enumerate(values.items()):
-        axis = "" if number == 0 else str(number + 1)
+    make_subplots(1, len(values), figure=drawn, subplot_titles=list(values), horizontal_spacing=0.06)
+    for column, (name, one) in enumerate(values.items(), 1):
         origin = (origins or {}).get(name, "seeded")
-        left = number * (side + room)
         drawn.add_heatmap(
             z=np.abs(one).round(4).tolist(),
             customdata=one.round(4).tolist(),
@@ -397,37 +390,18 @@ def matrices(
             hovertemplate="row %{y}, column %{x}: %{customdata}<extra></extra>",
             xgap=1,
             ygap=1,
-            xaxis=f"x{axis}",
-            yaxis=f"y{axis}",
+            row=1,
+            col=column,
         )
-        plain = {"showgrid": False, "zeroline": False, "showticklabels": False, "constrain": "domain"}
-        drawn.update_layout(
-            {
-                f"xaxis{axis}": {
-                    **plain,
-                    "domain": [left, left + side],
-                    "anchor": f"y{axis}",
-                    "title": {"text": ""},
-                },
-                f"yaxis{axis}": {
-                    **plain,
-                    "autorange": "reversed",
-                    "anchor": f"x{axis}",
-                    "scaleanchor": f"x{axis}",
-                    "title": {"text": ""},
-                },
-            }
-        )
-        drawn.add_annotation(
-            text=name,
-            x=left + side / 2,
-            y=1.02,
-            xref="paper",
-            yref="paper",
-            yanchor="bottom",
-            showarrow=False,
-        )
-    return drawn
+        drawn.update_yaxes(autorange="reversed", scaleanchor=drawn.data[-1].xaxis or "x", col=column)
+    plain = {
+        "showgrid": False,
+        "zeroline": False,
+        "showticklabels": False,
+        "constrain": "domain",
+        "title_text": "",
+    }
+    return drawn.update_xaxes(**plain).update_yaxes(**plain)
 
 
 Prefix = tuple[tuple[str, ...], float]
@@ -437,7 +411,7 @@ Prefix = tuple[tuple[str, ...], float]
 def search_tree(
     steps: Sequence[Sequence[Prefix]], *, marked: Mapping[str, Sequence[str]], height: int = 420
 ) -> go.Figure:
-    """The prefixes that a beam search kept: each a point, joined to the prefix that it continues.
+    """The prefixes that a beam search kept: each is a point, joined to the prefix that it continues.
 
     Args:
         steps: for each step, the prefixes that were kept, each (pieces, log-probability).

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
-import torch
 import traitlets
 
 from reservoir import recipes
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
+from reservoir.page.explorables.recorded import curves, parameters
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir.runs import find_records
-from reservoir.runs.building import bare_model
-from reservoir.weights import report
 
 WIDTH, HEIGHT, LEAST = 480, 22, 3  # of a bar, and of its smallest piece, in pixels
 SIZES = {
@@ -34,15 +31,8 @@ def named(part: str) -> str:
 @functools.cache
 def counted(recipe: str, scale: str) -> dict[str, int]:
     """The parameters of each part of a recipe's model."""
-    run = recipes.get(recipe, scale=scale)
-    with torch.device("meta"):  # shapes need no memory
-        rows = report(bare_model(run)).rows
-    return {
-        named(part): sum(
-            row.parameters for row in rows if any(fnmatchcase(row.stream, glob) for glob in globs)
-        )
-        for part, globs in PARTS.items()
-    }
+    of, _ = parameters(recipes.get(recipe, scale=scale), PARTS)
+    return {named(part): count for part, count in of.items()}
 
 
 def recorded_rows() -> list[dict[str, Any]]:
@@ -57,13 +47,7 @@ def recorded_rows() -> list[dict[str, Any]]:
                     "start": start,
                     "trained": [named(part) for part in PARTS if part in parts],
                     "scores": [round(one.tests["test"]["accuracy"], 2) for one in records],
-                    "curves": [
-                        [
-                            [point["step"] for point in one.points],
-                            [round(point["metrics"][one.metric], 2) for point in one.points],
-                        ]
-                        for one in records
-                    ],
+                    "curves": curves(records),
                 }
             )
     return found

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
-import torch
 import traitlets
 
 from reservoir import recipes
 from reservoir.evidence import sources
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
+from reservoir.page.explorables.recorded import curves, parameters
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes.components import ROWS, TABLES, in_table
 from reservoir.runs import find_records
-from reservoir.runs.building import bare_model
 from reservoir.runs.convergence import epochs_to_converge
-from reservoir.weights import report
 from reservoir.weights.freezing import COMPONENTS
 
 PARTS = tuple(COMPONENTS)
@@ -41,23 +38,17 @@ def counted(family: str, scale: str) -> dict[str, Any]:
         attentions of a decoder layer; width: d_ff over d_model.
     """
     run = recipes.get(f"{family}/baseline", scale=scale)
-    with torch.device("meta"):  # shapes need no memory
-        rows = report(bare_model(run)).rows
+    of, rest = parameters(run, COMPONENTS)
     language = family == "language"
     encoder, decoder = (
         (0, run.model.layers) if language else (run.model.encoder_layers, run.model.decoder_layers)
     )
     across = 1 if language else 2
-
-    of = {
-        part: sum(row.parameters for row in rows if any(fnmatchcase(row.stream, glob) for glob in globs))
-        for part, globs in COMPONENTS.items()
-    }
     return {
         "embeddings": of["embeddings"],
         "attention": of["attention"] // (encoder + across * decoder),
         "feed_forward": of["feed_forward"] // (encoder + decoder),
-        "norms": sum(row.parameters for row in rows) - sum(of.values()),
+        "norms": rest,
         "encoder": encoder,
         "decoder": decoder,
         "across": across,
@@ -87,13 +78,7 @@ def rows_of(family: str) -> list[dict[str, Any]]:
                 },
                 "scores": [round(one.score, 2) for one in records],
                 "epochs": [round(epochs_to_converge(one), 2) for one in known],
-                "curves": [
-                    [
-                        [point["step"] for point in one.points],
-                        [round(point["metrics"][one.metric], 2) for point in one.points],
-                    ]
-                    for one in records
-                ],
+                "curves": curves(records),
             }
         )
     return found
