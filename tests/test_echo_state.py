@@ -23,7 +23,8 @@ from reservoir.weights import (
     initialise,
     report,
 )
-from reservoir.weights.initialisation import Initialisation, Orthogonal, digest
+from reservoir.weights.files import digest
+from reservoir.weights.initialisation import Initialisation, Orthogonal
 
 
 def made(inputs: int = 2, size: int = 30, *, seed: int = 0, stream: str = "echo", **options) -> EchoState:

@@ -22,11 +22,12 @@ from reservoir.models import (
     LanguageModelConfig,
     from_pretrained,
 )
-from reservoir.models.storage import CONFIG, TOKENIZER, WEIGHTS, save_pretrained
+from reservoir.models.pretrained import CONFIG, TOKENIZER, WEIGHTS, save_pretrained
 from reservoir.page.explorables import StoredTranslator
 from reservoir.page.explorables.stored_translator import greedy, sentences_for, shipped_model
 from reservoir.weights import Freeze, Mask, Scheme, WeightsError, freeze, initialise, mark_trained, supermask
-from reservoir.weights.initialisation import KaimingUniform, SignedConstant, Uniform, XavierUniform, digest
+from reservoir.weights.files import digest
+from reservoir.weights.initialisation import KaimingUniform, SignedConstant, Uniform, XavierUniform
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 SENTENCES = ["Die Schwester sagt, dass der Lehrer das alte Buch liest.", "U-Bahn, „Xylophon“ № 5 …", ".", ""]
@@ -150,7 +151,7 @@ def test_what_python_refuses_is_refused_with_the_same_name(vocabulary, tmp_path)
     damaged = {
         "decoder.1.cross.kv.mask is damaged": _flipped(data, "decoder.1.cross.kv.mask"),
         "encoder.0.feed_forward.up, drawn from seed": data.replace(
-            b'\\"stream\\": \\"encoder.0.feed_forward.up\\"', b'\\"stream\\": \\"encoder.0.feed_forward.uq\\"'
+            b'\\"stream\\":\\"encoder.0.feed_forward.up\\"', b'\\"stream\\":\\"encoder.0.feed_forward.uq\\"'
         ),
         "embedding": data.replace(b"names by FNV-1a, version 1", b"names by FNV-1a, version 2"),
         "ends within": data[:-20],

@@ -5,9 +5,9 @@ from .language_model import LanguageModel, LanguageModelConfig
 from .llama import Llama, LlamaConfig, load_llama2c
 from .lstm import LSTMConfig
 from .masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
+from .pretrained import from_pretrained, read_labels, save_pretrained
 from .random_feature_attention import RandomFeatureAttention
 from .shared_backbone import SharedBackbone
-from .storage import from_pretrained, save_pretrained
 from .text_classifier import TextClassifier, TextClassifierConfig
 from .text_encoder import TextEncoder, TextEncoderConfig
 from .universal import Universal, UniversalConfig
@@ -35,5 +35,6 @@ __all__ = [
     "from_pretrained",
     "load_gpt2",
     "load_llama2c",
+    "read_labels",
     "save_pretrained",
 ]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from types import UnionType
 from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from reservoir.layers.feed_forward import Activation
+from reservoir.weights.files import shortened
 
-TOKENS, WIDTH, DEPTH = 2**22, 2**17, 512
+TOKENS, WIDTH, DEPTH = 2**22, 2**17, 128
 """The largest vocabulary, width and depth that a configuration may name: beyond any model that is trained today, and
 small enough that a damaged file cannot ask for more memory than there is before it is noticed."""
 LIMITS = {
@@ -65,6 +66,9 @@ class ModelConfig:
         hints = _hints(cls)
         if unknown := sorted(set(values) - hints.keys()):
             raise ValueError(f"{cls.__name__} has no field {shortened(unknown[0])}")
+        needed = {entry.name for entry in fields(cls) if entry.default is entry.default_factory is MISSING}
+        if missing := sorted(needed - set(values)):
+            raise ValueError(f"{cls.__name__} needs {missing[0]}")
         return cls(**{name: _from_json(name, value, hints[name]) for name, value in values.items()})
 
 
@@ -114,15 +118,6 @@ class EncoderConfig(TransformerConfig):
     layer_drop: float = 0.0
     share_layers: bool = field(default=False, metadata={"omit_if_default": True})
     bare: bool = field(default=False, metadata={"omit_if_default": True})
-
-
-def shortened(value: object, length: int = 60) -> str:
-    """Return the representation of a value, cut to `length` characters, for a message."""
-    try:
-        text = repr(value if not isinstance(value, str) else value[: length + 1])
-    except (RecursionError, ValueError):  # deeply nested, or a number of more digits than Python prints
-        text = type(value).__name__
-    return text if len(text) <= length else f"{text[:length]}…"
 
 
 def _read_hints(kind: Any) -> dict[str, Any]:

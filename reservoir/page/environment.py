@@ -17,7 +17,8 @@ import torch
 from reservoir.datasets import DataError, shipped
 from reservoir.runs.records import results
 from reservoir.weights import Stream, philox
-from reservoir.weights.initialisation import KaimingUniform, Normal, Orthogonal, SignedConstant, digest
+from reservoir.weights.files import digest
+from reservoir.weights.initialisation import KaimingUniform, Normal, Orthogonal, SignedConstant
 
 PYTHON = (3, 11), (3, 14)
 TORCH = (2, 5)

@@ -10,10 +10,11 @@ import torch
 
 from reservoir.datasets.store import write_folder
 from reservoir.models import LanguageModelConfig, save_pretrained
-from reservoir.models.storage import CARD, CONFIG, TOKENIZER, WEIGHTS
+from reservoir.models.pretrained import CARD, CONFIG, TOKENIZER, WEIGHTS
 from reservoir.runs.building import load, load_data, precision_of
 from reservoir.runs.records import METRICS, Record, path_of, read_record
 from reservoir.runs.run import Run
+from reservoir.weights.storage import round_stored
 
 PARTS = {CONFIG, WEIGHTS, CARD, TOKENIZER, "vocabulary.json", "scores.json"}
 """Files of an export; the last two were written by earlier versions."""
@@ -88,18 +89,21 @@ def export(run: Run, folder: Path | str) -> Path:
             f"{run.recipe} cuts its texts by two vocabularies, and a folder holds one, for both languages"
         )
     about = _about(read_record(path_of(run)))
-    if isinstance(run.model, LanguageModelConfig):
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.copy_(parameter.half())
+    dtype = torch.float16 if isinstance(run.model, LanguageModelConfig) else None
+    if dtype is not None:
+        round_stored(model, dtype)
         with precision_of(run):
             scores = run.task.test(model, task, corpus)[0]
         about += f" Rounded to half precision, as it is here: {_scores(scores)}."
-        model = model.half()
     if run.recipe in LICENCES:
         about += f"\n\nLicence: {LICENCES[run.recipe]}."
     tokenizer = vocabulary.to_json() if hasattr(vocabulary, "to_json") else None
-    write_folder(target, lambda made: save_pretrained(model, made, about=about, tokenizer=tokenizer))
+    labels = getattr(corpus, "classes", ())
+
+    def fill(made: Path) -> None:
+        save_pretrained(model, made, about=about, tokenizer=tokenizer, labels=labels, dtype=dtype)
+
+    write_folder(target, fill)
     return target
 
 

@@ -1,66 +1,164 @@
-"""Files of weights: how they are read, and the one error of those that cannot be used."""
+"""Safetensors files: bytes that depend on their content alone, headers that are checked before anything is read."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import torch
 from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
+
+DTYPES = {"U8": 1, "F16": 2, "BF16": 2, "F32": 4, "F64": 8, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "BOOL": 1}
+"""Bytes of a number, by the name that a safetensors header gives its type."""
+LONGEST_HEADER = 2**26
+RESERVED = "__metadata__"
 
 
 class WeightsError(ValueError):
     """A file of weights cannot be used; the message says which, and why."""
 
 
-def safetensors_bytes(tensors: dict[str, Tensor], metadata: dict[str, str]) -> bytes:
+class TensorInfo(NamedTuple):
+    """What the header of a file says of a tensor: its type, such as "F32", its shape, and where its bytes end."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    end: int
+
+
+def digest(pieces: bytes | Tensor | Iterable[bytes | Tensor]) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of some bytes and tensors, one after the other.
+
+    Args:
+        pieces: of a tensor, its little-endian bytes in row-major order. A list is taken as if it were joined, so that
+            a tensor can be given in stretches.
+    """
+    found = hashlib.sha256()
+    for piece in [pieces] if isinstance(pieces, bytes | Tensor) else pieces:
+        if isinstance(piece, Tensor):
+            piece = piece.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
+        found.update(piece)
+    return found.hexdigest()[:16]
+
+
+def shortened(value: object, length: int = 60) -> str:
+    """Return the representation of a value, cut to `length` characters, for a message."""
+    try:
+        text = repr(value if not isinstance(value, str) else value[: length + 1])
+    except (RecursionError, ValueError):  # deeply nested, or a number of more digits than Python prints
+        text = type(value).__name__
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+def read_json(data: bytes | str, what: str) -> dict[str, Any]:
+    """Return the JSON object that `data` holds.
+
+    Args:
+        what: names the data in the message of an error.
+
+    Raises:
+        WeightsError: it is no JSON, no object, or nested too deeply.
+    """
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise WeightsError(f"{what} is damaged, or no JSON: {shortened(str(error))}") from error
+    if not isinstance(found, dict):
+        raise WeightsError(f"{what} must be a JSON object, got {type(found).__name__}")
+    return found
+
+
+def canonical_json(value: object) -> str:
+    """Return a value as JSON that is the same whenever the value is: keys sorted, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def safetensors_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
     """Return a safetensors file with these tensors and metadata: the same bytes whenever these are the same.
 
     The library's own order of the metadata differs from one process to the next.
     """
-    data = save(tensors, metadata)
+    data = save(dict(tensors), dict(metadata))
     size = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:size])
-    header["__metadata__"] = dict(sorted(metadata.items()))
+    header[RESERVED] = dict(sorted(metadata.items()))
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text + data[size:]
 
 
-def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """All tensors of a file by name, and its metadata.
+def read_header(path: Path) -> tuple[dict[str, TensorInfo], dict[str, str]]:
+    """Return what a file says of its tensors, by name, and its metadata, without reading a tensor.
+
+    Raises:
+        WeightsError: the file is missing, damaged, or ends within a tensor.
+    """
+    damaged = f"{path} is damaged, or no safetensors file"
+    try:
+        if not path.is_file():
+            raise WeightsError(f"there is no file {path}")
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            if size > LONGEST_HEADER:
+                raise WeightsError(f"{damaged}: its header would have {size:,} bytes")
+            text = file.read(size)
+            length = path.stat().st_size
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(text) < size or not size:
+        raise WeightsError(f"{damaged}: it ends within its header")
+    try:
+        header = read_json(text, f"{path}'s header")
+    except WeightsError as error:
+        raise WeightsError(f"{damaged}: {error}") from error
+    metadata = header.pop(RESERVED, {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise WeightsError(f"{damaged}: its metadata are no texts")
+    found = {name: _info(name, said, damaged) for name, said in header.items()}
+    for name, info in sorted(found.items(), key=lambda pair: pair[1].end):
+        if 8 + size + info.end > length:
+            raise WeightsError(f"{damaged}: it ends within {shortened(name)}")
+    return found, metadata
+
+
+def _info(name: str, said: object, damaged: str) -> TensorInfo:
+    match said:
+        case {"dtype": str(dtype), "shape": [*shape], "data_offsets": [int(start), int(end)]} if (
+            dtype in DTYPES
+            and all(type(n) is int and 0 <= n < 2**48 for n in shape)
+            and end - start == DTYPES[dtype] * math.prod(shape)
+            and start >= 0
+        ):
+            return TensorInfo(dtype, tuple(shape), end)
+    raise WeightsError(f"{damaged}: what its header says of {shortened(name)} cannot be")
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Return all tensors of a file by name.
 
     Raises:
         WeightsError: the file is missing or damaged.
     """
-    if not path.is_file():
-        raise WeightsError(f"there is no file {path}")
     sys.audit("reservoir.read", str(path))  # safetensors opens files without Python's knowing
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
+            return {name: file.get_tensor(name) for name in file.keys()}
     except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
-        cut = _cut_off(path)
-        raise WeightsError(
-            f"{path} is damaged, or no safetensors file: {error}{f'; it ends within {cut}' if cut else ''}"
-        ) from error
+        raise WeightsError(f"{path} is damaged, or no safetensors file: {shortened(str(error))}") from error
 
 
-def _cut_off(path: Path) -> str | None:
-    """The first tensor that a truncated file has not to its end, or None if it is broken in another way."""
-    data = path.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    try:
-        header = json.loads(data[8 : 8 + size])
-        ends = {
-            name: 8 + size + said["data_offsets"][1]
-            for name, said in header.items()
-            if name != "__metadata__"
-        }
-        return min(
-            (name for name in ends if ends[name] > len(data)), key=lambda name: ends[name], default=None
-        )
-    except (ValueError, TypeError, KeyError):
-        return None
+def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return all tensors of a file by name, and its metadata.
+
+    Raises:
+        WeightsError: the file is missing or damaged.
+    """
+    _, metadata = read_header(path)
+    return read_tensors(path), metadata

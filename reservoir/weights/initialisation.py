@@ -5,10 +5,8 @@ the same bits anywhere. Shapes are PyTorch's: (fan_out, fan_in) for a matrix, an
 convolution, where the window multiplies both fans.
 """
 
-import hashlib
 import math
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
@@ -280,22 +278,3 @@ class Constant(Initialisation):
 
     def _draw(self, stream, shape, blocks, device):
         return torch.full(shape, self.value * self._enlargement, dtype=torch.float32, device=device)
-
-
-def digest(tensor: Tensor | Iterable[Tensor]) -> str:
-    """The first 16 hexadecimal digits of the SHA-256 of a float32 tensor's little-endian bytes, in row-major order.
-
-    A checkpoint that stores a seed instead of weights keeps it, to prove that what was drawn again is what it was.
-
-    Args:
-        tensor: whole, or its stretches one after the other.
-    """
-    found = hashlib.sha256()
-    for part in [tensor] if isinstance(tensor, Tensor) else tensor:
-        if part.dtype != torch.float32:
-            raise TypeError(f"digest takes a float32 tensor, got {part.dtype}")
-        values = part.detach().cpu().contiguous().numpy()
-        if sys.byteorder == "big":
-            values = values.byteswap()
-        found.update(values.data if values.size else b"")
-    return found.hexdigest()[:16]

@@ -13,12 +13,13 @@ import traitlets
 
 from reservoir.datasets import Vocabulary, shipped
 from reservoir.models import EncoderDecoder, from_pretrained
-from reservoir.models.storage import CONFIG, TOKENIZER, WEIGHTS
+from reservoir.models.pretrained import CONFIG, TOKENIZER, WEIGHTS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.training import Decoding, translate
-from reservoir.weights.files import WeightsError, read_safetensors
+from reservoir.weights.files import WeightsError
+from reservoir.weights.storage import read_contents
 
 SHIPPED = ("translator", "miniature")
 """Folders of `data/models`, the best first: the page takes the first that is there."""
@@ -132,11 +133,10 @@ def check(model: torch.nn.Module, folder: Path) -> None:
             raise ValueError(f"model must have {name}={wanted!r}, got {getattr(model.config, name)!r}")
     if model.config.tie == "none":
         raise ValueError("model must have tie='all' or 'output', got 'none'")
-    _, metadata = read_safetensors(folder / WEIGHTS)
-    for name, said in json.loads(metadata["contents"])["drawn"].items():
-        if said["initialisation"]["kind"] not in DRAWABLE:
+    for name, origin in read_contents(folder / WEIGHTS).drawn.items():
+        if type(origin.initialisation).__name__ not in DRAWABLE:
             raise ValueError(
-                f"{name} is drawn by {said['initialisation']['kind']}, which a page does not draw"
+                f"{name} is drawn by {type(origin.initialisation).__name__}, which a page does not draw"
             )
 
 

@@ -8,7 +8,7 @@ import { EncoderDecoder } from '../shared/encoder-decoder.mjs';
 import { Stream } from '../shared/philox.mjs';
 import { sha256 } from '../shared/sha256.mjs';
 
-const FORMAT = 'reservoir-model-1';
+const FORMATS = ['reservoir-model-2', 'reservoir-model-1'];
 const GENERATOR = 'philox4x32-10, names by FNV-1a, version 1';
 const DTYPES = { F32: ['torch.float32', 4], U8: ['torch.uint8', 1] };
 const END = 2;
@@ -42,6 +42,15 @@ export function readSafetensors(bytes) {
     tensors.set(name, { shape, written, bytes: bytes.slice(start + from, start + to) });
   }
   return { tensors, metadata };
+}
+
+/** The contents of format 2, one entry for each parameter and mask, in the groups of format 1. */
+function byOrigin({ parameters, masks }) {
+  const groups = { seeded: {}, trained: {}, pretrained: {} };
+  for (const [name, said] of Object.entries(parameters)) groups[said.origin][name] = said;
+  const masked = {};
+  for (const [name, { modules }] of Object.entries(masks)) for (const module of modules) masked[module] = name;
+  return { drawn: groups.seeded, trained: groups.trained, pretrained: groups.pretrained, masks, masked };
 }
 
 /** What an initialisation draws, as `Initialisation.elementwise` says: [a draw, its options]. */
@@ -116,11 +125,12 @@ export class StoredModel {
   constructor({ config, weights, tokenizer }) {
     const file = readSafetensors(weights);
     const { metadata } = file;
-    if (metadata.format !== FORMAT) throw new StoredError(`the file has not the format ${FORMAT}, got ${metadata.format}`);
+    if (!FORMATS.includes(metadata.format)) throw new StoredError(`the file must have the format ${FORMATS.join(' or ')}, got ${String(metadata.format).slice(0, 60)}`);
     let contents;
     let sizes;
     try {
-      contents = JSON.parse(metadata.contents.replace(/"seed": (\d+)/g, '"seed": "$1"')); // 64 bits are too many for a number
+      contents = JSON.parse(metadata.contents.replace(/"seed": ?(\d+)/g, '"seed": "$1"')); // 64 bits are too many for a number
+      if (metadata.format === FORMATS[0]) contents = byOrigin(contents);
       const said = JSON.parse(config);
       if (said.model !== 'EncoderDecoder') throw new Error(`a page runs an EncoderDecoder, not ${said.model}`);
       sizes = said.config;

@@ -1,0 +1,241 @@
+"""Models of this library in a folder: weights, configuration, tokenizer and a card, as a model hub takes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from reservoir.models.classifier import Classifier, ClassifierConfig
+from reservoir.models.config import ModelConfig
+from reservoir.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from reservoir.models.fnet import FNet, FNetConfig
+from reservoir.models.language_model import LanguageModel, LanguageModelConfig
+from reservoir.models.llama import Llama, LlamaConfig
+from reservoir.models.lstm import LSTMBody, LSTMConfig
+from reservoir.models.masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
+from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
+from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
+from reservoir.models.universal import Universal, UniversalConfig
+from reservoir.weights.files import WeightsError, digest, read_json, shortened
+from reservoir.weights.report import report
+from reservoir.weights.storage import (
+    FIRST_FORMAT,
+    FORMAT,
+    LARGEST,
+    Contents,
+    load_model,
+    model_bytes,
+    read_contents,
+)
+
+MODELS: dict[str, tuple[type[nn.Module], type[ModelConfig]]] = {
+    model.__name__: (model, config)
+    for model, config in (
+        (Classifier, ClassifierConfig),
+        (EncoderDecoder, EncoderDecoderConfig),
+        (FNet, FNetConfig),
+        (LSTMBody, LSTMConfig),
+        (LanguageModel, LanguageModelConfig),
+        (Llama, LlamaConfig),
+        (MaskedLanguageModel, MaskedLanguageModelConfig),
+        (TextClassifier, TextClassifierConfig),
+        (TextEncoder, TextEncoderConfig),
+        (Universal, UniversalConfig),
+    )
+}
+"""The models that a folder can hold, by the name that `config.json` calls them, and their configurations."""
+WEIGHTS, CONFIG, CARD, TOKENIZER = "model.safetensors", "config.json", "README.md", "tokenizer.json"
+LONGEST_CONFIG = 2**20
+
+
+def save_pretrained(
+    model: nn.Module,
+    folder: Path | str,
+    *,
+    card: str | None = None,
+    about: str = "",
+    tokenizer: str | None = None,
+    labels: Sequence[str] = (),
+    data: str | None = None,
+    dtype: torch.dtype | None = None,
+) -> Path:
+    """Write a model to a folder that can be put on a model hub as it is.
+
+    Args:
+        model: one of `MODELS`, with its `config`.
+        folder: made if it is missing. Files of these names in it are replaced once all are written: whatever happens,
+            each is as it was or whole, and weights beside a configuration that is not theirs are refused.
+        card: the model card, Markdown; one that says what the model is made of if None.
+        about: the first paragraph of that one: how the model was trained, and how it scored.
+        tokenizer: what cuts its texts, as JSON of the `tokenizers` library: `Vocabulary.to_json()`.
+        labels: names of the classes, in the order of the output.
+        data: digest of the data that it was trained on.
+        dtype: round what was trained to this type, such as torch.float16; None keeps its own.
+
+    Returns:
+        the folder, with `config.json`, `model.safetensors`, `README.md` and, if there is one, `tokenizer.json`. The
+        same model gives the same bytes.
+
+    Raises:
+        WeightsError: the model is none of these, or a tensor that is said to be drawn is not what its seed gives.
+    """
+    kind = type(model).__name__
+    config = getattr(model, "config", None)
+    if kind not in MODELS or not isinstance(config, ModelConfig):
+        raise WeightsError(f"a model must be one of {', '.join(MODELS)} to be stored, got {kind}")
+    made_of = report(model)
+    described = {
+        "format": FORMAT,
+        "model": kind,
+        "config": config.to_json(),
+        "origins": made_of.origins(),
+        "labels": list(labels),
+        "data": data,
+    }
+    text = json.dumps(described, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    weights = model_bytes(model, {"config": digest(text.encode())}, dtype=dtype)
+    files = {
+        WEIGHTS: weights,
+        CONFIG: text.encode(),
+        CARD: (_card(kind, made_of.summary(), made_of.origins(), about) if card is None else card).encode(),
+    }
+    if tokenizer is not None:
+        files[TOKENIZER] = tokenizer.encode()
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder, files)
+    return folder
+
+
+def from_pretrained(
+    folder: Path | str,
+    *,
+    device: torch.device | str = "cpu",
+    streamed: bool = False,
+    compiled: bool = False,
+    largest: int = LARGEST,
+) -> nn.Module:
+    """Load the model that `save_pretrained` wrote, bit for bit, in eval mode.
+
+    Args:
+        folder: with `config.json` and `model.safetensors`.
+        device, streamed, compiled, largest: as in `reservoir.weights.storage.load_model`.
+
+    Raises:
+        WeightsError: a file is missing, damaged or of another version, or a tensor is not what its digest says.
+    """
+    model, config, contents = read_folder(folder)
+    return load_model(
+        contents.path,
+        lambda: model(config),
+        contents=contents,
+        device=device,
+        streamed=streamed,
+        compiled=compiled,
+        largest=largest,
+    )
+
+
+def read_folder(folder: Path | str) -> tuple[type[nn.Module], ModelConfig, Contents]:
+    """Read what a folder says of its model, without reading or making a tensor.
+
+    Returns:
+        the class of the model, its configuration, and the list of contents of its weights.
+
+    Raises:
+        WeightsError: a file is missing, damaged or of another version.
+    """
+    folder = Path(folder)
+    said, its_digest = _read_config(folder / CONFIG)
+    kind, where = said.get("model"), folder / CONFIG
+    if not isinstance(kind, str) or kind not in MODELS:
+        raise WeightsError(f"{where} must name one of the models {', '.join(MODELS)}, got {shortened(kind)}")
+    model, config = MODELS[kind]
+    try:
+        made = config.from_json(said.get("config", {}))
+    except ValueError as error:
+        raise WeightsError(f"{where} describes no {kind}: {error}") from error
+    contents = read_contents(folder / WEIGHTS)
+    if contents.metadata.get("config") != its_digest:
+        raise WeightsError(
+            f"{contents.path} was not written with the {CONFIG} beside it, or one of the two is damaged"
+        )
+    return model, made, contents
+
+
+def read_labels(folder: Path | str) -> tuple[str, ...]:
+    """Return the names of a stored classifier's classes, in the order of its output; empty if none were stored.
+
+    Raises:
+        WeightsError: the configuration is missing or damaged.
+    """
+    path = Path(folder) / CONFIG
+    labels = _read_config(path)[0].get("labels", [])
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise WeightsError(f"{path}: labels must be a list of names, got {shortened(labels)}")
+    return tuple(labels)
+
+
+def _read_config(path: Path) -> tuple[dict[str, Any], str]:
+    """Return what a configuration file says, and the digest of its bytes."""
+    try:
+        if not path.is_file():
+            raise WeightsError(f"there is no file {path}")
+        if (size := path.stat().st_size) > LONGEST_CONFIG:
+            raise WeightsError(f"{path} is no configuration: it has {size:,} bytes")
+        data = path.read_bytes()
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error
+    said = read_json(data, str(path))
+    if said.get("format") not in (FORMAT, FIRST_FORMAT):
+        raise WeightsError(
+            f"{path} must have the format {FORMAT} or {FIRST_FORMAT}, got {shortened(said.get('format'))}"
+        )
+    return said, digest(data)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write all files under other names first, then rename them: none is ever there in part."""
+    partial = {folder / name: folder / f".{name}.{secrets.token_hex(8)}.part" for name in files}
+    try:
+        for part, content in zip(partial.values(), files.values(), strict=True):
+            with part.open("xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+        for target, part in partial.items():
+            os.replace(part, target)
+    finally:
+        for part in partial.values():
+            part.unlink(missing_ok=True)
+
+
+def _card(kind: str, summary: str, origins: Mapping[str, Mapping[str, int]], about: str) -> str:
+    rows = [f"| {name} | {said['weights']:,} | {said['stored_bytes']:,} |" for name, said in origins.items()]
+    return "\n".join(
+        [
+            "---",
+            "library_name: reservoir",
+            "---",
+            "",
+            f"# {kind}",
+            "",
+            *([about, ""] if about else []),
+            summary[0].upper() + summary[1:] + ".",
+            "",
+            "| origin of the weights | weights | bytes to store |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "    from reservoir.models import from_pretrained",
+            '    model = from_pretrained("this folder")',
+            "",
+        ]
+    )

@@ -1,0 +1,490 @@
+"""Store a model in one file, as small as the origins of its tensors allow, and load it to the same bits.
+
+| what                            | what the file keeps of it                                  |
+|---------------------------------|------------------------------------------------------------|
+| a tensor that its seed gives    | seed, stream, initialisation, and a digest to compare with |
+| any other tensor, and buffers   | its numbers and their digest                               |
+| a mask                          | one bit for each weight, and a digest                      |
+
+This works for any module whose parameters have stream names and origins (`reservoir.weights.origins`). How the module
+is built again is for the caller to know: `reservoir.models.pretrained` does for the models of this library.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.weights.files import (
+    DTYPES,
+    TensorInfo,
+    WeightsError,
+    canonical_json,
+    digest,
+    read_header,
+    read_json,
+    read_tensors,
+    safetensors_bytes,
+    shortened,
+)
+from reservoir.weights.initialisation import Initialisation
+from reservoir.weights.origins import (
+    Owned,
+    Pretrained,
+    Seeded,
+    Trained,
+    owned,
+    recorded_origin,
+    set_origin,
+)
+from reservoir.weights.streaming import TiledWeight, draw_lazily, pack, streamable, unpack
+from reservoir.weights.supermask import FixedMask, Supermask
+
+FORMAT, FIRST_FORMAT = "reservoir-model-2", "reservoir-model-1"
+GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
+BUFFER = "buffers/"
+FLOATS = {"F16", "BF16", "F32", "F64"}
+LARGEST = 2**28
+"""How many numbers a model may have that is loaded without being asked for more: 1 GiB of fp32."""
+
+
+@dataclass(frozen=True)
+class StoredTensor:
+    """What a file says of a parameter.
+
+    Args:
+        origin: how to get it: by drawing it, or from the file.
+        moves: whether training changes it.
+        digest: of its bytes, with type and shape before them if it is in the file.
+        shape: None in files of the first format, which do not say it.
+    """
+
+    origin: Trained | Seeded | Pretrained
+    moves: bool
+    digest: str
+    shape: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class StoredMask:
+    """What a file says of a mask: its shape, the digest of its packed bits, and the streams of modules that use it."""
+
+    shape: tuple[int, ...]
+    digest: str
+    modules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The list of contents of a file: parameters and masks by stream, digests of buffers by their path in the module.
+
+    Args:
+        file: what the header says of the tensors in the file.
+        metadata: texts beside them.
+    """
+
+    path: Path
+    parameters: dict[str, StoredTensor]
+    masks: dict[str, StoredMask]
+    buffers: dict[str, str]
+    file: dict[str, TensorInfo]
+    metadata: dict[str, str]
+
+    @property
+    def drawn(self) -> dict[str, Seeded]:
+        """The parameters that are drawn again instead of read."""
+        return {name: t.origin for name, t in self.parameters.items() if isinstance(t.origin, Seeded)}
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def model_bytes(
+    model: nn.Module, metadata: Mapping[str, str] | None = None, *, dtype: torch.dtype | None = None
+) -> bytes:
+    """Return the file of a model: what cannot be drawn again, and how to draw the rest.
+
+    Args:
+        model: its parameters with stream names and origins. Of masks that are being learned, the choice is stored and
+            the scores are not.
+        metadata: texts to put beside the tensors, such as the digest of a configuration.
+        dtype: round parameters that are not drawn to this type; None keeps theirs.
+
+    Returns:
+        a safetensors file, the same bytes for the same model.
+
+    Raises:
+        WeightsError: a frozen tensor is said to be drawn from a seed, but is not what that gives.
+    """
+    tensors: dict[str, Tensor] = {}
+    contents: dict[str, dict[str, Any]] = {"parameters": {}, "masks": {}, "buffers": {}}
+    for item in owned(model):
+        if isinstance(item.module, Supermask):
+            continue
+        origin, said = _described(item)
+        if not isinstance(origin, Seeded):
+            tensors[item.stream] = item.parameter.detach().cpu().to(dtype).contiguous()
+            said["digest"] = _file_digest(tensors[item.stream])
+        contents["parameters"][item.stream] = said
+    for module in _maskable(model):
+        if not isinstance(module.mask, Supermask | FixedMask):
+            continue
+        name = f"{module.mask.stream}.mask"
+        if name not in tensors:
+            bits = _bits(module.mask)
+            tensors[name] = pack(bits)
+            said = {"shape": list(bits.shape), "digest": _file_digest(tensors[name]), "modules": []}
+            contents["masks"][name] = said
+        contents["masks"][name]["modules"].append(module.stream)
+    for name, buffer in _buffers(model).items():
+        tensors[BUFFER + name] = buffer.detach().cpu().contiguous()
+        contents["buffers"][name] = _file_digest(tensors[BUFFER + name])
+    text = canonical_json(contents)
+    own = {"format": FORMAT, "generator": GENERATOR, "contents": text, "digest": digest(text.encode())}
+    return safetensors_bytes(tensors, {**(metadata or {}), **own})
+
+
+@torch.no_grad()
+def round_stored(model: nn.Module, dtype: torch.dtype) -> None:
+    """Round in place what `model_bytes` would round to `dtype`, to see what the stored model computes."""
+    for item in owned(model):
+        if not isinstance(_described(item)[0], Seeded) and not isinstance(item.module, Supermask):
+            item.parameter.copy_(item.parameter.to(dtype))
+
+
+def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, Any]]:
+    """Where a parameter is to come from when it is loaded, and what the file says of it."""
+    parameter, origin = item.parameter, recorded_origin(item) or Trained()
+    said: dict[str, Any] = {"shape": list(parameter.shape), "moves": parameter.requires_grad}
+    if isinstance(origin, Seeded):
+        drawn = origin.draw(parameter.shape)
+        exact = parameter.dtype in (torch.float32, torch.float64)  # other types would round what is drawn
+        if exact and digest(parameter) == digest(drawn.to(parameter.dtype)):
+            return origin, said | {"digest": digest(drawn)} | _origin_json(origin)
+        if not parameter.requires_grad:
+            raise WeightsError(
+                f"{item.stream} is said to be drawn from seed {origin.seed}, but is not what that gives"
+            )
+        origin = Trained()
+    return origin, said | _origin_json(origin)
+
+
+def _origin_json(origin: Trained | Seeded | Pretrained) -> dict[str, Any]:
+    match origin:
+        case Seeded(seed, stream, initialisation, blocks, zero_row):
+            options = {"seed": seed, "stream": stream, "blocks": blocks, "zero_row": zero_row}
+            return {"origin": origin.name, "initialisation": initialisation.to_json()} | options
+        case Pretrained(checkpoint):
+            return {"origin": origin.name, "checkpoint": checkpoint}
+        case Trained():
+            return {"origin": origin.name}
+
+
+def _maskable(model: nn.Module) -> Iterator[Any]:
+    """Modules whose weight may have a mask: linear maps and embeddings."""
+    return (module for module in model.modules() if hasattr(module, "effective_weight"))
+
+
+def _bits(mask: Any) -> Tensor:
+    return mask.chosen() if isinstance(mask, Supermask) else mask.mask
+
+
+def _buffers(model: nn.Module) -> dict[str, Tensor]:
+    """Buffers that are part of the model's state, by path, without those of masks."""
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    masks = {
+        name for name, module in model.named_modules(remove_duplicate=False) if isinstance(module, FixedMask)
+    }
+    return {
+        name: tensor
+        for name, tensor in model.state_dict(keep_vars=True).items()
+        if name not in parameters and name.rpartition(".")[0] not in masks and isinstance(tensor, Tensor)
+    }
+
+
+def _file_digest(tensor: Tensor) -> str:
+    return digest([f"{tensor.dtype} {tuple(tensor.shape)}".encode(), tensor])
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_contents(path: Path) -> Contents:
+    """Return the list of contents of a file, without reading a tensor.
+
+    Raises:
+        WeightsError: the file is missing, damaged or of another version.
+    """
+    file, metadata = read_header(path)
+    said = metadata.get("format")
+    if said not in (FORMAT, FIRST_FORMAT):
+        raise WeightsError(f"{path} must have the format {FORMAT} or {FIRST_FORMAT}, got {shortened(said)}")
+    text, name = metadata.get("contents", ""), f"{path}: its list of contents"
+    listed = read_json(text, name)
+    try:
+        parameters, masks, buffers = (_contents if said == FORMAT else _first_contents)(listed)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise WeightsError(f"{name} is damaged: {type(error).__name__}, {shortened(str(error))}") from error
+    found = Contents(path, parameters, masks, buffers, file, metadata)
+    if found.drawn and metadata.get("generator") != GENERATOR:
+        first, *others = sorted(found.drawn)
+        more = f" and {len(others)} more tensors" if others else ""
+        raise WeightsError(
+            f"{path}: {first}{more} were drawn by {shortened(metadata.get('generator'))},"
+            f" and this library draws by {GENERATOR!r}"
+        )
+    return found
+
+
+Parts = tuple[dict[str, StoredTensor], dict[str, StoredMask], dict[str, str]]
+
+
+def _contents(listed: dict[str, Any]) -> Parts:
+    parameters = {
+        name: StoredTensor(
+            _origin(said), _typed(said["moves"], bool), _typed(said["digest"], str), _shape(said["shape"])
+        )
+        for name, said in listed["parameters"].items()
+    }
+    masks = {
+        name: StoredMask(
+            _shape(said["shape"]),
+            _typed(said["digest"], str),
+            tuple(_typed(one, str) for one in _typed(said["modules"], list)),
+        )
+        for name, said in listed["masks"].items()
+    }
+    return parameters, masks, {name: _typed(said, str) for name, said in listed["buffers"].items()}
+
+
+def _first_contents(listed: dict[str, Any]) -> Parts:
+    """The list of contents of the first format, which kept drawn, trained and pretrained tensors apart."""
+    masked = listed["masked"]
+    parameters = {
+        name: StoredTensor(
+            _origin(said | {"origin": origin, "checkpoint": said.get("from")}), moves, said["digest"]
+        )
+        for part, origin, moves in (
+            ("drawn", "seeded", False),
+            ("trained", "trained", True),
+            ("pretrained", "pretrained", False),
+        )
+        for name, said in listed[part].items()
+    }
+    for name in masked.keys() & parameters.keys():
+        parameters[name] = dataclasses.replace(parameters[name], moves=False)
+    masks = {
+        name: StoredMask(
+            _shape(said["shape"]),
+            said["digest"],
+            tuple(stream for stream, its in masked.items() if its == name),
+        )
+        for name, said in listed["masks"].items()
+    }
+    if missing := set(masked.values()) - masks.keys():
+        raise ValueError(f"nothing is said of {min(missing)}")
+    return parameters, masks, {}
+
+
+def _origin(said: Mapping[str, Any]) -> Trained | Seeded | Pretrained:
+    match said["origin"]:
+        case "trained":
+            return Trained()
+        case "pretrained":
+            return Pretrained(_typed(said["checkpoint"], str))
+        case "seeded":
+            initialisation = Initialisation.from_json(_typed(said["initialisation"], dict))
+            zero_row = said["zero_row"]
+            return Seeded(
+                _typed(said["seed"], int),
+                _typed(said["stream"], str),
+                initialisation,
+                _typed(said["blocks"], int),
+                None if zero_row is None else _typed(zero_row, int),
+            )
+    raise ValueError(f"origin must be 'trained', 'pretrained' or 'seeded', got {shortened(said['origin'])}")
+
+
+def _typed(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise TypeError(f"expected {kind.__name__}, got {shortened(value)}")
+    return value
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    if any(not 0 <= _typed(n, int) < 2**48 for n in _typed(value, list)):
+        raise ValueError(f"a shape must have sizes from 0, got {shortened(value)}")
+    return tuple(value)
+
+
+# ---- loading ---------------------------------------------------------------------------------------------------------
+
+
+def load_model(
+    path: Path,
+    build: Callable[[], nn.Module],
+    *,
+    contents: Contents | None = None,
+    device: torch.device | str = "cpu",
+    streamed: bool = False,
+    compiled: bool = False,
+    largest: int = LARGEST,
+) -> nn.Module:
+    """Build a model and fill it with what `model_bytes` wrote, bit for bit; it is in eval mode.
+
+    Whether the file fits the model is checked on the meta device, before memory is taken for either.
+
+    Args:
+        path: the file.
+        build: makes the model; called on the meta device first.
+        contents: of the file, if they have been read already.
+        device: where to put the model.
+        streamed: make drawn weights while they are used, instead of once and for all (`reservoir.weights.streaming`):
+            the weights have the same bits, and a product with them is summed in another order.
+        compiled: draw with `torch.compile`, if streamed.
+        largest: how many numbers the model may have.
+
+    Raises:
+        WeightsError: the file is missing, damaged or of another model, a tensor is not what its digest says, or the
+            model has more than `largest` numbers.
+    """
+    contents = contents or read_contents(path)
+    try:
+        with torch.device("meta"):
+            outline = build()
+        _fits(outline, contents, largest)
+        tensors = read_tensors(path)
+        model = build().to(device)
+        _fill(model, contents, tensors, streamed=streamed)
+        _put_masks(model, contents, tensors)
+    except WeightsError:
+        raise
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise WeightsError(
+            f"{path} cannot be loaded: {type(error).__name__}, {shortened(str(error), 200)}"
+        ) from error
+    text = contents.metadata["contents"]
+    if contents.metadata.get("digest") != digest(
+        text.encode()
+    ):  # said last, since a tensor's own digest says more
+        raise WeightsError(f"{path}: its list of contents is damaged: its digest does not match")
+    return (draw_lazily(model, compiled=compiled) if streamed else model).eval()
+
+
+def _fits(outline: nn.Module, contents: Contents, largest: int) -> None:
+    """Refuse a file whose tensors do not have the names, shapes and types that the model needs."""
+    path = contents.path
+    size = sum(tensor.numel() for tensor in (*outline.parameters(), *outline.buffers()))
+    if size > largest:
+        raise WeightsError(
+            f"{path}: the model has {size:,} numbers, more than largest={largest:,}; give a larger one if you trust it"
+        )
+    items = {item.stream: item for item in owned(outline)}
+    if missing := sorted(items.keys() ^ contents.parameters.keys()):
+        raise WeightsError(f"{path}: {shortened(missing[0])} is not in both the model and the file")
+    wanted: dict[str, tuple[tuple[int, ...], set[str]]] = {}
+    for name, item in items.items():
+        stored, shape = contents.parameters[name], tuple(item.parameter.shape)
+        if stored.shape not in (None, shape):
+            raise WeightsError(f"{path} has {stored.shape} for {name}, not {shape}")
+        if isinstance(stored.origin, Seeded):
+            _can_be_drawn(path, name, stored.origin, shape)
+        else:
+            wanted[name] = shape, FLOATS
+    maskable = {module.stream: tuple(module.weight.shape) for module in _maskable(outline)}
+    for name, mask in contents.masks.items():
+        wanted[name] = (-(-math.prod(mask.shape) // 8),), {"U8"}
+        for stream in mask.modules:
+            if maskable.get(stream) != mask.shape:
+                raise WeightsError(f"{path}: {shortened(name)} is no mask of {shortened(stream)}")
+    buffers = _buffers(outline)
+    if missing := sorted(buffers.keys() ^ contents.buffers.keys()):
+        raise WeightsError(
+            f"{path}: the buffer {shortened(missing[0])} is not in both the model and the file"
+        )
+    wanted |= {BUFFER + name: (tuple(buffer.shape), set(DTYPES)) for name, buffer in buffers.items()}
+    for name, (shape, kinds) in wanted.items():
+        info = contents.file.get(name)
+        if info is None or info.shape != shape or info.dtype not in kinds:
+            has = "nothing" if info is None else f"{info.dtype} of {info.shape}"
+            raise WeightsError(f"{path} has {has} for {name}, not {shape}")
+    if unknown := sorted(contents.file.keys() - wanted.keys()):
+        raise WeightsError(
+            f"{path} has a tensor {shortened(unknown[0])}, which its list of contents does not name"
+        )
+
+
+def _can_be_drawn(path: Path, name: str, origin: Seeded, shape: tuple[int, ...]) -> None:
+    rows = shape[0] if shape else 1
+    if origin.blocks < 1 or rows % origin.blocks:
+        raise WeightsError(
+            f"{path}: {name} has {rows} rows, and cannot have {shortened(origin.blocks)} blocks"
+        )
+    if origin.zero_row is not None and not 0 <= origin.zero_row < rows:
+        raise WeightsError(f"{path}: {name} has {rows} rows, and no row {shortened(origin.zero_row)}")
+
+
+@torch.no_grad()
+def _fill(model: nn.Module, contents: Contents, tensors: dict[str, Tensor], *, streamed: bool) -> None:
+    """Draw what is drawn, and copy the rest."""
+    for item in owned(model):
+        stored = contents.parameters[item.stream]
+        item.parameter.requires_grad_(stored.moves)
+        set_origin(item, stored.origin)
+        if isinstance(stored.origin, Seeded):
+            _draw(contents.path, item, stored.origin, stored.digest, streamed=streamed)
+        else:
+            item.parameter.copy_(_checked(contents.path, tensors, item.stream, stored.digest))
+    for name, buffer in _buffers(model).items():
+        buffer.copy_(_checked(contents.path, tensors, BUFFER + name, contents.buffers[name]))
+
+
+def _draw(path: Path, item: Owned, origin: Seeded, wanted: str, *, streamed: bool) -> None:
+    """Draw a tensor again and compare its digest; one that is to be streamed is drawn in tiles, and not kept."""
+    shape = item.parameter.shape
+    try:
+        if streamed and streamable(item):
+            found = digest(TiledWeight(origin, shape).tiles())
+        else:
+            tensor = origin.draw(shape)
+            found = digest(tensor)
+            item.parameter.copy_(tensor)
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise WeightsError(f"{path}: {item.stream} cannot be drawn: {shortened(str(error), 200)}") from error
+    if found != wanted:
+        raise WeightsError(
+            f"{path}: {item.stream}, drawn from seed {origin.seed}, is not what its digest says"
+        )
+
+
+def _checked(path: Path, tensors: dict[str, Tensor], name: str, wanted: str) -> Tensor:
+    if name not in tensors or _file_digest(tensors[name]) != wanted:
+        raise WeightsError(f"{path}: {name} is damaged: its digest does not match")
+    return tensors[name]
+
+
+def _put_masks(model: nn.Module, contents: Contents, tensors: dict[str, Tensor]) -> None:
+    made: dict[str, FixedMask] = {}
+    for name, mask in contents.masks.items():
+        bits = unpack(_checked(contents.path, tensors, name, mask.digest), 0, math.prod(mask.shape))
+        fixed = FixedMask(bits.view(mask.shape), stream=name.removesuffix(".mask"))
+        made |= dict.fromkeys(mask.modules, fixed)
+    for module in _maskable(model):
+        if module.stream in made:
+            module.mask = made[module.stream].to(module.weight.device)

@@ -1,0 +1,209 @@
+"""A stored model comes back to the same bits, in as few bytes as its origins allow, and is written whole."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from stored_models import MODELS, answer, moved, one_layer
+
+from reservoir.datasets import shipped
+from reservoir.models import LanguageModel, LanguageModelConfig, from_pretrained, read_labels, save_pretrained
+from reservoir.models.pretrained import CONFIG, WEIGHTS
+from reservoir.models.pretrained import MODELS as KINDS
+from reservoir.weights import (
+    Freeze,
+    Mask,
+    Pretrained,
+    Seeded,
+    Trained,
+    WeightsError,
+    freeze,
+    initialise,
+    mark_trained,
+    owned,
+    recorded_origin,
+    report,
+    set_origin,
+    supermask,
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_comes_back_to_the_same_bits(tmp_path, name):
+    model = moved(MODELS[name]())
+    again = from_pretrained(save_pretrained(model, tmp_path / "model", about="For a test.", tokenizer="{}"))
+    assert torch.equal(answer(again), answer(model)) and not again.training
+    assert report(again).stored_bytes == report(model).stored_bytes
+    twice = from_pretrained(save_pretrained(again, tmp_path / "again"))  # once more, from what was loaded
+    assert torch.equal(answer(twice), answer(model))
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "reservoir" in card and "For a test." in card
+    assert (tmp_path / "model" / "tokenizer.json").read_text() == "{}"
+
+
+def test_every_kind_of_model_is_tried():
+    assert {type(make()).__name__ for make in MODELS.values()} == set(KINDS)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_moves_moves_and_every_origin_comes_back(tmp_path, name):
+    model = moved(MODELS[name]())
+    again = from_pretrained(save_pretrained(model, tmp_path))
+    found = {item.stream: (recorded_origin(item), item.parameter.requires_grad) for item in owned(again)}
+    assert found == {
+        item.stream: (recorded_origin(item), item.parameter.requires_grad)
+        for item in owned(model)
+        if item.attribute != "scores"
+    }
+
+
+def test_pretrained_tensors_stay_frozen_and_keep_their_reference(tmp_path):
+    model = initialise(LanguageModel(LanguageModelConfig(40, layers=1, d_model=16, n_heads=2)), seed=0)
+    for item in owned(model):
+        set_origin(item, Pretrained("gpt@0123"))
+    freeze(model, Freeze(attention=True))
+    again = from_pretrained(save_pretrained(model, tmp_path))
+    attention = [item for item in owned(again) if ".attention." in item.stream]
+    assert attention and not any(item.parameter.requires_grad for item in attention)
+    assert all(recorded_origin(item) == Pretrained("gpt@0123") for item in owned(again))
+    assert all(item.parameter.requires_grad for item in owned(again) if ".attention." not in item.stream)
+
+
+def test_a_model_that_was_only_drawn_is_nothing_but_its_seed(tmp_path):
+    model = initialise(LanguageModel(LanguageModelConfig(40, layers=1, d_model=16, n_heads=2)), seed=0)
+    again = from_pretrained(save_pretrained(model.eval(), tmp_path))
+    assert not load_file(tmp_path / WEIGHTS)
+    assert torch.equal(answer(again), answer(model)) and all(p.requires_grad for p in again.parameters())
+    assert all(isinstance(recorded_origin(item), Seeded) for item in owned(again))
+
+
+def test_a_pruned_model_goes_on_moving(tmp_path):
+    model = initialise(LanguageModel(LanguageModelConfig(40, layers=1, d_model=16, n_heads=2)), seed=0)
+    model = supermask(model, Mask(keep=0.5, by="weight"), seed=0).eval()
+    mark_trained(model)
+    again = from_pretrained(save_pretrained(model, tmp_path))
+    assert torch.equal(answer(again), answer(model))
+    assert all(p.requires_grad for p in again.parameters())
+    assert all(recorded_origin(item) == Trained() for item in owned(again))
+
+
+@pytest.mark.parametrize("keep", [0.1, 0.5])
+def test_it_takes_the_bytes_of_its_masks_and_of_what_was_trained(tmp_path, keep):
+    model = moved(one_layer(keep))
+    folder = save_pretrained(model, tmp_path)
+    tensors = load_file(folder / "model.safetensors")
+    held = sum(tensor.nbytes for tensor in tensors.values())
+    bound = sum(-(-item.parameter.numel() // 8) for item in owned(model) if item.attribute == "scores")
+    assert held == bound == report(model).stored_bytes
+
+
+def test_nothing_of_what_was_only_drawn_is_written(tmp_path):
+    model = moved(MODELS["frozen"]())
+    tensors = load_file(save_pretrained(model, tmp_path) / "model.safetensors")
+    assert tensors.keys() == {item.stream for item in owned(model) if item.parameter.requires_grad}
+
+
+def test_a_frozen_tensor_that_somebody_changed_is_not_stored_as_drawn(tmp_path):
+    model = one_layer()
+    with torch.no_grad():
+        model.encoder[0].mixing.sublayer.qkv.weight[0, 0] += 1
+    with pytest.raises(
+        WeightsError, match=r"encoder.0.attention.qkv is said to be drawn from seed 3, but is not"
+    ):
+        save_pretrained(model, tmp_path)
+    with pytest.raises(WeightsError, match=r"a model must be one of Classifier, .* to be stored, got Linear"):
+        save_pretrained(torch.nn.Linear(2, 2), tmp_path)
+
+
+def test_there_is_no_pickle(tmp_path):
+    folder = save_pretrained(moved(one_layer()), tmp_path)
+    assert {path.suffix for path in folder.iterdir()} == {".json", ".md", ".safetensors"}
+
+
+def test_a_disk_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    folder = save_pretrained(moved(one_layer()), tmp_path)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def fail(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        save_pretrained(moved(one_layer(0.1)), tmp_path)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    monkeypatch.undo()
+
+    renamed = []
+
+    def stop(source, target):  # the machine stops between two files
+        renamed.append(target)
+        if len(renamed) == 2:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    replace = os.replace
+    monkeypatch.setattr("os.replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        save_pretrained(moved(MODELS["trained"]()), tmp_path)
+    with pytest.raises(WeightsError):
+        from_pretrained(tmp_path)
+    assert not list(tmp_path.glob(".*"))
+
+
+# ---- reproducible, and readable by others ----------------------------------------------------------------------------
+
+
+SAVE = """
+import sys
+sys.path.insert(0, "tests")
+from stored_models import MODELS, moved
+from reservoir.models import save_pretrained
+save_pretrained(moved(MODELS["masked"]()), sys.argv[1], labels=("a", "b"), data="0123")
+"""
+
+
+def test_three_processes_write_the_same_bytes(tmp_path):
+    """Each with another seed of Python's hashes, which decide the order of sets and of the library's metadata."""
+    found = []
+    for number in range(3):
+        folder = tmp_path / str(number)
+        environment = os.environ | {"PYTHONHASHSEED": str(number)}
+        subprocess.run([sys.executable, "-c", SAVE, str(folder)], check=True, env=environment)
+        found.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert found[0] == found[1] == found[2]
+    assert read_labels(tmp_path / "0") == ("a", "b")
+
+
+def test_the_configuration_says_what_the_model_is_made_of(tmp_path):
+    model = moved(one_layer())
+    save_pretrained(model, tmp_path, labels=("no", "yes"), data="0123")
+    text = (tmp_path / CONFIG).read_text()
+    said = json.loads(text)
+    assert said["format"] == "reservoir-model-2" and said["model"] == "EncoderDecoder"
+    assert said["origins"] == report(model).origins() and said["data"] == "0123"
+    assert text == json.dumps(said, indent=1, sort_keys=True) + "\n"
+    with pytest.raises(WeightsError, match="labels must be a list of names, got 3"):
+        (tmp_path / CONFIG).write_text(json.dumps(said | {"labels": 3}))
+        read_labels(tmp_path)
+
+
+@pytest.mark.parametrize("folder", ["models/miniature", "models/translator", "weights/gpt-wikipedia"])
+def test_models_that_shipped_in_the_first_format_load(folder, tmp_path):
+    model = from_pretrained(shipped() / folder)
+    again = from_pretrained(save_pretrained(model, tmp_path))
+    assert torch.equal(answer(again), answer(model))
+    masked = folder != "weights/gpt-wikipedia"
+    assert (report(model).stored_bytes < 0.1 * 4 * report(model).weights) == masked
+
+
+def test_weights_can_be_rounded(tmp_path):
+    model = moved(MODELS["frozen"]())
+    again = from_pretrained(save_pretrained(model, tmp_path, dtype=torch.float16))
+    for ours, theirs in zip(owned(model), owned(again), strict=True):
+        frozen = not ours.parameter.requires_grad
+        assert torch.equal(theirs.parameter, ours.parameter if frozen else ours.parameter.half().float())
+    assert {tensor.dtype for tensor in load_file(tmp_path / WEIGHTS).values()} == {torch.float16}
