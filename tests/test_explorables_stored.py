@@ -153,7 +153,7 @@ def test_what_python_refuses_is_refused_with_the_same_name(vocabulary, tmp_path)
         "encoder.0.feed_forward.up, drawn from seed": data.replace(
             b'\\"stream\\":\\"encoder.0.feed_forward.up\\"', b'\\"stream\\":\\"encoder.0.feed_forward.uq\\"'
         ),
-        "embedding": data.replace(b"names by FNV-1a, version 1", b"names by FNV-1a, version 2"),
+        "decoder.0.attention.out": data.replace(b"names by FNV-1a, version 1", b"names by FNV-1a, version 2"),
         "ends within": data[:-20],
         "no safetensors file": data[:40],
     }  # fmt: skip

@@ -51,10 +51,10 @@ def test_a_classifier_is_exported_too(finished, tmp_path):
 
 def test_an_earlier_export_is_replaced_and_the_command_says_so(finished, tmp_path, capsys):
     command = ["export", "seeds/miniature", "--scale", "smoke", "--to", str(tmp_path / "model")]
-    assert main(command) == 0 and "replaced" not in capsys.readouterr().out
+    assert main(command) == 0 and "earlier export" not in capsys.readouterr().out
     first = contents(tmp_path / "model")
     (tmp_path / "model" / "README.md").write_text("changed")
-    assert main(command) == 0 and "replaced" in capsys.readouterr().out
+    assert main(command) == 0 and "earlier export" in capsys.readouterr().out
     assert contents(tmp_path / "model") == first
     assert {path.name for path in tmp_path.iterdir()} == {"model"}
 

@@ -27,6 +27,7 @@ from reservoir.weights import (
     initialise,
     supermask,
 )
+from reservoir.weights.files import digest
 from reservoir.weights.initialisation import (
     KaimingUniform,
     Normal,
@@ -34,7 +35,6 @@ from reservoir.weights.initialisation import (
     SignedConstant,
     Uniform,
     XavierUniform,
-    digest,
 )
 from reservoir.weights.streaming import TILE, StreamedLinear, kernel_is_here, pack, unpack
 
