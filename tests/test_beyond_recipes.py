@@ -1,4 +1,4 @@
-"""Recipes for rows that no chapter asks for: what they are at full scale. (`test_run` trains each at smoke scale.)"""
+"""Recipes for rows that no chapter asks for: what they are at full scale. (`smoke` has their smoke runs.)"""
 
 import pytest
 

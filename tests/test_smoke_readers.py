@@ -1,7 +1,7 @@
-"""Every recipe that does not translate runs from end to end at smoke scale."""
+"""Recipes of every kind that do not translate run from end to end at smoke scale; all the others compute a loss."""
 
 import pytest
-from smoke import one_of_each, runs_from_end_to_end
+from smoke import computes_a_loss, one_of_each, runs_from_end_to_end, the_others
 
 
 @pytest.fixture(scope="module")
@@ -14,3 +14,9 @@ def together(tmp_path_factory):
 @pytest.mark.parametrize("name", one_of_each(translators=False))
 def test_it_runs(name, together, monkeypatch):
     runs_from_end_to_end(name, together, monkeypatch)
+
+
+@pytest.mark.slow
+def test_all_other_models_compute_a_loss_on_their_data():
+    for name in the_others():
+        computes_a_loss(name)

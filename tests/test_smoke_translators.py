@@ -1,4 +1,4 @@
-"""Every recipe that translates runs from end to end at smoke scale."""
+"""Recipes of every kind that translate run from end to end at smoke scale."""
 
 import pytest
 from smoke import one_of_each, runs_from_end_to_end
