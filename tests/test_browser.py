@@ -22,6 +22,7 @@ import serve
 pytestmark = pytest.mark.browser
 PHONE = {"width": 360, "height": 740}
 DESK = {"width": 1440, "height": 900}
+VIEWS = ({"viewport": DESK, "color_scheme": "light"}, {"viewport": PHONE, "color_scheme": "dark"})
 PATIENCE = 120.0  # seconds that a page may be looked at
 ARGUMENTS = [
     "--no-sandbox",
@@ -76,7 +77,7 @@ class Chromium:
 
     def __init__(self, playwright, path: str):
         self._launch = lambda: playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        self._browser = self._launch()
+        self._browser, self._kept = self._launch(), None
 
     @classmethod
     @contextmanager
@@ -92,9 +93,14 @@ class Chromium:
     def new_page(self, **options):
         return self._browser.new_page(**options)
 
+    def kept_context(self):
+        """One context for many pages, which then share what was fetched and compiled."""
+        self._kept = self._kept or self.new_context(reduced_motion="reduce")
+        return self._kept
+
     def replace(self) -> None:
         self._browser.close()
-        self._browser = self._launch()
+        self._browser, self._kept = self._launch(), None
 
     def close(self) -> None:
         self._browser.close()
@@ -134,24 +140,41 @@ def browser(chromium):
 
 
 @contextmanager
-def opened(browser: Chromium, address: str, *, patience: float = PATIENCE, **options) -> Iterator:
-    """A page at `address` with everything that goes wrong on it in `page.troubles`."""
-    options = {"viewport": DESK, "color_scheme": "light", "reduced_motion": "reduce"} | options
+def opened(
+    browser: Chromium, address: str, *, patience: float = PATIENCE, keep: bool = False, **options
+) -> Iterator:
+    """A page at `address` with everything that goes wrong on it in `page.troubles`.
+
+    With `keep` it shares a context with other such pages, and `options` are those of `view_as`.
+    """
     try:
         with browser.limited(patience):
-            context = browser.new_context(**options)
+            more = {"viewport": DESK, "color_scheme": "light", "reduced_motion": "reduce"} | options
+            context = browser.kept_context() if keep else browser.new_context(**more)
             # Two cores that do something else as well are no page's fault.
             context.set_default_timeout(60_000)
+            page = None
             try:
                 page = context.new_page()
+                if keep:
+                    view_as(page, **options)
                 page.troubles = watch(page, address)
                 page.goto(address, wait_until="load")
                 yield page
             finally:
-                context.close()
+                if not keep:
+                    context.close()
+                elif page:
+                    page.close()
     except HangsError:
         browser.replace()
         raise
+
+
+def view_as(page, *, viewport: dict, color_scheme: str) -> None:
+    """Give a page a window and a colour scheme, before it is loaded or after."""
+    page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme=color_scheme, reduced_motion="reduce")
 
 
 def watch(page, address: str) -> list[str]:
@@ -211,17 +234,14 @@ def barriers(page) -> list[str]:
 def inspect(browser, site: Path, folder: Path | None = None) -> None:
     """Every page of a site, light on a desk and dark on a phone: nothing goes wrong, everything is drawn, and fits.
 
-    With a folder each view leaves a picture there, which takes as long as all the rest.
+    A page is loaded in one of the two views and then changed to the other; every second one begins on the phone. With
+    a folder each view leaves a picture there, which takes as long as all the rest.
     """
     with served(site) as address:
-        for name in page_names(site):
+        for number, name in enumerate(page_names(site)):
             at = f"{address}/" if name == "." else f"{address}/{name}/"
-            called = "start" if name == "." else name.replace("/", "-")
-            for colour, viewport in (("light", DESK), ("dark", PHONE)):
-                where = f"{name}, {colour}, {viewport['width']} px"
-                shot = folder / f"{called}-{colour}-{viewport['width']}.png" if folder else None
-                view = {"viewport": viewport, "color_scheme": colour}
-                twice(lambda view=(at, view, where, shot): look(browser, *view), at=where)
+            views = VIEWS[:: -1 if number % 2 else 1]
+            twice(lambda look_at=(at, name, views, folder): look(browser, *look_at), at=name)
 
 
 def twice(look: Callable[[], None], *, at: str) -> None:
@@ -233,18 +253,26 @@ def twice(look: Callable[[], None], *, at: str) -> None:
         look()
 
 
-def look(browser, at: str, view: dict, where: str, shot: Path | None) -> None:
-    """One view of one page."""
-    with opened(browser, at, **view) as page:
-        scroll_through(page)
-        figures, drawn = (page.locator(f".plotly-figure{kind}").count() for kind in ("", ".drawn"))
-        assert drawn == figures, where
-        assert sideways(page) == 0, where
-        assert page.troubles == [], where
-        page.evaluate("scrollTo(0, 0)")
-        assert barriers(page) == [], where
-        if shot:
-            page.screenshot(path=shot, full_page=True)
+def look(browser, at: str, name: str, views: tuple[dict, ...], folder: Path | None) -> None:
+    """One page, loaded in the first of some views and then changed to the others."""
+    with opened(browser, at, keep=True, **views[0]) as page:
+        for view in views:
+            colour, width = view["color_scheme"], view["viewport"]["width"]
+            where = f"{name}, {colour}, {width} px"
+            view_as(page, **view)
+            scroll_through(page)
+            figures, drawn = (page.locator(f".plotly-figure{kind}").count() for kind in ("", ".drawn"))
+            assert drawn == figures, where
+            for _ in range(10):  # figures are drawn anew for another window
+                if sideways(page):
+                    page.wait_for_timeout(200)
+            assert sideways(page) == 0, where
+            assert page.troubles == [], where
+            page.evaluate("scrollTo(0, 0)")
+            assert barriers(page) == [], where
+            if folder:
+                called = "start" if name == "." else name.replace("/", "-")
+                page.screenshot(path=folder / f"{called}-{colour}-{width}.png", full_page=True)
 
 
 @pytest.fixture(scope="module")

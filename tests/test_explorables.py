@@ -20,7 +20,18 @@ from nbclient import NotebookClient
 
 sys.path.insert(0, str(Path(__file__).parent / "explorables"))
 from test_book import THEME, point_at_theme
-from test_browser import DESK, PHONE, Chromium, HangsError, opened, scroll_through, served, sideways, twice
+from test_browser import (
+    DESK,
+    PHONE,
+    VIEWS,
+    Chromium,
+    HangsError,
+    opened,
+    scroll_through,
+    served,
+    sideways,
+    twice,
+)
 from wavelet import Wave
 
 sys.path.insert(0, str(THEME))
@@ -507,35 +518,41 @@ def pages_with_explorables(site: Path) -> list[str]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("look", ["light, desk", "dark, phone"])
-def test_every_explorable_of_the_book(browser, site, look):
+def test_every_explorable_of_the_book(browser, site):
     """It mounts, answers to a key, passes axe-core, keeps what was set in the address and takes it from there again."""
-    dark = look.startswith("dark")
-    options = {"viewport": PHONE if dark else DESK, "color_scheme": "dark" if dark else "light"}
     with served(site) as address:
         for name in pages_with_explorables(site):
-            twice(
-                lambda at=f"{address}/{name}/": try_explorables(browser, at, options, again=not dark), at=name
-            )
+            twice(lambda at=f"{address}/{name}/": try_explorables(browser, at), at=name)
 
 
-def try_explorables(browser, at: str, options: dict, *, again: bool) -> None:
-    """Those of one page, and what its address keeps of them (which knows no colours) if `again`."""
-    with opened(browser, at, **options) as page:
+def try_explorables(browser, at: str) -> None:
+    """Those of one page: light on a desk, and what its address keeps of them dark on a phone."""
+    desk, phone = VIEWS
+    with opened(browser, at, keep=True, **desk) as page:
         mount_all(page)
-        assert failures(page) == [], at
-        changed = [change(page, number) for number in range(page.locator(".explorable").count())]
-        assert sideways(page) == 0 and page.troubles == [], at
-        assert page.evaluate(DOUBLED) == [], at
-        assert serious(page) == [], at
+        said = [change(page, number) for number in count(page)]
+        nothing_wrong(page, at)
         page.wait_for_timeout(400)
         link = page.url
-    if again:
-        with opened(browser, link, **options) as page:
-            mount_all(page)
-            for number, said in enumerate(changed):
-                assert untimed(settled(page, number)) == untimed(said), link
-            assert page.troubles == [], at
+    with opened(browser, link, keep=True, **phone) as page:
+        mount_all(page)
+        assert [untimed(settled(page, number)) for number in count(page)] == [untimed(one) for one in said], (
+            link
+        )
+        for number in count(page):
+            change(page, number)
+        nothing_wrong(page, link)
+
+
+def count(page) -> range:
+    return range(page.locator(".explorable").count())
+
+
+def nothing_wrong(page, at: str) -> None:
+    assert failures(page) == [], at
+    assert sideways(page) == 0 and page.troubles == [], at
+    assert page.evaluate(DOUBLED) == [], at
+    assert serious(page) == [], at
 
 
 def settled(page, number: int) -> str:
