@@ -31,11 +31,13 @@ lab: $(INSTALLED)  ## open the chapters in JupyterLab
 	$(PYTHON_ENV) -m jupyterlab $$root $(ARGS) chapters
 
 # Two processes share the tests, a file at a time, in the order of tests/conftest.py: torch in each takes a gigabyte or two.
-test: setup  ## run every test, two files at a time; ARGS="-k name" runs some
-	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-unit: $(INSTALLED)  ## run the unit tests alone, which need no browser and no data
-	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -m "not ($(STAGES))" $(ARGS)
+test: setup  ## run every test, two files at a time; ARGS="-k name" runs some
+	@$(PYTEST) $(ARGS)
+
+unit: $(INSTALLED)  ## run the unit tests alone, two files at a time; they need no browser and no data
+	@$(PYTEST) -m "not ($(STAGES))" $(ARGS)
 
 mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)
 	@$(PYTHON_ENV) tests/mutate.py $(ARGS)
