@@ -364,7 +364,6 @@ def test_a_frozen_run_takes_fewer_operations(text):
 # Compiled
 
 COMPILED = {
-    "attention": {},
     "a mask for every map": {"mask": Mask(keep=0.5, patterns=("*.feed_forward.*", "*.attention.*"))},
     "transforms, norms behind": {
         "model": {"encoder_mixing": ("fourier",), "max_length": 64, "norm_first": False}

@@ -75,6 +75,9 @@ def reader(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
         "https_proxy": nowhere,
     }
     environment |= {"HOME": str(home), "RESERVOIR_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = (
+        "1"  # of pytest's plugins a notebook needs one, which is named
+    )
     return python, folder, environment
 
 
@@ -113,6 +116,8 @@ def run_notebook(notebook: Path, reader) -> tuple[subprocess.CompletedProcess, f
         python,
         "-m",
         "pytest",
+        "-p",
+        "nbval.plugin",
         "--nbval-lax",
         "--nbval-current-env",
         "-p",
