@@ -629,7 +629,8 @@ def change(page, number: int) -> str:
     """Move the first control of an explorable, and return what it says then, which must be something else."""
     place = page.locator(".explorable").nth(number)
     before = settled(page, number)
-    control = place.locator(".ex-controls :is(input, select)").first
+    kinds = "input:not([type=radio]), input[type=radio]:checked, select"
+    control = place.locator(f".ex-controls :is({kinds})").first
     kind = control.get_attribute("type")
     if kind == "text":
         control.fill(control.input_value().split(" ", 1)[-1])
