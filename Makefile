@@ -42,11 +42,17 @@ unit: $(INSTALLED)  ## run the unit tests alone, two files at a time; they need 
 mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)
 	@$(PYTHON_ENV) tests/mutate.py $(ARGS)
 
+unit-lowest: $(INSTALLED)  ## run the unit tests with the lowest versions that pyproject.toml allows, in .venv-lowest
+	@$(PYTHON_ENV) tests/lowest.py .venv-lowest $(ARGS)
+
 bench: $(INSTALLED)  ## measure the library side by side with its peers, on one thread
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
 
 lint: $(INSTALLED)  ## check the code's style with ruff
 	@$(PYTHON_ENV) -m ruff check . && $(PYTHON_ENV) -m ruff format --check .
+
+types: $(INSTALLED)  ## check the library's types with mypy
+	@$(PYTHON_ENV) -m mypy
 
 format: $(INSTALLED)  ## format the code with ruff
 	@$(PYTHON_ENV) -m ruff check --fix --quiet . ; $(PYTHON_ENV) -m ruff format .

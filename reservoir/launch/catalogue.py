@@ -77,7 +77,9 @@ def list_recipes(names: Sequence[str]) -> None:
     )
     for name, about in known.families.items():
         members = family(name, known.recipes)
-        recorded = [recipe for recipe in members if any(is_recorded(recipe, scale) for scale in SCALES)]
-        table.add_row(name, about, str(len(members)), str(len(recorded)))
+        recorded_members = [
+            recipe for recipe in members if any(is_recorded(recipe, scale) for scale in SCALES)
+        ]
+        table.add_row(name, about, str(len(members)), str(len(recorded_members)))
     show(table)
     show("python -m reservoir list FAMILY lists its recipes")

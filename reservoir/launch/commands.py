@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Union
+from typing import Annotated, Any, Union
 
 import tyro
 
@@ -17,8 +17,6 @@ from reservoir import launch
 from reservoir.launch.gpus import Target
 from reservoir.launch.resources import Cluster, Resources
 from reservoir.runs.registry import Scale
-
-Positional = tyro.conf.Positional
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,7 @@ class List:
       python -m reservoir list components universal/digits
     """
 
-    families: Positional[tuple[str, ...]] = ()
+    families: tyro.conf.Positional[tuple[str, ...]] = ()
     """Such as components, or universal/digits."""
 
     def __call__(self, fields: Sequence[str]) -> None:
@@ -48,7 +46,7 @@ class Show:
       python -m reservoir show transformer/multi30k --freeze.attention --model.d-model 256
     """
 
-    recipe: Positional[str]
+    recipe: tyro.conf.Positional[str]
     """Such as transformer/multi30k."""
     scale: Scale = "laptop"
     """smoke, laptop or full."""
@@ -75,7 +73,7 @@ class Run:
       torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir run components/baseline --scale full
     """
 
-    names: Positional[tuple[str, ...]]
+    names: tyro.conf.Positional[tuple[str, ...]]
     """Recipes, or families such as transformer."""
     scale: Scale = "laptop"
     """smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs."""
@@ -119,7 +117,7 @@ class Submit:
       python -m reservoir submit transformer/miniature --seeds 0 1 --cluster local --gpus 0
     """
 
-    names: Positional[tuple[str, ...]]
+    names: tyro.conf.Positional[tuple[str, ...]]
     """Recipes, or families such as components."""
     scale: Scale = "full"
     """smoke, laptop or full."""
@@ -174,7 +172,7 @@ class Table:
       python -m reservoir table one-layer --scale full
     """
 
-    name: Positional[str]
+    name: tyro.conf.Positional[str]
     """A family of recipes, such as transformer, or one recipe; or a source, such as poster, or one of its tables."""
     scale: Scale = "laptop"
     """smoke, laptop or full."""
@@ -195,7 +193,7 @@ class Export:
       python -m reservoir export gpt/wikipedia --to my-gpt --scale laptop --seed 0
     """
 
-    recipe: Positional[str]
+    recipe: tyro.conf.Positional[str]
     """Such as seeds/miniature or gpt/wikipedia."""
     to: str
     """The folder: missing, empty, or an earlier export, which is replaced."""
@@ -217,7 +215,7 @@ class Data:
       python -m reservoir data multi30k
     """
 
-    names: Positional[tuple[str, ...]] = ()
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
     """Datasets to fetch; none lists all."""
 
     def __call__(self, fields: Sequence[str]) -> None:
@@ -243,9 +241,9 @@ def parse(words: Sequence[str], *, description: str) -> tuple[Callable[[Sequence
     Raises:
         SystemExit: help was printed, or an argument was explained.
     """
-    kinds = [Annotated[kind, tyro.conf.subcommand(name)] for name, kind in COMMANDS.items()]
+    kinds: Any = Union[*(Annotated[kind, tyro.conf.subcommand(name)] for name, kind in COMMANDS.items())]
     return tyro.cli(
-        Union[*kinds],
+        kinds,
         prog="python -m reservoir",
         description=description,
         args=words,

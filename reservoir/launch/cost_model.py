@@ -12,6 +12,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
@@ -23,7 +24,7 @@ from reservoir.runs.machine import peaks
 from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
-from reservoir.training import Stepped, bf16_pays, train
+from reservoir.training import Stepped, Task, bf16_pays, train
 from reservoir.weights import report
 
 FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
@@ -110,7 +111,7 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
     model = outline(run).train()
     bounds = []
     if getattr(model, "layer_drop", 0.0):
-        model.layer_drop = 0.0  # of an outline that nobody else has
+        model.layer_drop = 0.0  # type: ignore[assignment]  # of an outline that nobody else has
         bounds.append("layers that are left out by chance are counted")
     if run.skip.layers and run.skip.most:
         bounds.append("backward passes that are skipped are counted")
@@ -270,10 +271,10 @@ def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
 class _Unwatched:
     """A task that is trained on and not validated."""
 
-    def __init__(self, task: object):
+    def __init__(self, task: Task):
         self._task = task
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._task, name)
 
     def validate(self, model: object) -> dict[str, float]:

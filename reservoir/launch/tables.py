@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from rich.box import SIMPLE_HEAD
 from rich.text import Text
@@ -31,7 +31,7 @@ def show_table(name: str, scale: Scale) -> None:
     if len(frame) > FEW:  # the first test set alone: `reservoir.runs.frame` has the others
         scores = [column for column in frame.columns if column not in NOT_SCORES][:1]
         table = new_table("recipe", "seeds", *scores, "trained", "minutes")
-        for _, row in frame.iterrows():
+        for row in frame.to_dict("records"):
             short = row["recipe"].removeprefix(f"{name}/")
             table.add_row(short, row["seeds"], *(row[score] for score in scores), *_trained_and_minutes(row))
     else:  # a column per recipe: there are more measures than a terminal is wide
@@ -41,7 +41,7 @@ def show_table(name: str, scale: Scale) -> None:
     show(table)
 
 
-def _trained_and_minutes(row: Mapping[str, str]) -> tuple[str, str]:
+def _trained_and_minutes(row: Mapping[Hashable, str]) -> tuple[str, str]:
     """The share of the parameters that was trained, and the minutes; nothing for a recipe that was not run."""
     if not row.get("of"):
         return "", ""
@@ -74,13 +74,15 @@ def _show_comparison(where: str, scale: Scale) -> None:
         about += f". Recipes of {(family := families.pop())}/"
         frame["recipe"] = frame["recipe"].str.removeprefix(f"{family}/")
     table = new_table(
-        *(name.removesuffix(f" [{quoted.kind}]") for name in frame),  # the mark stands below the table
+        *(
+            name.removesuffix(f" [{quoted.kind}]") for name in frame.columns
+        ),  # the mark stands below the table
         title=": ".join(filter(None, (quoted.source, quoted.title))),
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    for column, name in zip(table.columns, frame, strict=True):
+    for column, name in zip(table.columns, frame.columns, strict=True):
         column.style = "bold" if name == "recipe" or name.startswith("ours") else ""
     for cells in frame.itertuples(index=False):
         table.add_row(*cells)
