@@ -1,7 +1,7 @@
-"""Run the unit tests with the lowest versions that pyproject.toml allows: `python tests/lowest.py FOLDER [pytest's arguments]`.
+"""Run the unit tests with the lowest versions that pyproject.toml allows.
 
-FOLDER gets a virtual environment of its own. A package whose lowest version cannot be had here (torch's, where an index
-has one build alone) is installed as constraints.txt pins it, and named.
+`python tests/lowest.py FOLDER [pytest's arguments]`: FOLDER gets a virtual environment of its own. A package whose
+lowest version cannot be had here is installed as constraints.txt pins it, and named.
 """
 
 import os
@@ -15,7 +15,17 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 UNIT = "not (slow or data or chapters or book or browser or wheel)"
-TOOLS = {"playwright", "reservoirpy", "hatchling"}  # of other stages, which the unit tests do without
+TOOLS = {
+    "cosmic-ray",
+    "hatchling",
+    "mypy",
+    "pandas-stubs",
+    "playwright",
+    "reservoirpy",
+    "ruff",
+    "types-requests",
+}
+"""Packages that the unit tests do without."""
 
 
 def lowest(extras: tuple[str, ...] = ("chapters", "test")) -> dict[str, str]:

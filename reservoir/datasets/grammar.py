@@ -93,13 +93,13 @@ class Pronoun:
 
     @property
     def plural(self) -> bool:
-        return PRONOUNS[self.name][5]
+        return bool(PRONOUNS[self.name][5])
 
     def german(self, case: str) -> Tagged:
-        return [(PRONOUNS[self.name][("nom", "acc", "dat").index(case)], "PPER")]
+        return [(str(PRONOUNS[self.name][("nom", "acc", "dat").index(case)]), "PPER")]
 
     def english(self, case: str) -> list[str]:
-        return [PRONOUNS[self.name][3 if case == "nom" else 4]]
+        return [str(PRONOUNS[self.name][3 if case == "nom" else 4])]
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Clause:
         """The finite verb, what ends the clause with it, and the cluster that ends a subordinate clause."""
         verb, plural = self.verb, self.subject.plural
         if self.modal:
-            finite = (MODALS[self.modal][plural], "VMFIN")
+            finite = (str(MODALS[self.modal][plural]), "VMFIN")
             infinitive = (verb.infinitive, "VVINF")
             return finite, [infinitive], [infinitive, finite]
         if self.perfect:

@@ -77,7 +77,7 @@ def mackey_glass(
         k3 = middle - gamma * (x + 0.5 * h * k2)
         k4 = production(next_) - gamma * (x + h * k3)
         values.append(x + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
-        slopes.append(0.0)
+        slopes.append(x * 0.0)
     samples = values[lag::substeps][skip : skip + steps]
     return np.moveaxis(np.array(samples)[..., None], 0, -2)
 

@@ -136,6 +136,10 @@ class DFT(nn.Module):
     def __init__(self, d_model: int, length: int):
         super().__init__()
         self.length = length
+        self.hidden_cosines: Tensor
+        self.hidden_sines: Tensor
+        self.sequence_cosines: Tensor
+        self.sequence_sines: Tensor
         for name, size in (("hidden", d_model), ("sequence", length)):
             cosines, sines = cosines_and_sines(size, dtype=torch.float32)
             self.register_buffer(f"{name}_cosines", cosines, persistent=False)

@@ -38,6 +38,7 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, d_model: int):
         super().__init__()
         self.d_model = d_model
+        self.table: Tensor
         self.register_buffer("table", sinusoids(256, d_model), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
