@@ -17,18 +17,22 @@ ROOT = Path(__file__).resolve().parent.parent
 UNIT = "not (slow or data or chapters or book or browser or wheel)"
 TOOLS = {
     "cosmic-ray",
+    "griffelib",
     "hatchling",
+    "jupyterlab",
     "mypy",
+    "mystmd",
     "pandas-stubs",
-    "playwright",
+    "pypdf",
     "reservoirpy",
     "ruff",
+    "tensorboard",
     "types-requests",
 }
 """Packages that the unit tests do without."""
 
 
-def lowest(extras: tuple[str, ...] = ("chapters", "test")) -> dict[str, str]:
+def lowest(extras: tuple[str, ...] = ("book", "test")) -> dict[str, str]:
     """Package -> the lowest version that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     todo, found = [Requirement(line) for line in project["dependencies"]], {}
