@@ -5,8 +5,8 @@ import torch
 
 from reservoir.evidence import sources
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
-from reservoir.models.accounting import account, matrices
 from reservoir.weights import Freeze, Mask, freeze, held_bytes, initialise, report, supermask
+from reservoir.weights.accounting import account, matrices
 from reservoir.weights.files import read_safetensors
 from reservoir.weights.quantised import round_rows, rounded, rounded_bytes
 
@@ -46,7 +46,7 @@ def masked(config: EncoderDecoderConfig) -> EncoderDecoder:
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_supermask_model_takes_what_was_counted(name, tmp_path):
-    counted = account(CONFIGS[name]).loc["supermask, embeddings random; made while used"]
+    counted = account(CONFIGS[name].build()).loc["supermask, embeddings random; made while used"]
     folder = save_pretrained(masked(CONFIGS[name]), tmp_path)
     tensors, _ = read_safetensors(folder / "model.safetensors")
     streamed = from_pretrained(folder, streamed=True)
@@ -57,14 +57,14 @@ def test_a_supermask_model_takes_what_was_counted(name, tmp_path):
     )
     positions = sum(buffer.nbytes for path, buffer in streamed.named_buffers() if path.endswith("table"))
     assert counted["in memory"] == held_bytes(streamed) - positions
-    once = account(CONFIGS[name]).loc["supermask, embeddings random; drawn once", "in memory"]
+    once = account(CONFIGS[name].build()).loc["supermask, embeddings random; drawn once", "in memory"]
     assert once == held_bytes(from_pretrained(folder)) - positions
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_trained_model_takes_what_was_counted(name):
     model = initialise(EncoderDecoder(CONFIGS[name]), seed=0)
-    counted = account(CONFIGS[name])
+    counted = account(CONFIGS[name].build())
     assert counted.loc["trained, 32 bits", "on disk"] == report(model).stored_bytes
     assert counted.loc["trained, 16 bits", "on disk"] == report(model).stored_bytes // 2
     matrices_ = [p for p in model.parameters() if p.ndim == 2]
@@ -78,7 +78,7 @@ def test_a_trained_model_takes_what_was_counted(name):
 def test_what_is_read_for_a_token():
     """By hand: self-attention, query and output of cross-attention, feed-forward; the output table, and one row."""
     layer = 4 * D * D + 2 * D * D + 2 * D * FF
-    read = account(CONFIGS["shared"])["read a token"]
+    read = account(CONFIGS["shared"].build())["read a token"]
     numbers = 2 * layer + SRC * D + D
     assert read["trained, 32 bits"] == 4 * numbers
     assert read["supermask, embeddings random; made while used"] == numbers // 8
@@ -103,18 +103,19 @@ def test_sharing_saves_no_byte_of_a_file_of_masks():
         norm_first=True,
         dropout=0.0,
     )
-    for name in account(own).index:
-        a, b = (account(config).loc[name, "on disk"] for config in (own, CONFIGS["shared"]))
+    for name in account(own.build()).index:
+        a, b = (account(config.build()).loc[name, "on disk"] for config in (own, CONFIGS["shared"]))
         assert (a == b) == name.startswith("supermask")
-    assert len({place.owner for place in matrices(CONFIGS["shared"])}) < len(matrices(CONFIGS["shared"]))
+    places = matrices(CONFIGS["shared"].build())
+    assert len({place.owner for place in places}) < len(places)
 
 
 def test_the_papers_small_model_takes_less_than_five_megabytes():
     config = EncoderDecoderConfig(
         8848, 6632, d_model=512, n_heads=4, d_ff=1024, tie="output", share_layers=True
     )
-    disk = account(config)["on disk"]
-    bound = sum(-(-place.n // 8) for place in matrices(config) if place.stream != "output")
+    disk = account(config.build())["on disk"]
+    bound = sum(-(-place.n // 8) for place in matrices(config.build()) if place.stream != "output")
     assert disk["supermask, embeddings random; made while used"] == bound < 5e6
     printed = sources.table("one-layer/translation").figure("One-layer Random Trans_small", "Memory").value
     assert disk["supermask, embeddings pretrained, 32 bits; made while used"] > printed * 1e6

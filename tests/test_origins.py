@@ -12,7 +12,7 @@ from torch import nn
 import reservoir
 from reservoir.layers import Embedding, Linear
 from reservoir.layers.fourier import DFT, Fourier
-from reservoir.models import EncoderDecoder, EncoderDecoderConfig
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.page import plots
 from reservoir.weights import (
     ORIGIN_NAMES,
@@ -122,6 +122,15 @@ def test_a_report_of_a_model_that_nobody_initialised_says_so():
     assert {row.origin for row in report(layer).rows} == {"not initialised"}
     assert "not initialised yet: call initialise(model, seed=…)" in report(layer).summary()
     assert "not initialised" not in report(initialise(layer, seed=0)).summary()
+
+
+def test_what_was_pretrained_and_frozen_comes_back_from_a_folder_so(tmp_path):
+    model = freeze(as_pretrained(made()), Freeze(attention=True))
+    again = from_pretrained(save_pretrained(model, tmp_path))
+    for mine, theirs in zip(owned(model), owned(again), strict=True):
+        assert mine.parameter.requires_grad == theirs.parameter.requires_grad, mine.stream
+        assert origin_of(mine) == origin_of(theirs)
+    assert report(again).stored_bytes == report(model).stored_bytes
 
 
 # One list of names

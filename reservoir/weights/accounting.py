@@ -1,6 +1,6 @@
-"""What a model costs in bytes: on disk, in memory, and read for each token that it writes, by how its weights are kept.
+"""Bytes of a translator on disk, in memory, and read for each token that it writes, by how its weights are kept.
 
-Everything is counted from the sizes alone, on PyTorch's meta device, so that a model need not exist. What is counted:
+Everything is counted from the model's modules, whose memory is not looked at: the meta device will do. What is counted:
 
 - *on disk*: the numbers that a file must hold, its header aside;
 - *in memory*: the numbers that are there while it runs, states and caches aside;
@@ -14,10 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pandas as pd
-import torch
+from torch import nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.models.encoder_decoder import EncoderDecoderConfig
+from reservoir.weights.origins import owned
 from reservoir.weights.quantised import rounded_bytes
 
 
@@ -45,10 +45,12 @@ class Matrix(NamedTuple):
         return self.rows * self.columns
 
 
-def matrices(config: EncoderDecoderConfig) -> list[Matrix]:
-    """All matrices of an encoder-decoder, one for each place that uses one; a tied output is a place of its own."""
-    with torch.device("meta"):
-        model = config.build()
+def matrices(model: nn.Module) -> list[Matrix]:
+    """All matrices of a translator, one for each place that uses one; a tied output is a place of its own.
+
+    Args:
+        model: of `reservoir.layers`, with the stream names of `reservoir.models.EncoderDecoder`.
+    """
     modules = [module for module in model.modules() if isinstance(module, Linear | Embedding)]
     owners: dict[int, Linear | Embedding] = {}
     for module in sorted(modules, key=lambda module: not isinstance(module, Embedding)):
@@ -59,32 +61,26 @@ def matrices(config: EncoderDecoderConfig) -> list[Matrix]:
             owners[id(module.weight)].stream,
             *module.weight.shape,
             isinstance(owners[id(module.weight)], Embedding),
-            _read(module, model),
+            _read(module),
         )
         for module in modules
     ]
 
 
-def _read(module: Linear | Embedding, model) -> int:
+def _read(module: Linear | Embedding) -> int:
+    """Rows that are read for a token, by what the place is called."""
     if isinstance(module, Embedding):
-        return int(module is model.tgt_embedding)
+        return int(not module.stream.startswith("encoder."))
     written = module.stream.startswith("decoder.") and not module.stream.endswith(".cross.kv")
-    return module.weight.shape[0] if written or module is model.output else 0
-
-
-def vector_numbers(config: EncoderDecoderConfig) -> int:
-    """How many numbers its norms and biases have."""
-    with torch.device("meta"):
-        model = config.build()
-    return sum(parameter.numel() for parameter in model.parameters() if parameter.ndim == 1)
+    return module.weight.shape[0] if written or module.stream == "output" else 0
 
 
 TRAINED = {"32 bits": 32, "16 bits": 16, "8 bits": 8, "4 bits": 4}
 EMBEDDINGS = {"random": 0, "pretrained, 32 bits": 32, "pretrained, 16 bits": 16, "pretrained, 8 bits": 8}
 
 
-def account(config: EncoderDecoderConfig) -> pd.DataFrame:
-    """Bytes of a model of these sizes, for each way to keep its weights.
+def account(model: nn.Module) -> pd.DataFrame:
+    """Bytes of a translator of the same sizes as `model`, for each way to keep its weights.
 
     Trained in 32 or 16 bits is every number in as many. Trained in 8 or 4 bits rounds the matrices to nearest, with a
     32-bit scale a row, and leaves norms and biases at 32. In a supermask model the norms and biases are constants, and
@@ -95,8 +91,9 @@ def account(config: EncoderDecoderConfig) -> pd.DataFrame:
     Returns:
         one row a way, with the columns "on disk", "in memory" and "read a token", in bytes.
     """
-    places, vectors = matrices(config), vector_numbers(config)
-    owned = list({place.owner: place for place in places}.values())
+    places = matrices(model)
+    vectors = sum(item.parameter.numel() for item in owned(model) if item.parameter.ndim == 1)
+    once = list({place.owner: place for place in places}.values())
     masks = list({place.owner if place.table else place.stream: place for place in places}.values())
     rows: dict[str, tuple[int, int, int]] = {}
 
@@ -106,14 +103,14 @@ def account(config: EncoderDecoderConfig) -> pd.DataFrame:
 
     for name, bits in TRAINED.items():
         rest = vectors * (bits if bits > 8 else 32) // 8
-        size = sum(kept(place, bits) for place in owned) + rest
+        size = sum(kept(place, bits) for place in once) + rest
         read = sum(kept(place, bits, read=True) for place in places if place.read)
         rows[f"trained, {name}"] = (size, size, read)
     for name, bits in EMBEDDINGS.items():
         chosen = [place for place in masks if not (bits and place.table)]
-        tables = [place for place in owned if bits and place.table]
+        tables = [place for place in once if bits and place.table]
         stored = sum(-(-place.n // 8) for place in chosen) + sum(kept(place, bits) for place in tables)
-        whole = 4 * sum(place.n for place in owned) + sum(place.n for place in chosen) + 4 * vectors
+        whole = 4 * sum(place.n for place in once) + sum(place.n for place in chosen) + 4 * vectors
         used = [place for place in places if place.read]
         plain = sum(
             place.read * place.columns * (4 if bits and place.table else 5) for place in used
