@@ -51,7 +51,7 @@ def reservoir_run(text, **changes):
 
 def trained(run, **options):
     model, task, _ = build(run)
-    fields = {name: getattr(run, name) for name in ("seed", "autocast", "optimiser", "budget", "skip")}
+    fields = {name: getattr(run, name) for name in ("seed", "precision", "optimiser", "budget", "skip")}
     return model, train(model, task, **fields | options)
 
 
@@ -257,9 +257,9 @@ def test_a_wrong_argument_is_named(make, named):
 # In training
 
 
-@pytest.mark.parametrize("autocast", [False, True])
-def test_with_a_chance_of_nought_training_is_the_plain_one_to_the_bit(text, autocast):
-    run = reservoir_run(text, autocast=autocast)
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_with_a_chance_of_nought_training_is_the_plain_one_to_the_bit(text, precision):
+    run = reservoir_run(text, precision=precision)
     plain, reference = trained(run)
     watched, history = trained(run.evolve(skip=Skip(layers=(LAYER,), watch=("identity", "synthetic"))))
     assert same_bits(plain, watched) and history.losses == reference.losses and not history.skipped
@@ -282,10 +282,10 @@ def plan_for(kind, **more):
 
 
 @pytest.mark.parametrize(
-    ("kind", "autocast"), [("zero", True), ("identity", False), ("synthetic", True), ("value", False)]
+    ("kind", "precision"), [("zero", "bf16"), ("identity", "fp32"), ("synthetic", "bf16"), ("value", "fp32")]
 )
-def test_a_run_that_skips_is_repeatable_finite_and_differs_from_the_plain_one(text, kind, autocast):
-    run = reservoir_run(text, autocast=autocast)
+def test_a_run_that_skips_is_repeatable_finite_and_differs_from_the_plain_one(text, kind, precision):
+    run = reservoir_run(text, precision=precision)
     plain, _ = trained(run)
     (one, history), (other, again) = (trained(run.evolve(skip=plan_for(kind))) for _ in range(2))
     assert same_bits(one, other) and history.losses == again.losses
@@ -360,7 +360,7 @@ def test_what_lies_below_rests_when_the_estimate_is_zero(text):
 
 def test_what_a_skipped_step_saves_is_the_backward_pass_of_the_reservoir(text):
     """By hand: a frozen transformer layer's backward pass has one product with each of its matrices for each token."""
-    run = reservoir_run(text, autocast=False, model={"dropout": 0.0})
+    run = reservoir_run(text, precision="fp32", model={"dropout": 0.0})
     model, task, _ = build(run)
     batch = task.epoch(0)[0]
     found = {}

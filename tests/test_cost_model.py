@@ -92,8 +92,9 @@ def test_what_is_foretold_of_a_run_is_what_its_record_says(family):
     assert foretold.tokens == pytest.approx(record.tokens, rel=0.25)
     assert foretold.flops == pytest.approx(record.flops, rel=0.25)
     made_of = report(outline(recipes.get(name)))
-    assert made_of.weights == record.parameters["total"]
-    assert made_of.trainable_all_rows == foretold.moving == record.parameters["trainable"]
+    assert made_of.counts() == record.parameters
+    assert (foretold.total, foretold.trained) == (made_of.total, made_of.trainable)
+    assert foretold.moving == made_of.trainable_all_rows
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -187,7 +188,7 @@ def test_a_measured_estimate_is_near_what_training_takes():
         if isinstance(event, Stepped):
             ticks.append(time.process_time())
 
-    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, autocast=run.autocast)
+    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, precision=run.precision)
     train(model, task, listeners=[listen], **options)
     taken = (ticks[-2] - ticks[0]) / (len(ticks) - 2) * run.budget.steps
     print(f"foretold {foretold:.2f} s, taken {taken:.2f} s of processor time: {foretold / taken:.2f}")

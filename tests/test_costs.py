@@ -38,11 +38,7 @@ def world(tmp_path, monkeypatch):
                 flops=flops,
                 cpu_seconds=100.0 + seed,
                 tests={"test2016": {"bleu": bleu, "signature": "x", "sentences": 1000}},
-                parameters={
-                    "total": made_of.total,
-                    "trainable": made_of.trainable,
-                    "stored_bytes": made_of.stored_bytes,
-                },
+                parameters=made_of.counts(),
             )
             record.write(record_path(tmp_path, name, "laptop", seed))
     return costs.translators().set_index(["recipe", "seed"])

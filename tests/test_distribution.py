@@ -112,13 +112,13 @@ def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):
 def steady(text: Path, steps: int = 100, **changes):
     """A run in fp32 without dropout, some of whose batches have fewer rows than there are processes."""
     budget = {"steps": steps, "validate_every": steps, "checkpoint_every": 0}
-    return small_run(text, autocast=False, model={"dropout": 0.0}, budget=budget).evolve(**changes)
+    return small_run(text, precision="fp32", model={"dropout": 0.0}, budget=budget).evolve(**changes)
 
 
 def losses(run, path: Path) -> None:
     """Train, and leave the losses, the tokens and the last perplexity in `path`."""
     model, task, _ = build(run)
-    history = train(model, task, optimiser=run.optimiser, budget=run.budget, seed=0, autocast=False)
+    history = train(model, task, optimiser=run.optimiser, budget=run.budget, seed=0, precision="fp32")
     if current_world().main:
         path.write_text(
             json.dumps([history.losses, history.tokens, history.points[-1].metrics["perplexity"]])
@@ -174,10 +174,11 @@ def test_torchrun_starts_again_what_was_killed_and_it_goes_on_from_the_last_chec
 ):
     """In its first life the second process kills itself at step 25, when the checkpoint of step 20 is written."""
     steps = dict(steps=40, validate_every=20, checkpoint_every=10)
-    run = small_run(text, autocast=False, model={"dropout": 0.0}, budget=steps)
+    run = small_run(text, precision="fp32", model={"dropout": 0.0}, budget=steps)
     words = arguments(
         text,
-        "--no-autocast",
+        "--precision",
+        "fp32",
         model_dropout=0.0,
         **{f"budget_{k.replace('_', '__')}": v for k, v in steps.items()},
     )

@@ -35,7 +35,7 @@ console.log(JSON.stringify(Array.from({{ length: frames }}, (_, frame) => {{
 def seen(tmp_path_factory):
     """A recorder after a short run, and the losses of the same run without one."""
     run = small_run(write_text(tmp_path_factory.mktemp("text")), model={"encoder_layers": 2, "dropout": 0.0})
-    run = run.evolve(freeze=Freeze(layers=("encoder.1",)), autocast=False)
+    run = run.evolve(freeze=Freeze(layers=("encoder.1",)), precision="fp32")
     plan = Skip(layers=("encoder.1",), watch=("identity", "synthetic"), width=4)
     losses, recorders = [], []
     for recorded in (True, False):
@@ -45,7 +45,7 @@ def seen(tmp_path_factory):
         tgt = batch.tgt_out[:1]
         one = Batch(batch.src[:1, :length], batch.tgt_in[:1], tgt, int((tgt != 0).sum()))
         recorder = Recorder(model, task, one, layer=1, every=3)
-        options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, autocast=False, skip=plan)
+        options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, precision="fp32", skip=plan)
         losses.append(train(model, task, listeners=[recorder] if recorded else [], **options).losses)
         recorders.append(recorder)
     return recorders[0], losses

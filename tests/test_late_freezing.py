@@ -17,7 +17,7 @@ LAYER = "encoder.0"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     text = write_text(tmp_path_factory.mktemp("text"))
-    return small_run(text, freeze=Freeze(layers=(LAYER,), after=AFTER), autocast=False)
+    return small_run(text, freeze=Freeze(layers=(LAYER,), after=AFTER), precision="fp32")
 
 
 def trained(run, **options):
@@ -28,7 +28,7 @@ def trained(run, **options):
         "seed": run.seed,
         "late": run.freeze,
     } | options
-    return model, train(model, task, autocast=run.autocast, **options)
+    return model, train(model, task, precision=run.precision, **options)
 
 
 def layer(model) -> dict[str, torch.Tensor]:
@@ -62,7 +62,7 @@ def test_a_layer_learns_until_then_and_not_a_bit_longer(run):
         budget=run.budget,
         seed=0,
         late=run.freeze,
-        autocast=False,
+        precision="fp32",
         listeners=[listen],
     )
     for step in range(1, run.budget.steps + 1):

@@ -39,7 +39,7 @@ def trained(run, *, task=None, **options):
     model, own, _ = build(run)
     options = {
         "seed": run.seed,
-        "autocast": run.autocast,
+        "precision": run.precision,
         "optimiser": run.optimiser,
         "budget": run.budget,
     } | options
@@ -146,7 +146,7 @@ def test_a_run_of_which_nothing_is_left_keeps_its_times(text, tmp_path):
 
 
 def test_two_batches_accumulated_are_their_union(text):
-    run = small_run(text, model={"dropout": 0.0}, autocast=False)
+    run = small_run(text, model={"dropout": 0.0}, precision="fp32")
     _, task, corpus = build(run)
 
     def pairs(start, stop):
@@ -175,7 +175,7 @@ PLAIN = dict(name="sgd", lr=1.0, schedule="constant", warmup=0, weight_decay=0.0
 @pytest.mark.parametrize("share", [0.5, 0.01])
 def test_gradients_above_the_largest_norm_are_scaled_down_to_it_and_others_are_left(text, share):
     """The first step of plain gradient descent is the gradient."""
-    run = small_run(text, budget={"steps": 1}, model={"dropout": 0.0}, autocast=False)
+    run = small_run(text, budget={"steps": 1}, model={"dropout": 0.0}, precision="fp32")
     start = build(run)[0]
 
     def step(clip: float) -> torch.Tensor:
@@ -379,7 +379,7 @@ def test_compiled_layers_learn_what_eager_ones_do(text, changes, monkeypatch):
     monkeypatch.setattr(torch.nn.Module, "compile", captured)
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
-    run = small_run(text).evolve(**changes).evolve(model={"dropout": 0.0}, autocast=False)
+    run = small_run(text).evolve(**changes).evolve(model={"dropout": 0.0}, precision="fp32")
     _, eager = trained(run)
     _, compiled = trained(run, compiled=True)
     assert torch._dynamo.utils.counters["frames"]["ok"], "nothing was captured"

@@ -45,7 +45,7 @@ def test_training_ends_after_the_step_with_a_checkpoint_and_goes_on_to_the_same_
 
     def trained(**options):
         model, task, _ = build(run)
-        found = dict(optimiser=run.optimiser, budget=run.budget, seed=0, autocast=run.autocast, **options)
+        found = dict(optimiser=run.optimiser, budget=run.budget, seed=0, precision=run.precision, **options)
         return train(model, task, **found)
 
     events = []

@@ -4,12 +4,14 @@ import json
 import re
 import warnings
 from dataclasses import asdict, fields, replace
+from pathlib import Path
 
 import pytest
 from small import files, full_disk, sentence
 
 from reservoir import recipes
 from reservoir.datasets import DataError, shipped
+from reservoir.datasets.content import content_digest
 from reservoir.evidence.tables import over_seeds, table
 from reservoir.runs import records, registry
 from reservoir.runs.records import (
@@ -20,10 +22,12 @@ from reservoir.runs.records import (
     find_record,
     find_records,
     frame,
+    other_fields,
     read_record,
     record_path,
 )
-from reservoir.runs.run import ABSENT, differences
+from reservoir.runs.run import ABSENT, Run, differences
+from reservoir.runs.schema import Area, Code, Held, Machine, Parameters, Point, Sample
 from reservoir.training import Optimiser
 
 NAME = "transformer/miniature"
@@ -44,7 +48,24 @@ def make(seed=0, bleu=30.0, scale="laptop", **changes) -> Record:
         larger_is_better=True,
         tests={"test": {"bleu": bleu, "signature": "nrefs:1", "sentences": 4}},
         samples=[{"source": "Größe", "reference": "size", "translation": "size"}],
-        parameters={"total": 1000, "trainable": 900, "stored_bytes": 3600},
+        parameters={
+            "weights": 1000,
+            "scores": 0,
+            "total": 1000,
+            "trainable": 900,
+            "trainable_all_rows": 950,
+            "stored_bytes": 3600,
+        },
+        origins={
+            "trained": {"weights": 900, "stored_bytes": 3600},
+            "seeded": {"weights": 100, "stored_bytes": 0},
+        },
+        data="",
+        labels=[],
+        left_out=0,
+        epoch_steps=0.0,
+        begun_with=[],
+        skipping={},
         aucc={"value": 0.5, "horizon": 1.0, "axis": "seconds", "orientation": "larger is better"},
         seconds=1.5,
         cpu_seconds=120.0,
@@ -63,6 +84,12 @@ def make(seed=0, bleu=30.0, scale="laptop", **changes) -> Record:
         },
         code={"version": "0", "commit": None, "dirty": None},
     )
+    if {"recipe", "overrides"} & changes.keys():  # a run that agrees, whatever a test makes of the rest
+        run = json.loads(json.dumps(record.run)) | {"recipe": changes.get("recipe", NAME)}
+        for name, value in changes.get("overrides", {}).items():
+            part, _, field = name.partition(".")
+            run[part][field] = value
+        changes = {"run": run} | changes
     return replace(record, **changes)
 
 
@@ -106,45 +133,221 @@ def test_what_is_not_json_or_cut_short_is_refused(tmp_path):
     refused(path, b"<!DOCTYPE html>", "cannot be read")
     refused(path, content.replace("ö".encode(), b"\xf6"), "cannot be read")
     refused(path, b"[1, 2]", "format")
-    refused(path, b'{"format": 99}', "format")
-
-
-LATER = ("left_out", "epoch_steps", "begun_with", "skipping")  # older records lack them
+    refused(path, b'{"format": "new"}', "has no format from 1 to 2")
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Record) if field.name != "format"])
 def test_a_missing_field_and_a_wrong_type_are_named(tmp_path, field):
     path, data = tmp_path / "seed-0.json", asdict(make())
-    without = json.dumps({k: v for k, v in data.items() if k != field}).encode()
-    if field in LATER:
-        path.write_bytes(without)
-        assert read_record(path) == make()
-    else:
-        refused(path, without, repr(field), "lacks")
-    wrong = 3 if isinstance(data[field], str | dict | list) else "three"
-    refused(path, json.dumps({**data, field: wrong}).encode(), repr(field), type(wrong).__name__)
-    if isinstance(data[field], int | float) and not isinstance(data[field], bool):
-        refused(path, json.dumps({**data, field: True}).encode(), repr(field), "bool")
+    refused(path, json.dumps({k: v for k, v in data.items() if k != field}).encode(), repr(field), "lacks")
+    for wrong in (None, True, 3, "three", [3], {"three": 3}):
+        if type(wrong) is not type(data[field]) and not (isinstance(data[field], float) and wrong == 3):
+            refused(path, json.dumps({**data, field: wrong}).encode(), f"{field} must be")
+
+
+def within(changes: dict) -> dict:
+    """The content of a record with one part changed within: {"points.0.step": -1}."""
+    data = asdict(make())
+    for name, value in changes.items():
+        *above, last = name.split(".")
+        part = data
+        for key in above:
+            part = part[int(key) if isinstance(part, list) else key]
+        part[int(last) if isinstance(part, list) else last] = value
+    return data
+
+
+NAN, INF = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("changes", "said"),
     [
-        {"points": []},
-        {"points": [{"step": 1}]},
-        {"points": [3]},
-        {"tests": {"test": 3}},
-        {"samples": [{}]},
-        {"parameters": {"total": 3}},
-        {"aucc": {}},
-        {"machine": {"gpu": None}},
-        {"surprise": 3},
+        ({"points": []}, "points must be at least 1 entries, got 0"),
+        ({"points.0": {"step": 1}}, "points[0] lacks 'seconds'"),
+        ({"points.1": 3}, "points[1] must be an object, got 3"),
+        ({"points.1.step": -1}, "points[1].step must be at least 0, got -1"),
+        ({"points.1.metrics": {"loss": 1.0}}, "points[1].metrics lacks 'bleu'"),
+        ({"tests": {}}, "tests must be at least 1 entries, got 0"),
+        ({"tests": {"test": 3}}, "tests['test'] must be an object, got 3"),
+        ({"tests": {"test": {}}}, "tests has no score"),
+        ({"tests.test.bleu": "good"}, "tests has no score"),
+        (
+            {"tests.test.bleu": [1.0]},
+            "tests['test']['bleu'] must be a finite number or text, got a list of 1",
+        ),
+        ({"samples": [{}]}, "samples[0] lacks 'source'"),
+        ({"parameters": {"total": 3}}, "parameters lacks 'weights'"),
+        ({"parameters.total": "many"}, "parameters.total must be a whole number, got 'many'"),
+        ({"parameters.trainable": 1001}, "parameters.trainable is 1001, more than parameters.total, 1000"),
+        ({"origins.trained": {"weights": 1}}, "origins['trained'] lacks 'stored_bytes'"),
+        ({"aucc": {}}, "aucc lacks 'value'"),
+        ({"machine.cpu": None}, "machine.cpu must be text, got null"),
+        ({"machine.threads": 0}, "machine.threads must be at least 1, got 0"),
+        ({"seconds": -1.0}, "seconds must be at least 0, got -1"),
+        ({"flops": -1e9}, "flops must be at least 0"),
+        ({"run": {}}, "run must be at least 1 entries, got 0"),
+        ({"run.recipe": "other"}, f"run.recipe is 'other', but recipe is '{NAME}'"),
+        ({"seed": 3}, "run.seed is 0, but seed is 3"),
+        (
+            {"overrides": {"optimiser.lr": 7.0}},
+            "overrides['optimiser.lr'] is 7.0, which the run does not have",
+        ),
+        ({"overrides": {"nonsense": 1}}, "overrides['nonsense'] is 1, which the run does not have"),
+        ({"surprise": 3}, "it has a field that no version knows, 'surprise'"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_what_is_wrong_within_a_record_is_named_when_it_is_read_and_before_it_is_written(
+    tmp_path, changes, said
+):
+    data = within(changes)
+    refused(tmp_path / "seed-0.json", json.dumps(data).encode(), said)
+    if "surprise" not in data:
+        with pytest.raises(RecordError) as error:
+            Record(**data).write(tmp_path / "new" / "seed-0.json")
+        assert said in sentence(str(error.value)) and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("value", [NAN, INF, -INF])
+@pytest.mark.parametrize(
+    "name", ["seconds", "tests.test.bleu", "points.0.metrics.bleu", "aucc.value", "run.optimiser.lr"]
+)
+def test_no_record_holds_a_number_that_is_none(tmp_path, name, value):
+    data = within({name: value})
+    refused(tmp_path / "seed-0.json", json.dumps(data).encode(), "cannot be read", "is no number of JSON")
+    huge = json.dumps(data).replace("-Infinity", "-1e999").replace("Infinity", "1e999")
+    if "NaN" not in huge:
+        refused(tmp_path / "seed-0.json", huge.encode(), name.rpartition(".")[2], "finite")
+    with pytest.raises(RecordError, match=r"is not written: .* must be a finite number"):
+        Record(**data).write(tmp_path / "new" / "seed-0.json")
+
+
+def test_deep_nesting_is_refused_and_not_followed(tmp_path):
+    path, text = tmp_path / "seed-0.json", json.dumps(asdict(make()))
+    for depth in (900, 100_000):
+        deep = text.replace('"skipping": {}', '"skipping": {"a": ' + "[" * depth + "]" * depth + "}")
+        path.write_text(deep)
+        try:
+            read_record(path)
+        except RecordError as error:
+            assert "nested too deeply" in sentence(str(error))
+    assert depth == 100_000
+
+
+def test_a_newer_format_asks_for_an_update_and_not_to_delete_anything(tmp_path):
+    path = tmp_path / "seed-0.json"
+    refused(path, b'{"format": 3}', "newer version of the library", "update the library")
+    with pytest.raises(RecordError) as error:
+        read_record(path)
+    assert "delete" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "transformer/miniature/laptop/seed-1",
+        "transformer/miniature/smoke/seed-0",
+        "transformer/multi30k/laptop/seed-0",
     ],
 )
-def test_what_is_incomplete_within_or_unknown_is_named(tmp_path, broken):
+def test_a_record_in_another_run_s_place_is_refused(folders, place):
+    own, _ = folders
+    path = own / f"{place}.json"
+    path.parent.mkdir(parents=True)
     refused(
-        tmp_path / "seed-0.json", json.dumps(asdict(make()) | broken).encode(), next(iter(broken)).rstrip("s")
+        path,
+        json.dumps(asdict(make())).encode(),
+        f"it is of {NAME}/laptop/seed-0.json, and does not belong here",
     )
+    with pytest.raises(RecordError):
+        make().write(path)
+    changed = make(overrides={"optimiser.lr": 1.0})
+    with pytest.raises(RecordError):
+        changed.write(path)
+    changed.write(own / NAME / "laptop" / "seed-0-with-0123abcd.json")
+
+
+# Records of format 1
+
+
+def of_format_1(**changes) -> dict:
+    data = asdict(make())
+    for name in ("data", "labels", "origins", "left_out", "epoch_steps", "begun_with", "skipping"):
+        del data[name]
+    data["run"]["autocast"] = data["run"].pop("precision") == "bf16"
+    data["parameters"] = {"total": 1000, "trainable": 900, "stored_bytes": 3600}
+    return data | {"format": 1} | changes
+
+
+def test_a_record_of_format_1_is_read_and_says_what_it_does_not_know(tmp_path):
+    path = tmp_path / "seed-0.json"
+    for autocast, precision in ((True, "auto"), (False, "fp32")):
+        data = of_format_1()
+        data["run"]["autocast"] = autocast
+        path.write_text(json.dumps(data))
+        record = read_record(path)
+        assert record.run["precision"] == precision and "autocast" not in record.run and record.format == 2
+        assert (record.data, record.labels, record.begun_with, record.skipping) == ("", [], [], {})
+    assert (
+        record.parameters["weights"] == record.parameters["total"] == 1000
+        and record.parameters["scores"] == 0
+    )
+    assert record.parameters["trainable"] <= record.parameters["trainable_all_rows"] == 900
+    assert path.read_text() == json.dumps(data)
+    record.write(path)
+    assert read_record(path) == record
+
+
+def test_of_a_masked_run_that_nobody_counted_no_more_is_trainable_than_there_is(tmp_path):
+    data = of_format_1()
+    data["run"]["mask"] |= {"keep": 0.5}
+    data["parameters"] = {"total": 1000, "trainable": 3000, "stored_bytes": 400}
+    (tmp_path / "seed-0.json").write_text(json.dumps(data))
+    counts = read_record(tmp_path / "seed-0.json").parameters
+    assert counts["weights"] == 1000 and counts["scores"] == 3000 and counts["total"] == 4000
+
+
+@pytest.mark.parametrize(
+    "broken", [{"run": 3}, {"parameters": []}, {"parameters": {"total": "x"}}, {"overrides": 1}, {"run": {}}]
+)
+def test_a_damaged_record_of_format_1_is_refused_like_any_other(tmp_path, broken):
+    refused(tmp_path / "seed-0.json", json.dumps(of_format_1(**broken)).encode(), next(iter(broken)))
+
+
+def test_an_old_record_answers_for_either_precision_and_a_new_one_for_its_own(folders):
+    own, _ = folders
+    run = recipes.get(NAME)
+    path = own / NAME / "laptop" / "seed-0.json"
+    path.parent.mkdir(parents=True)
+    data = of_format_1()
+    data["run"]["autocast"] = True
+    path.write_text(json.dumps(data))
+    for precision in ("fp32", "bf16"):
+        assert not other_fields(read_record(path), run.evolve(precision=precision))
+    make().write(path)
+    assert not other_fields(read_record(path), run)
+    assert other_fields(read_record(path), run.evolve(precision="bf16")) == 'precision "fp32" (now "bf16")'
+
+
+def test_a_record_of_other_data_is_passed_over(folders, monkeypatch):
+    own, _ = folders
+    put(own, make(data=content_digest("miniature")))
+    assert find_record(NAME)
+    put(own, make(data="0123456789abcdef"))
+    with pytest.warns(RecordWarning, match="other data in miniature"):
+        assert find_record(NAME) is None
+
+
+def test_the_page_about_the_schema_names_every_field():
+    page = (Path(__file__).parent.parent / "reference" / "schema.md").read_text(encoding="utf-8")
+    described = dict.fromkeys(re.findall(r"^\| `([\w.\[\]<>]+)` \|", page, re.MULTILINE))
+    parts = {"points[]": Point, "samples[]": Sample, "parameters": Parameters, "origins.<origin>": Held}
+    parts |= {"aucc": Area, "machine": Machine, "code": Code}
+    wanted = [field.name for field in fields(Record)]
+    wanted += [f"{name}.{key}" for name, part in parts.items() for key in part.__annotations__]
+    wanted += [f"run.{leaf.name}" for leaf in fields(Run)]
+    assert sorted(described) == sorted(wanted)
 
 
 def test_a_full_disk_leaves_the_older_record(tmp_path):

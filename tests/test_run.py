@@ -2,14 +2,17 @@
 
 import dataclasses
 import json
+import re
 
+import numpy as np
 import pytest
 import torch
 from small import RECIPE, small_run, write_text
 
 from reservoir import recipes
 from reservoir.datasets import DataError
-from reservoir.runs import records, registry
+from reservoir.datasets.content import MADE, content_digest
+from reservoir.runs import execution, records, registry
 from reservoir.runs import run as run_module
 from reservoir.runs.building import build, load
 from reservoir.runs.execution import execute, train_and_test
@@ -73,7 +76,8 @@ def changed(run: Run, path) -> Run:
 
 
 @pytest.mark.parametrize("path", list(leaves(recipes.get(RECIPE))), ids=".".join)
-def test_any_field_makes_another_run_but_those_that_are_not_meant_to_change_the_result(path):
+def test_any_field_makes_another_run_but_those_that_are_not_meant_to_change_the_result(path, monkeypatch):
+    monkeypatch.setattr(run_module, "content_digest", lambda name: "")  # a corpus of another name is none
     run = recipes.get(RECIPE)
     other, name = changed(run, path), ".".join(path)
     assert run.identity() == recipes.get(RECIPE).identity() and not differences(run.to_json(), run)
@@ -93,6 +97,86 @@ def test_a_field_that_came_later_changes_nothing_until_it_says_something(monkeyp
         run_module, "leaves", lambda run: (leaf for leaf in all_leaves(run) if leaf.name not in later)
     )
     assert run.identity() == before != other
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "1", None, True])
+def test_a_seed_out_of_range_is_refused_when_the_run_is_made(seed):
+    with pytest.raises(ValueError, match=r"seed must be an integer in \[0, 2\*\*64\), got"):
+        recipes.get(RECIPE).evolve(seed=seed)
+
+
+def test_numpy_s_integers_are_seeds():
+    run = recipes.get(RECIPE, seed=np.int64(3))
+    assert run == recipes.get(RECIPE, seed=3) and type(run.seed) is int and json.dumps(run.to_json())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"precision": "fp16"}, "precision must be one of fp32, bf16, got 'fp16'"),
+        ({"scale": "huge"}, "scale must be one of smoke, laptop, full, got 'huge'"),
+        ({"recipe": "../../etc"}, "recipe must be a name"),
+        ({"recipe": "[/blah]"}, "recipe must be a name"),
+        ({"recipe": ""}, "recipe must be a name"),
+    ],
+)
+def test_a_field_that_makes_no_sense_is_refused_when_the_run_is_made(changes, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        recipes.get(RECIPE).evolve(**changes)
+
+
+def test_small_and_made_data_are_in_fp32_and_fetched_ones_in_bf16():
+    for name in recipes.names():
+        for scale in SCALES:
+            run = recipes.get(name, scale=scale)
+            assert run.precision == ("fp32" if run.task.data in MADE else "bf16"), (name, scale)
+            assert scale != "smoke" or run.precision == "fp32"
+
+
+@pytest.mark.parametrize("units", [False, True])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_machine_decides_nothing_about_the_precision(text, results, monkeypatch, precision, units):
+    """Products are in what the run says, whatever units there are; where bf16 is slow, one message says so."""
+    monkeypatch.setattr(execution, "has_bf16", lambda device: units)
+    run = small_run(text, precision=precision)
+    seen, events = set(), []
+    monkeypatch.setattr(
+        type(run.task), "test", spied(type(run.task).test, lambda: seen.add(torch.is_autocast_enabled("cpu")))
+    )
+    record = execute(run, listeners=[events.append])
+    assert seen == {precision == "bf16"} and record.run["precision"] == precision
+    said = [event.text for event in events if isinstance(event, Message) and "--precision fp32" in event.text]
+    assert len(said) == (precision == "bf16" and not units)
+    losses = record.points[-1]["metrics"]
+    other = execute(small_run(text, precision="bf16" if precision == "fp32" else "fp32"))
+    assert other.points[-1]["metrics"] != losses and other.overrides != record.overrides
+
+
+def spied(function, spy):
+    def call(*arguments, **options):
+        spy()
+        return function(*arguments, **options)
+
+    return call
+
+
+def test_edited_files_of_one_s_own_are_other_data(tmp_path, results):
+    folder = write_text(tmp_path / "own")
+    run = small_run(folder).evolve(recipe="mine")
+    record, identity = execute(run), run.identity()
+    assert record.data and started(run) == (record, False)
+    for part in ("train", "valid", "test"):
+        lines = (folder / f"{part}.en").read_text().splitlines()
+        (folder / f"{part}.en").write_text("\n".join(reversed(lines)) + "\n")
+        assert run.identity() != identity
+        identity = run.identity()
+    events = []
+    again = execute(run, listeners=[events.append])
+    assert again.data != record.data and any(isinstance(event, Started) for event in events)
+    (said,) = (event.text for event in events if isinstance(event, Message) and "not used" in event.text)
+    assert f"other data in files:{folder}" in said
+    copy = write_text(tmp_path / "elsewhere" / "own")
+    assert content_digest(f"files:{copy}") == record.data
 
 
 def test_a_run_of_one_s_own_overrides_nothing_and_has_a_path(results):
@@ -212,7 +296,7 @@ def test_a_run_that_was_cut_off_afresh_goes_on_and_keeps_the_older_record_until_
 
 
 def test_a_trained_model_is_loaded_to_the_bit_and_translates_as_it_was_tested(text, results):
-    run = small_run(text, autocast=False, freeze=Freeze(feed_forward=True))
+    run = small_run(text, precision="fp32", freeze=Freeze(feed_forward=True))
     model, task, corpus = build(run)
     record = train_and_test(run, model, task, corpus)
     again, its_task, its_corpus = load(run)

@@ -24,7 +24,7 @@ from reservoir.runs.machine import peaks
 from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
-from reservoir.training import Stepped, Task, bf16_pays, train
+from reservoir.training import Stepped, Task, has_bf16, train
 from reservoir.weights import report
 
 FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
@@ -123,7 +123,11 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
     done = work(lambda: mine.loss(model))
     made_of = report(model)
     moving = made_of.trainable_all_rows  # rows without a gradient of their own take memory all the same
-    low, batches, moments = run.autocast and bf16, run.budget.accumulate, MOMENTS[run.optimiser.name]
+    low, batches, moments = (
+        run.precision == "bf16" and bf16,
+        run.budget.accumulate,
+        MOMENTS[run.optimiser.name],
+    )
     tokens = whole.tokens * batches * run.budget.steps
     return Plan(
         *data(run),
@@ -219,7 +223,7 @@ def measure(run: Run, *, steps: int = STEPS) -> Measured:
     """
     device = device_of(run)
     taken, tokens = timed(run, steps=steps)
-    sized = plan(run, bf16=bf16_pays(device))
+    sized = plan(run, bf16=has_bf16(device))
     machine = peaks(device, torch.bfloat16 if sized.low else torch.float32)
     predicted = sized.work.seconds(
         flops=machine.flops, bandwidth=machine.bandwidth, start=machine.start, reached=1.0
@@ -260,7 +264,7 @@ def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
         optimiser=run.optimiser,
         budget=replace(run.budget, steps=WARM + steps + 1, validate_every=10**9, checkpoint_every=0),
         seed=run.seed,
-        autocast=run.autocast,
+        precision=run.precision,
         compiled=run.compiled,
         listeners=[listen],
     )

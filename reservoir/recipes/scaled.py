@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from reservoir.datasets.content import MADE
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Model, Run, TaskConfig
 from reservoir.training import Budget, Optimiser
+from reservoir.training.precision import Precision
 
 T = TypeVar("T")
 SIZES: dict[Scale, dict[str, Any]] = {
@@ -36,6 +38,8 @@ def scaled(
 ) -> Run:
     """A run whose learning rate rises, then falls linearly to zero; each size may be one for every scale.
 
+    Runs on data that the library makes itself, which are small, are in fp32; those on fetched data in bf16.
+
     Args:
         recipe, scale, task, model: of the run.
         steps: optimiser steps.
@@ -55,4 +59,6 @@ def scaled(
         **optimiser,
     )
     budget = Budget(n, validate_every=every, checkpoint_every=every)
-    return Run(recipe, scale, at(scale, task), at(scale, model), budget, optimiser=rates)
+    chosen = at(scale, task)
+    precision: Precision = "fp32" if chosen.data in MADE else "bf16"
+    return Run(recipe, scale, chosen, at(scale, model), budget, optimiser=rates, precision=precision)

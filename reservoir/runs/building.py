@@ -18,7 +18,7 @@ from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRelease, InitFromRun, matching, references, take
 from reservoir.runs.tasks.computation import Computation
-from reservoir.training import CheckpointError, Task, bf16_pays
+from reservoir.training import CheckpointError, Task
 from reservoir.training.checkpoint import read_weights
 from reservoir.weights import (
     Pretrained,
@@ -55,8 +55,7 @@ def device_of(run: Run) -> torch.device:
 
 def precision_of(run: Run) -> torch.autocast:
     """The context in which a run computes: translate in it with a loaded model to get what was recorded."""
-    device = device_of(run)
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=run.autocast and bf16_pays(device))
+    return torch.autocast(device_of(run).type, dtype=torch.bfloat16, enabled=run.precision == "bf16")
 
 
 def load_data(run: Run) -> tuple[Corpus, Vocabulary]:

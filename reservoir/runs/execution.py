@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import nn
 
+from reservoir.datasets.content import content_digest
 from reservoir.runs.building import Corpus, build, device_of, precision_of, stamp
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.runs.records import Record, other_fields, path_of, read_record, recorded
@@ -19,6 +20,7 @@ from reservoir.runs.start import references
 from reservoir.training import History, Listener, Message, StopSignal, Task, aucc, train
 from reservoir.training.checkpoint import clear_partials, write_weights
 from reservoir.training.distribution import current_world
+from reservoir.training.precision import has_bf16
 from reservoir.weights import Report, report
 
 
@@ -81,6 +83,12 @@ def train_and_test(
     if left_out := task.train.dropped:
         longest = run.task.max_length
         _tell(listeners, f"{left_out:,} training texts are left out: they have more than {longest} tokens")
+    if run.precision == "bf16" and not has_bf16(device_of(run)):
+        _tell(
+            listeners,
+            "products are in bf16, which this machine has no units for, so they are slow;"
+            " --precision fp32 would be faster, but it is another run",
+        )
     identity, begun_with = stamp(run, model), references(model)
     made_of = report(model)  # before training, since what stops later is trained too
     history = train(
@@ -93,7 +101,7 @@ def train_and_test(
         identity=identity,
         checkpoint=checkpoint,
         listeners=listeners,
-        autocast=run.autocast,
+        precision=run.precision,
         compiled=run.compiled,
         late=run.freeze if run.freeze.after else None,
         skip=run.skip,
@@ -145,16 +153,15 @@ def _tested(
         seed=run.seed,
         run=run.to_json(),
         overrides=run.overrides(),
+        data=content_digest(run.task.data),
+        labels=list(getattr(corpus, "classes", ())),
         points=[asdict(point) for point in history.points],
         metric=task.metric,
         larger_is_better=task.larger_is_better,
         tests=tests,
         samples=samples,
-        parameters={
-            "total": made_of.weights,
-            "trainable": made_of.trainable_all_rows,
-            "stored_bytes": made_of.stored_bytes,
-        },
+        parameters=made_of.counts(),
+        origins=made_of.origins(),
         aucc=asdict(area),
         seconds=history.seconds,
         cpu_seconds=history.cpu_seconds + cpu_seconds() - cpu_before,

@@ -16,13 +16,16 @@ from typing import Any
 import torch
 
 import reservoir
+from reservoir.training.precision import has_bf16
 
 
 def machine(device: torch.device) -> dict[str, Any]:
-    """Processor and GPU names, threads and versions."""
+    """Processor and GPU names, the instructions that torch uses, threads and versions."""
     return {
         "cpu": _processor(),
         "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "bf16": has_bf16(device),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "python": platform.python_version(),

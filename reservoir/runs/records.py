@@ -1,4 +1,4 @@
-"""What a run measured, as one JSON file: written whole or not at all, validated when it is read."""
+"""What a run measured, as one JSON file: written whole or not at all, checked when written and when read."""
 
 from __future__ import annotations
 
@@ -7,36 +7,45 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, NoReturn, get_type_hints
 
 import pandas as pd
 
-from reservoir.datasets import atomic_write, shipped
+from reservoir.datasets import DataError, atomic_write, shipped
+from reservoir.datasets.content import content_digest
 from reservoir.runs import registry
+from reservoir.runs.legacy import upgraded
 from reservoir.runs.places import record_path, results
-from reservoir.runs.run import ABSENT, Run, differences
+from reservoir.runs.run import ABSENT, Run, differences, flat
+from reservoir.runs.schema import (
+    Amount,
+    Area,
+    AtLeast,
+    Code,
+    Count,
+    Held,
+    Machine,
+    Parameters,
+    Point,
+    Sample,
+    faults,
+)
 
-FORMAT = 1
-KEYS = {
-    "parameters": ("total", "trainable", "stored_bytes"),
-    "aucc": ("value", "horizon", "axis", "orientation"),
-    "machine": ("cpu", "gpu", "threads", "torch"),
-    "points": ("step", "seconds", "tokens", "flops", "metrics"),
-    "samples": ("source", "reference"),
-}
+FORMAT = 2
 FEW = 4  # fields that a sentence names
 METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity"}
-"""How tables call the metrics."""
+"""What tables call the metrics."""
+RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
 CLOCK_FIELDS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds")
 """What may differ between two runs with the same seed on one machine; `points` and `aucc` hold seconds too."""
 
 
 class RecordError(RuntimeError):
-    """A record cannot be used; the message names the file and what is wrong with it."""
+    """A record cannot be used or written; the message names the file, the field and what is wrong with it."""
 
 
 class RecordWarning(UserWarning):
@@ -45,66 +54,76 @@ class RecordWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Record:
-    """A finished run.
+    """A finished run. `reference/schema.md` describes every field, and those within `points` and the like.
 
     Args:
         recipe, scale, seed: which run.
         run: all its fields.
-        overrides: fields that the command line changed, by dotted name; empty for the recipe as it stands.
-        points: validation points, each with step, seconds, tokens, flops and metrics.
+        overrides: fields that differ from the recipe, by dotted name; empty for the recipe as it stands.
+        data: a digest of the corpus's content; empty where the record is too old to say.
+        labels: names of the classes, where there are any.
+        points: the validation points.
         metric: the validation metric that counts; larger_is_better: its direction.
         tests: for each test set its metrics, and the sacreBLEU signature where there is one.
-        samples: a few test texts: source, reference, and what the model says.
-        parameters: total, trainable and stored_bytes.
-        aucc: value, horizon, axis, orientation; time is steps × the median duration of a step.
+        samples: a few test texts.
+        parameters: how many numbers the model has and how many are trained.
+        origins: for each origin the weights and the stored bytes.
+        aucc: the area under the validation curve; time is steps × the median duration of a step.
         seconds: wall-clock of training; cpu_seconds: processor time of the whole process, tests included.
         step_seconds: median duration of a step; test_seconds: wall-clock of testing.
         tokens, flops: totals of training.
         peak_memory: bytes.
         machine, code: where and with which version.
         left_out: training texts that were too long.
-        epoch_steps: steps in which the training data were seen once; 0 where the record is older than this field.
+        epoch_steps: steps in which the training data were seen once; 0 where the record is too old to say.
         begun_with: checkpoints that tensors were taken from, by name and digest.
-        skipping: where backward passes were skipped: in how many steps; operations a token, and the median seconds, of
-            a full step and of a skipped one.
-        format: version of this layout.
+        skipping: where backward passes were skipped: in how many steps; operations per token, and the median seconds,
+            of a full step and of a skipped one.
+        format: version of this schema.
     """
 
     recipe: str
     scale: str
-    seed: int
-    run: dict
-    overrides: dict
-    points: list
+    seed: Count
+    run: Annotated[dict[str, Any], AtLeast(1)]
+    overrides: dict[str, Any]
+    data: str
+    labels: list[str]
+    points: Annotated[list[Point], AtLeast(1)]
     metric: str
     larger_is_better: bool
-    tests: dict
-    samples: list
-    parameters: dict
-    aucc: dict
-    seconds: float
-    cpu_seconds: float
-    step_seconds: float
-    test_seconds: float
-    tokens: int
-    flops: float
-    peak_memory: int
-    machine: dict
-    code: dict
-    left_out: int = 0
-    epoch_steps: float = 0.0
-    begun_with: list = field(default_factory=list)
-    skipping: dict = field(default_factory=dict)
+    tests: Annotated[dict[str, dict[str, float | str]], AtLeast(1)]
+    samples: list[Sample]
+    parameters: Parameters
+    origins: dict[str, Held]
+    aucc: Area
+    seconds: Amount
+    cpu_seconds: Amount
+    step_seconds: Amount
+    test_seconds: Amount
+    tokens: Count
+    flops: Amount
+    peak_memory: Count
+    machine: Machine
+    code: Code
+    left_out: Count
+    epoch_steps: Amount
+    begun_with: list[str]
+    skipping: dict[str, Any]
     format: int = FORMAT
 
     def write(self, path: Path) -> None:
-        """Write the record to `path`, atomically."""
-        text = json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n"
-        atomic_write(
-            path,
-            lambda file: file.write(text.encode()),
-            advice="free some, or set RESERVOIR_RESULTS elsewhere",
-        )
+        """Check the record and write it to `path`, atomically.
+
+        Raises:
+            RecordError: a field has a value that no record may have, such as NaN.
+            DataError: the disk is full or the folder cannot be written to.
+        """
+        data = asdict(self)
+        if wrong := _wrong(data, path):
+            raise RecordError(f"the record {path} is not written: {wrong}")
+        text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        atomic_write(path, lambda file: file.write(text.encode()), advice=RESULTS_ADVICE)
 
     @property
     def scored_by(self) -> str:
@@ -129,7 +148,8 @@ def read_record(path: Path) -> Record:
     """Read and validate one record; of a file that has not changed since, the same object again: change nothing in it.
 
     Raises:
-        RecordError: the file is not JSON, lacks a field, or a field has the wrong type.
+        RecordError: the file is not JSON, or a field is missing, is not what the schema says, or contradicts another
+            one or the place where the file lies; or the record was made by a newer version.
     """
     try:
         found = path.stat()
@@ -141,45 +161,79 @@ def read_record(path: Path) -> Record:
 @cache  # the ledger alone asks for twenty thousand
 def _read(path: Path, stamp: tuple[int, ...]) -> Record:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refused)
     except (OSError, ValueError) as error:
         raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise RecordError(f"record {path} has no format {FORMAT}; delete it and run again")
-    hints = _hints()
-    for entry in fields(Record):
-        if entry.name not in data:
-            if entry.default is MISSING and entry.default_factory is MISSING:
-                raise RecordError(f"record {path} lacks {entry.name!r}; delete it and run again")
-        elif not _fits(data[entry.name], hints[entry.name]):
-            raise RecordError(
-                f"record {path}: {entry.name!r} is {type(data[entry.name]).__name__},"
-                f" not {hints[entry.name].__name__}; delete it and run again"
-            )
-    if not data["points"]:
-        raise RecordError(f"record {path} has no validation points; delete it and run again")
-    for name, keys in KEYS.items():
-        for part in data[name] if isinstance(data[name], list) else [data[name]]:
-            if not isinstance(part, dict) or not set(keys) <= part.keys():
-                raise RecordError(f"record {path}: {name!r} is incomplete; delete it and run again")
-    if not all(isinstance(metrics, dict) for metrics in data["tests"].values()):
-        raise RecordError(f"record {path}: 'tests' is incomplete; delete it and run again")
-    if unknown := data.keys() - {entry.name for entry in fields(Record)}:
+    except RecursionError:
+        raise RecordError(f"record {path} is nested too deeply; delete it and run again") from None
+    version = data.get("format") if isinstance(data, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise RecordError(f"record {path} has no format from 1 to {FORMAT}; delete it and run again")
+    if version > FORMAT:
         raise RecordError(
-            f"record {path} has fields that no version knows: {', '.join(sorted(unknown))}; delete it and run again"
+            f"record {path} was made by a newer version of the library (its format is {version}, and {FORMAT} is the"
+            " newest known here): update the library"
         )
+    try:
+        wrong = _wrong(data := upgraded(data) if version == 1 else data, path)
+    except RecursionError:
+        wrong = "it is nested too deeply"
+    if wrong:
+        raise RecordError(f"record {path}: {wrong}; delete it and run again")
     return Record(**data)
 
 
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _wrong(data: dict[str, Any], path: Path) -> str:
+    """The first thing that is wrong with the content of a record at `path`, in words; empty if nothing is."""
+    hints = _hints()
+    if missing := [name for name in hints if name not in data]:
+        return f"it lacks {missing[0]!r}"
+    if unknown := sorted(data.keys() - hints.keys()):
+        return f"it has a field that no version knows, {unknown[0]!r}"
+    for name, hint in hints.items():
+        for fault in faults(data[name], hint, name):
+            return fault
+    return _disagreement(data, path)
+
+
+def _disagreement(data: dict[str, Any], path: Path) -> str:
+    """Where fields of a record contradict each other or the place where it lies, in words; empty if nowhere."""
+    run, parameters = data["run"], data["parameters"]
+    for name in ("recipe", "scale", "seed"):
+        if run.get(name) != data[name]:
+            return f"run.{name} is {run.get(name)!r}, but {name} is {data[name]!r}"
+    fields_of_run = dict(flat(run))
+    for name, value in data["overrides"].items():
+        parts = {
+            key.removeprefix(f"{name}."): one
+            for key, one in fields_of_run.items()
+            if key.startswith(f"{name}.")
+        }
+        if not parts and fields_of_run.get(name, ABSENT) != value:
+            return f"overrides[{name!r}] is {value!r}, which the run does not have"
+    if parameters["trainable"] > parameters["total"]:
+        return f"parameters.trainable is {parameters['trainable']}, more than parameters.total, {parameters['total']}"
+    for number, point in enumerate(data["points"]):
+        if data["metric"] not in point["metrics"]:
+            return f"points[{number}].metrics lacks {data['metric']!r}"
+    if not any(isinstance(value, float) for value in next(iter(data["tests"].values())).values()):
+        return "tests has no score, a number with a fraction, in its first test set"
+    if path.parent.name in registry.SCALES and path.name.startswith("seed-"):
+        filed = record_path(Path(), data["recipe"], data["scale"], data["seed"])
+        name = path.name.partition("-with-")[0] + ".json" if data["overrides"] else path.name
+        if path.with_name(name).parts[-len(filed.parts) :] != filed.parts:
+            return f"it is of {filed}, and does not belong here"
+    return ""
+
+
 @cache
-def _hints() -> dict[str, type]:
-    return get_type_hints(Record)
-
-
-def _fits(value: Any, kind: type) -> bool:
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+def _hints() -> dict[str, Any]:
+    hints = get_type_hints(Record, include_extras=True)
+    return {entry.name: hints[entry.name] for entry in fields(Record)}
 
 
 def path_of(run: Run) -> Path:
@@ -203,9 +257,22 @@ def recorded(run: Run) -> Record | None:
 def other_fields(record: Record, run: Run) -> str:
     """In which fields a record was made by another run than `run`, in words; empty if in none."""
     found = differences(record.run, run)
-    words = [f"{name} {_shown(theirs)} (now {_shown(ours)})" for name, (theirs, ours) in found.items()]
+    words = [*_other_data(record, run)]
+    words += [f"{name} {_shown(theirs)} (now {_shown(ours)})" for name, (theirs, ours) in found.items()]
     more = f" and {len(words) - FEW} other fields" if len(words) > FEW else ""
     return ", ".join(words[:FEW]) + more
+
+
+def _other_data(record: Record, run: Run) -> Iterator[str]:
+    """That the corpus has another content by now, if it is known then and now."""
+    if not record.data:
+        return
+    try:
+        now = content_digest(run.task.data)
+    except DataError:  # it cannot be had here, and so not compared
+        return
+    if now != record.data:
+        yield f"other data in {run.task.data} (digest {record.data[:8]}, now {now[:8]})"
 
 
 def _shown(value: Any) -> str:
@@ -286,11 +353,11 @@ _compared: dict[Path, tuple[Record, registry.Recipe, str]] = {}
 def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFrame:
     """Records as a table: one line a run and test set.
 
-    The columns: recipe, scale, seed and test set; the metric that counts, and every metric of the test set under its
-    own name; parameters in all, trained and stored (bytes); steps, tokens and operations of training; its seconds on
-    the wall, processor seconds of the whole run, and bytes of memory at its peak; the area under its curve; on which
-    processor or GPU, with how many threads and which torch; and of which version and commit, and whether the checkout
-    differed from that (None where there was no checkout).
+    The columns: recipe, scale, seed, precision and test set; the metric that counts, and every metric of the test set
+    under its own name; the counts of `parameters`; steps, tokens and operations of training; its wall-clock seconds,
+    processor seconds of the whole run, and bytes of memory at its peak; the area under its curve; on which processor
+    or GPU, with how many threads and which torch; and of which version and commit, and whether the checkout differed
+    from that (None where there was no checkout).
 
     Args:
         recipe: a recipe or a family such as "transformer"; everything if None.
@@ -309,6 +376,7 @@ def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFram
                     "recipe": record.recipe,
                     "scale": record.scale,
                     "seed": record.seed,
+                    "precision": record.run["precision"],
                     "test": test,
                     "metric": record.scored_by,
                     **{name: value for name, value in metrics.items() if isinstance(value, int | float)},
@@ -320,7 +388,7 @@ def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFram
                     "cpu_seconds": record.cpu_seconds,
                     "peak_memory": record.peak_memory,
                     "aucc": record.aucc["value"],
-                    **{name: record.machine[name] for name in KEYS["machine"]},
+                    **{name: record.machine[name] for name in ("cpu", "gpu", "threads", "torch")},
                     **{name: record.code.get(name) for name in ("version", "commit", "dirty")},
                 }
             )

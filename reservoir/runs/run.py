@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
+from reservoir.datasets.content import content_digest
 from reservoir.models import (
     ClassifierConfig,
     EncoderDecoderConfig,
@@ -29,7 +31,9 @@ from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
 from reservoir.runs.tasks.translation import Translation
 from reservoir.training import Budget, Optimiser, Skip
+from reservoir.training.precision import Precision
 from reservoir.weights import Freeze, Mask
+from reservoir.weights.generator import checked_seed
 
 TaskConfig = (
     Translation
@@ -51,6 +55,7 @@ Model = (
     | UniversalConfig
 )
 
+NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 NOT_THE_RESULT = {"device", "budget.checkpoint_every"}
 """Fields that are not meant to change the result: where a run is executed, and how often it can be resumed."""
 
@@ -77,7 +82,8 @@ class Run:
         skip: which backward passes are left out.
         mask: which weights are never trained, but chosen among instead.
         optimiser, budget: how it is trained, and for how long.
-        autocast: products in bf16, where the machine is faster at them; fp32 elsewhere.
+        precision: of products, "fp32" or "bf16"; weights are fp32 either way. The machine has no say in it: on a
+            processor without bf16 units a bf16 run is slow, and the same.
         compiled: use `torch.compile`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
         start: the run or the released model whose tensors this one begins with; None begins at its own seed alone.
@@ -93,10 +99,23 @@ class Run:
     skip: Skip = field(default_factory=Skip)
     mask: Mask = field(default_factory=Mask)
     optimiser: Optimiser = field(default_factory=Optimiser)
-    autocast: bool = True
+    precision: Precision = "fp32"
     compiled: bool = False
     device: str = "auto"
     start: InitFromRun | InitFromRelease | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+        if self.scale not in registry.SCALES:
+            raise ValueError(f"scale must be one of {', '.join(registry.SCALES)}, got {self.scale!r}")
+        if self.precision not in get_args(Precision):
+            raise ValueError(
+                f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}"
+            )
+        if not NAME.fullmatch(self.recipe):
+            raise ValueError(
+                f"recipe must be a name such as mine or family/row, of letters, digits and ._+-, got {self.recipe!r}"
+            )
 
     def evolve(self, **changes: Any) -> Run:
         """The same run with some fields changed; a dictionary changes some fields of a field.
@@ -116,14 +135,18 @@ class Run:
         return json.loads(json.dumps(asdict(self)))
 
     def identity(self) -> str:
-        """A digest of everything that decides the outcome.
+        """A digest of everything that decides the outcome: the fields, and the content of the data.
 
         Fields that are not meant to change the result (`NOT_THE_RESULT`) are left out. A field that was added later,
         marked so in its metadata, counts only where it is not at its default.
+
+        Raises:
+            DataError: the data are not there, and only their content could tell which they are.
         """
         said = {
             leaf.name: leaf.value for leaf in leaves(self) if not (leaf.later and leaf.value == leaf.default)
         }
+        said["data"] = content_digest(self.task.data)
         return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
 
     def overrides(self) -> dict[str, Any]:
@@ -161,21 +184,22 @@ def leaves(run: Run) -> Iterator[Leaf]:
 def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, Any]]:
     """The fields in which a run differs from what was recorded, by dotted name: (recorded, the run's).
 
-    A field that a record lacks, since it was added later, has its default. `ABSENT` stands where the record has no
+    A field that a record lacks, since it was added later, has its default. A recorded precision of "auto" agrees with
+    any: then the machine decided, and the record does not say how. `ABSENT` stands where the record has no
     such field and there is no default, or where the run has no such field.
 
     Args:
         recorded: the fields of a run as a record has them.
         run: what they are compared with.
     """
-    theirs, found = dict(_flat(recorded, "")), {}
+    theirs, found = dict(flat(recorded)), {}
     for leaf in leaves(run):
         within = [
             name for name in theirs if name.startswith(f"{leaf.name}.")
         ]  # where the run has None for a whole part
         parts = {name.removeprefix(f"{leaf.name}."): theirs.pop(name) for name in within}
         value = parts or theirs.pop(leaf.name, leaf.default)
-        if value != leaf.value:
+        if value != leaf.value and (leaf.name, value) != ("precision", "auto"):
             found[leaf.name] = (value, leaf.value)
     surplus = {name: (value, ABSENT) for name, value in theirs.items() if name not in NOT_THE_RESULT}
     return found | surplus
@@ -196,10 +220,11 @@ def _leaves(part: Any, prefix: str, default: Any) -> Iterator[Leaf]:
             yield Leaf(name, _json(value), _json(usual), bool(entry.metadata.get("omit_if_default")))
 
 
-def _flat(part: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+def flat(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The fields of a run as JSON, by dotted name."""
     for name, value in part.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
 

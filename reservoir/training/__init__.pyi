@@ -21,7 +21,7 @@ from .losses import smoothed_cross_entropy
 from .masked_language_modelling import MaskedLanguageModellingTask
 from .masking import MaskedBatch, mask
 from .optimisers import Optimiser
-from .precision import bf16_pays
+from .precision import has_bf16
 from .preemption import EXIT_STATUS, Preempted, StopSignal
 from .prefix import CachedPrefix
 from .task import Task
@@ -69,8 +69,8 @@ __all__ = [
     "accuracy",
     "aucc",
     "beam_search",
-    "bf16_pays",
     "bleu",
+    "has_bf16",
     "mask",
     "paired_bootstrap",
     "skip",

@@ -35,7 +35,7 @@ from reservoir.training.flops import count_flops, count_products
 from reservoir.training.history import History
 from reservoir.training.memory import release
 from reservoir.training.optimisers import Optimiser
-from reservoir.training.precision import bf16_pays
+from reservoir.training.precision import Precision
 from reservoir.training.preemption import Preempted
 from reservoir.training.task import Task, device_of
 from reservoir.weights import Freeze, freeze, mark_trained, report
@@ -80,7 +80,7 @@ def train(
     checkpoint: Path | None = None,
     fresh: bool = False,
     listeners: Sequence[Listener] = (),
-    autocast: bool = True,
+    precision: Precision = "fp32",
     compiled: bool = False,
     late: Freeze | None = None,
     skip: Skip | None = None,
@@ -104,7 +104,7 @@ def train(
         checkpoint: file to resume from if it exists, and to write to.
         fresh: ignore a checkpoint that exists.
         listeners: called with each event.
-        autocast: products in bf16, where the machine is faster at them.
+        precision: of products: "fp32", or "bf16" on any machine, also where that is slow.
         compiled: `torch.compile` the layers first: worth it on a GPU, slower than eager on the CPUs that we tried.
         late: a plan with `after`: what it names learns for so many steps and then stops, at no cost from there on.
         skip: which backward passes to leave out, and how often. Validation points then say how good the estimates were.
@@ -128,7 +128,7 @@ def train(
             " start the run without torchrun"
         )
     device = device_of(model)
-    autocast = autocast and bf16_pays(device)
+    autocast = precision == "bf16"
     torch_optimiser = optimiser.build(model)
     history = History()
     skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None

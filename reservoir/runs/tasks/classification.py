@@ -46,6 +46,11 @@ class Classification:
     begin: bool = False
     cut: int = field(default=0, metadata={"omit_if_default": True})
 
+    @property
+    def data(self) -> str:
+        """The name of the corpus, as `reservoir.datasets.content` knows it."""
+        return self.corpus
+
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
 

@@ -35,6 +35,11 @@ class Computation:
     held_out: int = 1000
 
     @property
+    def data(self) -> str:
+        """The name of the corpus, as `reservoir.datasets.content` knows it."""
+        raise NotImplementedError
+
+    @property
     def vocabulary(self) -> int:
         """How many tokens there are; 0 where a position is numbers."""
         return 0
@@ -98,6 +103,10 @@ class Bits(Computation):
     strings: int = 5
     patch: int = 50
 
+    @property
+    def data(self) -> str:
+        return f"bit {self.kind}"
+
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         patch = self.patch if self.kind == "memory" else 1
         return replace(config.sized(patch, 2 * patch), every=True)
@@ -131,6 +140,10 @@ class Expressions(Computation):
     arguments: int = 10
     shortest: int = 500
     longest: int = 1000
+
+    @property
+    def data(self) -> str:
+        return "expressions"
 
     @property
     def vocabulary(self) -> int:
@@ -181,6 +194,10 @@ class Pictures(Computation):
     n: int = 0
     tested: int = 0
 
+    @property
+    def data(self) -> str:
+        return self.images
+
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         channels = 3 if self.images.startswith("cifar10") else 1
         return config.sized(self.patch**2 * channels or 1, 10)
@@ -223,6 +240,10 @@ class Proteins(Computation):
 
     corpus: Literal["tape", "made-up"] = "tape"
     longest: int = 1024
+
+    @property
+    def data(self) -> str:
+        return self.corpus
 
     @property
     def vocabulary(self) -> int:

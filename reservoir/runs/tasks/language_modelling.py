@@ -44,6 +44,11 @@ class LanguageModelling:
         if self.unit not in ("pieces", "byte-pieces", "bytes"):
             raise ValueError(f"unit must be 'pieces', 'byte-pieces' or 'bytes', got {self.unit!r}")
 
+    @property
+    def data(self) -> str:
+        """The name of the corpus, as `reservoir.datasets.content` knows it."""
+        return self.text
+
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary | ByteVocabulary]:
         """The text, and the vocabulary: the given one, that of bytes, or one made from its training part."""
         corpus = text(self.text)

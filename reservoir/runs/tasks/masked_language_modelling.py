@@ -44,6 +44,11 @@ class MaskedLanguageModelling:
     share: float = 0.15
     valid_tokens: int = 0
 
+    @property
+    def data(self) -> str:
+        """The name of the corpus, as `reservoir.datasets.content` knows it."""
+        return self.text
+
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary]:
         """The text, and the vocabulary: the given one, or that made from its training part."""
         corpus = text(self.text)

@@ -46,6 +46,11 @@ class Translation:
     tests: tuple[str, ...] = ()
     dictionaries: tuple[int, int] | None = None
 
+    @property
+    def data(self) -> str:
+        """The name of the corpus, as `reservoir.datasets.content` knows it."""
+        return self.corpus
+
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[ParallelCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
 
