@@ -51,7 +51,7 @@ COMPARISONS = {"Eq_NotEq", "NotEq_Eq", "Lt_LtE", "Lt_GtE", "LtE_Lt", "LtE_Gt", "
 # Tests beside tests/test_<module>.py; the quick and likely ones first.
 TESTS = {
     "training/backskipping": ["backskipping"],
-    "training/checkpoint": ["checkpoint", "loop", "faults"],
+    "training/checkpoint": ["checkpoint", "loop"],
     "training/classification": ["classification", "arguments", "combinations"],
     "training/computation": ["computation", "arguments", "universal"],
     "training/decoding": ["decoding", "arguments", "padding"],
@@ -85,7 +85,7 @@ TESTS = {
     "weights/streaming": ["streaming", "seeded_weights"],
     "weights/supermask": ["supermask", "selection"],
     "runs/building": ["building", "run", "start", "beyond_recipes"],
-    "runs/execution": ["execution", "run", "faults", "records"],
+    "runs/execution": ["execution", "run", "records"],
     "runs/export": ["export"],
     "runs/machine": ["machine", "records"],
     "runs/records": ["records", "run"],
@@ -99,7 +99,7 @@ TESTS = {
     "runs/tasks/computation": ["computation", "universal_recipes"],
     "runs/tasks/language_modelling": ["language_modelling", "language_model", "components"],
     "runs/tasks/masked_language_modelling": ["masked_language_model", "mixing_recipes"],
-    "runs/tasks/translation": ["run", "tokenised_translation", "faults"],
+    "runs/tasks/translation": ["run", "tokenised_translation"],
 }
 
 

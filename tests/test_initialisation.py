@@ -8,6 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reservoir.layers import Embedding, Linear
+from reservoir.weights import Mask, initialise, supermask
 from reservoir.weights.files import digest
 from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import (
@@ -209,3 +211,21 @@ def test_a_digest_sees_one_bit_and_not_the_memory_layout():
 @pytest.mark.parametrize("kind", ALL, ids=repr)
 def test_a_gpu_draws_the_same_bits(kind):
     assert digest(kind.draw(STREAM, (257, 129), device="cuda")) == digest(kind.draw(STREAM, (257, 129)))
+
+
+def test_a_table_of_embeddings_starts_with_a_variance_of_one_over_its_width():
+    table = initialise(Embedding(500, 64, stream="e"), seed=0).weight
+    assert table.std().item() == pytest.approx(64**-0.5, rel=0.02)
+
+
+def test_scores_of_a_mask_start_uniform_within_one_over_the_root_of_the_inputs():
+    layer = initialise(Linear(64, 50, stream="l"), seed=0)
+    scores = supermask(layer, Mask(keep=0.5, patterns=("l",)), seed=0).mask.scores.detach()
+    assert 0.99 / 8 < scores.abs().max().item() <= 1 / 8
+    assert scores.square().mean().item() == pytest.approx(1 / 8**2 / 3, rel=0.1)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.01, 2.0, math.nan])
+def test_a_share_of_entries_is_at_most_all(share):
+    with pytest.raises(ValueError, match="share must be"):
+        SparseSign(share=share)

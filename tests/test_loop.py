@@ -2,7 +2,7 @@
 
 import json
 import math
-from functools import partialmethod
+from functools import partial, partialmethod
 
 import pytest
 import torch
@@ -27,6 +27,7 @@ from reservoir.training import (
     train,
 )
 from reservoir.training.flops import count_flops, count_products
+from reservoir.training.loop import _flops_per_token
 from reservoir.weights import Mask
 
 
@@ -353,6 +354,24 @@ def test_a_recurrent_layer_on_a_gpu_costs_the_same():
         (False,) * 3 + (True,): 1,
     }.items():
         assert flops.of_cudnn_backward(*shapes, "the rest", list(asked)) == times * forward
+
+
+def test_counting_operations_leaves_the_model_as_it_was_even_if_it_fails(text):
+    model, task, _ = build(small_run(text, model={"layer_drop": 0.25}))
+    calls = []
+
+    def broken(model, batch):
+        calls.append(model.layer_drop)
+        if len(calls) == 2:
+            raise RuntimeError("broken")
+        return task.loss(model, batch)
+
+    count = partial(_flops_per_token, model, Wrapped(task, loss=broken), task.epoch(0)[0], False)
+    with pytest.raises(RuntimeError, match="broken"):
+        count()
+    assert calls == [0.0, 1.0] and model.layer_drop == 0.25
+    assert count() > 0 and model.layer_drop == 0.25
+    assert all(parameter.grad is None for parameter in model.parameters())
 
 
 def test_a_frozen_run_takes_fewer_operations(text):

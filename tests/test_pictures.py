@@ -77,7 +77,7 @@ def test_an_idx_file_is_what_its_head_says_or_refused(tmp_path):
     with pytest.raises(DataError, match="no IDX file of bytes in 1 dimensions: it begins with 00000802"):
         read_idx(path, 1)
     path.write_bytes(gzip.compress(idx((2, 3), bytes(range(5)))))
-    with pytest.raises(DataError, match=r"is cut off: its head says \(2, 3\), but 5 numbers follow"):
+    with pytest.raises(DataError, match=r"is truncated: its header gives \(2, 3\), but 5 numbers follow"):
         read_idx(path, 2)
 
 

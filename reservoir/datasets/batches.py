@@ -127,7 +127,7 @@ class TokenBatches:
     def _cut(self, pool: np.ndarray, words: Callable[..., Any]) -> list[np.ndarray]:
         """Sort a pool by length and cut it into batches."""
         src, tgt = self.src.lengths[pool] + 1, self.tgt.lengths[pool] + 1
-        # Target lengths rise with one source length and fall with the next, so that neighbours stay alike.
+        # Target lengths rise with one source length and fall with the next, so that neighbours have similar lengths.
         order = np.lexsort((np.where(src % 2, -tgt, tgt), src))
         pool, width = pool[order], np.maximum(src, tgt)[order]
         # The first batch is cut short by chance, so that the cuts fall elsewhere in each epoch.

@@ -15,8 +15,8 @@ LINE_END = "Ċ"  # how GPT-2's pieces write the byte 0x0a
 class BytePieces(Vocabulary):
     """A vocabulary that begins with the 256 bytes, so that nothing is unknown to it. It is used as a `Vocabulary` is.
 
-    What a model needs to say a text in such pieces is all that the text takes: no rare character was left out, and no
-    space was changed. So its bits a byte can be held against any other way of writing the text down.
+    Nothing of a text is lost in such pieces, neither a rare character nor a space. So a model's bits per byte can be
+    compared with those of any other vocabulary.
 
     Attributes:
         line_end: the id of the byte that ends a line.

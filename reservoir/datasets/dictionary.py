@@ -12,7 +12,7 @@ from reservoir.datasets.vocabulary import SPECIALS, Vocabulary
 
 
 class Dictionary:
-    """The pieces of a joint vocabulary that one language uses most, numbered anew.
+    """The pieces of a joint vocabulary that one language uses most, with numbers of their own.
 
     Two languages whose pieces were learnt together need not have the same table of embeddings: fairseq makes a
     dictionary of each side's pieces. This one is used as a `Vocabulary` is. A piece that it leaves out is unknown.

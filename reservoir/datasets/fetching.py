@@ -1,4 +1,4 @@
-"""Have a dataset's files on this machine, verified: from the cache, from a mirror, or from where they were published.
+"""Fetch and verify a dataset's files: from the cache, from a mirror, or from where they were published.
 
 Environment:
     RESERVOIR_CACHE: folder of fetched files; by default the platform's own place for caches.
@@ -47,8 +47,8 @@ class Row:
 def fetch(name: str, *, progress: bool = True) -> Path:
     """Return the folder that holds the files of dataset `name`, each verified by its sha256.
 
-    A file whose sha256 nobody has published is not downloaded, since nothing could tell it from another: the error
-    says where to get it and where to put it, and what reads it looks whether it has the right parts.
+    A file without a published sha256 is not downloaded, since nothing could verify it: the error says where to get it
+    and where to put it, and the reader checks that it has the right parts.
 
     Args:
         name: a dataset of the manifest, "multi30k" for example.

@@ -1,4 +1,4 @@
-"""Texts with a class each: sentiment, entailment, paraphrase, and an embedded set on which only word order tells."""
+"""Texts with a class each: sentiment, entailment, paraphrase, and an embedded set that only word order decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ListOps: nested operations on digits, whose value one has to read all brackets to say (Nangia & Bowman 2018)."""
+"""ListOps: nested operations on digits, whose value depends on all brackets (Nangia & Bowman 2018)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tokens(expression: str) -> list[str]:
 
 
 def value(found: Sequence[str]) -> int:
-    """What an expression comes to, a digit.
+    """The value of an expression, a digit.
 
     Raises:
         DataError: as in `tokens`.
@@ -88,7 +88,7 @@ def generate(
     longest: int = 2000,
     operations: Sequence[str] = FOUR,
 ) -> tuple[list[list[str]], list[int]]:
-    """Draw expressions and say their values.
+    """Draw expressions, and compute their values.
 
     As in the generator of Nangia & Bowman: an argument is an operation with a chance of a quarter, while the depth
     allows, and otherwise a digit; an operation has from two arguments to `arguments`. The outermost is an operation.

@@ -11,11 +11,11 @@ from reservoir.datasets.shipped import shipped
 
 @dataclass(frozen=True)
 class File:
-    """One file of a dataset, as it lies on a server.
+    """One file of a dataset, as it is on a server.
 
     Args:
-        sha256, bytes: what it must be. Where nobody has published them, they are None, the file is not downloaded, and
-            a reader puts it in place by hand.
+        sha256, bytes: what they must be; None where they are not published. Such a file is not downloaded: a reader
+            puts it in place by hand.
         url: None where only a mirror has it.
     """
 

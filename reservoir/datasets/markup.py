@@ -19,7 +19,7 @@ LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 def read_segments(path: str | Path, *, member: str | None = None) -> list[str]:
     """Read the sentences of a test set in the SGML or XML of WMT and IWSLT: one `<seg id="7"> … </seg>` a line.
 
-    Their files are not all well-formed, so that a parser of XML refuses some; everybody takes the lines with a segment.
+    Not all of these files are well-formed XML, so the lines with a segment are read one by one, as is usual.
     Entities such as &amp;amp; stay as they are written.
 
     Args:

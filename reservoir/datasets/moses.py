@@ -44,7 +44,7 @@ def normalise(lines: Sequence[str], language: str) -> list[str]:
 
 
 def clean(pairs: Pairs, *, shortest: int, longest: int, ratio: float) -> Pairs:
-    """Leave out pairs that are no translations by their lengths, as clean-corpus-n.perl does.
+    """Leave out pairs whose lengths are too different for translations, as clean-corpus-n.perl does.
 
     Args:
         shortest, longest: tokens that either side must have.

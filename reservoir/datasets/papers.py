@@ -82,8 +82,8 @@ def wmt14_en_de(src: str, tgt: str) -> ParallelCorpus:
     with one side more than half again as long as the other are left out; fairseq counts pieces of words there, this
     counts tokens. Preparing it takes about an hour of one core, once.
 
-    fairseq's other recipe for the task starts from an archive that Google preprocessed. It lies in one place, under no
-    published sha256, and its text is cut into pieces already, so it is not offered here.
+    fairseq's other recipe for the task starts from an archive that Google preprocessed. It has no published
+    sha256, and its text is already cut into pieces, so it is not offered here.
     """
     name = "wmt14-en-de"
     folder = fetch(name)

@@ -161,7 +161,7 @@ def read_idx(path: Path, dimensions: int) -> Tensor:
     shape = tuple(np.frombuffer(content[4:start], dtype=">u4").tolist())
     if len(shape) != dimensions or len(content) - start != int(np.prod(shape)):
         raise DataError(
-            f"{path} is cut off: its head says {shape}, but {len(content) - start} numbers follow"
+            f"{path} is truncated: its header gives {shape}, but {len(content) - start} numbers follow"
         )
     return torch.from_numpy(np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape).copy())
 

@@ -38,7 +38,7 @@ def prepared(
         for part, pairs in parts.items():
             for language, lines in ((src, pairs.src), (tgt, pairs.tgt)):
                 _write(folder / f"{part}.{language}.gz", lines)
-        _write(folder / "parts.gz", list(parts))  # last: whoever finds it finds the others
+        _write(folder / "parts.gz", list(parts))  # last, so that where it exists the others do
     except DataError as error:
         warnings.warn(f"{name} was prepared but not cached: {error}", stacklevel=2)
     return parts

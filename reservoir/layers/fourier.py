@@ -81,8 +81,8 @@ class Fourier(nn.Module):
 
     Args:
         length: tokens of the longest text; None transforms each batch at the length it has.
-        normalised: divide by the root of the number of entries, so that what goes in and what comes out are alike
-            in size; the paper does not.
+        normalised: divide by the root of the number of entries, so that input and output have the same size; the paper
+            does not.
     """
 
     def __init__(self, length: int | None = None, *, normalised: bool = False):
@@ -121,7 +121,7 @@ class DFT(nn.Module):
 
     On hardware that is much better at products than at anything else it is the faster form for short texts. A matrix
     cut down to fewer rows is not the transform of fewer tokens: here, as in `Fourier(length)`, a text of fewer tokens
-    is taken as filled up with zeros.
+    is padded with zeros.
 
     Args:
         d_model: width of the residual stream.

@@ -11,7 +11,7 @@ from reservoir.layers.linear import Linear, linear
 def over_tokens(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """A linear map along a text: (batch, length, d), (rows, columns) -> (batch, rows, d).
 
-    A text of fewer tokens than the map has columns is taken as filled up with zeros.
+    A text of fewer tokens than the map has columns is padded with zeros.
     """
     return linear(x.transpose(1, 2), weight[:, : x.shape[1]], bias).transpose(1, 2)
 

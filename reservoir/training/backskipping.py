@@ -27,7 +27,7 @@ class Skip:
 
     Args:
         layers: stream names of the layers that can be skipped, such as "encoder.1"; empty skips nothing.
-        estimate: what stands in for their backward pass: "zero", "identity", "synthetic" or "value".
+        estimate: what replaces their backward pass: "zero", "identity", "synthetic" or "value".
         most: the highest chance of skipping a step, in [0, 1). At 0 the estimate only watches and learns.
         warmup: steps in which nothing is skipped, and the estimate sees true gradients alone.
         anneal: steps after those in which the chance rises from 0 to `most`, along a line.

@@ -27,7 +27,7 @@ def bleu(
     Args:
         hypotheses, references: as many sentences in either.
         tokenise: sacreBLEU's tokeniser; "none" for text that is tokenised already, which is then scored as Moses's
-            multi-bleu.perl scores it. Such figures stand on their own scale: not beside those of plain text.
+            multi-bleu.perl scores it. These scores are not comparable with those of plain text.
         lowercase: ignore case.
     """
     if len(hypotheses) != len(references) or not len(references):
@@ -42,13 +42,12 @@ def bleu(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems' BLEU, and how often chance alone would part them as far.
+    """Two systems' BLEU, and how often chance alone would make them differ as much.
 
     Args:
         baseline, system: corpus BLEU of either.
-        p_value: share of the resampled test sets whose difference lies further from the mean of all resampled
-            differences than the observed one lies from 0. Two equal outputs get the smallest there is,
-            1 / (samples + 1): sacreBLEU puts no difference of zero down to chance.
+        p_value: share of the resampled test sets whose difference is further from the mean resampled difference than
+            the observed one is from 0. Two equal outputs get the smallest possible value, 1 / (samples + 1).
     """
 
     baseline: float

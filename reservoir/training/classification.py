@@ -98,7 +98,7 @@ class ClassificationTask:
 
     @torch.inference_mode()
     def predict(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> list[int]:
-        """The most probable class of each text, in the order given; `batch` texts at a time, alike in length."""
+        """The most probable class of each text, in the order given; `batch` texts of similar length at a time."""
         check_number("batch", batch, least=1, whole=True)
         rows = self.encode(texts)
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))

@@ -59,8 +59,8 @@ def beam_search(
     """The best translations of each sentence, found by keeping the `beam` most probable prefixes.
 
     A sentence is done when it has `wanted` finished hypotheses and no live prefix can still beat the worst of them. So
-    the best one is the same however many are wanted, and where it is wanted alone there is less to do. With `beam=1`
-    this is greedy search: the first end-of-sentence ends it.
+    the best one does not depend on `wanted`, and a small `wanted` saves time. With `beam=1` this is greedy search: the
+    first end-of-sentence ends it.
 
     Args:
         model: in eval mode.
@@ -68,7 +68,7 @@ def beam_search(
         beam: hypotheses kept per sentence.
         length_penalty: as in `Decoding`.
         max_length: tokens a translation may have, its end-of-sentence included.
-        wanted: how many of the best are asked for, at most `beam`; as many as that if None.
+        wanted: how many of the best to return, at most `beam`; `beam` of them if None.
         watch: called after each step with its number, the prefixes (rows, step + 1) and their log-probabilities
             (rows,), to look inside.
 
@@ -98,7 +98,7 @@ def beam_search(
     def normalised(total: float, length: int) -> float:
         return total / ((5 + length) / 6) ** length_penalty
 
-    # One table for all steps: memory that is asked for anew each time is cleared anew each time.
+    # One table for all steps, since freshly allocated memory is cleared each time.
     room = torch.empty(batch * beam, vocab, device=device)
     # Greedy search keeps one hypothesis and takes whatever comes first, so it needs no second candidate.
     candidates = beam if beam == 1 else 2 * beam
@@ -161,7 +161,7 @@ def translate(
 ) -> list[list[int]]:
     """Token ids of the best translation of each source, in the order given; an empty source gives an empty one.
 
-    Sentences of like length are decoded together.
+    Sentences of similar length are decoded together.
 
     Args:
         model: an encoder-decoder; put into eval mode while it decodes.

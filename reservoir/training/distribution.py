@@ -237,7 +237,7 @@ class Exchange:
         self.wrap()
 
     def wrap(self) -> None:
-        """Look again at which tensors move: theirs are the gradients to be exchanged."""
+        """Find the tensors that move, whose gradients are exchanged; to be called again when that changes."""
         loss = _Loss(self.model, self.task)
         self._loss: _Loss | DistributedDataParallel = loss
         if self.world.size > 1:
@@ -268,7 +268,7 @@ class Exchange:
         )
 
     def logged(self) -> int:
-        """What DDP says the buckets of gradients hold, in bytes."""
+        """The size of the gradients' buckets in bytes, as DDP logs it."""
         if not isinstance(self._loss, DistributedDataParallel):
             return 0
         sizes = self._loss._get_ddp_logging_data().get("bucket_sizes", "")

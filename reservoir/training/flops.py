@@ -13,9 +13,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.models.stack import LAYER_KINDS, LayerKind
 
-# PyTorch's counter passes over recurrent layers wherever a library computes one as a whole: oneDNN an LSTM whose
-# sequences are equally long, cuDNN every layer. And of fused attention it counts the weights twice, which the backward
-# pass makes again to save memory: here a model's operations are the same on every machine. Formulas are given shapes.
+# PyTorch's counter ignores recurrent layers that a library computes as a whole: oneDNN an LSTM whose sequences are
+# equally long, cuDNN every layer. And it counts the weights of fused attention twice, which the backward pass computes
+# again to save memory. With these formulas, which get shapes, a model's operations are the same on every machine.
 
 
 def of_mkldnn(x: Sequence[int], w_x: Sequence[int], w_h: Sequence[int], *_: Any, **__: Any) -> int:
@@ -29,7 +29,7 @@ def of_cudnn(x: Sequence[int], weights: Sequence[Sequence[int]], *_: Any, **__: 
 
 
 def of_cudnn_backward(x: Sequence[int], weights: Sequence[Sequence[int]], *rest: Any, **_: Any) -> int:
-    """The same, backward; last in `rest` whether gradients of input, first states and weights are asked for."""
+    """The same, backward; the last of `rest` says which gradients to compute: input, first states, weights."""
     *states, moving = rest[-1]
     return (any(states) + moving) * of_cudnn(x, weights)
 
@@ -87,7 +87,7 @@ class LayerCost:
     Args:
         parameters: numbers in it, norms and biases included.
         forward: of the forward pass.
-        inputs: of the backward pass, to hand the gradient on to what lies below.
+        inputs: of the backward pass, for the gradient of the layer's input.
         weights: of the backward pass, for the layer's own weights.
     """
 

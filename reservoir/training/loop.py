@@ -88,14 +88,14 @@ def train(
 ) -> History:
     """Train `model` on `task` within `budget`.
 
-    The order of the data is the task's own. Dropout draws from PyTorch's generator, which is seeded anew for
-    every step from (seed, step) and put back at the end, so a run that resumes needs no state of it.
+    The task decides the order of the data. Dropout draws from PyTorch's generator, which is seeded for every step from
+    (seed, step) and restored at the end, so a resumed run needs no state of it.
 
     Where several processes have joined (`reservoir.training.distribution`), they share every batch; all read the
-    checkpoint, and the first alone validates, writes and has the points of the history.
+    checkpoint, and only the first validates, writes and has the points of the history.
 
     Args:
-        model: initialised; where it lies decides the device.
+        model: initialised; training runs on its device.
         task: batches, loss, validation.
         optimiser, budget: what to do and for how long.
         seed: of dropout.
@@ -185,7 +185,7 @@ def train(
         tell(Validated(point))
 
     tell(Started(name, history.step, budget.steps, made_of.trainable, made_of.total))
-    if compiled:  # layer by layer: layers of one kind share their code, and decoding goes on working
+    if compiled:  # each layer alone: layers of one kind share their code, and decoding still works
         for layer in model.modules():
             if isinstance(layer, EncoderLayer | DecoderLayer):
                 layer.compile(dynamic=True)

@@ -85,7 +85,7 @@ class MaskedLanguageModellingTask:
 
     @staticmethod
     def loss(model: MaskedLanguageModel, batch: MaskedBatch) -> Tensor:
-        """Cross-entropy, summed over the tokens that are asked about, in nats. Only their rows go to the output."""
+        """Cross-entropy, summed over the masked tokens, in nats; only their rows go through the output layer."""
         batch = batch.to(device_of(model))
         rows = model.hidden(batch.ids).flatten(0, 1).index_select(0, batch.positions)
         weight = model.output.effective_weight()

@@ -17,7 +17,7 @@ class CachedPrefix:
 
     Args:
         model: its source embeddings and its lowest `layers` encoder layers frozen, without dropout on the embeddings
-            and in these layers, since each pass would draw that anew.
+            and in these layers, which would differ from pass to pass.
         layers: how many; 0 caches the embeddings alone.
 
     Attributes:

@@ -1,6 +1,6 @@
 """Linear probes: what a linear map reads out of the states of each encoder layer, compared with two controls.
 
-A probe is a readout as in chapter 2: the layer is frozen, whatever it was before, and ridge regression finds the map.
+A probe is a readout as in chapter 2: the layer stays as it is, and ridge regression finds the map.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Probe:
 
     Args:
         score: accuracy in percent for classes, the share of the variance explained (R²) for numbers.
-        shuffled: the same of a probe that was fitted to, and asked for, labels dealt out anew among the tokens.
-        baseline: of an answer that does not look: the commonest class, or the mean.
+        shuffled: the score of a probe that is fitted to and tested on shuffled labels.
+        baseline: the score of the most frequent class, or of the mean.
     """
 
     score: float
