@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from reservoir.datasets import shipped
+from reservoir.datasets.shipped import shipped
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "training step": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,7 +30,8 @@ def trained_share(written: Callable[[int, int, int, int, Collection[str]], float
         for count in range(4):
             for frozen in itertools.combinations(PARTS, count):
                 with torch.device("meta"):  # sizes need no memory
-                    plan = Freeze(**{PARTS[part]: True for part in frozen})
+                    moves: dict[str, Any] = {PARTS[part]: True for part in frozen}
+                    plan = Freeze(**moves)
                     made_of = report(freeze(EncoderDecoder(config), plan))
                 right = made_of.trainable_all_rows / made_of.weights
 
@@ -67,7 +69,8 @@ def trained_share(written: Callable[[int, int, int, int, Collection[str]], float
 @exercise("ex-attention-names", "attention_names")
 def attention_streams(written: Callable[[Collection[str]], Collection[str]]) -> str:
     """Exercise of chapter 4: `attention_names(names)`, those of a model's tensors that belong to attention."""
-    model = recipes.get("transformer/miniature", scale="smoke").model.sized(60).build()
+    config: Any = recipes.get("transformer/miniature", scale="smoke").model
+    model = config.sized(60).build()
     names = [item.stream for item in owned(model)]
     freeze(model, Freeze(attention=True))
     right = {item.stream for item in owned(model) if not item.parameter.requires_grad}

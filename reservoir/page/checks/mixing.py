@@ -10,11 +10,9 @@ from torch import Tensor
 from reservoir.layers import fourier
 from reservoir.page.checks.verdict import Mistake, call, exercise
 
-NEAR = dict(atol=1e-3, rtol=1e-3)
-
 
 def _same(found: Tensor, right: Tensor) -> bool:
-    return found.shape == right.shape and torch.allclose(found, right, **NEAR)
+    return found.shape == right.shape and torch.allclose(found, right, atol=1e-3, rtol=1e-3)
 
 
 @exercise("ex-mirrored-half", "whole")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reservoir.page.checks.verdict import Mistake, call, compare, exercise
-from reservoir.training import aucc
-from reservoir.weights import placement
+from reservoir.training.aucc import aucc
+from reservoir.weights.placement import placement
 
 
 @exercise("ex-places", "places")

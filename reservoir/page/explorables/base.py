@@ -65,7 +65,7 @@ class Explorable(anywidget.AnyWidget):
         return self.still or None
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
-        data, metadata = super()._repr_mimebundle_(**kwargs)
+        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         data["text/plain"] = f"{self.label}. {self.text}"
         if picture := self.picture():
             data["image/svg+xml"] = picture

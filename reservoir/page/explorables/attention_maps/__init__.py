@@ -40,8 +40,8 @@ class AttentionMaps(Explorable, source=__file__):
     examples = traitlets.List(traitlets.Unicode()).tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    merges = traitlets.List().tag(sync=True)
-    names = traitlets.List().tag(sync=True)
+    merges: traitlets.List = traitlets.List().tag(sync=True)
+    names: traitlets.List = traitlets.List().tag(sync=True)
     numbers = traitlets.Bytes().tag(sync=True)
     steps = traitlets.Bytes().tag(sync=True)
 
@@ -145,11 +145,13 @@ def look(model: EncoderDecoder, vocabulary: Vocabulary, sentence: str) -> dict[s
     """
     src = torch.tensor([[*vocabulary.encode(sentence), Vocabulary.eos]])
     maps: dict[str, list[Tensor]] = {"encoder": [], "cross": []}
+    encoder: Any = model.encoder
+    decoder: Any = model.decoder
     hooks = [
         layer.mixing.sublayer.register_forward_pre_hook(
             lambda part, inputs: maps["encoder"].append(part.weights(inputs[0])[0])
         )
-        for layer in model.encoder
+        for layer in encoder
     ]
     memory = model.encode(src)
     found = [Vocabulary.bos]
@@ -164,7 +166,7 @@ def look(model: EncoderDecoder, vocabulary: Vocabulary, sentence: str) -> dict[s
         layer.cross.sublayer.register_forward_pre_hook(
             lambda part, inputs: maps["cross"].append(part.weights(inputs[0], inputs[1])[0])
         )
-        for layer in model.decoder
+        for layer in decoder
     ]
     model.decode(torch.tensor([found[:-1]]), memory)
     for hook in hooks:

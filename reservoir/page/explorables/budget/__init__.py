@@ -77,7 +77,7 @@ class Budget(Explorable, source=__file__):
     flops = traitlets.Float(1.0).tag(sync=True)
     seconds = traitlets.Float(1.0).tag(sync=True)
     axes = traitlets.Dict().tag(sync=True)
-    methods = traitlets.List().tag(sync=True)
+    methods: traitlets.List = traitlets.List().tag(sync=True)
     lent = traitlets.Float(0.0).tag(sync=True)
 
     @classmethod
@@ -144,7 +144,7 @@ class Budget(Explorable, source=__file__):
         for method in self.methods:
             colour, quality = ORIGINS[method["kind"]], method["quality"]
             fill = colour if method[self.axis] <= limit else "none"
-            at = {"cx": x(method[self.axis]), "cy": y(sum(quality) / len(quality))}
+            at: dict[str, Any] = {"cx": x(method[self.axis]), "cy": y(sum(quality) / len(quality))}
             points.append(pictures.element("circle", **at, r=4, fill=fill, stroke=colour))
         return pictures.svg(
             WIDTH,

@@ -48,7 +48,8 @@ class EchoStateLab(Explorable, source=__file__):
 
     def computed(self) -> dict[str, np.ndarray]:
         """What the page shows at these settings: series, states, readout (weight and bias) and forecast."""
-        series = {"mackey-glass": mackey_glass, "lorenz": lorenz}[self.task](KNOWN + AHEAD[self.task])
+        draw = lorenz if self.task == "lorenz" else mackey_glass
+        series = draw(KNOWN + AHEAD[self.task])
         series = (series - series[:KNOWN].mean(0)) / series[:KNOWN].std(0)
         u = torch.from_numpy(series)
         reservoir = EchoState(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import traitlets
 from torch import Tensor
@@ -68,6 +70,8 @@ class FourierMixing(Explorable, source=__file__):
                     half = (SIDE / 2 - 2) * (abs(value) / largest) ** 0.5
                     if half >= 0.7:
                         at = left + (column + 0.5) * SIDE - half, (row + 0.5) * SIDE - half
-                        look = {"fill": colour} if value > 0 else {"fill": "none", "stroke": colour}
+                        look: dict[str, Any] = (
+                            {"fill": colour} if value > 0 else {"fill": "none", "stroke": colour}
+                        )
                         parts.append(pictures.rect(*at, 2 * half, 2 * half, **look))
         return pictures.svg(3 * wide + 48, tall, *parts, overflow="visible")

@@ -15,9 +15,10 @@ from reservoir.page.explorables.recorded import curves, parameters
 from reservoir.page.plots import ORIGINS
 from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir.runs import find_records
+from reservoir.runs.registry import Scale
 
 WIDTH, HEIGHT, LEAST = 480, 22, 3  # of a bar, and of its smallest piece, in pixels
-SIZES = {
+SIZES: dict[str, tuple[str, Scale]] = {
     "our small GPT on digits": ("universal/digits/pretrained/lr-1e-3", "laptop"),
     "GPT-2 on CIFAR-10": ("universal/cifar10/pretrained/lr-1e-3", "full"),
 }
@@ -29,7 +30,7 @@ def named(part: str) -> str:
 
 
 @functools.cache
-def counted(recipe: str, scale: str) -> dict[str, int]:
+def counted(recipe: str, scale: Scale) -> dict[str, int]:
     """The parameters of each part of a recipe's model."""
     of, _ = parameters(recipes.get(recipe, scale=scale), PARTS)
     return {named(part): count for part, count in of.items()}
@@ -86,7 +87,7 @@ class FrozenBody(Explorable, source=__file__):
     attention = traitlets.Bool(False).tag(sync=True)
     feed_forward = traitlets.Bool(False).tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)
-    rows = traitlets.List().tag(sync=True)
+    rows: traitlets.List = traitlets.List().tag(sync=True)
 
     @classmethod
     def recorded(cls, **settings: Any) -> FrozenBody:

@@ -17,6 +17,7 @@ from reservoir.page.plots import ORIGINS
 from reservoir.recipes.components import ROWS, TABLES, in_table
 from reservoir.runs import find_records
 from reservoir.runs.convergence import epochs_to_converge
+from reservoir.runs.registry import Scale
 from reservoir.weights.freezing import COMPONENTS
 
 PARTS = tuple(COMPONENTS)
@@ -30,7 +31,7 @@ HEIGHT, GAP, WIDTH = 15, 3, 480  # of a box, between boxes, and of the picture, 
 
 
 @functools.cache
-def counted(family: str, scale: str) -> dict[str, Any]:
+def counted(family: str, scale: Scale) -> dict[str, Any]:
     """What the model of a family is made of at a scale: its layers, and the parameters of each component.
 
     Returns:
@@ -39,10 +40,9 @@ def counted(family: str, scale: str) -> dict[str, Any]:
     """
     run = recipes.get(f"{family}/baseline", scale=scale)
     of, rest = parameters(run, COMPONENTS)
+    model: Any = run.model
     language = family == "language"
-    encoder, decoder = (
-        (0, run.model.layers) if language else (run.model.encoder_layers, run.model.decoder_layers)
-    )
+    encoder, decoder = (0, model.layers) if language else (model.encoder_layers, model.decoder_layers)
     across = 1 if language else 2
     return {
         "embeddings": of["embeddings"],
@@ -52,7 +52,7 @@ def counted(family: str, scale: str) -> dict[str, Any]:
         "encoder": encoder,
         "decoder": decoder,
         "across": across,
-        "width": run.model.d_ff / run.model.d_model,
+        "width": model.d_ff / model.d_model,
     }
 
 

@@ -51,7 +51,8 @@ class Recorder:
     def __call__(self, event: Event) -> None:
         if not isinstance(event, Stepped) or (event.step != 1 and event.step % self.every):
             return
-        detour = self.model.encoder[self.layer]
+        encoder: Any = self.model.encoder
+        detour = encoder[self.layer]
         if not isinstance(detour, Detour):
             raise TypeError(
                 f"layer {self.layer} has no detour; the recorder looks at a run that has a plan to skip"

@@ -43,7 +43,10 @@ class Reader(nn.Module):
 
 def drawn_reader(keep: float, *, seed: int) -> Reader:
     """The network whose weights are plus or minus one constant, with scores that have not learned."""
-    return supermask(initialise(Reader(), seed=seed), Mask(keep=keep, drawn="signed-constant"), seed=seed)
+    reader = Reader()
+    initialise(reader, seed=seed)
+    supermask(reader, Mask(keep=keep, drawn="signed-constant"), seed=seed)
+    return reader
 
 
 @functools.cache
@@ -84,7 +87,8 @@ def accuracy(reader: Reader) -> float:
 
 def packed(reader: Reader) -> str:
     """The bits of both masks, row by row, four to a hexadecimal digit, the first bit the highest."""
-    bits = torch.cat([reader.up.mask.chosen().flatten(), reader.down.mask.chosen().flatten()]).int()
+    masks: list[Any] = [reader.up.mask, reader.down.mask]
+    bits = torch.cat([mask.chosen().flatten() for mask in masks]).int()
     return "".join(f"{int(8 * a + 4 * b + 2 * c + d):x}" for a, b, c, d in bits.view(-1, 4))
 
 
@@ -128,7 +132,7 @@ class HiddenNetwork(Explorable, source=__file__):
     masks = traitlets.Dict().tag(sync=True)
     pictures = traitlets.Unicode().tag(sync=True)
     labels = traitlets.Unicode().tag(sync=True)
-    curves = traitlets.List().tag(sync=True)
+    curves: traitlets.List = traitlets.List().tag(sync=True)
 
     @classmethod
     def searched(cls, *, seed: int = 0, steps: int = 300, **settings: Any) -> HiddenNetwork:

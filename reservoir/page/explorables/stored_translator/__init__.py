@@ -100,7 +100,7 @@ class StoredTranslator(Explorable, source=__file__):
         """
         folder = Path(folder)
         model, vocabulary = from_pretrained(folder), Vocabulary.load(folder / TOKENIZER)
-        check(model, folder)
+        model = checked(model, folder)
         data = (folder / WEIGHTS).read_bytes()
         written = greedy(model, vocabulary, [sentence])[0]
         settings.setdefault("label", "A translator that is a seed and bits")
@@ -121,8 +121,8 @@ class StoredTranslator(Explorable, source=__file__):
         return made
 
 
-def check(model: torch.nn.Module, folder: Path) -> None:
-    """Raise a ValueError unless the page can run the model."""
+def checked(model: torch.nn.Module, folder: Path) -> EncoderDecoder:
+    """The model, if the page can run it; a ValueError if not."""
     if not isinstance(model, EncoderDecoder):
         raise ValueError(f"model must be an EncoderDecoder, got {type(model).__name__}")
     kind = dict(
@@ -138,6 +138,7 @@ def check(model: torch.nn.Module, folder: Path) -> None:
             raise ValueError(
                 f"{name} is drawn by {type(origin.initialisation).__name__}, which a page does not draw"
             )
+    return model
 
 
 def greedy(model: EncoderDecoder, vocabulary: Vocabulary, sentences: Sequence[str]) -> list[str]:
