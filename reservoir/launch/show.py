@@ -35,7 +35,7 @@ def show_record(record: Record) -> None:
         table.add_row(name, f"{metrics[record.scored_by]:.2f}")
     show(table)
     if signature := next(iter(record.tests.values())).get("signature"):
-        show(signature)
+        show(str(signature))
     parameters = record.parameters
     show(
         f"{parameters['trainable']:,} of {parameters['total']:,} parameters trained"

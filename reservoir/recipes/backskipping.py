@@ -4,13 +4,16 @@ All are `reservoirs/transformer-8`, four reservoirs between four trained layers,
 steps warms the estimates up; over the next two fifths the chance of skipping rises to 90 %, and stays there.
 """
 
+from typing import Any
+
 from reservoir.recipes import reservoirs
+from reservoir.recipes.scaled import sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.training import Skip
 
 DEPTH, MOST = 8, 0.9
-ROWS = {
+ROWS: dict[str, tuple[str, dict[str, Any]]] = {
     "none": (
         "Nothing is skipped: to the bit `reservoirs/transformer-8`, but all estimators are trained and measured.",
         {"watch": ("identity", "synthetic")},
@@ -39,7 +42,7 @@ def skipping(row: str, scale: Scale) -> Run:
     """The model with reservoirs, whose backward passes are skipped as the row says."""
     run = reservoirs.with_reservoirs("transformer", DEPTH, scale)
     fifth = max(1, run.budget.steps // 5)
-    width = 16 if scale == "smoke" else run.model.d_model // 2
+    width = 16 if scale == "smoke" else sizes_of(run).d_model // 2
     skip = Skip(layers=run.freeze.layers, warmup=fifth, anneal=2 * fifth, width=width, **ROWS[row][1])
     return run.evolve(skip=skip)
 

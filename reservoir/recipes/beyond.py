@@ -7,6 +7,7 @@ size. The larger FNet on those tasks of GLUE that the book can load and chapter 
 
 from reservoir.models.stack import LayerKind
 from reservoir.recipes import fine_tuning, masked, mixing, reservoirs, supermasks
+from reservoir.recipes.scaled import sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.weights import placement
@@ -22,7 +23,7 @@ def on_wmt(run: Run) -> Run:
     if run.scale != "full":
         return run
     wmt = supermasks.wmt("base-trained", "full")
-    sizes = {"d_ff": wmt.model.d_ff, "n_heads": wmt.model.n_heads, "dropout": 0.1}
+    sizes = {"d_ff": sizes_of(wmt).d_ff, "n_heads": sizes_of(wmt).n_heads, "dropout": 0.1}
     return run.evolve(task=wmt.task, model=sizes, optimiser={"lr": 7e-4}, budget=wmt.budget)
 
 
@@ -45,7 +46,7 @@ def base_random(scale: Scale) -> Run:
 def wide(scale: Scale) -> Run:
     """A masked language model twice as wide as masked/regular-4; at full scale RoBERTa-large."""
     run = masked.regular(4, scale)
-    sizes = {"d_model": 2 * run.model.d_model, "d_ff": 2 * run.model.d_ff}
+    sizes = {"d_model": 2 * sizes_of(run).d_model, "d_ff": 2 * sizes_of(run).d_ff}
     return run.evolve(model={"d_model": 1024, "n_heads": 16, "d_ff": 4096} if scale == "full" else sizes)
 
 

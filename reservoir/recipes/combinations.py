@@ -1,6 +1,8 @@
 """Chapter 12: what no source tried. Two of the book's five ways to leave weights untrained, in one model.
 
 The translators stand beside chapter 4's: the same text, sizes, steps and rate as `components/…`, so that each differs
+from typing import Any
+
 from a row of that table in one thing and a reader can say what the thing did.
 
 - Without attention in the encoder: `fourier` mixes by a transform and learns all else, `fourier-reservoirs` has a
@@ -20,10 +22,12 @@ translators with three seeds and some twelve bodies take an hour and three quart
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from reservoir.recipes import universal
 from reservoir.recipes.components import big
 from reservoir.recipes.reservoirs import placed
+from reservoir.recipes.scaled import sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.weights import Freeze, Mask, placement
@@ -42,7 +46,7 @@ Change = Callable[[Run], Run]
 
 def fourier(run: Run) -> Run:
     """The same with transforms in place of the encoder's attention."""
-    length, layers = LENGTH[run.scale], run.model.encoder_layers
+    length, layers = LENGTH[run.scale], sizes_of(run).encoder_layers
     return run.evolve(
         task={"max_length": length - 1},  # and its end
         model={"encoder_mixing": ("fourier-normalised",) * layers, "max_length": length},
@@ -56,7 +60,7 @@ def post_norm(run: Run) -> Run:
 
 def no_mixing(run: Run) -> Run:
     """The same with nothing in place of the encoder's attention: its feed-forward layers see each token alone."""
-    return run.evolve(model={"encoder_kinds": ("ffn",) * run.model.encoder_layers})
+    return run.evolve(model={"encoder_kinds": ("ffn",) * sizes_of(run).encoder_layers})
 
 
 def no_encoder(run: Run) -> Run:
@@ -71,7 +75,7 @@ def fourier_post_norm(run: Run) -> Run:
 
 def fourier_reservoirs(run: Run) -> Run:
     """Transforms, and a frozen feed-forward layer between any two encoder layers, its maps orthogonal."""
-    trained = run.model.encoder_layers
+    trained = sizes_of(run).encoder_layers
     return fourier(placed(run, placement(2 * trained - 1, trained - 1), "ffn"))
 
 
@@ -85,7 +89,7 @@ def attention_frozen(run: Run) -> Run:
     return run.evolve(freeze=Freeze(patterns=("encoder.*.attention.*", *ENCODER_MAPS)))
 
 
-def masked(patterns: tuple[str, ...], **components: bool) -> Change:
+def masked(patterns: tuple[str, ...], **components: Any) -> Change:
     """Choose half of the weights of these maps or tables; a map's biases stay at zero.
 
     Args:

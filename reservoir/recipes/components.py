@@ -5,16 +5,19 @@ ratio that it prints for translation; for its language model no usual size gives
 translates WMT18's Turkish into English; it does not say which sentences its language model was trained on.
 """
 
+from typing import Any
+
 from reservoir.models import LanguageModelConfig
 from reservoir.recipes import transformer
-from reservoir.recipes.scaled import SIZES, scaled
+from reservoir.recipes.scaled import SIZES, scaled, sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.training import Budget
 from reservoir.weights import Freeze
 
-EMB, ATT, FFN = ({part: True} for part in ("embeddings", "attention", "feed_forward"))
+PARTS = ("embeddings", "attention", "feed_forward")
+EMB, ATT, FFN = (dict[str, Any]({part: True}) for part in PARTS)
 
 
 def big(scale: Scale) -> Run:
@@ -33,7 +36,7 @@ def big(scale: Scale) -> Run:
 def narrow(scale: Scale) -> Run:
     """Poster, table 2, row (0): feed-forward layers a quarter as wide, everything trained."""
     base = big(scale)
-    return base.evolve(model={"d_ff": base.model.d_ff // 4})
+    return base.evolve(model={"d_ff": sizes_of(base).d_ff // 4})
 
 
 def language(scale: Scale) -> Run:
@@ -87,7 +90,7 @@ def frozen(family: str, row: str, scale: Scale) -> Run:
 
 
 for _family, (_, _number) in TABLES.items():
-    for _row, (_name, _, _words) in ROWS.items():
+    for _row, (_name, _plan, _words) in ROWS.items():
         if in_table(_family, _row):
             _about = f"Poster, table {_number}, row {_name}: {_words}."
             enter(f"{_family}/{_row}", _about, frozen, _family, _row)

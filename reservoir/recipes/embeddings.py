@@ -9,7 +9,7 @@ from typing import Any
 
 from reservoir.models import ClassifierConfig
 from reservoir.recipes.components import language
-from reservoir.recipes.scaled import scaled
+from reservoir.recipes.scaled import scaled, sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
@@ -33,9 +33,9 @@ def reader(row: str, scale: Scale) -> Run:
     steps, source, smoke = STEPS[scale], language(scale), scale == "smoke"
     task = Classification("miniature-order" if smoke else "sst-2", vocabulary=source.task.vocabulary)
     model = ClassifierConfig(
-        d_model=source.model.d_model, encoder="projection", d_encoder=64 if smoke else 512, pooling="max"
+        d_model=sizes_of(source).d_model, encoder="projection", d_encoder=64 if smoke else 512, pooling="max"
     )
-    rates = {"lr": 1e-3, "warmup": 100, "weight_decay": 0.0}
+    rates: dict[str, Any] = {"lr": 1e-3, "warmup": 100, "weight_decay": 0.0}
     run = scaled(f"embeddings/{row}", scale, task, model, steps=steps, every=steps // 10, **rates)
     return run.evolve(start=InitFromRun(source.recipe)).evolve(**ROWS[row][1])
 

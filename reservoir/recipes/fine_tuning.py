@@ -5,10 +5,11 @@ those of the readout, of the order of the texts and of dropout. Reservoirs stay 
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 from reservoir.models import TextClassifierConfig
 from reservoir.recipes import masked
-from reservoir.recipes.scaled import scaled
+from reservoir.recipes.scaled import scaled, sizes_of
 from reservoir.runs.registry import RECIPES, Scale, enter
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
@@ -50,10 +51,10 @@ def with_readout(pretraining: Run, recipe: str, corpus: str, *, freeze: Freeze) 
         begin=True,
     )
     sizes = {name: getattr(pretraining.model, name) for name in KEPT}
-    pooling = "first" if scale == "full" else "mean"
+    pooling: Literal["first", "mean"] = "first" if scale == "full" else "mean"
     model = TextClassifierConfig(**sizes, dropout=0.1, pooling=pooling)
     # A post-LN encoder ends with the last layer's norm, and has none of its own.
-    streams = (*ENCODER, "norm*") if pretraining.model.norm_first else ENCODER
+    streams = (*ENCODER, "norm*") if sizes_of(pretraining).norm_first else ENCODER
     run = scaled(recipe, scale, task, model, steps=steps, lr=LR)
     return for_steps(run.evolve(freeze=freeze, start=InitFromRun(pretraining.recipe, streams=streams)), steps)
 
@@ -77,7 +78,7 @@ def for_longer(run: Run) -> Run:
 
 def frozen_alternately(run: Run) -> Run:
     """A regular model, pretrained whole, in which the layers are frozen that are reservoirs elsewhere."""
-    return run.evolve(freeze=Freeze(layers=reservoir_layers(masked.stack(run.model.layers))))
+    return run.evolve(freeze=Freeze(layers=reservoir_layers(masked.stack(sizes_of(run).layers))))
 
 
 def frozen_whole(run: Run) -> Run:

@@ -10,6 +10,8 @@ is short of tokens. (A fifth of these steps came to 2.10 bits per byte; overlapp
 prediction has context, would have saved 0.01.)
 """
 
+from typing import Any
+
 from reservoir.models import LanguageModelConfig
 from reservoir.recipes.scaled import SIZES, scaled
 from reservoir.runs.registry import Scale, recipe
@@ -44,5 +46,5 @@ def wikipedia(scale: Scale) -> Run:
     )
     steps = {"smoke": 12, "laptop": 40_000, "full": 10_000}[scale]
     lr = {"smoke": 2e-3, "laptop": 2e-3, "full": 1e-3}
-    often = {"every": -(-steps // 20), "betas": (0.9, 0.95)}
+    often: dict[str, Any] = {"every": -(-steps // 20), "betas": (0.9, 0.95)}
     return scaled("gpt/wikipedia", scale, tasks, model, steps=steps, lr=lr, **often)

@@ -14,7 +14,7 @@ from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.mixings import Where, hybrid
 from reservoir.recipes import masked
 from reservoir.recipes.fine_tuning import for_steps, from_scratch, with_readout
-from reservoir.recipes.scaled import SIZES
+from reservoir.recipes.scaled import SIZES, sizes_of
 from reservoir.runs.registry import RECIPES, Scale, enter
 from reservoir.runs.run import Run
 from reservoir.weights import Freeze
@@ -112,7 +112,7 @@ def pretrained(name: str, scale: Scale, *, pre_norm: bool = False, large: bool =
 def deeper(name: str, more: str, scale: Scale) -> Run:
     """The same with a layer more, or one less."""
     run = pretrained(name, scale)
-    layers = run.model.layers + MORE[more]
+    layers = sizes_of(run).layers + MORE[more]
     return run.evolve(model={"layers": layers, **ROWS[name].model(layers)})
 
 
@@ -123,7 +123,7 @@ def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
     if scale == "laptop" and corpus == "sst-2":
         run = for_steps(run, STEPS).evolve(task={"texts": TEXTS})
     task = {"max_length": LENGTH[scale], "cut": LENGTH[scale]}
-    filled = not set(pretraining.model.mixing) <= MASKABLE
+    filled = not set(sizes_of(pretraining).mixing) <= MASKABLE
     if scale == "full":  # a batch is counted in its texts' own tokens: of padded ones some 32 fit
         task["max_tokens"] = 1_024 if filled else 16_384
     # One number that is dropped in front of a transform changes all of the text behind it, so dropout is that of the

@@ -1,7 +1,7 @@
 """A run whose sizes are given for all three scales at once."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from reservoir.datasets.content import MADE
 from reservoir.runs.registry import Scale
@@ -9,7 +9,6 @@ from reservoir.runs.run import Model, Run, TaskConfig
 from reservoir.training import Budget, Optimiser
 from reservoir.training.precision import Precision
 
-T = TypeVar("T")
 SIZES: dict[Scale, dict[str, Any]] = {
     "smoke": dict(d_model=32, n_heads=4, d_ff=64, dropout=0.0),
     "laptop": dict(d_model=128, n_heads=4, d_ff=512, dropout=0.0),
@@ -18,19 +17,24 @@ SIZES: dict[Scale, dict[str, Any]] = {
 """Of the models that read a text: language models, masked ones, classifiers."""
 
 
-def at(scale: Scale, value: Mapping[Scale, T] | T) -> T:
+def at(scale: Scale, value: Any) -> Any:
     """What a value is at a scale: itself, or the entry of the scale where it has one for each."""
     return value[scale] if isinstance(value, Mapping) else value
+
+
+def sizes_of(run: Run) -> Any:
+    """The sizes of a run's model, whose fields depend on the kind of model: a recipe knows which it builds on."""
+    return run.model
 
 
 def scaled(
     recipe: str,
     scale: Scale,
-    task: Mapping[Scale, TaskConfig] | TaskConfig,
-    model: Mapping[Scale, Model] | Model,
+    task: Mapping[Any, TaskConfig] | TaskConfig,
+    model: Mapping[Any, Model] | Model,
     *,
-    steps: Mapping[Scale, int] | int,
-    lr: Mapping[Scale, float] | float,
+    steps: Mapping[Any, int] | int,
+    lr: Mapping[Any, float] | float,
     every: int = 0,
     warmup: int = 200,
     weight_decay: float = 0.01,
@@ -49,7 +53,7 @@ def scaled(
         weight_decay: of the optimiser.
         optimiser: its other fields.
     """
-    n = at(scale, steps)
+    n: int = at(scale, steps)
     every = every or -(-n // 10)
     rates = Optimiser(
         lr=at(scale, lr),
@@ -59,6 +63,7 @@ def scaled(
         **optimiser,
     )
     budget = Budget(n, validate_every=every, checkpoint_every=every)
-    chosen = at(scale, task)
+    chosen: TaskConfig = at(scale, task)
+    sizes: Model = at(scale, model)
     precision: Precision = "fp32" if chosen.data in MADE else "bf16"
-    return Run(recipe, scale, chosen, at(scale, model), budget, optimiser=rates, precision=precision)
+    return Run(recipe, scale, chosen, sizes, budget, optimiser=rates, precision=precision)

@@ -1,5 +1,7 @@
 """Chapter 1: sentence encoders that nobody trained, and a readout that is (after Wieting & Kiela 2019)."""
 
+from typing import Any
+
 from reservoir.models import ClassifierConfig
 from reservoir.recipes.scaled import scaled
 from reservoir.runs.registry import Scale, enter
@@ -10,8 +12,8 @@ from reservoir.weights import Freeze
 STEPS = {"smoke": 12, "laptop": 1000, "full": 10_000}
 WIDE = {"smoke": 64, "laptop": 2048, "full": 2048}
 BAG, RANDOM = Freeze(patterns=("embedding",)), Freeze(patterns=("embedding", "encoder*"))
-PROJECTION = {"encoder": "projection", "pooling": "max"}
-ROWS = {
+PROJECTION: dict[str, Any] = {"encoder": "projection", "pooling": "max"}
+ROWS: dict[str, tuple[str, Freeze, dict[str, Any]]] = {
     "bag": ("The mean of random word vectors: no order, only the readout is trained.", BAG, {}),
     "wide-bag": ("The same with 2048 numbers per word: a random projection that loses less.", BAG, {}),
     "projection": ("BOREP: a random projection of each word, and the largest values.", RANDOM, PROJECTION),
@@ -32,7 +34,7 @@ def classifier(row: str, scale: Scale) -> Run:
     task = Classification("miniature-order" if smoke else "sst-2", vocabulary=400 if smoke else 8000)
     width = WIDE[scale] if row == "wide-bag" else 32 if smoke else 300
     model = ClassifierConfig(d_model=width, d_encoder=64 if smoke else 512, **sizes)
-    rates = {"lr": 3e-3 if row == "trained-bag" else 1e-2, "warmup": 100, "weight_decay": 0.0}
+    rates: dict[str, Any] = {"lr": 3e-3 if row == "trained-bag" else 1e-2, "warmup": 100, "weight_decay": 0.0}
     run = scaled(f"sentences/{row}", scale, task, model, steps=steps, every=steps // 10, **rates)
     return run.evolve(freeze=freeze)
 

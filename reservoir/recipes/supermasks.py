@@ -28,6 +28,7 @@ from typing import Any
 from reservoir.models import TextClassifierConfig
 from reservoir.recipes import fine_tuning, transformer
 from reservoir.recipes.reservoirs import on_iwslt
+from reservoir.recipes.scaled import sizes_of
 from reservoir.runs.registry import Scale, enter, recipe
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
@@ -38,7 +39,7 @@ PERCENTAGES = tuple(range(10, 100, 10))
 HALF = 50  # where the paper's table stands, and its best models
 LAYERS = ("encoder.*.*", "decoder.*.*")  # all but the embeddings
 PAPERS = "kaiming-uniform"
-DRAWN = {"smoke": "as-trained", "laptop": "as-trained", "full": PAPERS}
+DRAWN: dict[str, Any] = {"smoke": "as-trained", "laptop": "as-trained", "full": PAPERS}
 """How the weights below a mask are drawn, where no recipe says otherwise."""
 RATE = 3e-3  # for scores; wider models, whose scores start smaller, take less
 PRUNED = 0.0207
@@ -70,7 +71,7 @@ def trained(scale: Scale) -> Run:
 
 def wide(run: Run) -> Run:
     """The same twice as wide."""
-    return run.evolve(model={"d_model": 2 * run.model.d_model, "d_ff": 2 * run.model.d_ff})
+    return run.evolve(model={"d_model": 2 * sizes_of(run).d_model, "d_ff": 2 * sizes_of(run).d_ff})
 
 
 def deep(run: Run) -> Run:
@@ -148,7 +149,7 @@ def narrow(bits: int, scale: Scale) -> Run:
     return trained(scale).evolve(model={"d_model": d_model, "d_ff": d_ff})
 
 
-INITIAL = {
+INITIAL: dict[str, tuple[dict[str, Any], str]] = {
     "kaiming": ({"drawn": PAPERS}, "drawn kaiming-uniform"),
     "xavier": ({"drawn": "xavier-uniform"}, "drawn Xavier-uniform"),
     "signed": ({"drawn": "signed-constant"}, "drawn as a constant with random signs"),
@@ -169,7 +170,7 @@ WMT_ROWS = {
 def wmt(row: str, scale: Scale) -> Run:
     """A row of table 1 on WMT14; at the laptop scale with its proportions, on the text of `keep/`."""
     run = trained(scale)
-    run = run.evolve(model={"d_ff": 2 * run.model.d_ff})
+    run = run.evolve(model={"d_ff": 2 * sizes_of(run).d_ff})
     if scale == "full":
         pieces = {"vocabulary": 40_000, "dictionaries": (WMT_PIECES, WMT_PIECES)}
         run = run.evolve(
@@ -192,7 +193,7 @@ def pair(corpus: str, percent: int, scale: Scale) -> Run:
     sizes = ("d_model", "n_heads", "d_ff", "norm_first", "activation", "positions", "pooling")
     model = TextClassifierConfig(
         **{name: getattr(run.model, name) for name in sizes},
-        layers=12 if scale == "full" else run.model.layers,
+        layers=12 if scale == "full" else sizes_of(run).layers,
         dropout=0.0,
         share_layers=True,
         bare=True,

@@ -1,5 +1,7 @@
 """Chapter 3: the transformer that the other chapters' models are compared with."""
 
+from typing import Any
+
 from reservoir.models import EncoderDecoderConfig
 from reservoir.recipes.scaled import scaled
 from reservoir.runs.registry import Scale, recipe
@@ -10,9 +12,16 @@ from reservoir.training import Budget, Decoding, Optimiser
 
 def sizes(d_model: int, d_ff: int, layers: int, dropout: float) -> EncoderDecoderConfig:
     """A pre-norm transformer of four heads, as deep on either side; the data says its vocabularies."""
-    depth = {"encoder_layers": layers, "decoder_layers": layers}
     return EncoderDecoderConfig(
-        0, 0, d_model=d_model, n_heads=4, d_ff=d_ff, norm_first=True, dropout=dropout, **depth
+        0,
+        0,
+        d_model=d_model,
+        n_heads=4,
+        d_ff=d_ff,
+        encoder_layers=layers,
+        decoder_layers=layers,
+        norm_first=True,
+        dropout=dropout,
     )
 
 
@@ -21,7 +30,7 @@ def miniature(scale: Scale) -> Run:
     """The miniature German-English grammar: under a minute of one core."""
     steps = {"smoke": 12, "laptop": 500, "full": 2000}[scale]
     task = Translation(corpus="miniature", vocabulary=1000, max_tokens=1024, valid_sentences=200)
-    rates = {"lr": 8e-3, "warmup": 60, "weight_decay": 1e-4}
+    rates: dict[str, Any] = {"lr": 8e-3, "warmup": 60, "weight_decay": 1e-4}
     run = scaled("transformer/miniature", scale, task, sizes(64, 128, 2, 0.0), steps=steps, **rates)
     run = run.evolve(budget={"validate_every": max(1, steps // 10), "checkpoint_every": 100})
     if scale != "smoke":

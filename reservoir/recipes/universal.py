@@ -11,15 +11,16 @@ are small enough for it: a minute of one core a run, or less. The body of llama2
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from reservoir.models import LanguageModelConfig, LlamaConfig, LSTMConfig, UniversalConfig
 from reservoir.recipes import gpt
-from reservoir.recipes.scaled import scaled
+from reservoir.recipes.scaled import scaled, sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.released import OURS
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRelease, InitFromRun
-from reservoir.runs.tasks.computation import Bits, Computation, Expressions, Pictures, Proteins
+from reservoir.runs.tasks.computation import Bits, Expressions, Pictures, Proteins
 from reservoir.weights import Freeze, Mask
 
 RATES = {"lr-3e-4": 3e-4, "lr-1e-3": 1e-3, "lr-3e-3": 3e-3, "lr-1e-2": 1e-2, "lr-3e-2": 3e-2}
@@ -32,7 +33,7 @@ DIGITS = Pictures(64, 200, images="digits", patch=2)
 TINY = Pictures(
     8, 40, images="digits", patch=4, n=200, tested=60
 )  # at smoke scale digits, which need no download
-TASKS: dict[str, dict[Scale, Computation]] = {
+TASKS: dict[str, dict[Scale, Any]] = {
     "bit-memory": {
         "smoke": Bits(8, 40, kind="memory", length=8, strings=2, patch=4),
         "laptop": Bits(64, 1000, kind="memory", length=20, strings=3, patch=5),
@@ -122,13 +123,19 @@ def body(scale: Scale) -> LanguageModelConfig:
     """The language model whose body is frozen; its vocabulary is not used."""
     if scale == "full":
         return GPT2
-    return replace(gpt.wikipedia(scale).model, vocab=0, dropout=0.0)
+    return replace(sizes_of(gpt.wikipedia(scale)), vocab=0, dropout=0.0)
 
 
 def random(task: str, scale: Scale) -> Run:
     """Lu et al., table 2: a frozen random body."""
     steps = {"smoke": 10, "laptop": STEPS.get(task, 400), "full": 100_000}[scale]
-    rates = {"lr": 1e-3, "betas": (0.9, 0.999), "weight_decay": 0.0, "warmup": steps // 10, "name": "adam"}
+    rates: dict[str, Any] = {
+        "lr": 1e-3,
+        "betas": (0.9, 0.999),
+        "weight_decay": 0.0,
+        "warmup": steps // 10,
+        "name": "adam",
+    }
     name, model = f"universal/{task}/random", UniversalConfig(body=body(scale))
     run = scaled(name, scale, TASKS[task], model, steps=steps, every=-(-steps // 5), **rates)
     run = run.evolve(freeze=FROZEN, budget={"checkpoint_every": 0})
@@ -186,7 +193,7 @@ def stories_random(task: str, scale: Scale) -> Run:
     smoke = LlamaConfig(d_model=32, n_heads=4, d_ff=48, layers=2, n_kv_heads=2)
     sizes = smoke if scale == "smoke" else LlamaConfig()
     run = random(task, scale).evolve(model={"body": sizes}, freeze=Freeze(attention=True, feed_forward=True))
-    if task == "listops" and run.task.longest > sizes.max_length:
+    if isinstance(run.task, Expressions) and run.task.longest > sizes.max_length:
         return run.evolve(task={"shortest": sizes.max_length // 2, "longest": sizes.max_length})
     return run
 
