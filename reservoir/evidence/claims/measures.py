@@ -39,7 +39,7 @@ class Measure:
         reads: what is read, a key of `READERS` or of `EXACT`.
         unit: of the figure, for a reader.
         metric: of a score; that which the record is scored by if empty.
-        field: of a record's parameters, where a size is read.
+        field: of the report on a model, where a size is read; of records the first that they have.
         factor: the figure is multiplied by it.
         log: whether its logarithm is taken.
         lend: patterns of recipes; a recipe with one seed borrows the widest spread among these.
@@ -52,7 +52,7 @@ class Measure:
     reads: str
     unit: str = ""
     metric: str = ""
-    field: str = ""
+    field: tuple[str, ...] = ()
     factor: float = 1.0
     log: bool = False
     lend: tuple[str, ...] = ()
@@ -209,7 +209,8 @@ def _operations(measure: Measure, found: list[Record], among: Sequence[str], sca
 
 def _parameters(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
     """A size, which every seed shares."""
-    return Range.exactly(found[0].parameters[measure.field])
+    sizes = found[0].parameters
+    return Range.exactly(next(sizes[name] for name in measure.field if name in sizes))
 
 
 def _cost_to_reach(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
@@ -240,7 +241,7 @@ READERS: dict[str, Reader] = {
 }
 """What a measure can read of records."""
 EXACT: dict[str, Callable[[Measure, str], Any]] = {
-    "full size": lambda measure, recipe: size(recipe, measure.field),
+    "full size": lambda measure, recipe: size(recipe, *measure.field),
     "printed": lambda measure, where: printed(where),
 }
 """What a measure can read without records: sizes, by shapes alone, and the figures that a source prints."""
