@@ -23,6 +23,8 @@ from reservoir.evidence.claims import (
     every,
     files,
     measures,
+    quantities,
+    ranges,
 )
 from reservoir.evidence.comparison import comparisons
 from reservoir.runs.records import find_records
@@ -200,6 +202,89 @@ def test_two_entries_of_one_name_are_refused_where_the_second_stands(tmp_path):
     second = len(text[: text.rindex("id = ")].splitlines()) + 1
     with pytest.raises(LedgerError, match=f"line {second}: 'ours/best': there are two of that name"):
         held(tmp_path, text)
+
+
+def judged(tmp_path, lines: str, scores: dict[str, list[float]]) -> claims.Verdict:
+    """The verdict on a claim that compares `components/attention` with `components/embeddings` as these lines say."""
+    head = LEDGER[: LEDGER.index('b = "components/{row}"')]
+    margins = '[margin.two]\nvalue = 2.0\nwhy = "made up"\n'
+    ledger = held(tmp_path, margins + head + 'b = "components/embeddings"\n' + lines)
+
+    def look(measure, recipe, among, scale):
+        return Range.of(scores[recipe.partition("/")[2]])
+
+    return claims.verdict("ours/best", look=look, held=ledger)
+
+
+@pytest.mark.parametrize(
+    ("lines", "word"),
+    [
+        ('is = "above"', "undecided"),
+        ('is = "above"\non_means = true', "confirmed"),  # the means alone differ
+        ('is = "below"\non_means = true', "refuted"),
+        ('is = "below"\non_means = true\nweak = true', "undecided"),
+        ('is = "above"\nmargin = "-two"', "confirmed"),  # no seed is two below
+        ('is = "above"\nmargin = "two"', "undecided"),
+        ('is = "within"\nmargin = "two"\naround = "1.5"', "confirmed"),  # of 1.5, not of nothing
+        ('is = "within"\nmargin = "two"', "undecided"),
+    ],
+)
+def test_what_a_comparison_asks_is_what_is_judged(tmp_path, lines, word):
+    scores = {"attention": [2.0, 4.0], "embeddings": [1.0, 2.0]}  # the gap is from 0 to 3
+    assert judged(tmp_path, lines, scores).word == word
+
+
+def test_only_the_lowest_is_told_where_the_claim_says_so(tmp_path):
+    lines = (
+        'is = "above"\nlabel = "row {n}:"\nlowest_only = true\neach = { n = ["attention", "feed-forward"] }\n'
+    )
+    text = (
+        LEDGER[: LEDGER.index('a = "components')]
+        + 'a = "components/{n}"\nb = "components/embeddings"\n'
+        + lines
+    )
+    scores = {"components/attention": 5.0, "components/feed-forward": 3.0, "components/embeddings": 1.0}
+
+    def look(measure, recipe, among, scale):
+        return Range.exactly(scores[recipe])
+
+    found = claims.verdict("ours/best", look=look, held=held(tmp_path, text))
+    assert (found.word, found.seen) == ("confirmed", "row feed-forward: 2.0")
+
+
+def test_a_selection_picks_by_the_mean_of_what_has_been_run():
+    scores = {"a": [1.0, 2.0], "b": [5.0, 6.0]}
+
+    def figure(measure, recipe, among):
+        if recipe not in scores:
+            raise NotRunError(recipe)
+        return Range.of(scores[recipe])
+
+    parts = tuple(quantities.Leaf("score", name) for name in ("a", "b", "c"))
+    for operation, name in (("lowest", "a"), ("highest", "b")):
+        made = quantities.Compound(operation, parts, ("a", "b", "c"))
+        assert quantities.selected(made, figure) == (name, Range.of(scores[name]))
+    scores.clear()
+    with pytest.raises(NotRunError):
+        quantities.selected(made, figure)
+
+
+def test_apart_and_notable_count_in_either_direction():
+    two, half, about = (Range(*figures, 3) for figures in ((2.1, 3, 4), (0.2, 0.3, 0.4), (0.9, 1, 1.1)))
+    assert (ranges.apart(two, 2), ranges.apart(half, 2), ranges.apart(about, 2)) == (
+        "confirmed",
+        "confirmed",
+        "undecided",
+    )
+    assert ranges.apart(Range(1.1, 1.2, 1.3, 3), 2) == "refuted"
+    words = [ranges.notably_below(Range.exactly(ratio), 0.2) for ratio in (0.7, 0.9, 1.1, 1.3)]
+    assert words == ["confirmed", "undecided", "undecided", "refuted"]
+
+
+def test_printed_shares_are_compared_with_those_of_the_sizes():
+    found = claims.verdict("poster/narrow-shares")
+    assert found.word == "refuted" and "(2): 0.45, printed 0.55" in found.seen
+    assert claims.verdict("poster/big-shares").word == "confirmed"
 
 
 def test_a_file_that_is_no_toml_is_named(tmp_path):

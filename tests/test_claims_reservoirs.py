@@ -6,6 +6,7 @@ import pytest
 
 from reservoir.evidence import claims
 from reservoir.evidence.claims import measures
+from reservoir.runs.convergence import area_under
 
 STEPS = (100, 200, 300)
 
@@ -64,3 +65,11 @@ def test_nothing_is_compared_with_a_model_that_has_hardly_learned(made_up):
     found = claims.verdict("reservoir-transformers/time-iwslt")
     assert found.word == "cannot be tested here" and "regular-4 reaches 27.0" in found.seen
     assert claims.verdict("ours/same-depth").word == "refuted"
+
+
+def test_an_area_ends_where_the_cheapest_of_the_comparison_does(made_up):
+    cheap, dear = "reservoirs/ffn-6", "reservoirs/regular-4"
+    found = claims.figure("area", dear, among=(cheap, dear))
+    ends = STEPS[-1] * 0.8
+    areas = [area_under(one, horizon=ends, axis="flops").value for one in measures.records(dear)]
+    assert (found.low, found.high) == (min(areas), max(areas))
