@@ -14,7 +14,7 @@ import torch
 from test_book import THEME  # noqa: F401  puts the theme on the path
 from test_browser import Chromium
 
-from reservoir.datasets import Vocabulary, parallel, train_bpe
+from reservoir.datasets import Vocabulary, parallel, shipped, train_bpe
 from reservoir.layers import Embedding, LayerNorm, Linear
 from reservoir.models import (
     EncoderDecoder,
@@ -107,9 +107,10 @@ def test_hashes_are_the_published_ones():
     assert found == [[hashlib.sha256(text).hexdigest()] * 2 for text in texts]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, "models/miniature", "models/translator"])
 def test_every_tensor_has_the_same_bits(name, vocabulary, tmp_path):
-    folder = stored(name, vocabulary, tmp_path)
+    """Of files of this version, and of those that shipped in the first format."""
+    folder = stored(name, vocabulary, tmp_path) if name in MODELS else shipped() / name
     script = """
     const { model, vocabulary } = new StoredModel(filesOf(given));
     const bytes = (a) => new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
@@ -126,7 +127,7 @@ def test_every_tensor_has_the_same_bits(name, vocabulary, tmp_path):
         elif isinstance(module, LayerNorm):
             wanted |= {f"{path}.weight": digest(module.weight), f"{path}.bias": digest(module.bias)}
     assert found["tensors"] == wanted
-    assert found["tokens"] == vocabulary.tokens
+    assert found["tokens"] == Vocabulary.load(folder / TOKENIZER).tokens
 
 
 def test_translations_are_the_same_even_of_a_model_that_knows_nothing(vocabulary, tmp_path):

@@ -168,12 +168,15 @@ save_pretrained(moved(MODELS["masked"]()), sys.argv[1], labels=("a", "b"), data=
 
 def test_three_processes_write_the_same_bytes(tmp_path):
     """Each with another seed of Python's hashes, which decide the order of sets and of the library's metadata."""
-    found = []
-    for number in range(3):
-        folder = tmp_path / str(number)
-        environment = os.environ | {"PYTHONHASHSEED": str(number)}
-        subprocess.run([sys.executable, "-c", SAVE, str(folder)], check=True, env=environment)
-        found.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    folders = [tmp_path / str(number) for number in range(3)]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", SAVE, folder], env=os.environ | {"PYTHONHASHSEED": folder.name}
+        )
+        for folder in folders
+    ]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    found = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert found[0] == found[1] == found[2]
     assert read_labels(tmp_path / "0") == ("a", "b")
 

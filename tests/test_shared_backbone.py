@@ -56,7 +56,7 @@ def test_another_body_and_an_unknown_task_are_refused():
     with torch.no_grad():
         next(i.parameter for i in owned(other) if i.stream == "layer.1.attention.qkv")[0, 0] += 1
     with pytest.raises(
-        ValueError, match=r"'a' and 'b' have not one body: their 'layer\.1\.attention\.qkv' differ"
+        ValueError, match=r"'a' and 'b' do not share a body: their 'layer\.1\.attention\.qkv' differ"
     ):
         SharedBackbone({"a": model, "b": other})
     with pytest.raises(ValueError, match="is frozen in one of 'a' and 'b' and not in the other"):

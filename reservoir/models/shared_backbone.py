@@ -1,33 +1,36 @@
-"""One frozen body that serves several tasks: each brings what is its own, and nobody changes what is shared."""
+"""One frozen body that serves several tasks: each task has its own ends and masks, and none changes what is shared."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from reservoir.models.universal import Universal, UniversalConfig
-from reservoir.weights import FixedMask, Supermask, owned
+from reservoir.weights.origins import owned
+from reservoir.weights.streaming import pack, unpack
+from reservoir.weights.supermask import FixedMask, Supermask, mask_bits, maskable
 
 
 @dataclass(frozen=True)
 class TaskState:
-    """What a task has of its own.
+    """What belongs to one task.
 
     Args:
         config: of its model.
         ends: its input and its output.
         tensors: of the body, by stream name: those that the task has trained, such as its norms.
-        masks: by the stream name of the masked map: shape, and one bit a weight, packed.
+        masks: by the stream name of the masked map: shape, and one bit for each weight, packed.
     """
 
     config: UniversalConfig
-    ends: tuple[nn.Module, nn.Module]
+    ends: tuple[Any, Any]
     tensors: dict[str, Tensor]
-    masks: dict[str, tuple[torch.Size, np.ndarray]]
+    masks: dict[str, tuple[torch.Size, Tensor]]
 
     @property
     def parameters(self) -> int:
@@ -44,7 +47,7 @@ class TaskState:
 
 
 class SharedBackbone:
-    """A body in memory once, and for each task its belongings: an input, an output, norms and positions, or masks.
+    """A body that is in memory once, and for each task what is its own: input, output, norms and positions, or masks.
 
     Masks of several tasks over the same random weights are what Wortsman et al. (2020) call supermasks in
     superposition.
@@ -68,7 +71,7 @@ class SharedBackbone:
 
     @torch.inference_mode()
     def __call__(self, task: str, x: Tensor, last: Tensor | None = None) -> Tensor:
-        """What the task's model says of `x`: see `Universal.forward`.
+        """Return the output of the task's model for `x`: arguments and shapes as in `Universal.forward`.
 
         Raises:
             ValueError: there is no such task.
@@ -79,9 +82,8 @@ class SharedBackbone:
         for item in owned(self.body):
             if item.stream in own.tensors:
                 item.parameter.data = own.tensors[item.stream]
-        for module in self.body.modules():
-            if hasattr(module, "effective_weight"):
-                module.mask = _mask(own, module)
+        for module in maskable(self.body):
+            module.mask = _mask(own, module)
         model = Universal.__new__(Universal)
         nn.Module.__init__(model)
         model.config, model.body = own.config, self.body
@@ -90,9 +92,6 @@ class SharedBackbone:
 
 
 def _belongings(model: Universal) -> TaskState:
-    masked = {
-        m.stream: m.mask for m in model.body.modules() if isinstance(getattr(m, "mask", None), nn.Module)
-    }
     return TaskState(
         model.config,
         (model.input, model.readout),
@@ -101,22 +100,20 @@ def _belongings(model: Universal) -> TaskState:
             for item in owned(model.body)
             if item.parameter.requires_grad and not isinstance(item.module, Supermask)
         },
-        {stream: _packed(mask) for stream, mask in masked.items()},
+        {
+            m.stream: (m.weight.shape, pack(mask_bits(m.mask)))
+            for m in maskable(model.body)
+            if isinstance(m.mask, nn.Module)
+        },
     )
 
 
-def _packed(mask: Supermask | FixedMask) -> tuple[torch.Size, np.ndarray]:
-    bits = mask.chosen() if isinstance(mask, Supermask) else mask.mask
-    return bits.shape, np.packbits(bits.cpu().numpy())
-
-
-def _mask(own: TaskState, module: nn.Module) -> FixedMask | None:
+def _mask(own: TaskState, module: Any) -> FixedMask | None:
     if module.stream not in own.masks:
         return None
     shape, packed = own.masks[module.stream]
-    bits = np.unpackbits(packed, count=shape.numel()).astype(bool)
-    mask = torch.from_numpy(bits).view(shape).to(module.weight.device)
-    return FixedMask(mask, stream=module.stream)
+    bits = unpack(packed, 0, math.prod(shape)).view(shape)
+    return FixedMask(bits.to(module.weight.device), stream=module.stream)
 
 
 def _same(first: str, body: nn.Module, name: str, other: nn.Module) -> None:
@@ -132,4 +129,4 @@ def _same(first: str, body: nn.Module, name: str, other: nn.Module) -> None:
         raise ValueError(f"{stream!r} is frozen in one of {first!r} and {name!r} and not in the other")
     for stream, tensor in frozen.items():
         if not torch.equal(tensor, theirs[stream]):
-            raise ValueError(f"{first!r} and {name!r} have not one body: their {stream!r} differ")
+            raise ValueError(f"{first!r} and {name!r} do not share a body: their {stream!r} differ")

@@ -24,6 +24,7 @@ from .placement import placement, reservoir_layers
 from .redrawing import redrawn
 from .report import Report, report
 from .selection import Selection, kept_count, largest
+from .storage import load_model, model_bytes
 from .streaming import TiledWeight, draw_lazily, held_bytes
 from .supermask import FixedMask, Mask, Supermask, supermask
 
@@ -54,7 +55,9 @@ __all__ = [
     "initialise",
     "kept_count",
     "largest",
+    "load_model",
     "mark_trained",
+    "model_bytes",
     "moves",
     "origin_of",
     "owned",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ from reservoir.weights.origins import (
     set_origin,
 )
 from reservoir.weights.streaming import TiledWeight, draw_lazily, pack, streamable, unpack
-from reservoir.weights.supermask import FixedMask, Supermask
+from reservoir.weights.supermask import FixedMask, Supermask, mask_bits, maskable
 
 FORMAT, FIRST_FORMAT = "reservoir-model-2", "reservoir-model-1"
 GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
@@ -134,12 +134,12 @@ def model_bytes(
             tensors[item.stream] = item.parameter.detach().cpu().to(dtype).contiguous()
             said["digest"] = _file_digest(tensors[item.stream])
         contents["parameters"][item.stream] = said
-    for module in _maskable(model):
+    for module in maskable(model):
         if not isinstance(module.mask, Supermask | FixedMask):
             continue
         name = f"{module.mask.stream}.mask"
         if name not in tensors:
-            bits = _bits(module.mask)
+            bits = mask_bits(module.mask)
             tensors[name] = pack(bits)
             said = {"shape": list(bits.shape), "digest": _file_digest(tensors[name]), "modules": []}
             contents["masks"][name] = said
@@ -186,15 +186,6 @@ def _origin_json(origin: Trained | Seeded | Pretrained) -> dict[str, Any]:
             return {"origin": origin.name, "checkpoint": checkpoint}
         case Trained():
             return {"origin": origin.name}
-
-
-def _maskable(model: nn.Module) -> Iterator[Any]:
-    """Modules whose weight may have a mask: linear maps and embeddings."""
-    return (module for module in model.modules() if hasattr(module, "effective_weight"))
-
-
-def _bits(mask: Any) -> Tensor:
-    return mask.chosen() if isinstance(mask, Supermask) else mask.mask
 
 
 def _buffers(model: nn.Module) -> dict[str, Tensor]:
@@ -407,11 +398,11 @@ def _fits(outline: nn.Module, contents: Contents, largest: int) -> None:
             _can_be_drawn(path, name, stored.origin, shape)
         else:
             wanted[name] = shape, FLOATS
-    maskable = {module.stream: tuple(module.weight.shape) for module in _maskable(outline)}
+    places = {module.stream: tuple(module.weight.shape) for module in maskable(outline)}
     for name, mask in contents.masks.items():
         wanted[name] = (-(-math.prod(mask.shape) // 8),), {"U8"}
         for stream in mask.modules:
-            if maskable.get(stream) != mask.shape:
+            if places.get(stream) != mask.shape:
                 raise WeightsError(f"{path}: {shortened(name)} is no mask of {shortened(stream)}")
     buffers = _buffers(outline)
     if missing := sorted(buffers.keys() ^ contents.buffers.keys()):
@@ -485,6 +476,6 @@ def _put_masks(model: nn.Module, contents: Contents, tensors: dict[str, Tensor])
         bits = unpack(_checked(contents.path, tensors, name, mask.digest), 0, math.prod(mask.shape))
         fixed = FixedMask(bits.view(mask.shape), stream=name.removesuffix(".mask"))
         made |= dict.fromkeys(mask.modules, fixed)
-    for module in _maskable(model):
+    for module in maskable(model):
         if module.stream in made:
             module.mask = made[module.stream].to(module.weight.device)

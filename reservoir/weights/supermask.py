@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -155,7 +155,7 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     """
     if plan.keep == 1:
         return model
-    found = list(_maskable(model))
+    found = list(maskable(model))
     for pattern in plan.patterns:
         if not any(fnmatchcase(module.stream, pattern) for module in found):
             raise ValueError(f"{pattern!r} matches no linear map and no embedding of the model")
@@ -196,10 +196,15 @@ def _mask(module: nn.Linear | nn.Embedding, plan: Mask, *, seed: int) -> nn.Modu
     return initialise(mask, seed=seed).to(weight.device)
 
 
-def _maskable(model: nn.Module) -> Iterator[nn.Linear | nn.Embedding]:
-    """Embeddings first, so that an output finds the table that it is tied to."""
+def maskable(model: nn.Module) -> Iterator[Any]:
+    """The linear maps and embeddings of `model`, embeddings first, so that an output finds the table it is tied to."""
     modules = [module for module in model.modules() if hasattr(module, "effective_weight")]
     yield from sorted(modules, key=lambda module: not isinstance(module, nn.Embedding))
+
+
+def mask_bits(mask: Any) -> Tensor:
+    """Which weights a `FixedMask` keeps, or a `Supermask` as its scores are now: bool, of the weights' shape."""
+    return mask.chosen() if isinstance(mask, Supermask) else mask.mask
 
 
 def _draw_masked(module: nn.Linear | nn.Embedding, plan: Mask) -> None:
