@@ -1,5 +1,6 @@
 """A finished run as a folder that stands alone, which replaces an earlier export and nothing else."""
 
+import json
 import os
 
 import pytest
@@ -9,10 +10,11 @@ from reservoir import recipes
 from reservoir.datasets import Vocabulary
 from reservoir.datasets.store import write_folder
 from reservoir.launch.cli import main
-from reservoir.models import from_pretrained
+from reservoir.models import from_pretrained, read_labels
 from reservoir.runs.building import load, load_data
 from reservoir.runs.execution import execute
 from reservoir.runs.export import destination, export
+from reservoir.runs.records import path_of, read_record
 from reservoir.training import CheckpointError
 
 
@@ -45,7 +47,10 @@ def test_a_run_is_written_to_a_folder_and_read_from_it(finished, tmp_path):
 
 def test_a_classifier_is_exported_too(finished, tmp_path):
     run = recipes.get("sentences/bag", scale="smoke")
-    model = from_pretrained(export(run, tmp_path / "bag"))
+    folder = export(run, tmp_path / "bag")
+    model, record = from_pretrained(folder), read_record(path_of(run))
+    assert read_labels(folder) == load(run)[2].classes and len(read_labels(folder)) == 2
+    assert json.loads((folder / "config.json").read_text())["data"] == record.data
     assert torch.equal(model(torch.arange(1, 9)[None]), load(run)[0](torch.arange(1, 9)[None]))
 
 

@@ -88,7 +88,8 @@ def export(run: Run, folder: Path | str) -> Path:
         raise ValueError(
             f"{run.recipe} cuts its texts by two vocabularies, and a folder holds one, for both languages"
         )
-    about = _about(read_record(path_of(run)))
+    record = read_record(path_of(run))
+    about = _about(record)
     dtype = torch.float16 if isinstance(run.model, LanguageModelConfig) else None
     if dtype is not None:
         round_stored(model, dtype)
@@ -101,7 +102,15 @@ def export(run: Run, folder: Path | str) -> Path:
     labels = getattr(corpus, "classes", ())
 
     def fill(made: Path) -> None:
-        save_pretrained(model, made, about=about, tokenizer=tokenizer, labels=labels, dtype=dtype)
+        save_pretrained(
+            model,
+            made,
+            about=about,
+            tokenizer=tokenizer,
+            labels=labels,
+            data=record.data or None,
+            dtype=dtype,
+        )
 
     write_folder(target, fill)
     return target
