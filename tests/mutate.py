@@ -206,7 +206,7 @@ def _meaning(source: str) -> str | None:
 def tests_of(module: str) -> list[str]:
     """The test files of a module that exist."""
     names = TESTS.get(module, [module.rpartition("/")[2]])
-    found = [f"tests/test_{name}.py" for name in names]
+    found = [f"tests/test_{name}.py" for name in dict.fromkeys([*names, "arguments"])]
     return [path for path in found if (ROOT / path).is_file()]
 
 
@@ -326,11 +326,22 @@ def draw(rooms: list[str], names: list[str], number: int, seed: int) -> list[Mut
     return drawn
 
 
-def work(todo: list[Mutant], limits: dict[str, float]) -> None:
-    """Try mutants one after the other, and write down each result."""
+def work(todo: list[Mutant]) -> None:
+    """Try mutants one after the other, and write down each result. Tests run once without a mutant before."""
+    limits: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         for mutant in todo:
             tests = tests_of(mutant.module)
+            if mutant.module not in limits:
+                outcome, seconds, said = attempt(None, tests, 600, Path(folder))
+                limits[mutant.module] = 20 + 4 * seconds if outcome == "survived" else 0.0
+                if outcome != "survived":
+                    print(
+                        f"{mutant.module} is left out: without a mutant its tests do not pass\n{said}",
+                        flush=True,
+                    )
+            if not limits[mutant.module]:
+                continue
             outcome, seconds, _ = attempt(mutant, tests, limits[mutant.module], Path(folder))
             entry = {name: value for name, value in asdict(mutant).items() if name != "source"}
             entry |= {"outcome": outcome, "seconds": round(seconds, 1), "tests": digest_of(tests)}
@@ -353,14 +364,14 @@ def summary(drawn: list[Mutant], results: dict[str, dict], seed: int) -> Iterato
     for mutant in drawn:
         if mutant.key in results:
             killed = results[mutant.key]["outcome"] != "survived"
-            for line in (mutant.module, "all"):
-                count[line]["killed" if killed else "survived"] += 1
+            count[mutant.module]["killed" if killed else "survived"] += 1
     yield "# Mutants\n\nWhat `make mutate` found: single changes of the library, and whether a unit test noticed."
-    yield f"cosmic-ray's mutants, drawn with seed {seed}.\n"
+    every = sum(count.values(), Counter())
+    yield f"Of {len(drawn)} of cosmic-ray's mutants, drawn with seed {seed}, {every.total()} have been tried.\n"
     yield "| module | mutants | killed | |\n| --- | ---: | ---: | ---: |"
-    for module, found in count.items():
+    for module, found in [*count.items(), ("all", every)]:
         tried = found.total()
-        yield f"| {module} | {tried} | {found['killed']} | {100 * found['killed'] / tried:.0f} % |"
+        yield f"| {module} | {tried} | {found['killed']} | {100 * found['killed'] / max(1, tried):.0f} % |"
     yield "\n## Survivors\n"
     why = reasons()
     for mutant in drawn:
@@ -395,23 +406,14 @@ def main() -> None:
         ]
         print(f"{len(drawn)} mutants, of which {len(todo)} are to be tried", flush=True)
         warm()
-        limits: dict[str, float] = {}
-        with tempfile.TemporaryDirectory() as folder:
-            for tests in {tuple(tests_of(mutant.module)): None for mutant in todo}:
-                outcome, seconds, said = attempt(None, list(tests), 600, Path(folder))
-                if outcome != "survived":
-                    sys.exit(f"without a mutant {', '.join(tests)} must pass: {outcome}\n{said}")
-                limits |= {
-                    mutant.module: 20 + 4 * seconds
-                    for mutant in todo
-                    if tuple(tests_of(mutant.module)) == tests
-                }
-        random.Random(chosen.seed).shuffle(todo)
+        by_module = [
+            sorted({mutant.module for mutant in todo})[job :: chosen.jobs] for job in range(chosen.jobs)
+        ]
         children = []
-        for job in range(chosen.jobs):
+        for mine in by_module:
             child = os.fork()
             if child == 0:
-                work(todo[job :: chosen.jobs], limits)
+                work([mutant for mutant in todo if mutant.module in mine])
                 os._exit(0)
             children.append(child)
         for child in children:

@@ -1,5 +1,7 @@
 """Wrong arguments are refused where they are given, in one sentence with the name, the value and what would do."""
 
+import dataclasses
+import importlib
 import math
 
 import numpy as np
@@ -138,3 +140,21 @@ def test_a_translation_has_room_for_a_token():
 def test_a_measure_of_what_is_no_number_is_refused(call, named):
     with pytest.raises(ValueError, match=named):
         call()
+
+
+CHANGING = {"History"}
+"""What is filled in as a run goes on; all other dataclasses are settings or results, which nothing may change."""
+
+
+@pytest.mark.parametrize("room", ["layers", "weights", "reservoirs", "training", "runs"])
+def test_settings_and_results_cannot_be_changed(room, root):
+    changeable = set()
+    for path in sorted((root / "reservoir" / room).rglob("*.py")):
+        if path.stem in ("__init__", "_fused_kernel"):
+            continue
+        name = path.relative_to(root).with_suffix("").as_posix().replace("/", ".")
+        for kind in vars(importlib.import_module(name)).values():
+            if isinstance(kind, type) and dataclasses.is_dataclass(kind) and kind.__module__ == name:
+                if not kind.__dataclass_params__.frozen:
+                    changeable.add(kind.__name__)
+    assert changeable <= CHANGING
