@@ -59,7 +59,8 @@ def matrices(model: nn.Module) -> list[Matrix]:
         Matrix(
             module.stream,
             owners[id(module.weight)].stream,
-            *module.weight.shape,
+            module.weight.shape[0],
+            module.weight.shape[1],
             isinstance(owners[id(module.weight)], Embedding),
             _read(module),
         )

@@ -35,7 +35,8 @@ def _sign(block: Block, scale: float | Tensor) -> Tensor:  # four of (n,) -> (n,
 def _normal(block: Block, scale: float | Tensor) -> Tensor:  # four of (n,) -> (n, 1)
     # Twice the sum of n numbers uniform on 0 … 65535 has variance 4 n (2^32 - 1) / 12, and doubling makes its mean,
     # n · 65535, an integer. |2 · sum - mean| is at most 8 · 65535 < 2^24, so float32 holds it exactly.
-    total = sum((word & 0xFFFF) + (word >> 16) for word in block)
+    first, second, third, fourth = ((word & 0xFFFF) + (word >> 16) for word in block)
+    total = first + second + third + fourth
     return (2 * total - HALVES * 65535).unsqueeze(-1).to(torch.float32) * scale
 
 

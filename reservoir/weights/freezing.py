@@ -87,8 +87,8 @@ def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
         model.requires_grad_(False)
         return model
     streams = [item.stream for item in items]
-    for part, globs in COMPONENTS.items():
-        if getattr(plan, part) and not any(fnmatchcase(one, glob) for one in streams for glob in globs):
+    for part, named in COMPONENTS.items():
+        if getattr(plan, part) and not any(fnmatchcase(one, glob) for one in streams for glob in named):
             raise ValueError(
                 f"{part}=True matches no parameter of the model, which has {', '.join(streams[:3])}, …; leave it"
                 " out, or name what to freeze in patterns"

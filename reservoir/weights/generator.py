@@ -9,7 +9,7 @@ arithmetic, which PyTorch on any device, a Triton kernel (`tl.philox(seed, c0, c
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import SupportsIndex
+from typing import SupportsIndex, cast
 
 import torch
 from torch import Tensor
@@ -35,8 +35,10 @@ def philox(
     Returns:
         four int64 tensors that hold 32-bit words, each a value in [0, 2^32).
     """
-    c0, c1, c2, c3 = counter
-    k0, k1 = key
+    c0, c1, c2, c3 = cast(
+        Sequence[Tensor], counter
+    )  # integers are turned into tensors by the arithmetic below
+    k0, k1 = cast(Sequence[Tensor], key)
     for _ in range(ROUNDS):
         # The product of two 32-bit words may exceed int64 and then wraps modulo 2^64. Its bits are still right, and
         # the mask removes the sign that the shift drags in.
@@ -156,7 +158,7 @@ class Stream:
         if torch.compiler.is_compiling():
             # Neither line changes a value. The halves as tensors let one compiled function serve every stream. And the
             # compiler must take the counter for data that it reads; it would repeat all ten rounds for each word.
-            halves = self.halves.to(index.device).unbind()
+            halves: Sequence[Tensor | int] = self.halves.to(index.device).unbind()
             index = index.as_strided(index.shape, index.stride())
         else:
             halves = self.halves.tolist()

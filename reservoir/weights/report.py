@@ -22,7 +22,7 @@ from typing import Literal
 import pandas as pd
 from torch import nn
 
-from reservoir.layers.fourier import DFT, Fourier
+from reservoir.layers import DFT, Embedding, Fourier, Linear
 from reservoir.weights.origins import (
     Fixed,
     Masked,
@@ -38,7 +38,7 @@ from reservoir.weights.origins import (
 )
 from reservoir.weights.supermask import FixedMask, Supermask
 
-UNINITIALISED = "not initialised"
+UNINITIALISED: Literal["not initialised"] = "not initialised"
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def report(model: nn.Module) -> Report:
     Raises:
         ValueError: a parameter has no stream name, or two have the same.
     """
-    uses = Counter(id(module.weight) for module in model.modules() if hasattr(module, "effective_weight"))
+    uses = Counter(id(module.weight) for module in model.modules() if isinstance(module, Linear | Embedding))
     return Report((*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(model)))
 
 
@@ -190,7 +190,7 @@ def _row(item: Owned, uses: Counter[int]) -> Row:
     if isinstance(item.module, Supermask):
         trainable = n if moves(item) else 0
         return Row(item.stream, shape, Masked.name, moves(item), n, trainable, -(-n // 8), "scores")
-    name = UNINITIALISED if origin is None else origin.name
+    name: OriginName | Literal["not initialised"] = UNINITIALISED if origin is None else origin.name
     trainable = (n - _idle_rows(item, uses) * math.prod(shape[1:])) if moves(item) else 0
     return Row(item.stream, shape, name, moves(item), n, trainable, _stored(item, origin))
 

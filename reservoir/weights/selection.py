@@ -1,4 +1,4 @@
-"""The largest of many numbers: exactly so many, ties decided, without sorting them all."""
+"""Select exactly the k largest of many numbers, ties included, without sorting them all."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def largest(scores: Tensor, k: int) -> Tensor:
 
 
 class Selection:
-    """`largest`, again and again on scores that move slowly: it begins to look where the threshold was the last time.
+    """`largest`, called repeatedly on scores that move slowly: the search begins at the last threshold.
 
-    Any threshold with exactly k scores at or above it will do. Counting those above one takes a hundredth of sorting
-    all. A count that is off says by how many scores, and so about how far, the next guess has to move; once there is
-    one too low and one too high, it is interpolated. A sorted sample says where to begin. Where guesses do not end, as
-    among equal scores, what lies between the two best is looked at in full. So the answer depends neither on the sample
-    nor on what was seen before.
+    Any threshold with exactly k scores at or above it is right. Counting the scores above a threshold takes a hundredth
+    of the time of sorting all of them. A count that is off says how far the next guess has to move; between a guess
+    that is too low and one that is too high, the search interpolates. The first guess comes from a sorted sample. Where
+    no guess is right, as among equal scores, the scores between the two best guesses are selected exactly. So the
+    result depends neither on the sample nor on earlier calls.
     """
 
     def __init__(self) -> None:
@@ -76,10 +76,9 @@ class Selection:
         if begin is None:
             return None
         (guess, spacing), known = begin, self._last is not None
-        low: tuple[float, int] | None = (
-            None  # a threshold and how many scores are at or above it: more than k
-        )
-        high: tuple[float, int] | None = None  # and fewer than k
+        # A threshold with more than k scores at or above it, and one with fewer, each with that count.
+        low: tuple[float, int] | None = None
+        high: tuple[float, int] | None = None
         for turn in range(GUESSES):
             mask, count = _at_least(flat, guess)
             if count == k:
@@ -90,10 +89,10 @@ class Selection:
             else:
                 high = guess, count
             if low and high:
-                between = low[1] - high[1]
-                if between >= APART:
-                    spacing = (high[0] - low[0]) / between
-                guess = low[0] + (high[0] - low[0]) * ((low[1] - k) / between)
+                count = low[1] - high[1]
+                if count >= APART:
+                    spacing = (high[0] - low[0]) / count
+                guess = low[0] + (high[0] - low[0]) * ((low[1] - k) / count)
                 if not low[0] < guess < high[0]:
                     break
             else:  # further each time, so that it gets to the other side
@@ -110,7 +109,10 @@ class Selection:
 
 
 def _from_sample(flat: Tensor, k: int) -> tuple[float, float] | None:
-    """About where the threshold of the k largest lies, and how far apart scores lie there; None if too near an end."""
+    """An estimate of the threshold of the k largest and of the distance between scores there.
+
+    None if the threshold is too near an end of the sample, or among infinite scores.
+    """
     sample = flat[:: len(flat) // SAMPLE].sort(descending=True).values
     share, m = k / len(flat), len(sample)
     rank, margin = share * m, MARGIN * math.sqrt(m * share * (1 - share)) + 1

@@ -1,9 +1,8 @@
-"""Supermasks: weights stay as the seed drew them, and training decides which of them take part."""
+"""Supermasks: weights stay as the seed drew them, and training decides which of them take part (Zhou et al. 2019)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -11,8 +10,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers import Embedding, Linear
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.origins import Owned, Seeded, draw_into, initialise, recorded_origin
+from reservoir.weights.origins import Seeded, draw_into, initialise, owned, recorded_origin
 from reservoir.weights.selection import Selection, kept_count, largest
 
 By = Literal["magnitude", "score", "weight"]
@@ -28,9 +28,9 @@ MASKED_DRAWS: dict[str, Initialisation] = {
 class Mask:
     """A plan for masks: which weights of each tensor take part.
 
-    By "magnitude" or "score" it is a supermask: the weights stop moving, and scores of theirs, which move, choose
-    among them. By "weight" it is pruning, what supermasks are compared with: the choice falls once, at the start, and
-    the weights that are left go on moving.
+    By "magnitude" or "score" it is a supermask: the weights stop moving, and trainable scores choose among them. By
+    "weight" it is pruning, which supermasks are compared with: the weights are chosen once, at the start, and those
+    that are left are trained.
 
     Args:
         keep: share of the weights of each tensor that take part, exactly `round(keep · n)`; 1 masks nothing.
@@ -108,6 +108,8 @@ class FixedMask(nn.Module):
         kept: how many weights it keeps. Counted if None, which cannot be done on the meta device.
     """
 
+    mask: Tensor
+
     def __init__(self, mask: Tensor, *, stream: str, kept: int | None = None):
         super().__init__()
         self.stream = stream
@@ -155,13 +157,13 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     """
     if plan.keep == 1:
         return model
-    found = list(maskable(model))
+    found = maskable(model)
     for pattern in plan.patterns:
         if not any(fnmatchcase(module.stream, pattern) for module in found):
             raise ValueError(f"{pattern!r} matches no linear map and no embedding of the model")
-    for module in found:
-        named = any(fnmatchcase(module.stream, pattern) for pattern in plan.patterns)
-        if named and not kept_count(n := module.weight.numel(), plan.keep):
+    named = {id(m): m for m in found if any(fnmatchcase(m.stream, pattern) for pattern in plan.patterns)}
+    for module in named.values():
+        if not kept_count(n := module.weight.numel(), plan.keep):
             raise ValueError(
                 f"keep={plan.keep:g} keeps none of the {n:,} weights of {module.stream}; {1 / n:.2g} keeps one"
             )
@@ -169,10 +171,8 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
     drawn: set[int] = set()
     for module in found:
         weight = module.weight
-        named = any(fnmatchcase(module.stream, pattern) for pattern in plan.patterns)
-        if (
-            not named and id(weight) not in tables
-        ):  # an output follows the table that it is tied to, named or not
+        # An output follows the table that it is tied to, whether it is named or not.
+        if id(module) not in named and id(weight) not in tables:
             continue
         if plan.by != "weight" and id(weight) not in drawn:
             _draw_masked(module, plan)
@@ -180,13 +180,13 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
         mask = tables.get(id(weight))
         if mask is None:
             mask = _mask(module, plan, seed=seed)
-            if isinstance(module, nn.Embedding):
+            if isinstance(module, Embedding):
                 tables[id(weight)] = mask
         module.mask = mask.train(module.training)
     return model
 
 
-def _mask(module: nn.Linear | nn.Embedding, plan: Mask, *, seed: int) -> nn.Module:
+def _mask(module: Linear | Embedding, plan: Mask, *, seed: int) -> nn.Module:
     weight = module.weight
     if plan.by == "weight":
         k = kept_count(weight.numel(), plan.keep)
@@ -196,10 +196,10 @@ def _mask(module: nn.Linear | nn.Embedding, plan: Mask, *, seed: int) -> nn.Modu
     return initialise(mask, seed=seed).to(weight.device)
 
 
-def maskable(model: nn.Module) -> Iterator[Any]:
+def maskable(model: nn.Module) -> list[Linear | Embedding]:
     """The linear maps and embeddings of `model`, embeddings first, so that an output finds the table it is tied to."""
-    modules = [module for module in model.modules() if hasattr(module, "effective_weight")]
-    yield from sorted(modules, key=lambda module: not isinstance(module, nn.Embedding))
+    modules = [module for module in model.modules() if isinstance(module, Linear | Embedding)]
+    return sorted(modules, key=lambda module: not isinstance(module, Embedding))
 
 
 def mask_bits(mask: Any) -> Tensor:
@@ -207,9 +207,9 @@ def mask_bits(mask: Any) -> Tensor:
     return mask.chosen() if isinstance(mask, Supermask) else mask.mask
 
 
-def _draw_masked(module: nn.Linear | nn.Embedding, plan: Mask) -> None:
+def _draw_masked(module: Linear | Embedding, plan: Mask) -> None:
     """Draw a weight again for a layer of which a share takes part; a pretrained one stays as it is."""
-    item = Owned(module.stream, module, "weight", module.weight)
+    item = next(item for item in owned(module) if item.attribute == "weight")
     origin = recorded_origin(item)
     if isinstance(origin, Seeded):
         initialisation = MASKED_DRAWS.get(plan.drawn, origin.initialisation)
