@@ -1,6 +1,9 @@
 """Checkpoints and weights: whole or not at all, only what moves, and never a damaged or a foreign one."""
 
+import os
 import random
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -173,6 +176,42 @@ def test_a_full_disk_leaves_the_older_file(written):
 def test_partial_files_of_this_name_alone_are_cleared(tmp_path):
     for name in (".seed-1.json.0a.part", ".seed-1.json.ff.part", ".seed-10.json.0a.part", "seed-1.json"):
         (tmp_path / name).touch()
+        os.utime(tmp_path / name, (1e9, 1e9))
     clear_partials(tmp_path / "seed-1.json")
     assert files(tmp_path) == [".seed-10.json.0a.part", "seed-1.json"]
     clear_partials(tmp_path / "nowhere" / "seed-1.json")
+
+
+def test_a_file_that_another_process_is_writing_is_not_cleared(tmp_path):
+    """Neither one that it began before this process was there, nor one that it has just begun."""
+    target = tmp_path / "seed-1.json"
+    code = (
+        "import os, sys, time; from pathlib import Path; from reservoir.datasets.store import atomic_write\n"
+        "def fill(stream):\n"
+        "    stream.write(b'whole'); stream.flush(); os.utime(stream.fileno(), (1e9, 1e9))\n"
+        "    print('writing', flush=True); sys.stdin.readline()\n"
+        "atomic_write(Path(sys.argv[1]), fill)"
+    )
+    writer = subprocess.Popen(
+        [sys.executable, "-c", code, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout.readline() == "writing\n"
+    (tmp_path / ".seed-1.json.young.part").touch()
+    clear_partials(target)
+    assert len(files(tmp_path)) == 2
+    writer.communicate("go on\n")
+    assert writer.returncode == 0 and target.read_bytes() == b"whole"
+
+
+def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
+    model, optimiser = make()
+    path = tmp_path / "seed-0.checkpoint"
+    take_step(model, optimiser, 1)
+    for there in (False, True):
+        with full_disk(100), pytest.raises(DataError) as error:
+            write(path, model, optimiser, State("me", PROGRESS))
+        assert ("is kept" in sentence(str(error.value))) == there and "RESERVOIR_RESULTS" in str(error.value)
+        with full_disk(100), pytest.raises(DataError) as error:
+            write_weights(path.with_suffix(".safetensors"), model, identity="me")
+        assert ("is kept" in sentence(str(error.value))) == there
+        write(path, model, optimiser, State("me", PROGRESS))

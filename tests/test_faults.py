@@ -11,17 +11,21 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from safetensors.torch import load_file
 from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
 
-from reservoir.launch import cli
+from reservoir.datasets import DataError
+from reservoir.launch import cli, train
+from reservoir.runs import execution
 from reservoir.runs.building import load
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of, read_record
-from reservoir.training import Finished, Saved
+from reservoir.training import Finished, Saved, Started
 
 KILLS = 20
 
@@ -56,7 +60,7 @@ def listening(monkeypatch):
     """Have the command line's runs tell a listener."""
 
     def listen(listener):
-        monkeypatch.setattr(cli, "automatic", lambda **options: [listener])
+        monkeypatch.setattr(train, "automatic", lambda **options: [listener])
 
     return listen
 
@@ -158,7 +162,10 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(text, results, tmp_pa
     one.send_signal(signal.SIGINT)
     _, err = one.communicate()
     assert one.returncode == 130
-    assert err.splitlines()[-1] == "error: stopped; the same command goes on from the last checkpoint"
+    assert (
+        err.splitlines()[-1]
+        == "error: stopped; the same command goes on from the last checkpoint, if there is one"
+    )
     assert "Traceback" not in err and not path.exists()
     one = process(words)
     assert "goes on at step" in one.communicate()[1] and one.returncode == 0
@@ -264,7 +271,6 @@ def test_a_damaged_record_is_named_and_kept(text, results, fails, content, capsy
     standard = path_of(run).with_name("seed-0.json")
     standard.write_bytes(content)
     for words in (
-        ["list"],
         ["table", "transformer", "--scale", "smoke"],
         ["show", run.recipe, "--scale", "smoke"],
     ):
@@ -356,3 +362,25 @@ def test_bytes_that_are_not_utf_8_and_line_counts_that_differ_are_named(tmp_path
 def test_a_text_of_nothing_but_empty_lines_gets_a_sentence(tmp_path, results, fails):
     blank = {f"train_{language}": [""] * 5 for language in ("de", "en")}
     assert "text" in fails(arguments(write_text(tmp_path / "text", **blank)))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written_to_is_noticed_before_training(text, results, fails):
+    results.mkdir()
+    results.chmod(0o500)
+    assert "cannot be written" in fails(arguments(text)) and not files(results)
+
+
+@pytest.mark.parametrize("how", ["a file", "full", "nearly full"])
+def test_a_results_folder_without_room_is_noticed_before_training(text, results, monkeypatch, how):
+    run, events = small_run(text), []
+    if how == "a file":
+        results.write_text("")
+    if how == "nearly full":
+        monkeypatch.setattr(execution.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10_000))
+    with full_disk(100) if how == "full" else nullcontext(), pytest.raises(DataError) as error:
+        execute(run, listeners=[events.append])
+    said = sentence(str(error.value))
+    assert "RESERVOIR_RESULTS" in said and str(results) in said and "checkpoint is kept" not in said
+    assert not any(isinstance(event, Started) for event in events)
+    assert results.is_file() or not files(results)

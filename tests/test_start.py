@@ -6,13 +6,24 @@ import pytest
 import torch
 
 from reservoir import recipes
+from reservoir.layers import Linear
 from reservoir.runs import InitFromRun, find_record
 from reservoir.runs.building import build, load
 from reservoir.runs.execution import execute, train_and_test
 from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
+from reservoir.runs.start import matching, references, take
 from reservoir.training import CheckpointError
-from reservoir.weights import Freeze, Pretrained, Seeded, origin_of, owned, report
+from reservoir.weights import (
+    Freeze,
+    Pretrained,
+    Seeded,
+    initialise,
+    origin_of,
+    owned,
+    recorded_origin,
+    report,
+)
 
 SOURCE = "language/baseline"
 
@@ -151,6 +162,25 @@ def test_a_vocabulary_of_another_size_is_refused(source):
     size = source.task.vocabulary
     with pytest.raises(ValueError, match=f"task.vocabulary must be {size}, .* got {size + 1}"):
         build(run.evolve(task={"vocabulary": size + 1}))
+
+
+def test_only_frozen_tensors_that_were_taken_are_needed_again(source):
+    """One that was trained on is stored whole: the file that it came from may change or go."""
+    for row, needed in (("pretrained", 1), ("fine-tuned", 0), ("random", 0)):
+        model = build(recipes.get(f"embeddings/{row}", scale="smoke"))[0]
+        assert len(references(model, frozen=True)) == needed
+        assert len(references(model)) == (row != "random")
+
+
+def test_a_matched_tensor_has_the_deviation_of_the_numbers_themselves():
+    """As a population's: two numbers, 1 and 3, have 1, where a sample's deviation would be 1.41."""
+    learned, model = (initialise(Linear(2, 1, stream="a", bias=False), seed=0) for _ in range(2))
+    with torch.no_grad():
+        learned.weight.copy_(torch.tensor([[1.0, 3.0]]))
+    take(matching(model, ("a*",)), learned, "theirs", "theirs@0", seed=0)
+    (item,) = owned(model)
+    said = recorded_origin(item).initialisation
+    assert (said.mean, said.std) == (2.0, 1.0)
 
 
 def test_what_a_run_begins_with_is_part_of_its_identity():

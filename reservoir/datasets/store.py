@@ -11,6 +11,11 @@ from typing import BinaryIO
 
 import pooch
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 from reservoir.datasets.errors import DataError
 
 CACHE_ADVICE = "free some space, or set RESERVOIR_CACHE to another folder that you may write to"
@@ -116,4 +121,20 @@ def _hidden(target: Path, suffix: str) -> Path:
 
 def _open_partial(target: Path) -> tuple[Path, BinaryIO]:
     path = _hidden(target, "part")
-    return path, path.open("xb")
+    stream = path.open("xb")
+    lock(stream)
+    return path, stream
+
+
+def lock(stream: BinaryIO) -> bool:
+    """Lock an open file until it is closed or its process ends; False if another process has locked it.
+
+    Where there are no such locks, on Windows or on some network file systems, every file counts as locked.
+    """
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

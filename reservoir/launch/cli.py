@@ -103,4 +103,4 @@ def execute(words: list[str]) -> None:
 
 def _continues(words: Sequence[str]) -> str:
     without = " without --fresh" if "--fresh" in words else ""
-    return f"the same command{without} goes on from the last checkpoint"
+    return f"the same command{without} goes on from the last checkpoint, if there is one"

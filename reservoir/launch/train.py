@@ -40,7 +40,7 @@ def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard:
     if not world.main:
         execute(run, fresh=fresh, stop=stop)
         return
-    if recorded(run) and not fresh:
+    if not fresh and recorded(run):
         show(f"{path_of(run)} is there already; --fresh runs again")
     listeners = automatic(tensorboard=tensorboard)
     if world.size > 1:

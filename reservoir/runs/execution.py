@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -11,10 +12,11 @@ from typing import Any
 
 from torch import nn
 
+from reservoir.datasets import DataError, atomic_write
 from reservoir.datasets.content import content_digest
-from reservoir.runs.building import Corpus, build, device_of, precision_of, stamp
+from reservoir.runs.building import Corpus, build, device_of, outline, precision_of, stamp
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
-from reservoir.runs.records import Record, other_fields, path_of, read_record, recorded
+from reservoir.runs.records import RESULTS_ADVICE, Record, other_fields, path_of, read_record, recorded
 from reservoir.runs.run import Run
 from reservoir.runs.start import references
 from reservoir.training import History, Listener, Message, StopSignal, Task, aucc, train
@@ -22,6 +24,8 @@ from reservoir.training.checkpoint import clear_partials, write_weights
 from reservoir.training.distribution import current_world
 from reservoir.training.precision import has_bf16
 from reservoir.weights import Report, report
+
+PROBE = 4096  # bytes that are written to see whether any can be
 
 
 def execute(
@@ -55,10 +59,30 @@ def execute(
         if world.main:
             for target in (path, checkpoint, path.with_suffix(".safetensors")):
                 clear_partials(target)
+            check_place(run)
             if fresh:
                 checkpoint.unlink(missing_ok=True)
         model, task, corpus = build(run)
     return train_and_test(run, model, task, corpus, listeners=listeners, checkpoint=checkpoint, stop=stop)
+
+
+def check_place(run: Run) -> None:
+    """Check that the results folder can be written to and has room, before anything is trained.
+
+    The room is that of a checkpoint: every weight with two moments of the optimiser, which is more than most runs need.
+
+    Raises:
+        DataError: it cannot be written to, or is too full.
+    """
+    path = path_of(run).with_suffix(".probe")
+    atomic_write(path, lambda file: file.write(bytes(PROBE)), advice=RESULTS_ADVICE)
+    path.unlink(missing_ok=True)
+    needed = 3 * 4 * report(outline(run)).trainable
+    if (free := shutil.disk_usage(path.parent).free) < needed:
+        raise DataError(
+            f"{path.parent} has {free / 1e6:,.0f} MB free, and a checkpoint of {run.recipe} takes"
+            f" {needed / 1e6:,.0f} MB: {RESULTS_ADVICE}"
+        )
 
 
 def train_and_test(

@@ -10,7 +10,7 @@ import json
 from functools import cache
 from typing import Any
 
-from reservoir.datasets import shipped
+from reservoir.datasets.shipped import shipped
 
 COUNTS = "counts.json"
 """Next to the shipped records: what the library's own report counts of each recipe that has some."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from reservoir.datasets import atomic_write
+from reservoir.datasets.store import atomic_write, lock
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
 
+BORN = time.time()  # of this process, as good as
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
 
 
@@ -60,7 +62,7 @@ def write(
         beside: what learns beside the model.
 
     Raises:
-        DataError: the disk is full or the folder cannot be written to; the previous checkpoint is still there.
+        DataError: the disk is full or the folder cannot be written to; an earlier checkpoint is still there.
     """
     tensors = {}
     for prefix, (module, its) in _learners(model, optimiser, beside).items():
@@ -69,8 +71,7 @@ def write(
             for key, value in its.state.get(parameter, {}).items():
                 if isinstance(value, Tensor):
                     tensors[f"{prefix}optimiser/{name}/{key}"] = value
-    advice = "the previous checkpoint is kept, and the run can go on from it"
-    _write(path, tensors, CHECKPOINT, state.identity, json.dumps(state.progress), advice)
+    _write(path, tensors, CHECKPOINT, state.identity, json.dumps(state.progress), _room(path))
 
 
 def read(
@@ -111,9 +112,14 @@ def write_weights(path: Path, model: nn.Module, *, identity: str) -> None:
     Raises:
         DataError: the disk is full or the folder cannot be written to; an older file is still there.
     """
-    _write(
-        path, _trained(model), WEIGHTS, identity, "", "the checkpoint is kept, and the run can go on from it"
-    )
+    _write(path, _trained(model), WEIGHTS, identity, "", _room(path.with_suffix(".checkpoint")))
+
+
+def _room(checkpoint: Path) -> str:
+    """What to do where a file cannot be written: what is kept, if anything is, and where room can be had."""
+    elsewhere = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
+    kept = "the last checkpoint is kept, and the same command goes on from it" if checkpoint.exists() else ""
+    return f"{elsewhere}; {kept}" if kept else elsewhere
 
 
 def read_weights(path: Path, model: nn.Module, *, identity: str) -> str:
@@ -133,9 +139,18 @@ def read_weights(path: Path, model: nn.Module, *, identity: str) -> str:
 
 
 def clear_partials(path: Path) -> None:
-    """Delete what killed processes left of writing `path` (see `reservoir.datasets.place`)."""
+    """Delete what killed processes left of writing `path` (`reservoir.datasets.atomic_write` does it).
+
+    A file that is being written is locked, and one that is younger than this process was not left by an earlier one:
+    neither is touched.
+    """
     for partial in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        partial.unlink(missing_ok=True)
+        try:
+            with partial.open("rb") as stream:
+                if partial.stat().st_mtime < BORN and lock(stream):
+                    partial.unlink()
+        except FileNotFoundError:  # its process has just finished it
+            continue
 
 
 def _learned(model: nn.Module) -> dict[str, nn.Parameter]:

@@ -208,9 +208,11 @@ def train(
                     asked = stop is not None and stop()
                     loss, asked = _step(exchange, micro, torch_optimiser, optimiser, rate, autocast, asked)
                 except FloatingPointError as error:
+                    there = checkpoint is not None and checkpoint.exists()
+                    kept = " The last checkpoint is kept." if there else ""
                     raise TrainingError(
                         f"{name}: {error} at step {step} (learning rate {rate:.2g});"
-                        f" a lower lr, a longer warm-up or clipping may help. The last checkpoint is kept."
+                        f" a lower lr, a longer warm-up or clipping may help.{kept}"
                     ) from None
                 if skipping:
                     skipping.learn(autocast=autocast)
