@@ -34,7 +34,7 @@ class Windows:
 
     dropped = 0
 
-    def __init__(self, ids: Sequence[int], *, length: int, batch: int, seed: int):
+    def __init__(self, ids: Sequence[int] | np.ndarray, *, length: int, batch: int, seed: int):
         for name, value, least in (("length", length, 1), ("batch", batch, 1), ("seed", seed, 0)):
             check_whole(name, value, least=least)
         if len(ids) < length + 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 from torch import nn
@@ -73,11 +73,12 @@ def begun_with(run: Run) -> Record | None:
 
 def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[dict[str, Any]]:
     """One line a record of one recipe: its score as "quality", its costs, and what it is."""
-    found, records = [], list(records)
+    found: list[dict[str, Any]] = []
+    records = list(records)
     if not records:
         return found
     first = min(records, key=lambda record: record.seed)
-    run = recipes.get(first.recipe, scale=first.scale)
+    run = recipes.get(first.recipe, scale=cast(Scale, first.scale))
     model, source = outline(run), begun_with(run)
     what, more = kind_of(model), _borrowed_bytes(model)
     takes = bool(run.start and run.start.streams)
@@ -135,7 +136,7 @@ def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str 
     """
     return _table(
         lambda run: isinstance(run.task, Translation) and run.task.corpus == corpus,
-        lambda record: record.tests[test]["bleu"],
+        lambda record: float(record.tests[test]["bleu"]),
         scale,
         fit=lambda record: test in record.tests,
     )
@@ -145,7 +146,7 @@ def encoders(scale: Scale = "laptop", *, text: str = "wikitext-2") -> pd.DataFra
     """All recorded masked language models of a text, chapters 7 and 8, as `translators`; quality is a perplexity."""
     return _table(
         lambda run: isinstance(run.task, MaskedLanguageModelling) and run.task.text == text,
-        lambda record: record.tests[next(iter(record.tests))]["perplexity"],
+        lambda record: float(record.tests[next(iter(record.tests))]["perplexity"]),
         scale,
     )
 
@@ -164,6 +165,6 @@ def bodies(task: str, scale: Scale = "laptop") -> pd.DataFrame:
         if choice is None:
             continue
         records = find_records(choice.recipe, scale=scale)
-        for line in lines(records, lambda record: record.tests["test"]["accuracy"]):
+        for line in lines(records, lambda record: float(record.tests["test"]["accuracy"])):
             found.append(line | {"body": body, "complete": choice.complete})
     return pd.DataFrame(found)

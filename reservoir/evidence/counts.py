@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import cast
 
 from reservoir import recipes
 from reservoir.datasets import shipped
@@ -21,7 +22,7 @@ COUNTS = shipped() / "results" / "counts.json"
 def recorded() -> list[tuple[str, Scale]]:
     """Every recipe and scale that has a record among those that ship, in order."""
     found = {path.parent.relative_to(COUNTS.parent) for path in COUNTS.parent.glob("**/seed-*.json")}
-    return sorted((str(folder.parent), folder.name) for folder in found)
+    return sorted((str(folder.parent), cast(Scale, folder.name)) for folder in found)
 
 
 def counts(recipe: str, scale: Scale) -> dict[str, int]:

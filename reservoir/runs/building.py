@@ -6,6 +6,7 @@ This is the only place that turns the fields of a run into a model.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -58,6 +59,11 @@ def precision_of(run: Run) -> torch.autocast:
     return torch.autocast(device_of(run).type, dtype=torch.bfloat16, enabled=run.precision == "bf16")
 
 
+def task_of(run: Run) -> Any:
+    """The settings of a run's task, whose corpus, vocabulary and model are of its kind, as no type of unions says."""
+    return run.task
+
+
 def load_data(run: Run) -> tuple[Corpus, Vocabulary]:
     """The corpus of a run, and the vocabulary that cuts it: its own, or that of the run that it begins with.
 
@@ -66,14 +72,14 @@ def load_data(run: Run) -> tuple[Corpus, Vocabulary]:
         ValueError: the run that this one begins with has a vocabulary of another size.
     """
     if not isinstance(run.start, InitFromRun) or isinstance(run.task, Computation):
-        return run.task.load()
+        return task_of(run).load()
     source = run.start.source(run.scale)
     if source.task.vocabulary != run.task.vocabulary:
         raise ValueError(
             f"task.vocabulary must be {source.task.vocabulary}, as in {source.recipe}, which this run begins"
             f" with; got {run.task.vocabulary}"
         )
-    return run.task.load(load_data(source)[1])
+    return task_of(run).load(load_data(source)[1])
 
 
 def bare_model(run: Run, vocabulary: int | None = None) -> nn.Module:
@@ -83,7 +89,8 @@ def bare_model(run: Run, vocabulary: int | None = None) -> nn.Module:
         run: the run.
         vocabulary: how many tokens there are; as many as its task asks for if None.
     """
-    model = run.task.fit(run.model, run.task.vocabulary if vocabulary is None else vocabulary).build()
+    tokens = run.task.vocabulary if vocabulary is None else vocabulary
+    model = task_of(run).fit(run.model, tokens).build()
     # Texts that are filled up to the model's length have a token at every position.
     longest = None if getattr(run.model, "filled", False) else run.task.longest_sequence()
     for module in model.modules():
@@ -99,7 +106,7 @@ def build(run: Run) -> tuple[nn.Module, Task, Corpus]:
         CheckpointError: the run begins with weights that are not there, or are damaged.
     """
     corpus, vocabulary = load_data(run)
-    return _model(run, vocabulary), run.task.task(corpus, vocabulary, seed=run.seed), corpus
+    return _model(run, vocabulary), task_of(run).task(corpus, vocabulary, seed=run.seed), corpus
 
 
 def outline(run: Run) -> nn.Module:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from reservoir.runs.records import Record, RecordError
 from reservoir.training import Aucc, aucc
@@ -60,9 +60,8 @@ def curve(record: Record, *, axis: Axis = "steps") -> tuple[list[float], list[fl
     key = {"steps": "step", "flops": "flops"}.get(axis)
     if key is None:
         raise ValueError(f"axis must be 'steps' or 'flops', got {axis!r}")
-    return [point[key] for point in record.points], [
-        point["metrics"][record.metric] for point in record.points
-    ]
+    points: list[Any] = list(record.points)
+    return [point[key] for point in points], [point["metrics"][record.metric] for point in record.points]
 
 
 def best(record: Record) -> float:
@@ -107,7 +106,7 @@ def cost_ratio(
         raise ValueError(f"one is scored by {record.metric}, the other by {against.metric}")
     target = best(against) * (1 - within) if against.larger_is_better else best(against) / (1 - within)
     ours, theirs = (cost_to_reach(one, target, axis=axis) for one in (record, against))
-    return None if ours is None else ours / theirs
+    return None if ours is None or theirs is None else ours / theirs
 
 
 def area_under(record: Record, *, horizon: float, axis: Axis = "steps") -> Aucc:

@@ -11,7 +11,7 @@ import torch
 from reservoir.datasets.store import write_folder
 from reservoir.models import LanguageModelConfig, save_pretrained
 from reservoir.models.pretrained import CARD, CONFIG, TOKENIZER, WEIGHTS
-from reservoir.runs.building import load, load_data, precision_of
+from reservoir.runs.building import load, load_data, precision_of, task_of
 from reservoir.runs.records import METRICS, Record, path_of, read_record
 from reservoir.runs.run import Run
 from reservoir.weights.storage import round_stored
@@ -94,7 +94,7 @@ def export(run: Run, folder: Path | str) -> Path:
     if dtype is not None:
         round_stored(model, dtype)
         with precision_of(run):
-            scores = run.task.test(model, task, corpus)[0]
+            scores = task_of(run).test(model, task, corpus)[0]
         about += f" Rounded to half precision, as it is here: {_scores(scores)}."
     if run.recipe in LICENCES:
         about += f"\n\nLicence: {LICENCES[run.recipe]}."

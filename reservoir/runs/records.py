@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, get_type_hints
+from typing import Annotated, Any, NoReturn, cast, get_type_hints
 
 import pandas as pd
 
@@ -134,7 +134,7 @@ class Record:
     @property
     def score(self) -> float:
         """That metric on the first test set."""
-        return next(iter(self.tests.values()))[self.scored_by]
+        return float(next(iter(self.tests.values()))[self.scored_by])
 
     def deterministic(self) -> dict[str, Any]:
         """The record without its clock fields: the same whenever the run is repeated on one machine."""
@@ -342,7 +342,7 @@ def _changed(path: Path, record: Record, made: registry.Recipe) -> str:
     """How the recipe has changed since, in words; the answer is kept as long as record and recipe are the same."""
     known = _compared.get(path)
     if known is None or known[:2] != (record, made):
-        run = registry.get(record.recipe, scale=record.scale, seed=record.seed)
+        run = registry.get(record.recipe, scale=cast(Any, record.scale), seed=record.seed)
         known = _compared[path] = (record, made, other_fields(record, run))
     return known[2]
 

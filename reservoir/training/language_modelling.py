@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,9 +32,9 @@ class LanguageModellingTask:
 
     def __init__(
         self,
-        train: Sequence[int],
-        valid: Sequence[int],
-        test: Sequence[int],
+        train: Sequence[int] | np.ndarray,
+        valid: Sequence[int] | np.ndarray,
+        test: Sequence[int] | np.ndarray,
         *,
         length: int,
         batch: int,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -42,9 +43,9 @@ class MaskedLanguageModellingTask:
 
     def __init__(
         self,
-        train: Sequence[int],
-        valid: Sequence[int],
-        test: Sequence[int],
+        train: Sequence[int] | np.ndarray,
+        valid: Sequence[int] | np.ndarray,
+        test: Sequence[int] | np.ndarray,
         *,
         vocabulary: Vocabulary,
         length: int,
@@ -134,6 +135,6 @@ class MaskedLanguageModellingTask:
         ]
 
 
-def _whole(ids: Sequence[int], length: int) -> Sequence[int]:
+def _whole(ids: Sequence[int] | np.ndarray, length: int) -> Sequence[int] | np.ndarray:
     """As much of a text as whole windows cover."""
     return ids[: (len(ids) - 1) // length * length + 1] if len(ids) > length else ids

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 EXIT_STATUS = 75
@@ -39,7 +40,7 @@ class StopSignal:
 
     def __init__(self, signals: tuple[signal.Signals, ...] = SIGNALS):
         self.signals, self.came = signals, ""
-        self._before: dict[signal.Signals, object] = {}
+        self._before: dict[signal.Signals, Any] = {}
         self._at_once = False
 
     def __call__(self) -> bool:

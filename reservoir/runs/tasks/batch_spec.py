@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 LENGTH = 32  # tokens that a sentence is taken to have, its end among them
 FILLED = 0.9  # of a batch's positions hold a token, where sentences of unlike lengths stand together
@@ -22,7 +23,7 @@ class BatchSpec:
         rows: how many it has to share among processes.
     """
 
-    loss: Callable[[nn.Module], Tensor]
+    loss: Callable[[Any], Tensor]
     tokens: float
     rows: int
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-from torch import nn
+from typing import Any
 
 from reservoir.datasets import (
     CLASSES,
@@ -97,7 +96,7 @@ class Classification:
             cut=self.cut or None,
         )
 
-    def test(self, model: nn.Module, task: ClassificationTask, corpus: LabelledCorpus) -> tuple[dict, list]:
+    def test(self, model: Any, task: ClassificationTask, corpus: LabelledCorpus) -> tuple[dict, list]:
         """Accuracy on each test set, and a few texts of the first to look at."""
         tests: dict[str, dict] = {}
         samples: list[dict] = []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from reservoir import datasets
 from reservoir.datasets import Examples, Generated, Stored, listops, proteins
@@ -52,7 +52,7 @@ class Computation:
         """What the training loop trains on."""
         return ComputationTask(corpus, batch=self.batch, seed=100 + seed)
 
-    def test(self, model: nn.Module, task: ComputationTask, corpus: Examples) -> tuple[dict, list]:
+    def test(self, model: Any, task: ComputationTask, corpus: Examples) -> tuple[dict, list]:
         """The share of right answers on the test set, and what was said about some sequences."""
         few = corpus.test.part(slice(SAMPLES)).in_order(batch=SAMPLES)[0]
         said = task.predict(model, few)

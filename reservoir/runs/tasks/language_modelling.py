@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Literal
-
-from torch import nn
+from typing import Any, Literal
 
 from reservoir.datasets import ByteVocabulary, Text, Vocabulary, text, train_bpe, train_byte_pieces
 from reservoir.models import LanguageModelConfig
@@ -82,7 +80,7 @@ class LanguageModelling:
             train, valid[: self.valid_tokens or None], test, **sizes, seed=seed, vocabulary=vocabulary
         )
 
-    def test(self, model: nn.Module, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
+    def test(self, model: Any, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
         """Perplexity on the test text: a token, a word (which other vocabularies share), and bits a byte."""
         nats, tokens = task.score(model, task.test)
         words, size = len(corpus.test.split()), len(corpus.test.encode("utf-8", "surrogateescape"))
@@ -95,9 +93,10 @@ class LanguageModelling:
         return {"test": metrics}, _samples(model, task, corpus)
 
 
-def _samples(model: nn.Module, task: LanguageModellingTask, corpus: Text) -> list[dict]:
+def _samples(model: Any, task: LanguageModellingTask, corpus: Text) -> list[dict]:
     """How some lines of the test text begin, how they go on, and how the model would."""
-    found, vocabulary = [], task.vocabulary
+    found: list[dict] = []
+    vocabulary: Any = task.vocabulary
     end, a_word = vocabulary.line_end, A_WORD if isinstance(vocabulary, ByteVocabulary) else 1
     for line in corpus.test.split("\n"):
         words = line.split()

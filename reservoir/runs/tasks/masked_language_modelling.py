@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from torch import nn
+from typing import Any
 
 from reservoir.datasets import Text, Vocabulary, text, train_bpe
 from reservoir.models import MaskedLanguageModelConfig
@@ -52,9 +51,9 @@ class MaskedLanguageModelling:
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary]:
         """The text, and the vocabulary: the given one, or that made from its training part."""
         corpus = text(self.text)
-        parts = (corpus.train, corpus.valid, corpus.test)
+        parts = [corpus.train, corpus.valid, corpus.test]
         if "wikitext" in self.text:
-            parts = tuple(_readable(part) for part in parts)
+            parts = [_readable(part) for part in parts]
         if vocabulary is None:
             lines = parts[0].replace(UNKNOWN, " ").split("\n")
             vocabulary = train_bpe(lines, self.vocabulary, lowercase=self.lowercase)
@@ -90,7 +89,7 @@ class MaskedLanguageModelling:
             seed=seed,
         )
 
-    def test(self, model: nn.Module, task: MaskedLanguageModellingTask, corpus: Text) -> tuple[dict, list]:
+    def test(self, model: Any, task: MaskedLanguageModellingTask, corpus: Text) -> tuple[dict, list]:
         """Perplexity and accuracy on hidden tokens of the test text, and lines with holes and what the model puts in.
 
         The perplexity of a hidden token, which has neighbours on both sides, is no language model's perplexity: the
@@ -105,7 +104,7 @@ def _readable(part: str) -> str:
     return part
 
 
-def _samples(model: nn.Module, task: MaskedLanguageModellingTask, corpus: Text) -> list[dict]:
+def _samples(model: Any, task: MaskedLanguageModellingTask, corpus: Text) -> list[dict]:
     """Lines of the test text with holes: what stood there, and what the model would put there."""
     found, vocabulary = [], task.vocabulary
     for line in corpus.test.split("\n"):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-
-from torch import nn
+from typing import Any
 
 from reservoir.datasets import Batch, DataError, Dictionary, ParallelCorpus, Vocabulary, parallel, train_bpe
 from reservoir.models import EncoderDecoderConfig
@@ -104,7 +103,8 @@ class Translation:
 
     def task(self, corpus: ParallelCorpus, vocabulary: Vocabulary, *, seed: int) -> TranslationTask:
         """What the training loop trains on."""
-        src = tgt = vocabulary
+        src: Vocabulary | Dictionary = vocabulary
+        tgt: Vocabulary | Dictionary = vocabulary
         if self.dictionaries is not None:
             sides = zip((corpus.train.src, corpus.train.tgt), self.dictionaries, strict=True)
             src, tgt = (Dictionary(vocabulary, lines, size) for lines, size in sides)
@@ -121,7 +121,7 @@ class Translation:
             tokenise=_tokeniser(corpus),
         )
 
-    def test(self, model: nn.Module, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
+    def test(self, model: Any, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
         """BLEU on each test set, and a few sentences of the first to look at."""
         tests: dict[str, dict] = {}
         samples: list[dict] = []

@@ -47,7 +47,7 @@ def recorded_rows() -> list[dict[str, Any]]:
                 {
                     "start": start,
                     "trained": [named(part) for part in PARTS if part in parts],
-                    "scores": [round(one.tests["test"]["accuracy"], 2) for one in records],
+                    "scores": [round(float(one.tests["test"]["accuracy"]), 2) for one in records],
                     "curves": curves(records),
                 }
             )
