@@ -1,6 +1,7 @@
 """Each chapter is a pair that agrees with itself, starts like the others, and was run from top to bottom."""
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 import yaml
 
 import reservoir
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
+import notebooks
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "chapters"
@@ -51,6 +55,11 @@ def test_a_stale_half_is_noticed(tmp_path: Path):
     half.cells[0].source = "1 + 2"
     nbformat.write(half, tmp_path / "pair.ipynb")
     assert cells(tmp_path / "pair.md") != cells(tmp_path / "pair.ipynb")
+
+
+@pytest.mark.parametrize("markdown", notebooks.pairs(ROOT), ids=lambda path: path.stem)
+def test_no_page_is_older_than_what_it_reads(markdown: Path):
+    assert not notebooks.stale(markdown), f"run make notebooks CHAPTERS={markdown.relative_to(ROOT)}"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import check
 import large_states
+import notebooks
 import publish
 
 THEME = Path(__file__).resolve().parent
@@ -157,6 +158,20 @@ def build(
     return site
 
 
+def refuse_stale(project: Path) -> None:
+    """Stop where a page is older than what it reads.
+
+    Raises:
+        BuildError: naming each such page, and what has changed since it was executed.
+    """
+    if not (project / "data").is_dir():
+        return
+    found = {markdown: notebooks.stale(markdown, project / "data") for markdown in notebooks.pairs(project)}
+    lines = [f"{markdown.relative_to(project)}: {'; '.join(why)}" for markdown, why in found.items() if why]
+    if lines:
+        raise BuildError("\n".join([*lines, "`make notebooks` executes exactly these"]))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Render the book to _build/html.")
     parser.add_argument(
@@ -174,6 +189,7 @@ def main() -> int:
     arguments = parser.parse_args()
     started = time.monotonic()
     try:
+        refuse_stale(arguments.project.resolve())
         site = build(arguments.project.resolve(), base_url=arguments.base_url.rstrip("/"))
     except BuildError as error:
         print(f"\nThe book was not built:\n{error}", file=sys.stderr)
