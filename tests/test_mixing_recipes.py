@@ -36,7 +36,8 @@ def letters(name: str, scale: str = "laptop") -> str:
 def test_the_rows_differ_in_their_mixing_alone(scale):
     runs = [recipes.get(f"mixing/{name}", scale=scale) for name in ROWS]
     plain = {
-        run.evolve(recipe="", freeze=Freeze(), model={"mixing": (), "kinds": ()}).identity() for run in runs
+        str(run.evolve(recipe="any", freeze=Freeze(), model={"mixing": (), "kinds": ()}).to_json())
+        for run in runs
     }
     assert len(plain) == 1
     again = [recipes.get(f"mixing/{PRE_NORM}{name}", scale=scale) for name in ROWS]

@@ -5,6 +5,7 @@ from torch import nn
 
 from reservoir import recipes
 from reservoir.recipes import norms_only
+from reservoir.runs import outline
 from reservoir.weights import owned, report
 
 EVERY = [(name, scale) for name in recipes.family("norms-only") for scale in ("smoke", "laptop", "full")]
@@ -12,7 +13,7 @@ EVERY = [(name, scale) for name in recipes.family("norms-only") for scale in ("s
 
 @pytest.mark.parametrize(("name", "scale"), EVERY)
 def test_every_norm_moves_and_nothing_else(name, scale):
-    items = list(owned(recipes.get(name, scale=scale).outline()))
+    items = list(owned(outline(recipes.get(name, scale=scale))))
     moving = {item.stream for item in items if item.parameter.requires_grad}
     norms = {item.stream for item in items if isinstance(item.module, nn.LayerNorm)}
     assert moving == norms and norms
@@ -20,7 +21,7 @@ def test_every_norm_moves_and_nothing_else(name, scale):
 
 @pytest.mark.parametrize("task", norms_only.TASKS)
 def test_the_norms_are_all_that_is_stored(task):
-    made_of = report(recipes.get(norms_only.sweep_of(task)[0]).outline())
+    made_of = report(outline(recipes.get(norms_only.sweep_of(task)[0])))
     assert made_of.stored_bytes == 4 * made_of.trainable < 4 * made_of.total / 100
 
 

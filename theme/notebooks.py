@@ -39,6 +39,7 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
 EVAL = re.compile(r"\{eval\}`([^`]+)`")
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 RECORDS = "results"  # a folder of the data that is looked at recipe by recipe
 DIGITS = 16
 TIMEOUT = 900  # seconds that a cell may take
@@ -235,7 +236,7 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
         try:
             executor.execute(env=os.environ | settings)
         except CellExecutionError as error:
-            raise ExecutionError(str(error)) from error
+            raise ExecutionError(COLOURS.sub("", str(error))) from error
     nb.metadata["inputs"] = {name: digest(data, name) for name in grouped(executor.read)}
     nbformat.write(nb, markdown.with_suffix(".ipynb"))
     return time.monotonic() - started
