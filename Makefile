@@ -13,7 +13,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit mutate unit-lowest bench lint types format records counts notebooks pdf publish-to catalogue explorables clean
+.PHONY: help setup book read lab test unit mutate unit-lowest bench lint format records counts notebooks pdf publish-to catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -48,11 +48,8 @@ unit-lowest: $(INSTALLED)  ## run the unit tests with the lowest versions that p
 bench: $(INSTALLED)  ## measure the library side by side with its peers, on one thread
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
 
-lint: $(INSTALLED)  ## check the code's style with ruff
-	@$(PYTHON_ENV) -m ruff check . && $(PYTHON_ENV) -m ruff format --check .
-
-types: $(INSTALLED)  ## check the library's types with mypy
-	@$(PYTHON_ENV) -m mypy
+lint: $(INSTALLED)  ## check the code's style with ruff and the library's types with mypy
+	@$(PYTHON_ENV) -m ruff check . && $(PYTHON_ENV) -m ruff format --check . && $(PYTHON_ENV) -m mypy
 
 format: $(INSTALLED)  ## format the code with ruff
 	@$(PYTHON_ENV) -m ruff check --fix --quiet . ; $(PYTHON_ENV) -m ruff format .

@@ -14,7 +14,7 @@ import pooch
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 from reservoir.datasets.errors import DataError
 

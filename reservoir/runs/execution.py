@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from torch import nn
 
 from reservoir.datasets import DataError, atomic_write
 from reservoir.datasets.content import content_digest
-from reservoir.runs.building import Corpus, build, device_of, outline, precision_of, stamp
+from reservoir.runs.building import Corpus, build, device_of, outline, precision_of, stamp, task_of
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.runs.records import RESULTS_ADVICE, Record, other_fields, path_of, read_record, recorded
 from reservoir.runs.run import Run
@@ -105,7 +105,7 @@ def train_and_test(
     """
     world = current_world()
     if left_out := task.train.dropped:
-        longest = run.task.max_length
+        longest = task_of(run).max_length
         _tell(listeners, f"{left_out:,} training texts are left out: they have more than {longest} tokens")
     if run.precision == "bf16" and not has_bf16(device_of(run)):
         _tell(
@@ -161,7 +161,7 @@ def _tested(
     """Test a model that has been trained, and put all that is known of the run into its record."""
     started, cpu_before = time.perf_counter(), cpu_seconds()
     with precision_of(run):
-        tests, samples = run.task.test(model, task, corpus)
+        tests, samples = task_of(run).test(model, task, corpus)
     steps = [point.step for point in history.points]
     area = aucc(
         [step * history.step_seconds for step in steps],
@@ -179,14 +179,14 @@ def _tested(
         overrides=run.overrides(),
         data=content_digest(run.task.data),
         labels=list(getattr(corpus, "classes", ())),
-        points=[asdict(point) for point in history.points],
+        points=cast(Any, [asdict(point) for point in history.points]),
         metric=task.metric,
         larger_is_better=task.larger_is_better,
         tests=tests,
         samples=samples,
-        parameters=made_of.counts(),
-        origins=made_of.origins(),
-        aucc=asdict(area),
+        parameters=cast(Any, made_of.counts()),
+        origins=cast(Any, made_of.origins()),
+        aucc=cast(Any, asdict(area)),
         seconds=history.seconds,
         cpu_seconds=history.cpu_seconds + cpu_seconds() - cpu_before,
         step_seconds=history.step_seconds,
@@ -194,8 +194,8 @@ def _tested(
         tokens=history.tokens,
         flops=history.flops,
         peak_memory=peak_memory(),
-        machine=machine(device_of(run)) | {"processes": current_world().size},
-        code=code(),
+        machine=cast(Any, machine(device_of(run)) | {"processes": current_world().size}),
+        code=cast(Any, code()),
         left_out=task.train.dropped,
         epoch_steps=len(task.epoch(0)) / run.budget.accumulate,
         begun_with=begun_with,

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def write(
     Raises:
         DataError: the disk is full or the folder cannot be written to; an earlier checkpoint is still there.
     """
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for prefix, (module, its) in _learners(model, optimiser, beside).items():
         for name, parameter in _learned(module).items():
             tensors[f"{prefix}model/{name}"] = parameter
@@ -174,7 +175,7 @@ def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def _write(
-    path: Path, tensors: dict[str, Tensor], kind: str, identity: str, progress: str, advice: str
+    path: Path, tensors: Mapping[str, Tensor], kind: str, identity: str, progress: str, advice: str
 ) -> None:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"format": kind, "identity": identity, "progress": progress}
@@ -212,10 +213,10 @@ def _copy(tensors: dict[str, Tensor], parameters: dict[str, nn.Parameter], what:
         parameter.copy_(tensors[name])
 
 
-def _digest(tensors: dict[str, Tensor], text: str) -> str:
+def _digest(tensors: Mapping[str, Tensor], text: str) -> str:
     digest = hashlib.blake2b(text.encode(), digest_size=16)
     for name in sorted(tensors):
         tensor = tensors[name]
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -25,6 +25,11 @@ class Task(Protocol[Model]):
         """Whether that metric rises as the model improves."""
         ...
 
+    @property
+    def train(self) -> Any:
+        """The training data; its `dropped` says how many texts were left out as too long."""
+        ...
+
     def epoch(self, number: int, /) -> Sequence[Any]:
         """The batches of an epoch, in an order that the task's seed and the number fix."""
         ...

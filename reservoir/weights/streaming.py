@@ -62,13 +62,15 @@ class TiledWeight(nn.Module):
         super().__init__()
         self.origin, self.shape, self.compiled = origin, torch.Size(shape), compiled
         self.stream = Stream(origin.seed, origin.stream)
-        self.drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
-        if self.drawn is None or len(self.shape) != 2:
+        drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
+        if drawn is None or len(self.shape) != 2:
             kind = type(origin.initialisation).__name__
             raise ValueError(
                 f"{origin.stream}, {kind} of {tuple(shape)}, can only be drawn whole; what is made in tiles is a matrix"
                 " drawn by XavierUniform, KaimingUniform, SignedConstant, Uniform or Normal"
             )
+        self.drawn = drawn
+        self.bits: Tensor | None
         self.register_buffer("bits", bits)
 
     def extra_repr(self) -> str:
@@ -122,7 +124,7 @@ class TiledWeight(nn.Module):
                 x.reshape(-1, x.shape[-1]),
                 self.stream,
                 self.drawn,
-                self.shape,
+                (self.shape[0], self.shape[1]),
                 bits=self.bits,
                 zero_row=self.origin.zero_row,
             )
@@ -174,6 +176,7 @@ class StreamedLinear(nn.Module):
         super().__init__()
         self.tiled, self.stream, self.blocks = weight, stream, weight.origin.blocks
         self.out_features, self.in_features = weight.shape
+        self.bias: nn.Parameter | None
         self.register_parameter("bias", bias)
 
     def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., d_out)
@@ -227,7 +230,11 @@ def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
     Raises:
         ValueError: a mask is still being chosen.
     """
-    origins = {id(item.parameter): recorded_origin(item) for item in owned(model) if streamable(item)}
+    origins = {
+        id(item.parameter): origin
+        for item in owned(model)
+        if streamable(item) and isinstance(origin := recorded_origin(item), Seeded)
+    }
     made: dict[int, nn.Module] = {}
     packed: dict[int, Tensor] = {}
     for parent in list(model.modules()):

@@ -186,7 +186,7 @@ def _report(recipe: str) -> Report:
 def _score(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
     """The score on the first test set."""
     tests = [(next(iter(one.tests.values())), measure.metric or one.scored_by) for one in found]
-    return Range.of(scores[metric] for scores, metric in tests)
+    return Range.of(float(scores[metric]) for scores, metric in tests)
 
 
 def _last_loss(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
@@ -209,7 +209,7 @@ def _operations(measure: Measure, found: list[Record], among: Sequence[str], sca
 
 def _parameters(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
     """A size, which every seed shares."""
-    sizes = found[0].parameters
+    sizes: dict[str, int] = dict(found[0].parameters)  # type: ignore[arg-type]
     return Range.exactly(next(sizes[name] for name in measure.field if name in sizes))
 
 
