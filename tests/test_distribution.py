@@ -241,7 +241,7 @@ def test_who_waits_for_a_process_that_never_comes_gives_up(monkeypatch):
     monkeypatch.setattr(distribution, "JOINING", timedelta(seconds=0.1))
     store = torch.distributed.HashStore()
     with pytest.raises(ConnectionError, match="2 of the 3 processes of this run have not come within"):
-        distribution._afresh(store, 0, 3)
+        distribution._private_part(store, 0, 3)
 
 
 FAILS = """

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from torch import Tensor
 
+from reservoir import datasets
 from reservoir.datasets import listops, manifest, miniature, proteins
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.labelled_texts import labelled
-from reservoir.datasets.pictures import images
 from reservoir.datasets.store import cache_dir
 
 FILES = "files:"
@@ -87,7 +87,7 @@ def _order() -> Iterable[str]:
 
 
 def _digits() -> Iterable[bytes]:
-    corpus = images("digits")
+    corpus = datasets.images("digits")
     return _examples(
         *(tensor for part in (corpus.train, corpus.test) for tensor in (part.pixels, part.labels))
     )
