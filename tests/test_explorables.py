@@ -103,6 +103,19 @@ def test_the_bundles_are_those_of_the_sources():
     assert done.returncode == 0, done.stderr
 
 
+def test_no_bundle_says_where_it_was_made():
+    """Comments name sources below the root, so that every clone makes the same bytes."""
+    bundles = sorted((ROOT / "reservoir" / "page" / "explorables").glob("*/bundle.js"))
+    assert bundles and not [
+        path.parent.name for path in bundles if str(ROOT) in path.read_text(encoding="utf-8")
+    ]
+    assert not [
+        path.parent.name
+        for path in bundles
+        if re.search(r"^// (\w+:)?/", path.read_text(encoding="utf-8"), re.M)
+    ]
+
+
 @pytest.mark.book
 def test_a_stale_bundle_is_noticed(tmp_path):
     assert bundle(tmp_path, MODULES).returncode == 0

@@ -30,11 +30,12 @@ const workers = {
   name: 'workers',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /\?worker$/ }, ({ path: wanted, resolveDir }) => ({
-      path: path.join(resolveDir, wanted.replace(/\?worker$/, '')), namespace: 'worker',
+      // Below the root, for the bundle's comments name it.
+      path: path.relative(ROOT, path.join(resolveDir, wanted.replace(/\?worker$/, ''))), namespace: 'worker',
     }));
     onLoad({ filter: /./, namespace: 'worker' }, async ({ path: file }) => {
       const contents = `import serve from './${path.basename(file)}';\nserve(self);\n`;
-      const stdin = { contents, resolveDir: path.dirname(file), sourcefile: 'worker' };
+      const stdin = { contents, resolveDir: path.dirname(path.join(ROOT, file)), sourcefile: 'worker' };
       const { outputFiles } = await build({ ...OPTIONS, stdin, format: 'iife', plugins: [relativeOnly] });
       return { contents: outputFiles[0].text, loader: 'text' };
     });
