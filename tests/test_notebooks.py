@@ -115,6 +115,7 @@ def test_an_edited_page_is_stale_and_keeps_its_cells_ids(executed):
     [
         ("len(names)", "len(nmaes)", r"len\(nmaes\)`"),
         ("score = 31", "score = 1 / 0; score = 31", "ZeroDivisionError"),
+        ("len(names)", "Path()", r"reads PosixPath.*format it"),
     ],
 )
 def test_a_page_that_fails_is_left_as_it_was(executed, old, new, said):

@@ -40,6 +40,7 @@ from nbformat import NotebookNode
 ROOT = Path(__file__).resolve().parent.parent
 EVAL = re.compile(r"\{eval\}`([^`]+)`")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+CODE = re.compile(r"^\w+(\.\w+)*\(|^<")  # np.float64(67.8), <object at 0x...>
 RECORDS = "results"  # a folder of the data that is looked at recipe by recipe
 DIGITS = 16
 TIMEOUT = 900  # seconds that a cell may take
@@ -194,6 +195,12 @@ class Executor(NotebookClient):
             if one["result"]["status"] != "ok":
                 what = f"{one['result'].get('ename')}: {one['result'].get('evalue')}"
                 raise ExecutionError(f"cell {index + 1}: {{eval}}`{one['expression']}` fails with {what}")
+            text = one["result"]["data"].get("text/plain", "")
+            if CODE.search(text):
+                advice = "format it, as in {eval}`f'{x:.1f}'`"
+                raise ExecutionError(
+                    f"cell {index + 1}: {{eval}}`{one['expression']}` reads {text}: {advice}"
+                )
         if found:
             cell.metadata["user_expressions"] = found
 
