@@ -154,17 +154,17 @@ def test_a_damaged_or_foreign_file_is_named(vocabulary, tmp_path):
     with pytest.raises(DataError, match=r"bpe\.json cannot be read"):
         Vocabulary.load(path)
     path.write_text(vocabulary.to_json()[:-100], encoding="utf-8")
-    with pytest.raises(DataError, match=r"bpe\.json: this is no tokenizer's JSON"):
+    with pytest.raises(DataError, match=r"bpe\.json: this is not a tokenizer's JSON"):
         Vocabulary.load(path)
     path.write_text(vocabulary.to_json().replace("<pad>", "[PAD]"), encoding="utf-8")
-    with pytest.raises(DataError, match=r"bpe\.json: a vocabulary starts with the pieces"):
+    with pytest.raises(DataError, match=r"bpe\.json: a vocabulary must start with the pieces"):
         Vocabulary.load(path)
 
 
 def test_wrong_arguments_are_named():
     with pytest.raises(ValueError, match="size must be at least 16, got 3"):
         train_bpe(["a"], 3)
-    with pytest.raises(DataError, match="lines holds no text"):
+    with pytest.raises(DataError, match="lines contains no text"):
         train_bpe(["", "  "], 100)
 
 

@@ -1,11 +1,12 @@
-"""The miniature's grammar: a clause as a meaning, and how German and English say it.
+"""The grammar of the miniature dataset: a clause as a meaning, and its German and English wording.
 
-German puts the finite verb second in a statement, first in a question, last after "dass" and "weil"; what belongs to
-it (infinitive, participle, separated prefix) waits for the end. Cases let the object come first. English keeps
-subject, verb and object in line and needs "do" for "not" and questions. So a translation must look far to both sides.
+German puts the finite verb second in a statement, first in a question, and last after "dass" and "weil"; its
+infinitive, participle or separated prefix comes at the end of the clause. Case marking lets the object come first.
+English keeps the order subject, verb, object and needs "do" for negation and questions. A translation therefore has to
+move words over long distances.
 
 Parts of speech are those of the STTS, the tag set of the German treebanks: ART article, PDAT this, PPOSAT my,
-ADJA adjective, NN noun, PPER pronoun, ADV adverb, APPR preposition (APPRART with an article in it), PTKNEG not,
+ADJA adjective, NN noun, PPER pronoun, ADV adverb, APPR preposition (APPRART if it contains the article), PTKNEG not,
 PTKVZ separated prefix, KOUS conjunction; VV full verb, VM modal, VA auxiliary, each FIN finite, INF infinitive or
 PP participle; "$," and "$." punctuation.
 """
@@ -16,7 +17,7 @@ from reservoir.datasets.lexicon import MODALS, PRONOUNS, TIMES, Noun, Verb
 
 Tagged = list[tuple[str, str]]  # German words with their parts of speech
 
-# What follows the stem, for masculine, feminine, neuter and plural in each case.
+# Endings after the stem, for masculine, feminine, neuter and plural, by case.
 _NUMBERS = {"m": 0, "f": 1, "n": 2, "pl": 3}
 _DER = {
     "nom": ("der", "die", "das", "die"),
@@ -32,9 +33,9 @@ _STRONG_PLURAL = {"nom": "e", "acc": "e", "dat": "en"}
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A noun with what stands before it: `determiner` is "der", "ein", "mein" or "dieser".
+    """A noun with its determiner ("der", "ein", "mein" or "dieser") and adjective.
 
-    An indefinite plural ("ein" and `plural`) has no article in either language.
+    An indefinite plural (`determiner="ein"`, `plural=True`) has no article in either language.
     """
 
     noun: Noun
@@ -77,15 +78,14 @@ class NounPhrase:
         if self.determiner == "ein":
             article = [] if self.plural else ["an" if noun[0][0] in "aeiou" else "a"]
         else:
-            article = [
-                {"der": "the", "mein": "my", "dieser": "these" if self.plural else "this"}[self.determiner]
-            ]
+            this = "these" if self.plural else "this"
+            article = [{"der": "the", "mein": "my", "dieser": this}[self.determiner]]
         return article + noun
 
 
 @dataclass(frozen=True)
 class Pronoun:
-    """A personal pronoun, named by its nominative (a key of `PRONOUNS`)."""
+    """A personal pronoun, given by its key in `PRONOUNS`."""
 
     name: str
 
@@ -104,11 +104,12 @@ class Pronoun:
 
 @dataclass(frozen=True)
 class Clause:
-    """What one clause says. `modal` and `perfect` exclude each other; `time` is a key of `TIMES`.
+    """The meaning of a clause. `modal` and `perfect` exclude each other.
 
     Args:
+        companion: the noun phrase after "mit" ("with the dog").
+        time: a key of `TIMES`.
         place: German words and English text, one of `PLACES`.
-        companion: whom or what the subject does it with ("mit dem Hund").
     """
 
     subject: NounPhrase | Pronoun
@@ -123,21 +124,21 @@ class Clause:
     place: tuple[tuple[str, ...], str] | None = None
 
     def statement(self, front: str = "subject") -> Tagged:
-        """The verb in second place, after `front`: "subject", "accusative", "dative", "time" or "place"."""
+        """Verb-second order after `front`: "subject", "accusative", "dative", "time" or "place"."""
         finite, rest, _ = self._verbs()
         return [*self._part(front), finite, *self._middle(front), *rest]
 
     def question(self) -> Tagged:
-        """The verb first: a question, or a main clause that a subordinate one precedes."""
+        """Verb-first order: a question, or a main clause after a subordinate clause."""
         finite, rest, _ = self._verbs()
         return [finite, *self._middle(None), *rest]
 
     def subordinate(self) -> Tagged:
-        """All verbs at the end, the finite one last, its prefix attached."""
+        """Verb-final order: the finite verb is last, with its prefix attached."""
         return [*self._middle(None), *self._verbs()[2]]
 
     def _verbs(self) -> tuple[tuple[str, str], Tagged, Tagged]:
-        """The finite verb, what ends the clause with it, and the cluster that ends a subordinate clause."""
+        """Return the finite verb, the end of a main clause, and the verbs that end a subordinate clause."""
         verb, plural = self.verb, self.subject.plural
         if self.modal:
             finite = (str(MODALS[self.modal][plural]), "VMFIN")
@@ -163,7 +164,7 @@ class Clause:
         return part.german({"subject": "nom", "accusative": "acc", "dative": "dat"}[name])
 
     def _middle(self, front: str | None) -> Tagged:
-        """Between the verbs: pronouns first, known before new, time before place, "nicht" before "mit"."""
+        """Return the words between the verbs: pronouns first, definite before indefinite, "nicht" before "mit"."""
         pronouns = [name for name in ("accusative", "dative") if isinstance(getattr(self, name), Pronoun)]
         new = self.place and self.accusative and not self.accusative.definite
         order = ["subject", *pronouns, "dative", "place", "accusative"]
@@ -178,7 +179,7 @@ class Clause:
         return words
 
     def english(self, front: str | None = None, *, question: bool = False) -> list[str]:
-        """The same in English; a fronted "time" or "place" is fronted here too, an object is not."""
+        """Return the English words; a fronted "time" or "place" is fronted in English too, an object is not."""
         helper, main = self._english_verbs(question)
         subject = self.subject.english("nom")
         often = ["often"] if self.time == "oft" and front != "time" else []
@@ -199,7 +200,7 @@ class Clause:
         return [*words, *place, *time]
 
     def _english_verbs(self, question: bool) -> tuple[list[str], list[str]]:
-        """What changes place with the subject in a question, and the verb proper."""
+        """Return the auxiliary, which precedes the subject in a question, and the main verb."""
         verb, plural = self.verb, self.subject.plural
         if self.modal:
             _, _, *forms, with_do = MODALS[self.modal]

@@ -1,9 +1,9 @@
-"""The miniature: a German-English grammar that makes as many sentence pairs as one likes, and needs no download.
+"""The miniature dataset: any number of German-English sentence pairs from a grammar, without a download.
 
-A small closed vocabulary, but the whole trouble of German word order: three genders and cases with their adjective
-endings, verbs at the end of subordinate clauses, modals and perfects that bracket the clause, prefixes that leave
-their verb, objects that come first. A small transformer learns it in under a minute; a model that cannot look far
-does not. "Sie" never is the formal address, and the perfect is the English past.
+The vocabulary is small and closed, but the sentences have the difficulties of German word order: three genders and
+three cases with their adjective endings, verbs at the end of subordinate clauses, modals and perfects that enclose the
+clause, separable prefixes, fronted objects. A small transformer learns it in under a minute; a model with a short
+context does not. "Sie" is never the formal address, and the perfect is translated as the English past.
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ class Sentence:
 
     Args:
         de, en: the text.
-        words: the German words and punctuation marks, as they stand in `de`.
-        tags: for each of `words` its part of speech (STTS; listed in `reservoir.datasets.grammar`).
+        words: the German words and punctuation marks, in the order of `de`.
+        tags: the part of speech of each of `words` (STTS; listed in `reservoir.datasets.grammar`).
     """
 
     de: str
@@ -33,7 +33,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Miniature:
-    """The sentences in three splits: no sentence of one, in either language, stands in another."""
+    """The sentences in three splits, which share no sentence in either language."""
 
     train: list[Sentence]
     valid: list[Sentence]
@@ -43,10 +43,10 @@ class Miniature:
 def tagged(seed: int = 0, *, train: int = 6000, valid: int = 500, test: int = 500) -> Miniature:
     """Generate the miniature with its parts of speech.
 
-    The test sentences depend on `seed` and `test` alone, so a longer training set is tested on the same ones.
+    The test sentences depend only on `seed` and `test`, so a larger training set is tested on the same ones.
 
     Args:
-        seed: any integer; the same seed gives the same sentences everywhere.
+        seed: any integer; the same seed gives the same sentences on every machine.
         train, valid, test: sentences in each split.
     """
     for name, size in (("train", train), ("valid", valid), ("test", test)):
@@ -63,7 +63,7 @@ def _generated(seed: int, train: int, valid: int, test: int) -> tuple[tuple[Sent
 
 
 def sentences(seed: int) -> Iterator[Sentence]:
-    """Yield different sentences without end: each is new in German and in English."""
+    """Yield sentences without end; none repeats, in German or in English."""
     draws = Draws(seed)
     seen = set()
     while True:
@@ -104,9 +104,9 @@ def _report(draws: Draws) -> Sentence:
 
 
 def _reason(draws: Draws) -> Sentence:
-    """…, weil … , or the other way round."""
+    """…, weil …, or with the reason first."""
     main = _clause(draws)
-    # A reason in the present for something past would jar in English, and one time is enough for both.
+    # Both clauses have the same tense, and at most one of them names a time.
     reason = _clause(draws, tense=main.perfect, timed=main.time is None)
     if draws.chance(0.35):
         german = [("weil", "KOUS"), *reason.subordinate(), (",", "$,"), *main.question()]
@@ -156,7 +156,7 @@ def _clause(draws: Draws, *, tense: bool | None = None, timed: bool = True, nega
 
 
 def _front(draws: Draws, clause: Clause) -> str:
-    """Choose what comes first. An object may only where its form alone tells that it is one."""
+    """Choose what comes first; an object only if its form shows that it is not the subject."""
     options = [name for name in ("time", "place") if getattr(clause, name)]
     for name, genders in (("accusative", "m"), ("dative", "mfn")):
         part = getattr(clause, name)
@@ -173,7 +173,7 @@ def _actor(draws: Draws, groups: str) -> NounPhrase | Pronoun:
 
 
 def _undergoer(draws: Draws, groups: str, taken: list, case: str) -> NounPhrase | Pronoun:
-    """An object; a pronoun only for people, and not one that would have to be "sich"."""
+    """Draw an object; a pronoun only for people, and none that would have to be the reflexive "sich"."""
     if "adult" in groups and draws.chance(0.25):
         column = ("nom", "acc", "dat").index(case)
         names = [name for name, forms in PRONOUNS.items() if forms[column]]
@@ -184,7 +184,7 @@ def _undergoer(draws: Draws, groups: str, taken: list, case: str) -> NounPhrase 
 
 
 def _noun_phrase(draws: Draws, groups: str, taken: list) -> NounPhrase:
-    """Draw a noun that the clause does not have yet, with what stands before it."""
+    """Draw a noun phrase whose noun is not in the clause yet."""
     used = [part.noun for part in taken if isinstance(part, NounPhrase)]
     noun: Noun = draws.pick([noun for noun in fitting(groups) if noun not in used])
     determiner = draws.pick(("der", "der", "ein", "dieser", "mein" if noun.mine else "der"))

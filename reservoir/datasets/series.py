@@ -1,8 +1,7 @@
-"""Chaotic time series by fixed-step Runge-Kutta in float64: Mackey and Glass's delay equation, Lorenz's convection.
+"""Chaotic time series by fixed-step Runge-Kutta in float64: the Mackey-Glass delay equation and the Lorenz system.
 
-Every step uses + - × ÷ alone, in an order that the code states, so that the same numbers come out on every machine
-and in a browser, bit for bit. Of a chaotic series that is worth saying: a difference in the last bit is all of it,
-fifty Lyapunov times later.
+Every step uses only + - × ÷ in a fixed order, so every machine and the browser compute the same bits. For a chaotic
+series this matters: after fifty Lyapunov times, a difference in the last bit has grown to the size of the series.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ def mackey_glass(
     history: float | Sequence[float] = 1.2,
     skip: int = 1000,
 ) -> np.ndarray:
-    """dx/dt = β x(t-τ) / (1 + x(t-τ)¹⁰) - γ x(t), after Mackey & Glass (1977). Chaotic for τ = 17 and more.
+    """dx/dt = β x(t-τ) / (1 + x(t-τ)¹⁰) - γ x(t), after Mackey & Glass (1977). Chaotic for τ ≥ 17.
 
-    The classical Runge-Kutta step of fourth order. The delayed value half-way between two steps comes from the cubic
-    that has the values and the slopes of both (Hermite's), so that the whole keeps its order.
+    Integrated with the classical fourth-order Runge-Kutta method. The delayed value halfway between two steps is
+    interpolated with the cubic Hermite polynomial, which keeps the order.
 
     Args:
         steps: samples to return.
-        tau: the delay, a multiple of the step dt / substeps and at least two of them.
-        beta, gamma: production and decay, per unit of time.
+        tau: the delay, a multiple of the step dt / substeps and at least two steps.
+        beta, gamma: production and decay rates per unit of time.
         dt: time between two samples.
-        substeps: Runge-Kutta steps in a sample.
-        history: x(t) for t <= 0, constant; several for several series.
-        skip: samples to leave out first, while the series finds its attractor.
+        substeps: Runge-Kutta steps per sample.
+        history: the constant x(t) for t <= 0; a sequence gives several series.
+        skip: samples to discard first, while the series approaches its attractor.
 
     Returns:
         float64 of shape (steps, 1), or (number of histories, steps, 1).
@@ -49,27 +48,25 @@ def mackey_glass(
     lag = round(tau / h)
     if lag < 2 or abs(lag * h - tau) > 1e-9 * tau:
         raise ValueError(
-            f"tau must be a multiple of dt / substeps = {h:g} and at least two of it, got {tau:g}"
+            f"tau must be a multiple of dt / substeps = {h:g} and at least twice that, got {tau:g}"
         )
 
-    def production(
-        x: Any,
-    ) -> Any:  # of a delayed value; the tenth power by products, since a library's pow may round
-        x2 = x * x
+    def production(x: Any) -> Any:
+        x2 = x * x  # products, since pow may round differently from one library to another
         x4 = x2 * x2
         return beta * x / (1.0 + x4 * x4 * x2)
 
-    x: Any = np.asarray(history, dtype=np.float64)[()]  # a scalar, or one number a series
+    x: Any = np.asarray(history, dtype=np.float64)[()]  # a scalar, or one number per series
     values, slopes = (
         [x] * (lag + 1),
         [x * 0.0] * (lag + 1),
-    )  # the past, the present last; slopes of the past alone
+    )  # oldest first; the present slope is filled in below
     for step in range((skip + steps - 1) * substeps):
         x, then, next_ = values[-1], values[-1 - lag], values[-lag]
         slopes[-1] = production(then) - gamma * x
         arriving = (
             slopes[-lag] if step != lag - 1 else x * 0.0
-        )  # at t = 0 the slope jumps; before it, there is none
+        )  # the slope is zero before t = 0 and jumps there
         half = 0.5 * (then + next_) + 0.125 * h * (slopes[-1 - lag] - arriving)
         middle = production(half)
         k1 = slopes[-1]
@@ -95,15 +92,15 @@ def lorenz(
 ) -> np.ndarray:
     """dx/dt = σ (y - x), dy/dt = x (ρ - z) - y, dz/dt = x y - β z, after Lorenz (1963).
 
-    The classical Runge-Kutta step of fourth order, `substeps` of them in a sample.
+    Integrated with the classical fourth-order Runge-Kutta method.
 
     Args:
         steps: samples to return.
-        sigma, rho, beta: Lorenz's own values are 10, 28 and 8/3.
+        sigma, rho, beta: Lorenz used 10, 28 and 8/3.
         dt: time between two samples.
-        substeps: Runge-Kutta steps in a sample.
-        start: x, y and z at the beginning, (3,), or (series, 3).
-        skip: samples to leave out first, while the series finds its attractor.
+        substeps: Runge-Kutta steps per sample.
+        start: initial x, y and z, (3,), or (series, 3).
+        skip: samples to discard first, while the series approaches its attractor.
 
     Returns:
         float64 of shape (steps, 3), or (series, steps, 3).
@@ -113,18 +110,14 @@ def lorenz(
     if start.shape[-1:] != (3,):
         raise ValueError(f"start must hold x, y and z, got the shape {start.shape}")
     h = dt / substeps
-    # Python's own floats where there is one series: numpy takes as long for one number as for a hundred.
+    # A single series uses Python floats: numpy takes as long for one number as for a hundred.
     state = tuple(start.tolist()) if start.ndim == 1 else tuple(start[..., i] for i in range(3))
 
     def slope(x: Any, y: Any, z: Any) -> tuple[Any, Any, Any]:
         return sigma * (y - x), x * (rho - z) - y, x * y - beta * z
 
     def ahead(state: Sequence[Any], slopes: Sequence[Any], h: float) -> tuple[Any, Any, Any]:
-        return (
-            state[0] + h * slopes[0],
-            state[1] + h * slopes[1],
-            state[2] + h * slopes[2],
-        )
+        return state[0] + h * slopes[0], state[1] + h * slopes[1], state[2] + h * slopes[2]
 
     samples = []
     for sample in range(skip + steps):

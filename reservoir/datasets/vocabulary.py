@@ -1,4 +1,4 @@
-"""Pieces of words: byte-pair encoding (Sennrich et al. 2016), trained once and cached by content."""
+"""Subword vocabularies by byte-pair encoding (Sennrich et al. 2016), trained once and cached by content."""
 
 import hashlib
 import warnings
@@ -16,23 +16,23 @@ from reservoir.datasets.store import atomic_write, cache_dir
 
 SPACE = "▁"  # U+2581 stands for the space before a word
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
-MIN_PAIRS = 2  # a pair of pieces seen only once teaches nothing
+MIN_PAIRS = 2  # a pair of pieces seen only once is not merged
 V = TypeVar("V", bound="Vocabulary")
 
 
 class Vocabulary:
-    """The pieces of a trained BPE, with text to ids and back.
+    """A trained BPE vocabulary, which converts text to ids and back.
 
-    `decode(encode(text))` is `normalise(text)`, character by character, but for characters that training never saw:
-    these become `unk`, and vanish in decoding. Text that looks like a special piece ("</s>") is text.
+    `decode(encode(text))` equals `normalise(text)`, except that characters not seen in training become `unk` and are
+    dropped in decoding. Text that looks like a special piece ("</s>") is encoded as text.
 
     Args:
-        tokenizer: of the `tokenizers` library, its first four pieces being pad, bos, eos and unk.
+        tokenizer: of the `tokenizers` library; its first four pieces must be pad, bos, eos and unk.
 
     Attributes:
         pad, bos, eos, unk: ids of the four special pieces, 0 to 3.
         line_end: the id that ends a line of running text: eos.
-        tokens: every piece, by id; "▁" stands for the space before a word.
+        tokens: every piece, by id; "▁" represents the space before a word.
     """
 
     pad, bos, eos, unk = range(4)
@@ -42,7 +42,7 @@ class Vocabulary:
         found = tuple(tokenizer.id_to_token(i) or "" for i in range(4))
         if found != SPECIALS:
             raise DataError(
-                f"a vocabulary starts with the pieces {', '.join(SPECIALS)}, this one with {found}"
+                f"a vocabulary must start with the pieces {', '.join(SPECIALS)}, this one starts with {found}"
             )
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
@@ -55,32 +55,32 @@ class Vocabulary:
         return f"Vocabulary({len(self)} pieces)"
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of one sentence, without bos and eos; an empty sentence has none."""
+        """Return the ids of one sentence, without bos and eos; an empty sentence gives an empty list."""
         (ids,) = self.encode_batch([text])
         return ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of many sentences, which is quicker than one by one."""
+        """Return the ids of many sentences, faster than one by one."""
         texts = list(texts)
         try:
             found = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        except TypeError:  # all that the library says of a text that has no UTF-8
+        except TypeError:  # what the library raises for text that cannot be written as UTF-8
             check_text(texts)
             raise
         return [encoding.ids for encoding in found]
 
     def encode_text(self, text: str) -> np.ndarray:
-        """Return the ids of a running text as one row of int32: each of its lines, and `line_end` after each."""
+        """Return the ids of a running text as one int32 array, with `line_end` after each line."""
         lines, end = text.removesuffix("\n").split("\n"), self.line_end
         return np.array([i for line in self.encode_batch(lines) for i in (*line, end)], dtype=np.int32)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Join pieces to text; special pieces are left out."""
+        """Join pieces to text, without the special pieces."""
         pieces = "".join(self.tokens[int(i)] for i in ids if int(i) >= len(SPECIALS))
         return pieces.replace(SPACE, " ").removeprefix(" ")
 
     def normalise(self, text: str) -> str:
-        """What of `text` the pieces keep: Unicode's composed form (NFC), one space between words, none around."""
+        """Return the form of `text` that pieces preserve: NFC, one space between words, none at either end."""
         return self._tokenizer.normalizer.normalize_str(text)
 
     def to_json(self) -> str:
@@ -92,16 +92,16 @@ class Vocabulary:
         """Read what `to_json` wrote.
 
         Raises:
-            DataError: it is something else.
+            DataError: the text is something else.
         """
         try:
             tokenizer = Tokenizer.from_str(text)
-        except Exception as error:  # the library raises nothing more precise
-            raise DataError(f"this is no tokenizer's JSON ({error}): train the vocabulary again") from None
+        except Exception as error:  # the library raises nothing more specific
+            raise DataError(f"this is not a tokenizer's JSON ({error}): train the vocabulary again") from None
         return cls(tokenizer)
 
     def save(self, path: str | Path) -> None:
-        """Write the JSON to `path`, whole or not at all."""
+        """Write the JSON to `path` atomically."""
         atomic_write(Path(path), lambda stream: stream.write(self.to_json().encode()))
 
     @classmethod
@@ -124,46 +124,46 @@ def train_bpe(
 ) -> Vocabulary:
     """Train a vocabulary of at most `size` pieces on `lines`.
 
-    Pieces do not cross words or punctuation marks. The same lines give the same vocabulary. Of a text with very many
-    characters the frequent ones get half of the places; the others are unknown.
+    Pieces do not cross words or punctuation marks. The same lines give the same vocabulary. Single characters take at
+    most half of the vocabulary: if the text has more, the most frequent are kept and the others become unknown.
 
     Args:
-        lines: sentences; those of both languages for a joint vocabulary.
-        size: pieces, the four special ones included.
-        tokenised: the text is cut into tokens already: pieces do not cross these, but may hold punctuation marks.
-        lowercase: whether case counts not: the vocabulary then writes everything small, whatever it is given.
+        lines: sentences; of both languages for a joint vocabulary.
+        size: number of pieces, including the four special ones.
+        tokenised: the text is already split into tokens; pieces do not cross these, but may contain punctuation.
+        lowercase: convert all text to lower case.
         cache: keep the result under `cache_dir()`, named by a hash of lines, size and settings.
 
     Raises:
         ValueError: `size` is less than 16.
-        DataError: `lines` holds no text, or half of a surrogate pair.
+        DataError: `lines` contains no text, or half of a surrogate pair.
     """
     check_whole("size", size, least=16)
     blank, lines = _blank(tokenised, lowercase), list(lines)
     check_text(lines)
     lines = [blank.normalizer.normalize_str(line) for line in lines]
     if not any(lines):
-        raise DataError("lines holds no text to train a vocabulary on: give at least one sentence")
+        raise DataError("lines contains no text to train a vocabulary on: give at least one sentence")
     return kept(Vocabulary, blank, lines, size, _train) if cache else _train(blank, lines, size)
 
 
 def check_text(lines: Sequence[str], *, errors: str = "strict") -> None:
-    """Refuse half a surrogate pair, which Python's strings can hold and UTF-8 cannot write.
+    """Refuse half a surrogate pair, which Python strings can contain but UTF-8 cannot encode.
 
     Args:
-        lines: what is to be written as UTF-8.
-        errors: as of `str.encode`; "surrogateescape" allows what Python reads bytes as that are not UTF-8.
+        lines: text to be encoded as UTF-8.
+        errors: as in `str.encode`; "surrogateescape" allows bytes that Python read from text that is not UTF-8.
 
     Raises:
-        DataError: a line has one; the message says where.
+        DataError: a line contains one; the message says where.
     """
     for number, line in enumerate(lines, start=1):
         try:
             line.encode("utf-8", errors)
         except UnicodeEncodeError as error:
             raise DataError(
-                f"line {number}, character {error.start + 1} is {line[error.start]!a}, half of a surrogate pair, and"
-                " has no UTF-8: read the text again with errors='replace'"
+                f"line {number}, character {error.start + 1} is {line[error.start]!a}, half of a surrogate pair, which"
+                " UTF-8 cannot encode: read the text again with errors='replace'"
             ) from None
 
 
@@ -174,11 +174,10 @@ def kept(
     size: int,
     make: Callable[[Tokenizer, list[str], int], V],
 ) -> V:
-    """What `make` makes of the lines, from the cache if it was made before: a vocabulary of the class `kind`."""
-    # A blank tokenizer's JSON holds the settings, and the library's version may change what training makes of them.
-    path = (
-        cache_dir() / "bpe" / f"{_digest([blank.to_str(), tokenizers.__version__, str(size), *lines])}.json"
-    )
+    """Return the vocabulary, of class `kind`, that `make` trains on the lines, from the cache if it is there."""
+    # The blank tokenizer's JSON contains the settings; training may change with the library's version.
+    key = _digest([blank.to_str(), tokenizers.__version__, str(size), *lines])
+    path = cache_dir() / "bpe" / f"{key}.json"
     found = _cached(path, kind)
     if found is None:
         found = make(blank, lines, size)
@@ -205,10 +204,9 @@ def _train(tokenizer: Tokenizer, lines: list[str], size: int) -> Vocabulary:
     counts: Counter[str] = Counter()
     for line in lines:
         counts.update(line)
-    # The library has a limit for this too, but breaks ties by chance.
-    frequent = sorted(counts, key=lambda character: (-counts[character], character))[
-        : (size - len(SPECIALS)) // 2
-    ]
+    # The library has such a limit too, but breaks ties at random.
+    by_frequency = sorted(counts, key=lambda character: (-counts[character], character))
+    frequent = by_frequency[: (size - len(SPECIALS)) // 2]
     if len(frequent) < len(counts):
         rare = dict.fromkeys(map(ord, counts.keys() - set(frequent)), " ")
         lines = [line.translate(rare) for line in lines]
@@ -228,7 +226,7 @@ def _digest(texts: Sequence[str]) -> str:
 
 
 def _cached(path: Path, kind: type[V]) -> V | None:
-    """The cached vocabulary, or None where there is none or where its checksum is wrong."""
+    """Return the cached vocabulary, or None if there is none or its checksum is wrong."""
     try:
         checksum, _, content = path.read_text(encoding="utf-8").partition("\n")
         return kind.from_json(content) if checksum == _digest([content]) else None

@@ -1,8 +1,8 @@
-"""Numbers drawn from a stream: uniform, sign, normal, permutation and orthogonal, without a rounding left to chance.
+"""Draws from a stream (uniform, sign, normal, permutation, orthogonal) with the same bits on every device.
 
-An elementwise draw is a small integer, exact in float32, times one float32 scale: a single rounding, so there is
-nothing that two devices, two versions of a library or two languages could do differently. Element i depends on the
-stream and on i alone, in row-major order, so `start` draws any tile of a tensor without the rest:
+An elementwise draw is a small integer, exact in float32, times one float32 scale. There is a single rounding, so every
+device, library version and language computes the same bits. Element i, in row-major order, depends only on the stream
+and on i, so `start` draws any tile of a tensor without the rest:
 `uniform(stream, (8, cols), bound=b, start=16 * cols)` is rows 16 to 23 of `uniform(stream, (rows, cols), bound=b)`.
 """
 
@@ -44,9 +44,9 @@ class Kind(NamedTuple):
     """How a block of four words becomes elements.
 
     Args:
-        per_block: how many elements.
-        convert: makes them, of the block and a float32 scale.
-        scale: that scale, of a bound, a size or a standard deviation, before it is rounded.
+        per_block: elements per block.
+        convert: (block, float32 scale) -> elements.
+        scale: computes that scale, before rounding, from a bound, a size or a standard deviation.
     """
 
     per_block: int
@@ -62,7 +62,7 @@ DISTRIBUTIONS = {
 
 
 class Elementwise(NamedTuple):
-    """A draw whose element i depends on the stream and on i alone: any stretch can be had without the rest.
+    """A draw whose element i depends only on the stream and on i, so any range can be drawn without the rest.
 
     Args:
         kind: "uniform", "sign" or "normal".
@@ -74,13 +74,13 @@ class Elementwise(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """What the integers are multiplied by, as rounded to float32."""
+        """The factor of the integers, rounded to float32."""
         return _float32(DISTRIBUTIONS[self.kind].scale(self.size))
 
     def __call__(
         self, stream: Stream, shape: Sequence[int], *, start: int = 0, device: Device = None
     ) -> Tensor:
-        """Elements from `start` on, as a float32 tensor of `shape`."""
+        """Draw `shape` elements, beginning with element `start`, as float32."""
         kind, scale = DISTRIBUTIONS[self.kind], self.scale
         return _elements(
             stream, shape, start, kind.per_block, lambda block: kind.convert(block, scale), device
@@ -90,7 +90,7 @@ class Elementwise(NamedTuple):
 def uniform(
     stream: Stream, shape: Sequence[int], *, bound: float, start: int = 0, device: Device = None
 ) -> Tensor:
-    """Uniform on [-bound, bound): a signed 24-bit integer times bound · 2^-23. One word an element.
+    """Uniform on [-bound, bound): a signed 24-bit integer times bound · 2^-23. One word per element.
 
     Args:
         stream: where the words come from.
@@ -108,7 +108,7 @@ def uniform(
 def sign(
     stream: Stream, shape: Sequence[int], *, scale: float, start: int = 0, device: Device = None
 ) -> Tensor:
-    """+scale or -scale with equal odds: element i is bit i % 32 of word i // 32, and a set bit is a plus.
+    """+scale or -scale with equal probability: element i is bit i % 32 of word i // 32, and a set bit means plus.
 
     Args:
         stream: where the words come from.
@@ -129,10 +129,10 @@ def sparse(
     """Zero, +scale or -scale: an element is not zero where its word is less than share · 2^32, and plus if it is even.
 
     Args:
-        stream: where the words come from. One word an element.
+        stream: where the words come from. One word per element.
         shape: of the result.
-        scale: the magnitude of what is not zero, as rounded to float32.
-        share: how much is not zero, in (0, 1], as rounded to a multiple of 2^-31, so that both signs are as likely.
+        scale: the magnitude of the nonzero elements, rounded to float32.
+        share: of nonzero elements, in (0, 1], rounded to a multiple of 2^-31, so that both signs are equally likely.
         start: flat index of the first element.
         device: where to draw.
 
@@ -174,32 +174,31 @@ def normal(
 
 
 def permutation(stream: Stream, n: int, *, device: Device = None) -> Tensor:
-    """A random order of 0 … n-1 as an int64 tensor: the places of n words once sorted, the earlier first in a tie."""
+    """Return a random order of 0 … n-1, int64: the one that sorts n words, the earlier of equal words first."""
     return torch.argsort(stream.words(0, n, device=device), stable=True)
 
 
 def orthogonal(stream: Stream, rows: int, cols: int, *, gain: float, device: Device = None) -> Tensor:
     """A random matrix Q with QᵀQ = gain² I (rows >= cols) or QQᵀ = gain² I (rows <= cols).
 
-    The usual way, the QR factors of a Gaussian matrix, differs between linear algebra libraries. This one needs sums
-    and signs of integers only: the first min(rows, cols) columns of the identity go through three rounds of a random
-    permutation, random signs, and Walsh-Hadamard transforms of 4^j coordinates each, the largest such window that fits
-    into N = max(rows, cols). Windows lie side by side, and where they leave a rest, one more ends at the last
-    coordinate, over part of the one before. 4^j rather than 2^j because a transform of that size divided by 2^j is
-    orthogonal, so the one division can wait for the end: every step before it is exact in 53 bits, whatever the order
-    of its sums. (Alternating signs and Hadamard transforms: Ailon & Chazelle 2006; three of them for random features:
-    Yu et al. 2016, "Orthogonal random features".)
+    The usual method, QR factors of a Gaussian matrix, gives different bits in different linear algebra libraries. This
+    one uses only sums and signs of integers. The first min(rows, cols) columns of the identity go through three rounds,
+    each a random permutation, random signs, and Walsh-Hadamard transforms over windows of 4^j coordinates, the largest
+    such window that fits into N = max(rows, cols). Windows are adjacent; if N is not a multiple of the window, a last
+    one ends at the last coordinate and overlaps the one before. A transform of 4^j coordinates divided by 2^j is
+    orthogonal, so a single division at the end suffices: every step before it is exact in 53 bits, in any order of
+    sums. (Alternating signs and Hadamard transforms: Ailon & Chazelle 2006; three of them for random features: Yu et
+    al. 2016, "Orthogonal random features".)
 
-    How it differs from the uniform (Haar) distribution: it uses 3N random signs, or 6N where windows overlap, and
-    three permutations instead of N² Gaussians, so it reaches only a sliver of all orthogonal matrices, and before
-    `gain` its entries are multiples of a power of 1/2. For N of 64 and more, entries look Gaussian with variance 1/N,
-    prime N included. Small N is coarse: at N = 4 all entries are multiples of 1/8, and at N = 2 or 3 the result is a
-    signed permutation.
+    This is not the uniform (Haar) distribution. It uses 3N random signs, or 6N where windows overlap, and three
+    permutations instead of N² Gaussians, so it reaches a small fraction of all orthogonal matrices, and before `gain`
+    its entries are multiples of a power of 1/2. For N ≥ 64, prime N included, entries look Gaussian with variance 1/N.
+    Small N is coarse: at N = 4 all entries are multiples of 1/8, and at N = 2 or 3 the result is a signed permutation.
 
     Args:
         stream: where signs and permutations come from.
         rows, cols: of the result, each at least 1. N = max(rows, cols) may go to 262144.
-        gain: length of every column (rows >= cols) or row (rows <= cols).
+        gain: norm of every column (rows >= cols) or row (rows <= cols).
         device: where to draw.
 
     Returns:
@@ -220,17 +219,17 @@ def orthogonal(stream: Stream, rows: int, cols: int, *, gain: float, device: Dev
         part = stream.sub(number)
         x = x[permutation(part.sub("permutation"), n, device=device)]
         for place, (low, high) in enumerate(spans):
-            # New signs before each: two transforms in a row would undo each other where they overlap.
+            # New signs before each window: without them, two transforms would cancel where windows overlap.
             x *= sign(part.sub(f"sign/{place}"), (n, 1), scale=1.0, device=device).to(torch.int64)
             x[low:high] = _hadamard(x[low:high], window)
-            x[:low] <<= half  # what this span leaves out grows by the same factor
+            x[:low] <<= half  # rows outside this window grow by the same factor
             x[high:] <<= half
     q = (x.to(torch.float64) * (gain * 2.0**-bits)).to(torch.float32)
     return q if rows >= cols else q.T.contiguous()
 
 
 def _hadamard(x: Tensor, window: int) -> Tensor:  # (n, columns) -> same, integers, not divided by √window
-    """Walsh-Hadamard transform of each stretch of `window` rows, by butterflies of additions."""
+    """Walsh-Hadamard transform of each group of `window` rows, by butterflies of additions."""
     width = 1
     while width < window:
         a, b = x.view(-1, 2, width, x.shape[1]).unbind(1)
@@ -246,5 +245,5 @@ def _elements(stream: Stream, shape: Sequence[int], start: int, per_block: int, 
 
 
 def _float32(value: float) -> float:
-    """`value` rounded to the nearest float32, once and here, so that no multiplication does it in its own way."""
+    """Round `value` to float32 here, once, so that the rounding does not depend on how a multiplication is done."""
     return float(np.float32(value))

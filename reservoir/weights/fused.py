@@ -1,8 +1,8 @@
-"""One kernel that draws a weight, masks it and multiplies with it, and writes none of it to memory (Triton).
+"""A Triton kernel that draws a weight, masks it and multiplies with it without writing the weight to memory.
 
-At batch 1 a matrix product waits for its weights to come from memory. Here nothing comes from there but a bit a weight;
-the rest is arithmetic, of which a GPU has plenty left. The generator is Triton's own `tl.philox`, which is the same
-Philox 4x32-10 as ours, so the weights have the same bits as those that `reservoir.weights.draws` draws.
+At batch size 1, a matrix product is limited by reading its weights from memory. This kernel reads only one mask bit per
+weight and computes the rest. Triton's `tl.philox` is the same Philox 4x32-10 as ours, so the weights have the same bits
+as those drawn by `reservoir.weights.draws`.
 
 Triton comes with PyTorch's builds for GPUs. Without a GPU the kernel runs in Triton's interpreter, slowly: install
 Triton and set TRITON_INTERPRET=1 before this module is imported.
@@ -18,12 +18,9 @@ from reservoir.weights._fused_kernel import kernel
 from reservoir.weights.draws import Elementwise
 from reservoir.weights.generator import Stream
 
-KERNEL_DRAWS = {
-    "uniform": (0, 4),
-    "sign": (1, 128),
-    "normal": (2, 1),
-}  # number in the kernel, elements of a block
-MOST = 8  # rows of x: beyond these a product with drawn tiles is no slower
+# Kind -> its number in the kernel, elements per block.
+KERNEL_DRAWS = {"uniform": (0, 4), "sign": (1, 128), "normal": (2, 1)}
+MOST = 8  # rows of x: with more, a product with drawn tiles is as fast
 
 
 def product(
@@ -37,15 +34,15 @@ def product(
     rows: int = 16,
     blocks: int = 32,
 ) -> Tensor:
-    """`x Wᵀ` for a weight that is drawn inside the product.
+    """Compute `x Wᵀ` for a weight that is drawn inside the product.
 
     Args:
-        x: (batch, columns), of at most 8 rows, on the GPU.
-        stream, drawn: what the weight is drawn from, and as what.
-        shape: of the weight, (rows, columns); a row is a whole number of the generator's blocks.
+        x: (batch, columns) on the GPU; batch is at most 8.
+        stream, drawn: the weight's stream and distribution.
+        shape: the weight's (rows, columns); columns must be a whole number of the generator's blocks.
         bits: a mask packed by `reservoir.weights.streaming.pack`, or None.
-        zero_row: the row that stands for padding and is zero, or None.
-        rows, blocks: of a program's tile.
+        zero_row: the row for padding, which is zero, or None.
+        rows, blocks: size of one program's tile.
 
     Returns:
         (batch, rows), fp32.

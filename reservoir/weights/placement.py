@@ -1,4 +1,4 @@
-"""Where reservoir layers stand in a stack: "LRLRLRL" is seven layers from the bottom, R those that never learn."""
+"""Where reservoir layers are in a stack: "LRLRLRL" is seven layers from the bottom up, L trained and R frozen."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ How = Literal["alternate", "bottom", "top", "random"]
 
 
 def placement(layers: int, reservoirs: int, *, how: How = "alternate", seed: int = 0) -> str:
-    """A stack of `layers` with `reservoirs` among them, from the bottom up.
+    """Return a stack of `layers` layers, of which `reservoirs` are frozen, from the bottom up.
 
     Args:
-        layers: in all.
-        reservoirs: how many of them never learn.
-        how: "alternate" puts a trained layer between any two reservoirs and all of them in the middle, as Shen et
-            al. 2021 do: LRLRLRL, LLRLRLL. Where the middle falls between two layers, it is the lower. "bottom" and
-            "top" put them all at one end; "random" anywhere.
-        seed: of "random".
+        layers: total number of layers.
+        reservoirs: number of frozen layers.
+        how: "alternate" puts a trained layer between any two reservoirs and centres them, as Shen et al. 2021 do:
+            LRLRLRL, LLRLRLL; if they cannot be centred exactly, they are one layer nearer the bottom. "bottom" and
+            "top" put them at one end; "random" anywhere.
+        seed: for "random".
 
     Returns:
-        a text of L and R.
+        a string of L and R.
 
     Raises:
         ValueError: there are too few layers, or `how` is unknown.
@@ -50,7 +50,7 @@ def placement(layers: int, reservoirs: int, *, how: How = "alternate", seed: int
 
 
 def reservoir_layers(stack: str, *, prefix: str = "encoder") -> tuple[str, ...]:
-    """The stream names of a stack's reservoirs, as `Freeze(layers=…)` takes them: "LRL" has ("encoder.1",)."""
+    """Return the stream names of a stack's reservoirs for `Freeze(layers=…)`: "LRL" gives ("encoder.1",)."""
     if unknown := set(stack) - {"L", "R"}:
-        raise ValueError(f"a stack is written in L and R, got {''.join(sorted(unknown))!r} in {stack!r}")
+        raise ValueError(f"stack must consist of L and R, got {''.join(sorted(unknown))!r} in {stack!r}")
     return tuple(f"{prefix}.{layer}" for layer, kind in enumerate(stack) if kind == "R")

@@ -1,4 +1,4 @@
-"""Trained weights in fewer bits: the nearest of a few levels, with one scale a row. A plain way, and a yardstick."""
+"""Round trained weights to fewer bits, to the nearest level with one scale per row: a simple baseline."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from torch import Tensor, nn
 
 
 def round_rows(matrix: Tensor, levels: int) -> tuple[Tensor, Tensor]:
-    """Each row as whole steps of a scale of its own, `scale · step`, the step from -levels to levels.
+    """Write each row as `scale · step` with one scale per row and integer steps from -levels to levels.
 
     Args:
         matrix: (rows, columns).
-        levels: on either side of nought; the largest entry of a row is the last one.
+        levels: on either side of zero; the largest entry of a row is at ±levels.
 
     Returns:
-        the scales, (rows,), and the steps, (rows, columns), whole numbers of the matrix's dtype.
+        the scales, (rows,), and the steps, (rows, columns), integers in the matrix's dtype.
     """
     scale = matrix.abs().amax(1) / levels
     return scale, (matrix / scale.clamp(min=1e-30)[:, None]).round()
 
 
 def rounded_bytes(rows: int, columns: int, bits: int) -> int:
-    """What a matrix takes whose entries are kept in `bits` bits, and the scale of each row in 32."""
+    """Count the bytes of a matrix with `bits` bits per entry and a 32-bit scale per row."""
     return -(-rows * columns * bits // 8) + 4 * rows
 
 
 @torch.no_grad()
 def rounded(model: nn.Module, bits: int) -> nn.Module:
-    """A copy of `model` whose matrices are rounded to nearest, row by row; vectors, such as biases, stay as they are.
+    """Return a copy of `model` with matrices rounded to nearest, row by row; vectors, such as biases, stay unchanged.
 
-    Nothing is trained or calibrated afterwards, so better ways of rounding lose less.
+    Nothing is trained or calibrated afterwards, so better quantisation methods lose less.
 
     Args:
-        model: any.
-        bits: of an entry, 2 or more: 2^(bits - 1) - 1 levels on either side of nought.
+        model: any module.
+        bits: per entry, at least 2: 2^(bits - 1) - 1 levels on either side of zero.
     """
     if bits < 2:
         raise ValueError(f"bits must be 2 or more, got {bits}")

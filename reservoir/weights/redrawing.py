@@ -1,4 +1,4 @@
-"""Draw one layer of a trained model again, and see what the model loses: are all layers equal? (Zhang et al. 2019)"""
+"""Redraw one layer of a trained model and see how much performance it costs (Zhang et al. 2019)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from reservoir.weights.origins import Scheme, drawn_origin, owned
 
 @contextmanager
 def redrawn(model: nn.Module, layer: str, *, seed: int, scheme: Scheme | None = None) -> Iterator[nn.Module]:
-    """The model with one layer as a seed draws it, and everything else as it is; afterwards as it was.
+    """Within the context, one layer of the model is redrawn from a seed; afterwards it is restored.
 
-    With the seed that the model began with, the layer returns to its own first draw, which Zhang et al. call
-    re-initialisation; with any other seed it is a fresh draw, their re-randomisation.
+    With the model's own seed, the layer returns to its initial draw, which Zhang et al. call re-initialisation; with
+    any other seed it is a new draw, their re-randomisation.
 
     Args:
-        model: trained, or not.
-        layer: stream name of the layer, such as "encoder.2": its norms and biases are drawn again as well.
-        seed: what to draw from.
-        scheme: which initialisation goes where, as for `initialise`.
+        model: any initialised model.
+        layer: stream name of the layer, such as "encoder.2"; its norms and biases are redrawn too.
+        seed: the seed to draw from.
+        scheme: the initialisation of each parameter, as for `initialise`.
 
     Raises:
         ValueError: the model has no such layer.

@@ -1,9 +1,8 @@
-"""Weights made while they are used: a forward pass that never holds the float weights of a layer.
+"""Weights generated during the forward pass, so that a layer's float weights are never in memory as a whole.
 
-A weight that is drawn and, perhaps, masked is a function of a seed and of its bits, element by element. So a product
-with it can go through it a few rows at a time: draw a tile, put zeros where the bits say so, multiply, forget. What
-stays in memory is a bit a weight. On a GPU one kernel does all of this without writing the tile anywhere
-(`reservoir.weights.fused`).
+Each element of a seeded weight is a function of the seed and, if the weight is masked, of one bit. A matrix product
+therefore needs only a few rows at a time: draw a tile, apply the mask, multiply, discard. Memory holds one bit per
+masked weight. On a GPU, one kernel does this without writing the tile to memory (`reservoir.weights.fused`).
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from reservoir.weights.generator import MASK, Stream, philox
 from reservoir.weights.origins import Owned, Seeded, owned, recorded_origin
 from reservoir.weights.supermask import FixedMask
 
-TILE = 2**16  # elements of a tile: a quarter of a megabyte, which stays in a core's cache
+TILE = 2**16  # elements per tile: 256 kB, which fits a core's cache
 
 
 def pack(mask: Tensor) -> Tensor:
-    """A mask's bits, eight in a byte.
+    """Pack a mask's bits, eight per byte.
 
     Returns:
         uint8, (⌈n / 8⌉,): element i, in row-major order, is bit i % 8 of byte i // 8, counted from the lowest.
@@ -37,23 +36,23 @@ def pack(mask: Tensor) -> Tensor:
 
 
 def unpack(bits: Tensor, start: int, stop: int) -> Tensor:
-    """Elements start..stop of a packed mask: bool, (stop - start,)."""
+    """Return elements start..stop of a packed mask: bool, (stop - start,)."""
     first = start // 8
     each = (bits[first : -(-stop // 8), None] >> torch.arange(8, dtype=torch.uint8, device=bits.device)) & 1
     return each.view(-1)[start - 8 * first : stop - 8 * first].bool()
 
 
 class TiledWeight(nn.Module):
-    """A matrix that is nothing but an origin and, if it is masked, its bits.
+    """A matrix stored as its origin and, if it is masked, its mask bits.
 
     Args:
-        origin: what it is drawn from; its initialisation draws element by element.
+        origin: what it is drawn from; the initialisation must draw element by element.
         shape: (rows, columns).
-        bits: its mask, packed by `pack`, or None.
-        compiled: draw with `torch.compile`, which fuses the ten rounds: several times as fast, once it is compiled.
+        bits: the mask, packed by `pack`, or None.
+        compiled: draw with `torch.compile`, which fuses the ten rounds and is several times as fast after compiling.
 
     Raises:
-        ValueError: the initialisation can only be drawn whole.
+        ValueError: the initialisation draws whole matrices only.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class TiledWeight(nn.Module):
         if drawn is None or len(self.shape) != 2:
             kind = type(origin.initialisation).__name__
             raise ValueError(
-                f"{origin.stream}, {kind} of {tuple(shape)}, can only be drawn whole; what is made in tiles is a matrix"
+                f"{origin.stream}, {kind} of {tuple(shape)}, can only be drawn whole; tiles need a matrix"
                 " drawn by XavierUniform, KaimingUniform, SignedConstant, Uniform or Normal"
             )
         self.drawn = drawn
@@ -78,13 +77,13 @@ class TiledWeight(nn.Module):
 
     @property
     def tile_rows(self) -> int:
-        """Rows of a tile."""
+        """Rows per tile."""
         return max(1, TILE // self.shape[1])
 
     def rows(self, low: int, high: int, *, device: torch.device | str | None = None) -> Tensor:
-        """Rows low..high, fp32, (high - low, columns): the bits that drawing the whole would give, masked.
+        """Return rows low..high, masked, fp32, (high - low, columns), with the same bits as drawing the whole matrix.
 
-        Made on `device`; where none is named, with the mask.
+        They are drawn on `device`, by default the mask's.
         """
         if device is None and self.bits is not None:
             device = self.bits.device
@@ -102,19 +101,16 @@ class TiledWeight(nn.Module):
         return part
 
     def tiles(self, *, device: torch.device | str | None = None) -> Iterator[Tensor]:
-        """All rows, a tile at a time."""
+        """Yield all rows, one tile at a time."""
         for low in range(0, self.shape[0], self.tile_rows):
             yield self.rows(low, min(low + self.tile_rows, self.shape[0]), device=device)
 
     def chosen(self, ids: Tensor) -> Tensor:
-        """The rows that `ids` name: (...) -> (..., columns), fp32."""
+        """Look up the rows `ids`: (...) -> (..., columns), fp32."""
         named, place = ids.unique(return_inverse=True)
         drawn = [self.rows(row, row + 1, device=ids.device) for row in named.tolist()]
-        return (
-            torch.cat(drawn)[place]
-            if drawn
-            else ids.new_empty((*ids.shape, self.shape[1]), dtype=torch.float32)
-        )
+        none = torch.empty(0, self.shape[1], device=ids.device)
+        return torch.cat([none, *drawn])[place]
 
     def product(self, x: Tensor) -> Tensor:
         """`x Wᵀ`, (..., columns) -> (..., rows)."""
@@ -134,21 +130,22 @@ class TiledWeight(nn.Module):
 
 @functools.cache
 def kernel_is_here() -> bool:
-    """Whether Triton is installed, which the fused kernel is written in."""
+    """Whether Triton, which the fused kernel needs, is installed."""
     return importlib.util.find_spec("triton") is not None
 
 
 @functools.cache
 def _compiler(kind: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """Draws a tile of TILE elements; halves of a stream, number of the first block and scale are data, not constants.
+    """Compile the drawing of a tile of TILE elements.
 
-    So one compiled function of each kind serves all streams, layers and places.
+    The stream's halves, the number of the first block and the scale are inputs, not constants, so one compiled function
+    per kind serves every stream, layer and tile.
     """
     per_block, convert, _ = DISTRIBUTIONS[kind]
 
     def draw(halves: Tensor, first: Tensor, scale: Tensor) -> Tensor:
         index = first + torch.arange(TILE // per_block, device=first.device)
-        # The compiler must take the counter for data that it reads; it would repeat all ten rounds for each word.
+        # as_strided makes the compiler treat the counter as data; otherwise it repeats all ten rounds for each word.
         index = index.as_strided(index.shape, index.stride())
         key_low, key_high, name_low, name_high = halves.unbind()
         block = philox((index & MASK, index >> 32, name_low, name_high), (key_low, key_high))
@@ -164,10 +161,10 @@ def _compiled_tile(stream: Stream, drawn, start: int, device) -> Tensor:
 
 
 class StreamedLinear(nn.Module):
-    """`x Wᵀ + b` whose matrix is never there as a whole.
+    """`x Wᵀ + b` with a matrix that is drawn in tiles during the product.
 
     Args:
-        weight: made in tiles.
+        weight: the matrix.
         bias: (rows,), or None.
         stream: as in `reservoir.layers.Linear`.
     """
@@ -185,10 +182,10 @@ class StreamedLinear(nn.Module):
 
 
 class StreamedEmbedding(nn.Module):
-    """A table of vectors that is never there as a whole: the rows that are looked up are made.
+    """An embedding table of which only the rows that are looked up are drawn.
 
     Args:
-        weight: made in tiles.
+        weight: the table.
         stream: as in `reservoir.layers.Embedding`.
     """
 
@@ -198,7 +195,7 @@ class StreamedEmbedding(nn.Module):
         self.num_embeddings, self.embedding_dim = weight.shape
 
     def effective_weight(self) -> Tensor:  # (n, d_model)
-        """The whole table, for who reads all of it at once, as learned positions do."""
+        """Return the whole table, which learned positions read at once."""
         return torch.cat(list(self.tiled.tiles()))
 
     def forward(self, ids: Tensor) -> Tensor:  # (...) -> (..., d_model)
@@ -206,7 +203,7 @@ class StreamedEmbedding(nn.Module):
 
 
 def streamable(item: Owned) -> bool:
-    """Whether a parameter is the frozen, drawn matrix of a linear map or a table, drawn element by element."""
+    """Whether a parameter is a frozen, seeded weight of a Linear or Embedding that can be drawn element by element."""
     origin = recorded_origin(item)
     return (
         isinstance(item.module, Linear | Embedding)
@@ -218,17 +215,17 @@ def streamable(item: Owned) -> bool:
 
 
 def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
-    """Put weights that are made while they are used in the place of all drawn ones of `model`, and return it.
+    """Replace the seeded layers of `model`, in place, by layers that draw their weights during use, and return it.
 
-    What was trained stays as it is, and so does what can only be drawn whole. Masks must have been chosen: those of a
-    model that is still being trained have scores, which are numbers of their own.
+    Trained weights stay, and so do weights that can only be drawn whole. Masks must be final: a model in training has
+    scores, which are weights of their own.
 
     Args:
-        model: of `reservoir.layers`, its masks `FixedMask`; afterwards its own modules are others.
+        model: made of `reservoir.layers`, with masks of type `FixedMask`.
         compiled: as in `TiledWeight`.
 
     Raises:
-        ValueError: a mask is still being chosen.
+        ValueError: a mask still has scores.
     """
     origins = {
         id(item.parameter): origin
@@ -238,7 +235,7 @@ def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
     made: dict[int, nn.Module] = {}
     packed: dict[int, Tensor] = {}
     for parent in list(model.modules()):
-        for name, module in list(parent._modules.items()):  # a tied table stands there under two names
+        for name, module in list(parent._modules.items()):  # a tied table appears under two names
             if not isinstance(module, Linear | Embedding) or id(module.weight) not in origins:
                 continue
             if module.mask is not None and not isinstance(module.mask, FixedMask):
@@ -261,7 +258,7 @@ def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
 
 
 def held_bytes(model: nn.Module) -> int:
-    """Bytes of all numbers that a model holds in memory, each once: parameters, masks, tables."""
+    """Count the bytes of a model's parameters and buffers in memory; shared storage counts once."""
     stored = [tensor.untyped_storage() for tensor in (*model.parameters(), *model.buffers())]
     found = {storage.data_ptr(): storage.nbytes() for storage in stored}
     return sum(found.values())
