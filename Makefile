@@ -104,6 +104,7 @@ $(INSTALLED): pyproject.toml constraints.txt hatch_build.py
 	install="$(PYTHON_ENV) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt $(PIP_ARGS)"; \
 	$$install hatchling && $$install --no-build-isolation --editable '.[book,test]' || { \
 	  echo "pip could not install the book's packages (above is why); run 'make setup' again once that is mended."; exit 1; }
+	@mkdir -p $(VENV)/etc/ipython/startup && cp theme/startup.py $(VENV)/etc/ipython/startup/50-book.py
 	@echo '$(CURDIR)' > $@
 
 $(NODE_INSTALLED): theme/package.json theme/package-lock.json

@@ -89,7 +89,7 @@ def test_every_chapter_starts_with_the_same_setup(name: str):
         "repository"
     ]
     if repository:
-        assert f"{repository}@v{reservoir.__version__}" in setup
+        assert f"{repository}/archive/refs/tags/v{reservoir.__version__}.zip" in setup
 
 
 def test_the_table_of_contents_has_each_chapter_once_and_no_markdown_half():

@@ -1,7 +1,7 @@
 """Say where the book is published: `python theme/publish.py OWNER/NAME`; with an empty name, that it is not.
 
 `repository` in pyproject.toml's `[tool.reservoir]` is the one place. What follows from it is written here: the setup
-cell of every chapter, in both halves; CITATION.cff; myst.yml. The rest (Colab, Binder, source, canonical addresses)
+cell of every notebook, in both halves; CITATION.cff; myst.yml. The rest (Colab, Binder, source, canonical addresses)
 the theme derives from it when the book is rendered. Run it again after a new version: it brings everything up to date.
 """
 
@@ -14,31 +14,52 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SETUP_STARTS = "# The first cell of every chapter:"
-UNPUBLISHED = f"""\
-{SETUP_STARTS} it finds the library, or says how to get it.
+SETUP = f"""\
+{SETUP_STARTS} it finds the library, installs it where it is missing, and says what to mend.
+import sys
+
+if sys.version_info < (3, 11):
+    raise RuntimeError(
+        f"the book needs Python 3.11 to 3.13, and this kernel runs {{sys.version.split()[0]}}:"
+        " choose another one with Kernel → Change Kernel"
+    )
 try:
     import reservoir
 except ModuleNotFoundError:
+    MISSING
+if reservoir.__version__ != "VERSION":
+    raise RuntimeError(
+        f"this notebook is of the library's version VERSION, and {{reservoir.__version__}} is loaded:"
+        " install VERSION or open the notebook of that version, then restart the kernel"
+    )
+from reservoir.page.kernel import ready
+
+ready()
+"""
+UNPUBLISHED = """\
     raise ModuleNotFoundError(
         "the book's library is missing here: run `make lab` in the book's folder,"
         " or install its wheel with pip"
     ) from None
-print(f"reservoir {{reservoir.__version__}}")
 """
-PUBLISHED = f"""\
-{SETUP_STARTS} it finds the library, or installs it without touching your torch and numpy.
-try:
-    import reservoir
-except ModuleNotFoundError:
+# An archive, since git would bring the whole history; torch and numpy stay the ones that are there.
+PUBLISHED = """\
     import subprocess
-    import sys
     from importlib.metadata import distributions
 
-    keep = [f"{{d.name}}=={{d.version}}" for d in distributions() if d.name in ("torch", "numpy")]
-    library = "reservoir-book[chapters] @ git+REPOSITORY@TAG"
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *keep, library], check=True)
+    keep = [f"{d.name}=={d.version}" for d in distributions() if d.name in ("torch", "numpy")]
+    book = "reservoir-book[chapters] @ REPOSITORY/archive/refs/tags/TAG.zip"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", *keep, book]
+    said = subprocess.run(pip, capture_output=True, text=True)
+    if said.returncode:
+        if "HTTP error 404" in said.stderr:
+            why = "REPOSITORY has no tag TAG; open the notebook from the book's page, ADDRESS"
+        elif "Max retries exceeded" in said.stderr:
+            why = "there is no network; connect, then run this cell again"
+        else:
+            why = said.stderr.strip().splitlines()[-1]
+        raise RuntimeError(f"the book's library could not be installed: {why}") from None
     import reservoir
-print(f"reservoir {{reservoir.__version__}}")
 """
 
 
@@ -70,9 +91,11 @@ class Publication:
     @property
     def setup(self) -> str:
         """The text of every chapter's first code cell."""
-        if not self.repository:
-            return UNPUBLISHED
-        return PUBLISHED.replace("REPOSITORY", self.repository).replace("TAG", self.tag)
+        text = SETUP.replace("    MISSING\n", PUBLISHED if self.repository else UNPUBLISHED)
+        facts = {"REPOSITORY": self.repository, "ADDRESS": self.address, "TAG": self.tag}
+        for name, fact in (facts | {"VERSION": self.tag.removeprefix("v")}).items():
+            text = text.replace(name, fact)
+        return text
 
 
 def read(project: Path) -> Publication:
@@ -102,7 +125,9 @@ def replace_line(text: str, start: str, line: str, *, after: str, name: str) -> 
 
 def markdown_with(text: str, setup: str, *, name: str) -> str:
     """A chapter's Markdown half with `setup` as its first code cell."""
-    cell = re.search(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    cell = re.search(
+        r"^```\{code-cell\}[^\n]*\n(?:(?::[^\n]*\n)+\n)?(.*?)^```$", text, re.MULTILINE | re.DOTALL
+    )
     if not cell or not cell[1].startswith(SETUP_STARTS):
         raise PublishError(f"{name}: its first code cell does not start with {SETUP_STARTS!r}")
     return text[: cell.start(1)] + setup + text[cell.end(1) :]
@@ -157,10 +182,9 @@ def changes(project: Path, publication: Publication) -> dict[Path, str]:
         return replace_line(text, "url:", address and f"url: {address}", after="version:", name=name)
 
     change(project / "CITATION.cff", cite)
-    for path in sorted((project / "chapters").glob("[0-9A-Z]*-*")):
-        if path.suffix in (".md", ".ipynb"):
-            edit = markdown_with if path.suffix == ".md" else notebook_with
-            change(path, lambda text, name, edit=edit: edit(text, publication.setup, name=name))
+    for path in [project / "index.md", *sorted((project / "chapters").glob("[0-9A-Z]*-*.md"))]:
+        for half, edit in ((path, markdown_with), (path.with_suffix(".ipynb"), notebook_with)):
+            change(half, lambda text, name, edit=edit: edit(text, publication.setup, name=name))
     return files
 
 

@@ -1,4 +1,4 @@
-from . import benchmarks, checks, environment, evidence, explorables, live, plots
+from . import benchmarks, checks, environment, evidence, explorables, kernel, live, plots
 
 __all__ = [
     "benchmarks",
@@ -6,6 +6,7 @@ __all__ = [
     "environment",
     "evidence",
     "explorables",
+    "kernel",
     "live",
     "plots",
 ]
