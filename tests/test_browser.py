@@ -453,6 +453,42 @@ def test_code_can_be_copied(browser, fixture_book):
     context.close()
 
 
+def test_all_code_is_shown_or_folded_and_the_choice_is_kept(browser, fixture_book):
+    """By keyboard alone; solutions and listings in the text are no cells."""
+    context = browser.new_context(viewport=DESK)
+    page = context.new_page()
+    page.goto(f"{fixture_book}/outputs/")
+    seen = "() => [...document.querySelectorAll('.cell .code')].filter(e => e.checkVisibility()).length"
+    page.locator("details.result").evaluate("fold => { fold.open = true; }")
+    all_code, as_written = page.locator(".cell .code").count(), page.evaluate(seen)
+    assert 0 < as_written < all_code
+    choice = page.locator(".code-switch select")
+    for key, shown in (("ArrowDown", all_code), ("End", 0), ("Home", as_written), ("End", 0)):
+        choice.focus()
+        page.keyboard.press(key)
+        assert page.evaluate(seen) == shown, key
+    page.reload()
+    assert choice.input_value() == "none" and page.evaluate(seen) == 0
+    page.locator("details.by-reader > summary").first.press("Enter")
+    assert page.evaluate(seen) == 1
+    page.goto(f"{fixture_book}/elements/")
+    assert page.locator("#lst-mean .code").is_visible()
+    context.close()
+
+
+def test_a_prediction_hides_its_result_until_the_reader_commits(browser, fixture_book):
+    with opened(browser, f"{fixture_book}/outputs/") as page:
+        result = page.get_by_text("the result", exact=True)
+        assert not result.is_visible() and not page.get_by_text("It is the second.").is_visible()
+        assert page.get_by_text("On it goes.").is_visible()
+        first, second = page.locator(".prediction .choice").all()
+        first.press("Enter")
+        assert result.is_visible() and page.get_by_text("It is the second.").is_visible()
+        second.press("Enter")
+        pressed = [choice.get_attribute("aria-pressed") for choice in (first, second)]
+        assert pressed == ["false", "true"] and barriers(page) == []
+
+
 def test_the_first_tab_key_reaches_the_text(browser, fixture_book):
     with opened(browser, f"{fixture_book}/elements/") as page:
         page.keyboard.press("Tab")

@@ -1,8 +1,9 @@
-from . import benchmarks, checks, environment, evidence, explorables, kernel, live, plots
+from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots
 
 __all__ = [
     "benchmarks",
     "checks",
+    "diagrams",
     "environment",
     "evidence",
     "explorables",

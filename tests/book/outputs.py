@@ -153,6 +153,12 @@ CELLS: list[dict] = [
     {"code": "secret = 4", "tags": ["remove-output"], "outputs": [data({"text/plain": "output gone"})]},
     {"code": "secret = 5", "tags": ["hide-cell"], "outputs": [data({"text/plain": "cell folded"})]},
     {"code": "secret = 6", "tags": ["remove-cell"], "outputs": [data({"text/plain": "cell gone"})]},
+    {
+        "markdown": "## A prediction\n\n:::{admonition} Before you look\n:class: prediction\n"
+        "What is six times seven?\n\n- Forty-one.\n- Forty-two.\n:::"
+    },
+    {"code": "6 * 7", "outputs": [data({"text/plain": "the result"}, "execute_result")]},
+    {"markdown": "It is the second.\n\nOn it goes."},
     {"raw": "a raw cell"},
 ]
 

@@ -90,6 +90,54 @@
     });
   }
 
+  // The reader's choice for all code: what is meant to be read (the author's folds), all of it, or none. It is kept.
+  function switchCode() {
+    const choice = document.querySelector('.code-switch select');
+    if (!choice) return;
+    const show = (mode) => {
+      document.querySelectorAll('.cell .code:not(details > *)').forEach((code) => {
+        if (mode !== 'none') return;
+        const fold = Object.assign(document.createElement('details'), { className: 'folded by-reader' });
+        fold.innerHTML = '<summary>Show code</summary>';
+        code.replaceWith(fold);
+        fold.append(code);
+      });
+      document.querySelectorAll('details.by-reader').forEach((fold) => { if (mode !== 'none') fold.replaceWith(fold.lastElementChild); });
+      document.querySelectorAll('details.folded:has(> .code, > .cell):not(.result)').forEach((fold) => { fold.open = mode === 'all'; });
+      reachScrollers();
+    };
+    try {
+      choice.value = localStorage.getItem('book-code') ?? '';
+    } catch { /* a browser that keeps nothing still switches */ }
+    if (choice.value) show(choice.value);
+    choice.addEventListener('change', () => {
+      show(choice.value);
+      try {
+        if (choice.value) localStorage.setItem('book-code', choice.value);
+        else localStorage.removeItem('book-code');
+      } catch { /* as above */ }
+    });
+  }
+
+  // The answers of a prediction become buttons: to choose one is to commit, and opens the result.
+  function askFirst() {
+    const results = [...document.querySelectorAll('details.result')];
+    document.querySelectorAll('.prediction').forEach((box, number) => {
+      const result = results[number];
+      const choices = [...box.querySelectorAll('ul > li')].map((item) => {
+        const button = Object.assign(document.createElement('button'), { type: 'button', className: 'choice' });
+        button.setAttribute('aria-pressed', 'false');
+        button.append(...item.childNodes);
+        item.append(button);
+        return button;
+      });
+      choices.forEach((button) => button.addEventListener('click', () => {
+        choices.forEach((other) => other.setAttribute('aria-pressed', String(other === button)));
+        if (result) result.open = true;
+      }));
+    });
+  }
+
   // A link into something folded opens it.
   function unfoldTarget() {
     const target = location.hash && named(location.hash);
@@ -112,6 +160,8 @@
   addEventListener('resize', reachScrollers);
   follow();
   addCopyButtons();
+  switchCode();
+  askFirst();
   reachScrollers();
   agreeOnTabs();
   linkFromDisk();

@@ -28,6 +28,16 @@ function admonition(node, page) {
   return box(node, page, { kind: 'admonition', title: title && page.children(title), tone: TONES[kind] ?? 'plain', id: page.claim(node) });
 }
 
+const LEVELS = { easy: '●○○', medium: '●●○', hard: '●●●' };
+
+/** How hard an exercise is, and whether it changes an experiment: the classes that its author gave it. */
+function marks(node) {
+  const names = (node.class ?? '').split(/\s+/);
+  const level = names.find((name) => Object.hasOwn(LEVELS, name));
+  const words = [level && `${tag('span', { 'aria-hidden': 'true' }, LEVELS[level])} ${level}`, names.includes('change') && 'change, predict, run, explain'].filter(Boolean);
+  return words.length > 0 && tag('span', { class: 'difficulty' }, words.join(' · '));
+}
+
 const capitalise = (word) => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** `Theorem 1 (Cover)`: what it is, its number, and its own title in brackets. */
@@ -41,7 +51,7 @@ function numbered(label) {
     // What is clicked to unfold a box is no link beside that.
     const link = id && number && !/\bdropdown\b/.test(node.class ?? '');
     const head = tag('span', { class: 'box-label' }, link ? tag('a', { class: 'self', href: page.local(id) }, word, number) : word + number);
-    return box(node, page, { kind: label ? label.toLowerCase() : `proof kind-${node.kind}`, title: [head, own].filter(Boolean).join(' '), id });
+    return box(node, page, { kind: label ? label.toLowerCase() : `proof kind-${node.kind}`, title: [head, own, label && marks(node)].filter(Boolean).join(' '), id });
   };
 }
 

@@ -7,11 +7,15 @@ const FORMULA = 10;
 const FIGURE = 15;
 const LINE_OF_CODE = 3;
 
-/** Minutes to read a page, from its words, formulas, figures and lines of code; what is left out is not counted. */
+const FOLDED = /\b(dropdown|solution)\b/;
+
+/** Minutes to read a page, from its words, formulas, figures and visible lines of code; what is left out or folded away is not counted. */
 export function minutesToRead(mdast) {
   let seconds = 0;
   const visit = (node) => {
-    if (node.visibility === 'remove' || node.type === 'outputs' || node.type === 'comment') return;
+    if (node.visibility === 'remove' || node.type === 'outputs' || node.type === 'comment' || node.type === 'details' || node.type === 'solution') return;
+    if (node.type === 'admonition' && FOLDED.test(node.class)) return;
+    if (node.type === 'code' && node.visibility === 'hide') return;
     if (node.type === 'text') seconds += ((node.value.match(/[\p{L}\p{N}][\p{L}\p{N}’'-]*/gu)?.length ?? 0) * 60) / WORDS;
     else if (node.type === 'math') seconds += FORMULA;
     else if (node.type === 'inlineMath') seconds += 60 / WORDS;
@@ -38,7 +42,7 @@ export function secondsToRun(notebook) {
   return times.reduce((sum, cell) => sum + (ended(cell) - Date.parse(cell['iopub.execute_input'])) / 1000, 0);
 }
 
-const round = (minutes) => (minutes < 10 ? Math.max(1, Math.round(minutes)) : 5 * Math.round(minutes / 5));
+export const rounded = (minutes) => (minutes < 10 ? Math.max(1, Math.round(minutes)) : 5 * Math.round(minutes / 5));
 
 /** `{colab, binder, source}`: where a file of the published book can be opened; without a repository, nothing. */
 export function elsewhere({ repository, tag: revision }, location, { source = location } = {}) {
@@ -70,7 +74,7 @@ export function bar(page, frontmatter, { mdast, notebook }) {
   const seconds = notebook && secondsToRun(notebook);
   const link = (href, name, words, more = {}) => href && tag('li', {}, tag('a', { href, ...more }, icon(name), words));
   const facts = [
-    file && `${round(minutes)} min to read`,
+    file && `${rounded(minutes)} min to read`,
     seconds !== undefined && (seconds < 1 ? 'runs in a second' : `${Math.round(seconds)} s to run`),
   ].filter(Boolean);
   const links = [
@@ -78,6 +82,9 @@ export function bar(page, frontmatter, { mdast, notebook }) {
     link(file && page.asset(file.url), 'download', 'Notebook', { download: file?.filename, 'aria-label': 'Download the notebook' }),
     link(places.source, 'source', 'Source', { 'aria-label': 'View the source' }),
   ].filter(Boolean);
+  const shown = [['', 'to learn from'], ['all', 'all'], ['none', 'none']].map(([value, words]) => tag('option', { value }, words));
+  const folds = notebook?.cells.some(({ cell_type: type }) => type === 'code');
+  if (folds) links.unshift(tag('li', { class: 'code-switch' }, tag('label', {}, 'Code: ', tag('select', {}, shown))));
   if (facts.length + links.length === 0) return '';
   return tag('ul', { class: 'tools' }, facts.map((fact) => tag('li', { class: 'fact' }, fact)), links);
 }

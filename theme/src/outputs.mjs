@@ -43,7 +43,11 @@ function html(content, node, page) {
   return tag('div', { class: 'output-html scroll' }, aligned(content.replace(/<style[\s\S]*?<\/style>/gi, '')));
 }
 
+// A diagram of ours is part of the page: it takes the page's ink and paper, and its words can be selected and searched.
+const DIAGRAM = /^<svg\b[^>]*\bclass="diagram"/;
+
 function image(kind, entry, node, page, plainText) {
+  if (kind === 'image/svg+xml' && DIAGRAM.test(entry.content ?? '')) return tag('div', { class: 'output-image' }, html(entry.content, node, page));
   const src = entry.path ? page.asset(entry.path) : `data:${kind};base64,${kind === 'image/svg+xml' ? Buffer.from(entry.content).toString('base64') : entry.content.replace(/\s/g, '')}`;
   const alt = page.alternative ?? plainText ?? '';
   return tag('div', { class: 'output-image' }, tag('img', { src, alt, loading: 'lazy', decoding: 'async' }));

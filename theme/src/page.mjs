@@ -1,8 +1,9 @@
 // One page: its JSON from mystmd in, its document out.
-import { bar } from './facts.mjs';
+import { bar, minutesToRead, rounded } from './facts.mjs';
 import { layout } from './layout.mjs';
 import { loadOutputs } from './outputs.mjs';
 import { previews } from './previews.mjs';
+import { linked, timed } from './prose.mjs';
 import { Page } from './render.mjs';
 
 /**
@@ -17,6 +18,10 @@ import { Page } from './render.mjs';
 export async function renderPage(site, content, { fetchText, fetchPage, note } = {}) {
   await loadOutputs(content.mdast, fetchText);
   const page = new Page(site, content, { note });
+  for (const node of fetchPage ? timed(content.mdast).flatMap(linked) : []) {
+    const slug = page.slugOf(node);
+    if (slug && !page.minutes.has(slug)) page.minutes.set(slug, rounded(minutesToRead((await fetchPage(slug)).mdast)));
+  }
   const body = page.render(content.mdast);
   const other = async (slug) => {
     const found = await fetchPage(slug);

@@ -13,6 +13,31 @@ function heading(node, page) {
 }
 
 function link(node, page) {
+  const minutes = page.timed && page.minutes.get(page.slugOf(node));
+  return minutes ? `${anchor(node, page)}&nbsp;${tag('span', { class: 'minutes' }, `(${minutes}&nbsp;min)`)}` : anchor(node, page);
+}
+
+/** What stands in a division of the class `with-minutes` has the reading time after each link, and its sum after a list's item. */
+function division(node, page) {
+  const outer = page.timed;
+  page.timed ||= (node.class ?? '').includes('with-minutes');
+  const html = tag('div', { class: node.class }, page.children(node));
+  page.timed = outer;
+  return html;
+}
+
+function sum(node, page) {
+  const links = page.timed ? [...new Set(linked(node).map((one) => page.slugOf(one)))].map((slug) => page.minutes.get(slug)).filter(Boolean) : [];
+  return links.length > 1 && ` ${tag('span', { class: 'minutes' }, `${links.reduce((a, b) => a + b)} minutes in all.`)}`;
+}
+
+/** All links in a tree. */
+export const linked = (node) => (node.type === 'link' || node.type === 'crossReference' ? [node] : (node.children ?? []).flatMap(linked));
+
+/** The divisions of a tree that show reading times. */
+export const timed = (node) => (node.type === 'div' && (node.class ?? '').includes('with-minutes') ? [node] : (node.children ?? []).flatMap(timed));
+
+function anchor(node, page) {
   return tag('a', { href: page.href(node), class: classes(node.class, /^https?:/.test(node.url) && 'external', node.internal && 'reference to-page') }, page.children(node));
 }
 
@@ -72,7 +97,7 @@ function listItem(node, page) {
   // A list is tight or loose as a whole in HTML's eyes: a lone paragraph in an item needs no paragraph of its own.
   const body = node.children.map((child, index) => (child.type === 'paragraph' && index === 0 ? page.children(child) : page.render(child)));
   const loose = node.children.filter((child) => child.type === 'paragraph').length > 1;
-  return tag('li', {}, box, loose ? page.children(node) : body);
+  return tag('li', {}, box, loose ? page.children(node) : body, sum(node, page));
 }
 
 // mystmd takes a footnote without a definition for text, and says nothing of it.
@@ -98,7 +123,7 @@ export const prose = {
   break: () => '<br>',
   thematicBreak: () => '<hr>',
   span: wrap('span'),
-  div: wrap('div'),
+  div: division,
   blockquote: wrap('blockquote'),
   abbreviation: (node, page) => tag('abbr', { title: node.title }, page.children(node)),
   si: (node) => `${escape(node.number)}&nbsp;${escape(node.alt ?? node.unit)}`,

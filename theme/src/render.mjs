@@ -5,10 +5,11 @@ import { ContentError } from './errors.mjs';
 import { widgetStates } from './explorables.mjs';
 import { figures } from './figures.mjs';
 import { outputs } from './outputs.mjs';
+import { foldResults, predictions } from './predictions.mjs';
 import { prose } from './prose.mjs';
 import { pagePath, rootFrom } from './site.mjs';
 
-export const renderers = { root: (node, page) => page.children(node), ...prose, ...boxes, ...figures, ...cells, ...outputs };
+export const renderers = { root: (node, page) => page.children(foldResults(node, page)), ...prose, ...boxes, ...figures, ...cells, ...outputs, ...predictions };
 
 /** What the renderers share while one page is made: where it lies, and what the layout will need to know of it. */
 export class Page {
@@ -30,6 +31,8 @@ export class Page {
     this.uses = { math: false, figures: false, explorables: false };
     this.widgets = widgetStates(content);
     this.explorables = new Map(); // id -> its stored model
+    this.minutes = new Map(); // slug of another page -> minutes to read it, where this page shows them
+    this.timed = false; // whether links are followed by those minutes just now
     this.tabs = 0;
     this.ids = new Set();
     this.container = undefined; // the id of the figure or table whose caption is being written
@@ -90,6 +93,11 @@ export class Page {
     }
     if (/^(https?:|mailto:|#)/.test(url)) return url;
     return this.fail(node, `the link "${node.urlSource ?? url}" leads to no page or file of the book`);
+  }
+
+  /** The page of the book that a link leads to, or undefined. */
+  slugOf(node) {
+    return node.internal || node.type === 'crossReference' ? this.#slugOf(node, (node.url ?? '').split('#')[0]) : undefined;
   }
 
   #address(slug, id) {

@@ -164,6 +164,53 @@ test('minutes to read count words, code and formulas, and nothing that is left o
   assert.equal(minutesToRead(node('root', [{ type: 'code', value: 'a\n\nb' }, { type: 'math', value: 'x' }])), 16 / 60);
 });
 
+test('what is folded away takes no reading time', () => {
+  const code = { type: 'code', value: 'a\nb' };
+  const folded = [{ ...code, visibility: 'hide' }, node('details', [code]), node('solution', [code]), node('admonition', [code], { class: 'dropdown' })];
+  assert.equal(minutesToRead(node('root', folded)), 0);
+  assert.ok(minutesToRead(node('root', [code])) > 0);
+});
+
+test('a page shows the reading times of those it leads to, and their sum, where its author wants them', async () => {
+  const other = content([node('paragraph', [text(Array(1000).fill('word').join(' '))])]);
+  const links = ['one', 'two'].map((slug) => node('link', [text(slug)], { url: `/${slug}`, internal: true }));
+  const list = node('list', [node('listItem', links)]);
+  const html = await renderPage(site, content([node('div', [list], { class: 'with-minutes' }), ...links]), { fetchPage: async () => other });
+  assert.equal(html.match(/\(5&nbsp;min\)/g).length, 2);
+  assert.match(html, /10 minutes in all\./);
+});
+
+const cell = (...children) => node('block', [{ type: 'code', value: 'x' }, ...children], { kind: 'notebook-code' });
+const box = (name) => node('admonition', [text(name)], { class: name });
+const paragraph = (words) => node('paragraph', [text(words)]);
+const foldedText = (html) => /<details class="folded result">(.*?)<\/details>/s.exec(html)?.[1] ?? '';
+
+test('the result of a prediction is folded as far as its answer, and no further', async () => {
+  const before = node('block', [paragraph('before'), box('prediction'), paragraph('setup')]);
+  const html = await renderPage(site, content([before, cell(output({ 'text/plain': '41' })), node('block', [paragraph('more')]), node('block', [box('answer'), paragraph('after')])]));
+  const hidden = foldedText(html);
+  for (const inside of ['setup', '41', 'more', '>answer']) assert.ok(hidden.includes(inside), inside);
+  for (const outside of ['before', 'after']) assert.ok(html.includes(outside) && !hidden.includes(outside), outside);
+});
+
+test('a prediction without an answer folds the next cell and the paragraph that names its result', async () => {
+  const html = await renderPage(site, content([node('block', [box('prediction')]), cell(output({ 'text/plain': '41' })), node('block', [paragraph('named'), paragraph('after')])]));
+  assert.ok(foldedText(html).includes('named') && !foldedText(html).includes('after') && html.includes('after'));
+  await fails([node('block', [box('prediction')]), node('block', [paragraph('nothing')])], /a prediction is followed by no cell/);
+});
+
+test('a diagram of ours is drawn in the page, and another picture is shown as one', async () => {
+  const svg = (name) => `<svg xmlns="http://www.w3.org/2000/svg" class="${name}"></svg>`;
+  const html = await renderPage(site, content([output({ 'image/svg+xml': svg('diagram') }), output({ 'image/svg+xml': svg('other') })]));
+  assert.equal(html.match(/<svg [^>]*class="diagram"/g).length, 1);
+  assert.equal(html.match(/src="data:image\/svg/g).length, 1);
+});
+
+test('an exercise says how hard it is', async () => {
+  const html = await renderPage(site, content([node('exercise', [], { class: 'medium change' })]));
+  assert.match(html, /●●○<\/span> medium · change, predict, run, explain/);
+});
+
 test('a published book links to Colab, Binder and its source, another to none', async () => {
   const links = async (publication) => {
     const html = await renderPage({ ...site, publication }, content([], exported), { fetchText: async () => notebookJson() });

@@ -1,0 +1,86 @@
+"""Diagrams: each is drawn from its description, in the colours of the origins, with a text beside it."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from reservoir.datasets.shipped import shipped
+from reservoir.page import diagrams
+from reservoir.page.plots import ORIGINS
+
+NAMES = sorted(path.stem for path in (shipped() / "diagrams").glob("*.toml"))
+VALUES = {"encoder": 6, "decoder": 6, "features": "2,000", "blocks": 12, "keep": 50}
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(name: str) -> ET.Element:
+    return ET.fromstring(diagrams.diagram(name, **VALUES).svg)
+
+
+def test_there_are_enough():
+    assert len(NAMES) >= 14
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_diagram_is_as_wide_as_a_phone_and_says_in_words_what_it_shows(name: str):
+    root, shown = drawn(name), diagrams.diagram(name, **VALUES)
+    assert root.get("viewBox").startswith(f"0 0 {diagrams.WIDTH} ")
+    assert root.get("role") == "img" and root.get("aria-label") == shown.alt
+    assert len(shown.alt.split()) > 25 and "{" not in shown.alt
+    assert shown._repr_mimebundle_() == {"image/svg+xml": shown.svg, "text/plain": shown.alt}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_colour_is_an_origin_or_comes_from_the_page(name: str):
+    looks = {e.get(key) for e in drawn(name).iter() for key in ("fill", "stroke") if e.get(key)}
+    assert all(look in ORIGINS.values() or look == "none" or look.startswith("var(--") for look in looks)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_words_and_shapes_stay_inside(name: str):
+    root = drawn(name)
+    width, height = map(float, root.get("viewBox").split()[2:])
+    for e in root.iter(f"{SVG}text"):
+        long, x = 6.4 * len(e.text), float(e.get("x"))  # pixels of a letter, on average, in a wide font
+        left = {"start": x, "middle": x - long / 2, "end": x - long}[e.get("text-anchor")]
+        assert left >= -2 and left + long <= width + 2 and 0 < float(e.get("y")) <= height, e.text
+    for e in root.iter(f"{SVG}rect"):
+        assert float(e.get("x", 0)) + float(e.get("width")) <= width
+        assert float(e.get("y", 0)) + float(e.get("height")) <= height
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_legend_names_each_origin_that_is_shown(name: str):
+    root = drawn(name)
+    shown = {origin for origin, colour in ORIGINS.items() for e in root.iter() if e.get("stroke") == colour}
+    words = {e.text for e in root.iter(f"{SVG}text")}
+    assert {diagrams.CALLED[origin] for origin in shown} <= words
+
+
+def test_a_picture_inside_a_page_has_no_ids_to_collide():
+    assert not any(re.search(r'\bid="', diagrams.diagram(name, **VALUES).svg) for name in NAMES)
+
+
+def test_an_unknown_diagram_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match=r"name must be one of .*transformer.*, got 'cube'"):
+        diagrams.diagram("cube")
+
+
+@pytest.mark.parametrize(
+    "line, named", [("box five: x", "the shape 'box five: x'"), ("a -> nowhere", "the arrow 'a -> nowhere'")]
+)
+def test_a_line_that_cannot_be_read_is_named(tmp_path, monkeypatch, line: str, named: str):
+    (tmp_path / "diagrams").mkdir()
+    shapes, arrows = (line, "") if "->" not in line else ("plain 1 1 9 9 a:", line)
+    text = f"alt = 'x'\nheight = 9\nshapes = '''{shapes}'''\narrows = '''{arrows}'''"
+    (tmp_path / "diagrams" / "wrong.toml").write_text(text)
+    monkeypatch.setattr(diagrams, "shipped", lambda: tmp_path)
+    with pytest.raises(ValueError, match=named):
+        diagrams.diagram("wrong")
+
+
+def test_an_arrow_joins_the_sides_that_face_each_other():
+    left, right, above = (0, 0, 10, 10), (40, 0, 50, 10), (0, -40, 10, -30)
+    assert diagrams._side(left, right, 0) == (10, 5) and diagrams._side(right, left, 0) == (40, 5)
+    assert diagrams._side(left, above, 0) == (5, 0) and diagrams._side(left, above, 3) == (8, 0)
