@@ -394,11 +394,6 @@ def test_only_what_moves_is_marked_as_trained():
         assert isinstance(origin_of(item), Trained) == item.parameter.requires_grad
 
 
-def test_a_parameter_without_a_stream_is_named():
-    with pytest.raises(ValueError, match=r"1\.weight has no stream name"):
-        list(owned(nn.Sequential(Linear(2, 2, stream="a"), nn.Linear(2, 2))))
-
-
 def test_two_parameters_of_one_name_are_an_error():
     with pytest.raises(ValueError, match="two parameters are named 'a'"):
         list(owned(nn.Sequential(Linear(2, 2, stream="a"), Linear(2, 2, stream="a"))))

@@ -209,12 +209,9 @@ def test_a_seed_that_is_no_integer_of_64_bits_is_refused(seed):
             initialise(Linear(4, 3, stream="a"), seed=seed)
 
 
-def test_the_advice_for_a_module_without_a_stream_works():
+def test_a_stream_that_a_module_is_given_wins_over_its_path():
     layer = nn.Linear(3, 2)
-    with pytest.raises(
-        ValueError, match=r"Linear.weight has no stream name: .* set its module's attribute `stream`"
-    ):
-        initialise(layer, seed=0)
     layer.stream = "mine"
     initialise(layer, seed=0)
     assert torch.equal(layer.weight, initialise(Linear(3, 2, stream="mine"), seed=0).weight)
+    assert not torch.equal(layer.weight, initialise(nn.Linear(3, 2), seed=0).weight)

@@ -108,8 +108,22 @@ def test_a_frozen_tensor_must_be_what_its_seed_gives(tmp_path):
         WeightsError, match="reservoir is said to be drawn from seed 1, but is not what that gives"
     ):
         model_bytes(model)
-    with pytest.raises(WeightsError, match="is said to be drawn"):
-        model_bytes(made().half())  # drawn in fp32: the seed does not give fp16 back
+    model = made()
+    model.reservoir.weight.data = model.reservoir.weight.half().float()  # rounded, and said to be fp32
+    with pytest.raises(WeightsError, match="if it was trained, let it move, call mark_trained"):
+        model_bytes(model)
+
+
+def test_half_precision_comes_back_as_it_is_and_no_other_type_takes_it(tmp_path):
+    model = made().half()
+    path = put(model, tmp_path)
+    again = load_model(path, lambda: Normalised().half())
+    assert torch.equal(again(X.half()), model(X.half()))
+    assert "reservoir" not in read_safetensors(path)[0]
+    with pytest.raises(
+        WeightsError, match=r"torch.float16 for reservoir, not torch.float32: build the model, then"
+    ):
+        load_model(path, Normalised)
 
 
 def test_a_header_is_read_without_its_tensors(tmp_path):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from reservoir.models.masked_language_model import MaskedLanguageModel, MaskedLa
 from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 from reservoir.models.universal import Universal, UniversalConfig
-from reservoir.weights.files import WeightsError, digest, read_json, shortened
+from reservoir.weights.files import WeightsError, digest, read_json, shortened, write_files
 from reservoir.weights.report import report
 from reservoir.weights.storage import (
     FIRST_FORMAT,
@@ -110,7 +108,7 @@ def save_pretrained(
         files[TOKENIZER] = tokenizer.encode()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder, files)
+    write_files(folder, files)
     return folder
 
 
@@ -199,22 +197,6 @@ def _read_config(path: Path) -> tuple[dict[str, Any], str]:
             f"{path} must have the format {FORMAT} or {FIRST_FORMAT}, got {shortened(said.get('format'))}"
         )
     return said, digest(data)
-
-
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write all files under other names first, then rename them: none is ever there in part."""
-    partial = {folder / name: folder / f".{name}.{secrets.token_hex(8)}.part" for name in files}
-    try:
-        for part, content in zip(partial.values(), files.values(), strict=True):
-            with part.open("xb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-        for target, part in partial.items():
-            os.replace(part, target)
-    finally:
-        for part in partial.values():
-            part.unlink(missing_ok=True)
 
 
 def _card(kind: str, summary: str, origins: Mapping[str, Mapping[str, int]], about: str) -> str:

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.models.universal import Universal, UniversalConfig
-from reservoir.weights.origins import owned
+from reservoir.weights.naming import Owned, owned
 from reservoir.weights.streaming import pack, unpack
-from reservoir.weights.supermask import FixedMask, Supermask, mask_bits, maskable
+from reservoir.weights.supermask import FixedMask, Supermask, maskable
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ class SharedBackbone:
         for item in owned(self.body):
             if item.stream in own.tensors:
                 item.parameter.data = own.tensors[item.stream]
-        for module in maskable(self.body):
-            module.mask = _mask(own, module)
+        for item in maskable(self.body):
+            item.put(_mask(own, item))
         model = Universal.__new__(Universal)
         nn.Module.__init__(model)
         model.config, model.body = own.config, self.body
@@ -101,19 +101,19 @@ def _belongings(model: Universal) -> TaskState:
             if item.parameter.requires_grad and not isinstance(item.module, Supermask)
         },
         {
-            m.stream: (m.weight.shape, pack(mask_bits(m.mask)))
-            for m in maskable(model.body)
-            if isinstance(m.mask, nn.Module)
+            item.stream: (item.parameter.shape, pack(mask.chosen()))
+            for item in maskable(model.body)
+            if (mask := item.mask) is not None
         },
     )
 
 
-def _mask(own: TaskState, module: Any) -> FixedMask | None:
-    if module.stream not in own.masks:
+def _mask(own: TaskState, item: Owned) -> FixedMask | None:
+    if item.stream not in own.masks:
         return None
-    shape, packed = own.masks[module.stream]
+    shape, packed = own.masks[item.stream]
     bits = unpack(packed, 0, math.prod(shape)).view(shape)
-    return FixedMask(bits.to(module.weight.device), stream=module.stream)
+    return FixedMask(bits.to(item.parameter.device), stream=item.stream)
 
 
 def _same(first: str, body: nn.Module, name: str, other: nn.Module) -> None:

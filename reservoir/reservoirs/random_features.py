@@ -21,7 +21,8 @@ from reservoir.weights.initialisation import (
     SparseSign,
     Uniform,
 )
-from reservoir.weights.origins import Seeded, draw_into, owned
+from reservoir.weights.naming import owned
+from reservoir.weights.origins import Seeded, draw_into
 
 ProjectionKind = Literal["gaussian", "sign", "sparse", "orthogonal"]
 PROJECTION_KINDS: tuple[ProjectionKind, ...] = ("gaussian", "sign", "sparse", "orthogonal")

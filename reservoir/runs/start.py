@@ -14,7 +14,7 @@ from reservoir.runs import registry
 from reservoir.runs.registry import Scale
 from reservoir.weights import Pretrained, Seeded, owned, recorded_origin, set_origin
 from reservoir.weights.initialisation import NormalAround
-from reservoir.weights.origins import Owned
+from reservoir.weights.naming import Owned
 
 if TYPE_CHECKING:
     from reservoir.runs.run import Run

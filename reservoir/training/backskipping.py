@@ -18,7 +18,8 @@ from reservoir.training import gradient_estimators
 from reservoir.training.detour import Detour
 from reservoir.training.gradient_estimators import EstimatorKind, GradientEstimator, SyntheticGradient
 from reservoir.weights.generator import Stream
-from reservoir.weights.origins import initialise, owned
+from reservoir.weights.naming import owned
+from reservoir.weights.origins import initialise
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@ from . import draws, fused
 from .files import WeightsError
 from .freezing import Freeze, freeze
 from .generator import Stream, philox
+from .naming import Owned, owned
 from .origins import (
     ORIGIN_NAMES,
     Fixed,
     Masked,
     Origin,
-    Owned,
     Pretrained,
     Scheme,
     Seeded,
@@ -16,11 +16,11 @@ from .origins import (
     mark_trained,
     moves,
     origin_of,
-    owned,
     recorded_origin,
     set_origin,
 )
 from .placement import placement, reservoir_layers
+from .portable import load, materialise, pretrained, save
 from .redrawing import redrawn
 from .report import Report, report
 from .selection import Selection, kept_count, largest
@@ -55,18 +55,22 @@ __all__ = [
     "initialise",
     "kept_count",
     "largest",
+    "load",
     "load_model",
     "mark_trained",
+    "materialise",
     "model_bytes",
     "moves",
     "origin_of",
     "owned",
     "philox",
     "placement",
+    "pretrained",
     "recorded_origin",
     "redrawn",
     "report",
     "reservoir_layers",
+    "save",
     "set_origin",
     "supermask",
 ]

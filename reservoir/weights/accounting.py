@@ -17,7 +17,7 @@ import pandas as pd
 from torch import nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.weights.origins import owned
+from reservoir.weights.naming import owned
 from reservoir.weights.quantised import rounded_bytes
 
 

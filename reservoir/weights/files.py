@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import secrets
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,7 +93,23 @@ def safetensors_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
     header[RESERVED] = dict(sorted(metadata.items()))
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + data[size:]
+    return b"".join((len(text).to_bytes(8, "little"), text, memoryview(data)[size:]))
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a folder, all under other names first, then rename them: none is ever there in part."""
+    partial = {folder / name: folder / f".{name}.{secrets.token_hex(8)}.part" for name in files}
+    try:
+        for part, content in zip(partial.values(), files.values(), strict=True):
+            with part.open("xb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+        for target, part in partial.items():
+            os.replace(part, target)
+    finally:
+        for part in partial.values():
+            part.unlink(missing_ok=True)
 
 
 def read_header(path: Path) -> tuple[dict[str, TensorInfo], dict[str, str]]:
@@ -140,8 +158,8 @@ def _info(name: str, said: object, damaged: str) -> TensorInfo:
     raise WeightsError(f"{damaged}: what its header says of {shortened(name)} cannot be")
 
 
-def read_tensors(path: Path) -> dict[str, Tensor]:
-    """Return all tensors of a file by name.
+def read_tensors(path: Path, *, only: Container[str] | None = None) -> dict[str, Tensor]:
+    """Return the tensors of a file by name: all of them, or those that `only` names.
 
     Raises:
         WeightsError: the file is missing or damaged.
@@ -149,7 +167,7 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     sys.audit("reservoir.read", str(path))  # safetensors opens files without Python's knowing
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}
+            return {name: file.get_tensor(name) for name in file.keys() if only is None or name in only}
     except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
         raise WeightsError(f"{path} is damaged, or no safetensors file: {shortened(str(error))}") from error
 

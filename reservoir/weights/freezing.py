@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 from torch import nn
 
 from reservoir.weights.initialisation import HollowXavierUniform, Identity, Initialisation, Orthogonal
-from reservoir.weights.origins import Seeded, draw_into, owned, recorded_origin
+from reservoir.weights.naming import Names, Owned, Where, chosen, explicit, listed, matches, owned
+from reservoir.weights.origins import Seeded, draw_into, is_norm, recorded_origin
 
 COMPONENTS = {
     "embeddings": ("*embedding", "*positions*", "output", "output.*"),
@@ -18,6 +17,12 @@ COMPONENTS = {
     "feed_forward": ("*.feed_forward.up*", "*.feed_forward.down*", "*.feed_forward.gate*"),
 }
 """The poster's EMB, ATT and FFN as patterns over stream names. Norms belong to none of them."""
+STOCK = {
+    "embeddings": ("*embed*", "*wte.*", "*wpe.*", "*lm_head*", "*_token"),
+    "attention": ("*.attn.*", "*attention.*", "*self_attn.*", "*multihead_attn.*"),
+    "feed_forward": ("*.mlp.*", "*.linear1.*", "*.linear2.*", "*.intermediate.*", "*.layer.*.output.*"),
+}
+"""The same for modules without stream names, by what torch and transformers call them."""
 
 FROZEN_DRAWS: dict[str, Initialisation] = {
     "orthogonal": Orthogonal(),
@@ -33,8 +38,9 @@ class Freeze:
 
     Args:
         embeddings, attention, feed_forward: freeze that component in every layer.
-        layers: stream names of whole layers, such as "encoder.1": norms and biases included.
-        patterns: patterns over stream names, such as "decoder.*.cross.*"; `*` stands for anything.
+        layers: names of whole layers, such as "encoder.1", norms and biases included; or numbers, where the model has a
+            single stack of layers. One may stand without a tuple.
+        patterns: patterns over names, such as "decoder.*.cross.*"; `*` stands for anything.
         drawn: what a frozen linear map is: "as-trained", the start that it would be trained from; "orthogonal" (Shen
             et al. 2021); or the poster's "diagonal zeroed" in its two readings, "identity" (every weight off the
             diagonal is zero) and "hollow" (those on the diagonal are).
@@ -51,6 +57,8 @@ class Freeze:
     after: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("layers", "patterns"):
+            object.__setattr__(self, name, listed(getattr(self, name)))
         if self.after < 0:
             raise ValueError(f"after must be at least 0, got {self.after}")
         if self.after and self.drawn != "as-trained":
@@ -68,49 +76,75 @@ class Freeze:
         return [*named, *(f"{layer}.*" for layer in self.layers), *self.patterns]
 
 
-def freeze(model: nn.Module, plan: Freeze | None = None) -> nn.Module:
-    """Stop parameters of `model` from being updated, now, and return it.
+def freeze(
+    model: nn.Module,
+    plan: Freeze | None = None,
+    *,
+    layers: Names = (),
+    patterns: Names = (),
+    where: Where | None = None,
+    **parts: Any,
+) -> nn.Module:
+    """Stop parameters of any module from being updated, now, and return it.
 
     Gradients still flow through what is frozen to whatever lies below it (Shen et al. 2021, §2); where nothing
     below moves, there is no backward pass at all.
 
     Args:
         model: a whole model, or one module of it.
-        plan: what to freeze; everything if None.
+        plan: what to freeze.
+        layers: whole layers, by name, such as "encoder.layers.1", or by number where the model has a single stack of
+            layers; -1 is the last.
+        patterns: over the names that `report` lists; `*` stands for anything.
+        where: called with name and parameter, says whether to freeze it.
+        parts: other fields of `Freeze`, such as attention=True, in the place of a plan. With neither plan nor anything
+            else named, everything is frozen.
 
     Raises:
         ValueError: a component, layer or pattern of the plan matches nothing, or a map that the plan would draw again
             was not drawn from a seed.
     """
     items = list(owned(model))
-    if plan is None:
+    fields = {"layers": listed(layers), "patterns": listed(patterns), **parts}
+    if plan is None and where is None and not any(fields.values()):
         model.requires_grad_(False)
         return model
-    streams = [item.stream for item in items]
-    for part, named in COMPONENTS.items():
-        if getattr(plan, part) and not any(fnmatchcase(one, glob) for one in streams for glob in named):
+    if plan is not None and (where is not None or any(fields.values())):
+        raise ValueError(
+            "freeze takes a plan or what to freeze, not both: put layers and patterns into the plan"
+        )
+    plan = Freeze(**fields) if plan is None else plan
+    streams = [item.path for item in items]
+    frozen: dict[int, Owned] = {}
+    for part in COMPONENTS:
+        found = [item for item in items if _belongs(item, part)] if getattr(plan, part) else []
+        if getattr(plan, part) and not found:
             raise ValueError(
                 f"{part}=True matches no parameter of the model, which has {', '.join(streams[:3])}, …; leave it"
                 " out, or name what to freeze in patterns"
             )
-    for glob in (*(f"{layer}.*" for layer in plan.layers), *plan.patterns):
-        if not any(fnmatchcase(stream, glob) for stream in streams):
-            near = difflib.get_close_matches(glob, streams, n=1, cutoff=0.3)
-            raise ValueError(
-                f"{glob!r} matches no parameter of the model"
-                + (f"; did you mean {near[0]!r}?" if near else "")
-            )
-    globs = plan.globs()
-    for item in items:
-        if any(fnmatchcase(item.stream, glob) for glob in globs):
-            item.parameter.requires_grad_(False)
-            is_map = item.attribute.startswith("weight") and isinstance(item.module, nn.Linear | nn.RNNBase)
-            if is_map and plan.drawn != "as-trained":
-                drawn = recorded_origin(item)
-                if not isinstance(drawn, Seeded):
-                    raise ValueError(
-                        f"drawn={plan.drawn!r} needs weights that a seed has drawn, but {item.stream} was not:"
-                        " initialise the model first, and leave out what is pretrained"
-                    )
-                draw_into(item, replace(drawn, initialisation=FROZEN_DRAWS[plan.drawn]))
+        frozen |= {id(item.parameter): item for item in found}
+    if plan.layers or plan.patterns or where is not None:
+        named = chosen(items, layers=plan.layers, patterns=plan.patterns, where=where)
+        frozen |= {id(item.parameter): item for item in named}
+    for item in frozen.values():
+        item.parameter.requires_grad_(False)
+        is_matrix = item.attribute.startswith("weight") and isinstance(item.module, nn.Linear | nn.RNNBase)
+        if is_matrix and plan.drawn != "as-trained":
+            drawn = recorded_origin(item)
+            if not isinstance(drawn, Seeded):
+                raise ValueError(
+                    f"drawn={plan.drawn!r} needs weights that a seed has drawn, but {item.path} was not:"
+                    " initialise the model first, and leave out what is pretrained"
+                )
+            draw_into(item, replace(drawn, initialisation=FROZEN_DRAWS[plan.drawn]))
     return model
+
+
+def _belongs(item: Owned, part: str) -> bool:
+    """Whether a parameter belongs to a component."""
+    if explicit(item.module) is not None:
+        return any(matches(item, glob) for glob in COMPONENTS[part])
+    if is_norm(item.module) or (part == "feed_forward" and _belongs(item, "attention")):
+        return False
+    return any(matches(item, glob) for glob in STOCK[part])

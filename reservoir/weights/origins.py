@@ -15,16 +15,19 @@ tensor; names of modules and attributes play no part, so code can be rearranged 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from typing import ClassVar, Literal, NamedTuple, get_args
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.conv import _ConvNd
 
 from reservoir.weights.generator import Stream, checked_seed
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
+from reservoir.weights.naming import KEPT, Names, Owned, Where, bare, chosen, explicit, matches, owned
 
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
 ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
@@ -47,6 +50,7 @@ class Seeded:
         initialisation: what is made of them.
         blocks: how many matrices are stacked along the rows (see `reservoir.layers.Linear`).
         zero_row: the row of an embedding that stands for padding and is zero, or None.
+        transposed: whether the matrix is kept with its inputs first, (fan_in, fan_out), as transformers' `Conv1D` does.
 
     Raises:
         ValueError: the seed is not an integer in [0, 2**64).
@@ -58,15 +62,19 @@ class Seeded:
     initialisation: Initialisation
     blocks: int = 1
     zero_row: int | None = None
+    transposed: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
     def draw(self, shape: torch.Size, *, device: torch.device | str | None = None) -> Tensor:
         """The tensor of that shape, fp32, the same bits every time and on every device."""
+        shape = torch.Size(shape[::-1]) if self.transposed else shape
         tensor = self.initialisation.draw(
             Stream(self.seed, self.stream), shape, blocks=self.blocks, device=device
         )
+        if self.transposed:
+            return tensor.T.contiguous()
         if self.zero_row is not None and not tensor.is_meta:
             tensor[self.zero_row] = 0.0
         return tensor
@@ -74,10 +82,18 @@ class Seeded:
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A tensor taken from a checkpoint, to which a stored model refers by name and digest."""
+    """A tensor taken from a checkpoint.
+
+    Args:
+        checkpoint: where it is from; of a folder, "folder@digest".
+        key: what the tensor is called in the folder's files: a stored model then refers to it, and does not hold it.
+        digest: of the tensor, if there is a key.
+    """
 
     name: ClassVar[OriginName] = "pretrained"
     checkpoint: str
+    key: str = ""
+    digest: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,45 +125,6 @@ Origin = Trained | Seeded | Pretrained | Fixed | Masked
 """Where a tensor comes from: one of five."""
 
 
-class Owned(NamedTuple):
-    """A parameter, the module that owns it, its name there, and its stream name."""
-
-    stream: str
-    module: nn.Module
-    attribute: str
-    parameter: nn.Parameter
-
-
-def owned(model: nn.Module) -> Iterator[Owned]:
-    """Every parameter once, by stream name: a weight has its module's, a bias the same with ".bias" behind it.
-
-    A tied parameter belongs to the first module that holds it.
-
-    Raises:
-        ValueError: a parameter has no stream name, or two have the same.
-    """
-    seen: set[int] = set()
-    names: set[str] = set()
-    for path, module in model.named_modules():
-        for attribute, parameter in module.named_parameters(recurse=False):
-            if id(parameter) in seen:
-                continue
-            seen.add(id(parameter))
-            base = getattr(module, "stream", None)
-            if base is None:
-                raise ValueError(
-                    f"{path or type(model).__name__}.{attribute} has no stream name: make it with"
-                    " reservoir.layers, or set its module's attribute `stream` to a name of its own"
-                )
-            stream = base if attribute == "weight" else f"{base}.{attribute}"
-            if stream in names:
-                raise ValueError(
-                    f"two parameters are named {stream!r}; {path}.{attribute} needs a name of its own"
-                )
-            names.add(stream)
-            yield Owned(stream, module, attribute, parameter)
-
-
 def moves(item: Owned) -> bool:
     """Whether training changes a parameter."""
     return item.parameter.requires_grad
@@ -165,8 +142,7 @@ def origin_of(item: Owned) -> Origin | None:
     under: Trained | Seeded | Pretrained | Fixed = Trained() if moves(item) else origin
     if isinstance(under, Seeded) and not under.initialisation.random:
         under = Fixed(under.initialisation)
-    masked = item.attribute == "weight" and isinstance(getattr(item.module, "mask", None), nn.Module)
-    return Masked(under) if masked else under
+    return Masked(under) if item.mask is not None else under
 
 
 def recorded_origin(item: Owned) -> Trained | Seeded | Pretrained | None:
@@ -174,12 +150,12 @@ def recorded_origin(item: Owned) -> Trained | Seeded | Pretrained | None:
 
     A tensor that was drawn or loaded and is about to be trained is still `Seeded` or `Pretrained` here.
     """
-    return item.module.__dict__.get("origins", {}).get(item.attribute)
+    return item.module.__dict__.get(KEPT, {}).get(item.attribute, (None, None))[1]
 
 
 def set_origin(item: Owned, origin: Trained | Seeded | Pretrained) -> None:
-    """Record what was put into a parameter."""
-    item.module.__dict__.setdefault("origins", {})[item.attribute] = origin
+    """Record what was put into a parameter, and the name that it has."""
+    item.module.__dict__.setdefault(KEPT, {})[item.attribute] = (item.stream, origin)
 
 
 def mark_trained(model: nn.Module) -> None:
@@ -189,16 +165,24 @@ def mark_trained(model: nn.Module) -> None:
             set_origin(item, Trained())
 
 
+NAMED = re.compile(
+    r"token|pos(ition)?_?emb"
+)  # parameters that a model keeps in itself: a class token, positions
+PACKED = ("qkv", "c_attn", "query_key_value", "Wqkv")  # linear maps that are queries, keys and values in one
+GATES = {nn.LSTM: 4, nn.GRU: 3, nn.LSTMCell: 4, nn.GRUCell: 3}
+
+
 @dataclass(frozen=True)
 class Scheme:
     """Which initialisation each tensor gets.
 
-    The defaults are fairseq's for translation: Xavier-uniform for linear maps, with a gain of 1/√2 for queries,
-    keys and values, and normal with variance 1/d_model for embeddings. Biases start at 0, norms at 1.
+    The defaults are fairseq's for translation: Xavier-uniform for linear maps, convolutions and recurrent layers, with
+    a gain of 1/√2 for packed queries, keys and values, and normal with variance 1/d_model for embeddings, class tokens
+    and learned positions. Biases start at 0, the weights of norms at 1.
 
     Args:
-        rules: (pattern, initialisation) pairs. The first pattern that matches a weight's stream name decides;
-            `*` stands for anything, as in "encoder.1.*".
+        rules: (pattern, initialisation) pairs. The first pattern that matches a tensor's name decides; `*` stands
+            for anything, as in "encoder.1.*".
         linear: for linear maps that no rule names.
         embedding: for embeddings that no rule names; None is Normal(d_model ** -0.5).
     """
@@ -212,31 +196,87 @@ class Scheme:
     embedding: Initialisation | None = None
 
     def choose(self, item: Owned) -> Initialisation:
-        """The initialisation of one parameter; a module may name its own, in a dictionary `initialisations`."""
-        own = getattr(item.module, "initialisations", {}).get(item.attribute)
-        if own is not None:
-            return own
-        if not item.attribute.startswith("weight"):  # a recurrent layer has several weights
-            return Constant(0.0)
-        if isinstance(item.module, nn.LayerNorm | nn.RMSNorm):
-            return Constant(1.0)
+        """The initialisation of one parameter; a module may name its own, in a dictionary `initialisations`.
+
+        Raises:
+            ValueError: there is no rule for such a tensor.
+        """
+        own = getattr(item.module, "initialisations", {})
+        if isinstance(own, Mapping) and item.attribute in own:
+            return own[item.attribute]
         for pattern, initialisation in self.rules:
-            if fnmatchcase(item.stream, pattern):
+            if matches(item, pattern):
                 return initialisation
-        if isinstance(item.module, nn.Embedding):
-            return self.embedding or Normal(item.parameter.shape[1] ** -0.5)
-        return self.linear
+        module, name, shape = item.module, item.attribute, item.parameter.shape
+        if name in ("bias_k", "bias_v") and isinstance(
+            module, nn.MultiheadAttention
+        ):  # a learned key and value
+            return Normal(shape[-1] ** -0.5)
+        if "bias" in name and len(shape) == 1:
+            return Constant(0.0)
+        if is_norm(module) and name == "weight":
+            return Constant(1.0)
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag) or (len(shape) > 1 and NAMED.search(name)):
+            return self.embedding or Normal(shape[-1] ** -0.5)
+        if isinstance(module, nn.MultiheadAttention) and name == "in_proj_weight":
+            return self.linear if self.linear != XavierUniform() else XavierUniform(gain=2**-0.5)
+        if is_map(item) or isinstance(module, nn.RNNBase | nn.RNNCellBase):
+            return self.linear
+        raise ValueError(
+            f"there is no rule to draw {item.path}, {tuple(shape)} of {type(module).__name__}: give one, such as"
+            f" initialise(model, seed=…, rules={{{item.path!r}: Normal(0.02)}})"
+        )
+
+
+def is_norm(module: nn.Module) -> bool:
+    """Whether a module normalises: one of torch's, or a class with "Norm" in its name, as transformers has them."""
+    return (
+        isinstance(module, nn.LayerNorm | nn.RMSNorm | nn.GroupNorm | _NormBase)
+        or "Norm" in type(module).__name__
+    )
+
+
+def is_map(item: Owned) -> bool:
+    """Whether a parameter is what a linear map or a convolution multiplies with, packed projections included."""
+    module, name = item.module, item.attribute
+    if isinstance(module, nn.MultiheadAttention):
+        return name.endswith("proj_weight")
+    return name == "weight" and (isinstance(module, nn.Linear | _ConvNd) or is_turned(module))
+
+
+def is_turned(module: nn.Module) -> bool:
+    """Whether a module is transformers' `Conv1D`, a linear map that keeps its matrix with the inputs first."""
+    return type(module).__name__.removeprefix("Parametrized") == "Conv1D" and hasattr(module, "nf")
 
 
 def drawn_origin(item: Owned, *, seed: int, scheme: Scheme) -> Seeded:
-    """What a parameter is before training."""
+    """What a parameter is before training.
+
+    Raises:
+        ValueError: the scheme has no rule for it.
+    """
     return Seeded(
         seed,
         item.stream,
         scheme.choose(item),
-        blocks=getattr(item.module, "blocks", 1) if item.attribute.startswith("weight") else 1,
-        zero_row=getattr(item.module, "padding_idx", None),
+        blocks=_blocks(item),
+        zero_row=getattr(item.module, "padding_idx", None) if isinstance(item.module, nn.Embedding) else None,
+        transposed=is_turned(item.module) and item.parameter.ndim == 2,
     )
+
+
+def _blocks(item: Owned) -> int:
+    """How many matrices are stacked along a tensor's rows."""
+    module, name, shape = item.module, item.attribute, item.parameter.shape
+    if explicit(module) is not None and isinstance(found := getattr(module, "blocks", 1), int):
+        return found if name.startswith("weight") else 1
+    if len(shape) < 2:
+        return 1
+    if isinstance(module, nn.RNNBase | nn.RNNCellBase) and "_hr" not in name:
+        return next((gates for kind, gates in GATES.items() if isinstance(module, kind)), 1)
+    fan_in, fan_out = shape if is_turned(module) else shape[1::-1]
+    packed = name == "in_proj_weight" or item.path.removesuffix(".weight").rpartition(".")[2] in PACKED
+    return 3 if packed and fan_out == 3 * fan_in else 1
 
 
 @torch.no_grad()
@@ -246,18 +286,42 @@ def draw_into(item: Owned, origin: Seeded) -> None:
     set_origin(item, origin)
 
 
-def initialise(model: nn.Module, *, seed: int, scheme: Scheme | None = None) -> nn.Module:
-    """Draw every parameter of `model` from its stream, record where it came from, and return the model.
+def initialise(
+    model: nn.Module,
+    *,
+    seed: int,
+    scheme: Scheme | None = None,
+    rules: Mapping[str, Initialisation] | None = None,
+    layers: Names = (),
+    patterns: Names = (),
+    where: Where | None = None,
+) -> nn.Module:
+    """Draw the parameters of any module from the seed, record where they came from, and return the module.
+
+    Each tensor is drawn from a stream of its own, called by its explicit name or else by its path in the bare module:
+    what it gets depends on no other tensor. The running statistics of batch normalisation begin anew.
 
     Args:
-        model: made of `reservoir.layers`, or of modules with a `stream` attribute that names their parameters.
+        model: any module.
         seed: one number for the whole model, an integer in [0, 2**64).
-        scheme: which initialisation goes where.
+        scheme: which initialisation goes where. By default `Scheme()`; for a model of transformers, linear maps and
+            embeddings are normal with its configuration's `initializer_range`.
+        rules: pattern → initialisation, for tensors that should get another one or that the scheme does not know.
+        layers, patterns, where: what to draw, as in `freeze`; everything if none is given.
 
     Raises:
-        ValueError: the seed is out of range, a parameter has no stream name, or two have the same.
+        ValueError: the seed is out of range, two parameters have the same name, or there is no rule for one. Nothing
+            was drawn then.
     """
-    scheme = scheme or Scheme()
-    for item in owned(model):
-        draw_into(item, drawn_origin(item, seed=seed, scheme=scheme))
+    spread = getattr(getattr(bare(model), "config", None), "initializer_range", None)
+    if scheme is None:
+        like = Normal(spread) if isinstance(spread, float) else None
+        scheme = Scheme() if like is None else Scheme(linear=like, embedding=like)
+    scheme = replace(scheme, rules=(*(rules or {}).items(), *scheme.rules))
+    items = chosen(list(owned(model)), layers=layers, patterns=patterns, where=where)
+    items = [item._replace(stream=item.path) for item in items]
+    for item, origin in [(item, drawn_origin(item, seed=seed, scheme=scheme)) for item in items]:
+        draw_into(item, origin)
+        if isinstance(item.module, _NormBase):
+            item.module.reset_running_stats()
     return model

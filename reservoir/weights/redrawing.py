@@ -8,7 +8,8 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from reservoir.weights.origins import Scheme, drawn_origin, owned
+from reservoir.weights.naming import owned
+from reservoir.weights.origins import Scheme, drawn_origin
 
 
 @contextmanager
@@ -27,9 +28,9 @@ def redrawn(model: nn.Module, layer: str, *, seed: int, scheme: Scheme | None = 
     Raises:
         ValueError: the model has no such layer.
     """
-    items = [item for item in owned(model) if item.stream.startswith(f"{layer}.")]
+    items = [item for item in owned(model) if item.path.startswith(f"{layer}.")]
     if not items:
-        known = sorted({".".join(item.stream.split(".")[:2]) for item in owned(model)})
+        known = sorted({".".join(item.path.split(".")[:2]) for item in owned(model)})
         raise ValueError(f"layer must be a stream name such as {', '.join(known[:3])}, got {layer!r}")
     kept = [item.parameter.detach().clone() for item in items]
     scheme = scheme or Scheme()

@@ -17,26 +17,25 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import pandas as pd
 from torch import nn
 
-from reservoir.layers import DFT, Embedding, Fourier, Linear
+from reservoir.layers import DFT, Fourier
+from reservoir.weights.naming import Owned, bare, owned
 from reservoir.weights.origins import (
     Fixed,
     Masked,
     Origin,
     OriginName,
-    Owned,
     Pretrained,
     Seeded,
     Trained,
     moves,
     origin_of,
-    owned,
 )
-from reservoir.weights.supermask import FixedMask, Supermask
+from reservoir.weights.supermask import FixedMask, Supermask, maskable
 
 UNINITIALISED: Literal["not initialised"] = "not initialised"
 
@@ -148,13 +147,13 @@ class Report:
 
 
 def report(model: nn.Module) -> Report:
-    """What `model` is made of; the meta device will do.
+    """What any module is made of; the meta device will do.
 
     Raises:
-        ValueError: a parameter has no stream name, or two have the same.
+        ValueError: two parameters have the same name.
     """
-    uses = Counter(id(module.weight) for module in model.modules() if isinstance(module, Linear | Embedding))
-    return Report((*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(model)))
+    uses = Counter(id(item.parameter) for item in owned(model, tied=True))
+    return Report((*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(bare(model))))
 
 
 def kind_of(model: nn.Module) -> OriginName:
@@ -189,18 +188,18 @@ def _row(item: Owned, uses: Counter[int]) -> Row:
     shape, n, origin = tuple(item.parameter.shape), item.parameter.numel(), origin_of(item)
     if isinstance(item.module, Supermask):
         trainable = n if moves(item) else 0
-        return Row(item.stream, shape, Masked.name, moves(item), n, trainable, -(-n // 8), "scores")
+        return Row(item.path, shape, Masked.name, moves(item), n, trainable, -(-n // 8), "scores")
     name: OriginName | Literal["not initialised"] = UNINITIALISED if origin is None else origin.name
     trainable = (n - _idle_rows(item, uses) * math.prod(shape[1:])) if moves(item) else 0
-    return Row(item.stream, shape, name, moves(item), n, trainable, _stored(item, origin))
+    return Row(item.path, shape, name, moves(item), n, trainable, _stored(item, origin))
 
 
 def _stored(item: Owned, origin: Origin | None) -> int:
     """Bytes that a checkpoint keeps of a weight tensor, its mask aside."""
     n, size = item.parameter.numel(), item.parameter.element_size()
     match origin:
-        case Masked(Trained()) if isinstance(item.module.mask, FixedMask):
-            return item.module.mask.kept * size  # what is pruned is zero
+        case Masked(Trained()) if isinstance(item.mask, FixedMask):
+            return item.mask.kept * size  # what is pruned is zero
         case None | Trained() | Masked(Trained()):
             return n * size
         case Seeded() | Pretrained() | Fixed() | Masked():
@@ -219,10 +218,12 @@ def _idle_rows(item: Owned, uses: Counter[int]) -> int:
 
 def _masks(model: nn.Module) -> Iterator[Row]:
     """A row for each mask that was chosen, which is no parameter."""
-    for mask in (module for module in model.modules() if isinstance(module, FixedMask)):
+    masks = {id(item.mask): item for item in reversed(maskable(model)) if isinstance(item.mask, FixedMask)}
+    for item in reversed(masks.values()):
+        mask = cast(FixedMask, item.mask)
         n = mask.mask.numel()
         size = mask_bytes(n, mask.kept)
-        yield Row(f"{mask.stream}.mask", tuple(mask.mask.shape), Masked.name, False, n, 0, size, "bits")
+        yield Row(f"{item.path}.mask", tuple(mask.mask.shape), Masked.name, False, n, 0, size, "bits")
 
 
 def _transforms(model: nn.Module) -> Iterator[Row]:

@@ -3,11 +3,12 @@
 | what                            | what the file keeps of it                                  |
 |---------------------------------|------------------------------------------------------------|
 | a tensor that its seed gives    | seed, stream, initialisation, and a digest to compare with |
+| a frozen tensor of a base       | a reference to the base, and a digest                      |
 | any other tensor, and buffers   | its numbers and their digest                               |
 | a mask                          | one bit for each weight, and a digest                      |
 
-This works for any module whose parameters have stream names and origins (`reservoir.weights.origins`). How the module
-is built again is for the caller to know: `reservoir.models.pretrained` does for the models of this library.
+This works for any module. How the module is built again is for the caller to know: `reservoir.models.pretrained` does
+for the models of this library.
 """
 
 from __future__ import annotations
@@ -34,18 +35,12 @@ from reservoir.weights.files import (
     safetensors_bytes,
     shortened,
 )
+from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import Initialisation
-from reservoir.weights.origins import (
-    Owned,
-    Pretrained,
-    Seeded,
-    Trained,
-    owned,
-    recorded_origin,
-    set_origin,
-)
+from reservoir.weights.naming import Owned, WeightMask, bare, owned
+from reservoir.weights.origins import Pretrained, Seeded, Trained, recorded_origin, set_origin
 from reservoir.weights.streaming import TiledWeight, draw_lazily, pack, streamable, unpack
-from reservoir.weights.supermask import FixedMask, Supermask, mask_bits, maskable
+from reservoir.weights.supermask import FixedMask, Supermask, maskable
 
 FORMAT, FIRST_FORMAT = "reservoir-model-2", "reservoir-model-1"
 GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
@@ -60,21 +55,33 @@ class StoredTensor:
     """What a file says of a parameter.
 
     Args:
-        origin: how to get it: by drawing it, or from the file.
+        origin: how to get it: by drawing it, from the file, or from a base.
         moves: whether training changes it.
         digest: of its bytes, with type and shape before them if it is in the file.
         shape: None in files of the first format, which do not say it.
+        dtype: the type of one that is drawn or of a base, if it is not float32; such as "torch.bfloat16".
     """
 
     origin: Trained | Seeded | Pretrained
     moves: bool
     digest: str
     shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+
+    @property
+    def base(self) -> str:
+        """The base that holds its numbers, or nothing."""
+        return self.origin.checkpoint if isinstance(self.origin, Pretrained) and self.origin.key else ""
+
+    @property
+    def inside(self) -> bool:
+        """Whether the file holds its numbers."""
+        return not isinstance(self.origin, Seeded) and not self.base
 
 
 @dataclass(frozen=True)
 class StoredMask:
-    """What a file says of a mask: its shape, the digest of its packed bits, and the streams of modules that use it."""
+    """What a file says of a mask: its shape, the digest of its packed bits, and the names of the weights under it."""
 
     shape: tuple[int, ...]
     digest: str
@@ -83,7 +90,7 @@ class StoredMask:
 
 @dataclass(frozen=True)
 class Contents:
-    """The list of contents of a file: parameters and masks by stream, digests of buffers by their path in the module.
+    """The list of contents of a file: parameters and masks by name, digests of buffers by their path in the module.
 
     Args:
         file: what the header says of the tensors in the file.
@@ -113,8 +120,7 @@ def model_bytes(
     """Return the file of a model: what cannot be drawn again, and how to draw the rest.
 
     Args:
-        model: its parameters with stream names and origins. Of masks that are being learned, the choice is stored and
-            the scores are not.
+        model: any module. Of masks that are being learned, the choice is stored and the scores are not.
         metadata: texts to put beside the tensors, such as the digest of a configuration.
         dtype: round parameters that are not drawn to this type; None keeps theirs.
 
@@ -122,31 +128,33 @@ def model_bytes(
         a safetensors file, the same bytes for the same model.
 
     Raises:
-        WeightsError: a frozen tensor is said to be drawn from a seed, but is not what that gives.
+        WeightsError: a frozen tensor is said to be drawn from a seed or to be of a base, but is not what that gives; or
+            the module has state that is no tensor.
     """
     tensors: dict[str, Tensor] = {}
     contents: dict[str, dict[str, Any]] = {"parameters": {}, "masks": {}, "buffers": {}}
     for item in owned(model):
         if isinstance(item.module, Supermask):
             continue
-        origin, said = _described(item)
-        if not isinstance(origin, Seeded):
-            tensors[item.stream] = item.parameter.detach().cpu().to(dtype).contiguous()
-            said["digest"] = _file_digest(tensors[item.stream])
-        contents["parameters"][item.stream] = said
-    for module in maskable(model):
-        if not isinstance(module.mask, Supermask | FixedMask):
+        said = _described(item)[1]
+        if "digest" not in said:
+            tensors[item.path] = item.parameter.detach().cpu().to(dtype).contiguous()
+            said["digest"] = file_digest(tensors[item.path])
+        contents["parameters"][item.path] = said
+    names: dict[int, str] = {}
+    for item in maskable(model):
+        if item.mask is None:
             continue
-        name = f"{module.mask.stream}.mask"
+        name = names.setdefault(id(item.mask), f"{item.path}.mask")
         if name not in tensors:
-            bits = mask_bits(module.mask)
+            bits = item.mask.chosen()
             tensors[name] = pack(bits)
-            said = {"shape": list(bits.shape), "digest": _file_digest(tensors[name]), "modules": []}
+            said = {"shape": list(bits.shape), "digest": file_digest(tensors[name]), "modules": []}
             contents["masks"][name] = said
-        contents["masks"][name]["modules"].append(module.stream)
+        contents["masks"][name]["modules"].append(item.path)
     for name, buffer in _buffers(model).items():
         tensors[BUFFER + name] = buffer.detach().cpu().contiguous()
-        contents["buffers"][name] = _file_digest(tensors[BUFFER + name])
+        contents["buffers"][name] = file_digest(tensors[BUFFER + name])
     text = canonical_json(contents)
     own = {"format": FORMAT, "generator": GENERATOR, "contents": text, "digest": digest(text.encode())}
     return safetensors_bytes(tensors, {**(metadata or {}), **own})
@@ -164,44 +172,70 @@ def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, An
     """Where a parameter is to come from when it is loaded, and what the file says of it."""
     parameter, origin = item.parameter, recorded_origin(item) or Trained()
     said: dict[str, Any] = {"shape": list(parameter.shape), "moves": parameter.requires_grad}
+    if parameter.dtype not in (torch.float32, torch.float64):
+        said["dtype"] = str(parameter.dtype)  # which rounds what is drawn
+    lost = ""
     if isinstance(origin, Seeded):
-        drawn = origin.draw(parameter.shape)
-        exact = parameter.dtype in (torch.float32, torch.float64)  # other types would round what is drawn
-        if exact and digest(parameter) == digest(drawn.to(parameter.dtype)):
-            return origin, said | {"digest": digest(drawn)} | _origin_json(origin)
-        if not parameter.requires_grad:
-            raise WeightsError(
-                f"{item.stream} is said to be drawn from seed {origin.seed}, but is not what that gives"
-            )
-        origin = Trained()
+        if not (parameter.requires_grad and _begins_otherwise(parameter, origin)):
+            drawn = origin.draw(parameter.shape)
+            if digest(parameter) == digest(drawn.to(parameter.dtype)):
+                return origin, said | {"digest": digest(drawn)} | _origin_json(origin)
+        lost, origin = f"drawn from seed {origin.seed}", Trained()
+    elif isinstance(origin, Pretrained) and origin.key:
+        if file_digest(parameter) == origin.digest:
+            return origin, said | {"digest": origin.digest} | _origin_json(origin)
+        lost, origin = f"of {origin.checkpoint}", Trained()
+    if lost and not parameter.requires_grad:
+        raise WeightsError(
+            f"{item.path} is said to be {lost}, but is not what that gives: if it was trained, let it move, call"
+            " mark_trained(model), and freeze it again"
+        )
+    said.pop("dtype", None)
     return origin, said | _origin_json(origin)
+
+
+def _begins_otherwise(parameter: nn.Parameter, origin: Seeded) -> bool:
+    """Whether the first numbers of a tensor already show that it is not as it was drawn: the rest need not be drawn."""
+    drawn = None
+    if not origin.transposed and origin.zero_row is None:
+        drawn = origin.initialisation.elementwise(parameter.shape, blocks=origin.blocks)
+    if drawn is None:
+        return False
+    first = parameter.detach().flatten()[:1024].cpu()
+    return not torch.equal(first, drawn(Stream(origin.seed, origin.stream), first.shape).to(first.dtype))
 
 
 def _origin_json(origin: Trained | Seeded | Pretrained) -> dict[str, Any]:
     match origin:
-        case Seeded(seed, stream, initialisation, blocks, zero_row):
+        case Seeded(seed, stream, initialisation, blocks, zero_row, transposed):
             options = {"seed": seed, "stream": stream, "blocks": blocks, "zero_row": zero_row}
+            options |= {"transposed": True} if transposed else {}
             return {"origin": origin.name, "initialisation": initialisation.to_json()} | options
-        case Pretrained(checkpoint):
-            return {"origin": origin.name, "checkpoint": checkpoint}
+        case Pretrained(checkpoint, key):
+            return {"origin": origin.name, "checkpoint": checkpoint} | ({"key": key} if key else {})
         case Trained():
             return {"origin": origin.name}
 
 
 def _buffers(model: nn.Module) -> dict[str, Tensor]:
     """Buffers that are part of the model's state, by path, without those of masks."""
+    model = bare(model)
     parameters = dict(model.named_parameters(remove_duplicate=False))
     masks = {
-        name for name, module in model.named_modules(remove_duplicate=False) if isinstance(module, FixedMask)
+        name for name, module in model.named_modules(remove_duplicate=False) if isinstance(module, WeightMask)
     }
-    return {
-        name: tensor
+    found = {
+        name.replace("_orig_mod.", ""): tensor
         for name, tensor in model.state_dict(keep_vars=True).items()
-        if name not in parameters and name.rpartition(".")[0] not in masks and isinstance(tensor, Tensor)
+        if name not in parameters and name.rpartition(".")[0] not in masks
     }
+    if others := [name for name, value in found.items() if not isinstance(value, Tensor)]:
+        raise WeightsError(f"{others[0]} is state that is no tensor, which a file of weights cannot hold")
+    return found
 
 
-def _file_digest(tensor: Tensor) -> str:
+def file_digest(tensor: Tensor) -> str:
+    """The digest of a tensor as a file has it: of type, shape and bytes."""
     return digest([f"{tensor.dtype} {tuple(tensor.shape)}".encode(), tensor])
 
 
@@ -241,7 +275,11 @@ Parts = tuple[dict[str, StoredTensor], dict[str, StoredMask], dict[str, str]]
 def _contents(listed: dict[str, Any]) -> Parts:
     parameters = {
         name: StoredTensor(
-            _origin(said), _typed(said["moves"], bool), _typed(said["digest"], str), _shape(said["shape"])
+            _origin(said),
+            _typed(said["moves"], bool),
+            _typed(said["digest"], str),
+            _shape(said["shape"]),
+            _typed(said["dtype"], str) if "dtype" in said else None,
         )
         for name, said in listed["parameters"].items()
     }
@@ -290,7 +328,8 @@ def _origin(said: Mapping[str, Any]) -> Trained | Seeded | Pretrained:
         case "trained":
             return Trained()
         case "pretrained":
-            return Pretrained(_typed(said["checkpoint"], str))
+            checkpoint, key = _typed(said["checkpoint"], str), _typed(said.get("key", ""), str)
+            return Pretrained(checkpoint, key, _typed(said["digest"], str) if key else "")
         case "seeded":
             initialisation = Initialisation.from_json(_typed(said["initialisation"], dict))
             zero_row = said["zero_row"]
@@ -300,6 +339,7 @@ def _origin(said: Mapping[str, Any]) -> Trained | Seeded | Pretrained:
                 initialisation,
                 _typed(said["blocks"], int),
                 None if zero_row is None else _typed(zero_row, int),
+                _typed(said.get("transposed", False), bool),
             )
     raise ValueError(f"origin must be 'trained', 'pretrained' or 'seeded', got {shortened(said['origin'])}")
 
@@ -348,13 +388,48 @@ def load_model(
             model has more than `largest` numbers.
     """
     contents = contents or read_contents(path)
-    try:
+
+    def made() -> nn.Module:
         with torch.device("meta"):
             outline = build()
         _fits(outline, contents, largest)
+        return build().to(device)
+
+    model = _filled(made, contents, streamed=streamed)
+    return (draw_lazily(model, compiled=compiled) if streamed else model).eval()
+
+
+def load_into(model: nn.Module, path: Path, *, base: Path | None = None) -> nn.Module:
+    """Fill a module that is there with what `model_bytes` wrote, bit for bit; it is in eval mode then.
+
+    Args:
+        model: built as the stored one was. Masks that it has are replaced.
+        path: the file.
+        base: the folder that frozen tensors are taken from, where it is no longer where the file says.
+
+    Raises:
+        WeightsError: as of `load_model`; or the base is missing, or is another one.
+    """
+    contents = read_contents(path)
+
+    def made() -> nn.Module:
+        for item in maskable(model):
+            item.put(None)
+        _fits(model, contents, None)
+        return model
+
+    return _filled(made, contents, base=base).eval()
+
+
+def _filled(
+    make: Callable[[], nn.Module], contents: Contents, *, base: Path | None = None, streamed: bool = False
+) -> nn.Module:
+    """The model that `make` checks and returns, filled; every error is one of a file of weights."""
+    path = contents.path
+    try:
+        model = make()
         tensors = read_tensors(path)
-        model = build().to(device)
-        _fill(model, contents, tensors, streamed=streamed)
+        _fill(model, contents, tensors | _of_bases(contents, base), streamed=streamed)
         _put_masks(model, contents, tensors)
     except WeightsError:
         raise
@@ -375,18 +450,51 @@ def load_model(
         text.encode()
     ):  # said last, since a tensor's own digest says more
         raise WeightsError(f"{path}: its list of contents is damaged: its digest does not match")
-    return (draw_lazily(model, compiled=compiled) if streamed else model).eval()
+    return model
 
 
-def _fits(outline: nn.Module, contents: Contents, largest: int) -> None:
+def base_files(folder: Path) -> list[Path]:
+    """The safetensors files of a base: a folder with a `config.json` beside them, as transformers writes it.
+
+    Raises:
+        WeightsError: there is no such folder.
+    """
+    found = sorted(folder.glob("*.safetensors")) if (folder / "config.json").is_file() else []
+    if not found:
+        raise WeightsError(f"a base must be a folder with config.json and *.safetensors, got {folder}")
+    return found
+
+
+def _of_bases(contents: Contents, base: Path | None) -> dict[str, Tensor]:
+    """The tensors that a file refers to, by their names in the model."""
+    wanted: dict[Path, dict[str, list[str]]] = {}
+    for name, said in contents.parameters.items():
+        if isinstance(said.origin, Pretrained) and said.origin.key:
+            folder = base or Path(said.origin.checkpoint.rpartition("@")[0])
+            wanted.setdefault(folder, {}).setdefault(said.origin.key, []).append(name)
+    found: dict[str, Tensor] = {}
+    for folder, keys in wanted.items():
+        try:
+            files = base_files(folder)
+        except WeightsError as error:
+            raise WeightsError(
+                f"{contents.path} refers to a base: {error}; give its folder as base=…"
+            ) from error
+        for file in files:
+            for key, tensor in read_tensors(file, only=keys).items():
+                found |= dict.fromkeys(keys[key], tensor)
+    return found
+
+
+def _fits(outline: nn.Module, contents: Contents, largest: int | None) -> None:
     """Refuse a file whose tensors do not have the names, shapes and types that the model needs."""
     path = contents.path
     size = sum(tensor.numel() for tensor in (*outline.parameters(), *outline.buffers()))
-    if size > largest:
+    if largest is not None and size > largest:
         raise WeightsError(
             f"{path}: the model has {size:,} numbers, more than largest={largest:,}; give a larger one if you trust it"
         )
-    items = {item.stream: item for item in owned(outline)}
+    items = {item.path: item for item in owned(outline)}
     if missing := sorted(items.keys() ^ contents.parameters.keys()):
         raise WeightsError(f"{path}: {shortened(missing[0])} is not in both the model and the file")
     wanted: dict[str, tuple[tuple[int, ...], set[str]]] = {}
@@ -394,11 +502,14 @@ def _fits(outline: nn.Module, contents: Contents, largest: int) -> None:
         stored, shape = contents.parameters[name], tuple(item.parameter.shape)
         if stored.shape not in (None, shape):
             raise WeightsError(f"{path} has {stored.shape} for {name}, not {shape}")
+        has, kind = str(item.parameter.dtype), stored.dtype or "torch.float32"
+        if not stored.inside and has != kind and {has, kind} != {"torch.float32", "torch.float64"}:
+            raise WeightsError(f"{path} has {kind} for {name}, not {has}: build the model, then .to({kind})")
         if isinstance(stored.origin, Seeded):
             _can_be_drawn(path, name, stored.origin, shape)
-        else:
+        elif stored.inside:
             wanted[name] = shape, FLOATS
-    places = {module.stream: tuple(module.weight.shape) for module in maskable(outline)}
+    places = {item.path: tuple(item.parameter.shape) for item in maskable(outline)}
     for name, mask in contents.masks.items():
         wanted[name] = (-(-math.prod(mask.shape) // 8),), {"U8"}
         for stream in mask.modules:
@@ -422,7 +533,7 @@ def _fits(outline: nn.Module, contents: Contents, largest: int) -> None:
 
 
 def _can_be_drawn(path: Path, name: str, origin: Seeded, shape: tuple[int, ...]) -> None:
-    rows = shape[0] if shape else 1
+    rows = (shape[-1] if origin.transposed else shape[0]) if shape else 1
     if origin.blocks < 1 or rows % origin.blocks:
         raise WeightsError(
             f"{path}: {name} has {rows} rows, and cannot have {shortened(origin.blocks)} blocks"
@@ -435,13 +546,14 @@ def _can_be_drawn(path: Path, name: str, origin: Seeded, shape: tuple[int, ...])
 def _fill(model: nn.Module, contents: Contents, tensors: dict[str, Tensor], *, streamed: bool) -> None:
     """Draw what is drawn, and copy the rest."""
     for item in owned(model):
-        stored = contents.parameters[item.stream]
+        stored = contents.parameters[item.path]
         item.parameter.requires_grad_(stored.moves)
         set_origin(item, stored.origin)
         if isinstance(stored.origin, Seeded):
             _draw(contents.path, item, stored.origin, stored.digest, streamed=streamed)
         else:
-            item.parameter.copy_(_checked(contents.path, tensors, item.stream, stored.digest))
+            found = _checked(contents.path, tensors, item.path, stored.digest, base=stored.base)
+            item.parameter.copy_(found)
     for name, buffer in _buffers(model).items():
         buffer.copy_(_checked(contents.path, tensors, BUFFER + name, contents.buffers[name]))
 
@@ -457,16 +569,24 @@ def _draw(path: Path, item: Owned, origin: Seeded, wanted: str, *, streamed: boo
             found = digest(tensor)
             item.parameter.copy_(tensor)
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        raise WeightsError(f"{path}: {item.stream} cannot be drawn: {shortened(str(error), 200)}") from error
+        raise WeightsError(f"{path}: {item.path} cannot be drawn: {shortened(str(error), 200)}") from error
     if found != wanted:
-        raise WeightsError(
-            f"{path}: {item.stream}, drawn from seed {origin.seed}, is not what its digest says"
+        raise WeightsError(f"{path}: {item.path}, drawn from seed {origin.seed}, is not what its digest says")
+
+
+def _checked(
+    path: Path,
+    tensors: dict[str, Tensor],
+    name: str,
+    wanted: str,
+    *,
+    base: str = "",
+) -> Tensor:
+    if name not in tensors or file_digest(tensors[name]) != wanted:
+        problem = (
+            f"is not in the base as it was in {base}" if base else "is damaged: its digest does not match"
         )
-
-
-def _checked(path: Path, tensors: dict[str, Tensor], name: str, wanted: str) -> Tensor:
-    if name not in tensors or _file_digest(tensors[name]) != wanted:
-        raise WeightsError(f"{path}: {name} is damaged: its digest does not match")
+        raise WeightsError(f"{path}: {name} {problem}")
     return tensors[name]
 
 
@@ -476,6 +596,6 @@ def _put_masks(model: nn.Module, contents: Contents, tensors: dict[str, Tensor])
         bits = unpack(_checked(contents.path, tensors, name, mask.digest), 0, math.prod(mask.shape))
         fixed = FixedMask(bits.view(mask.shape), stream=name.removesuffix(".mask"))
         made |= dict.fromkeys(mask.modules, fixed)
-    for module in maskable(model):
-        if module.stream in made:
-            module.mask = made[module.stream].to(module.weight.device)
+    for item in maskable(model):
+        if item.path in made:
+            item.put(made[item.path].to(item.parameter.device))

@@ -20,7 +20,8 @@ from reservoir import weights
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.draws import DISTRIBUTIONS
 from reservoir.weights.generator import MASK, Stream, philox
-from reservoir.weights.origins import Owned, Seeded, owned, recorded_origin
+from reservoir.weights.naming import Owned, owned
+from reservoir.weights.origins import Seeded, recorded_origin
 from reservoir.weights.supermask import FixedMask
 
 TILE = 2**16  # elements per tile: 256 kB, which fits a core's cache

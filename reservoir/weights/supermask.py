@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from reservoir.layers import Embedding, Linear
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.origins import Seeded, draw_into, initialise, owned, recorded_origin
+from reservoir.weights.naming import Names, Owned, WeightMask, Where, chosen, listed, owned
+from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
 from reservoir.weights.selection import Selection, kept_count, largest
 
 By = Literal["magnitude", "score", "weight"]
@@ -37,7 +37,7 @@ class Mask:
         by: "magnitude" keeps the weights whose scores are largest in magnitude, as the released code of the one-layer
             paper does, and that of Ramanujan et al. (2020); "score" those whose scores are largest, as both papers'
             formulas read; "weight" those that are largest themselves (Han et al. 2015).
-        patterns: over stream names of linear maps and embeddings, such as "encoder.*".
+        patterns: over names of linear maps, convolutions and embeddings, such as "encoder.*".
         drawn: what a masked weight is drawn as: "as-trained", or a key of `MASKED_DRAWS`.
         scaled: whether weights are drawn √(1 / keep) times as large, so that sums keep their variance.
     """
@@ -52,6 +52,7 @@ class Mask:
 
     def __post_init__(self) -> None:
         kept_count(1, self.keep)  # refuses what is not in (0, 1]
+        object.__setattr__(self, "patterns", listed(self.patterns))
         if self.by not in ("magnitude", "score", "weight"):
             raise ValueError(f"by must be 'magnitude', 'score' or 'weight', got {self.by!r}")
         if self.drawn != "as-trained" and self.drawn not in MASKED_DRAWS:
@@ -60,7 +61,7 @@ class Mask:
             )
 
 
-class Supermask(nn.Module):
+class Supermask(WeightMask):
     """Scores of a tensor's weights, and the mask of the best of them (Ramanujan et al. 2020, "edge-popup").
 
     Args:
@@ -78,7 +79,7 @@ class Supermask(nn.Module):
         self._last: tuple[Tensor, Tensor] | None = None  # scores and their mask
 
     def chosen(self) -> Tensor:
-        """The mask: bool, of the weights' shape."""
+        """The mask as the scores are now: bool, of the weights' shape."""
         best = self.scores.detach().abs() if self.by == "magnitude" else self.scores.detach()
         return self._selection(best, kept_count(best.numel(), self.keep))
 
@@ -99,7 +100,7 @@ class Supermask(nn.Module):
         return f"keep={self.keep}, by={self.by!r}"
 
 
-class FixedMask(nn.Module):
+class FixedMask(WeightMask):
     """A mask that was chosen once, and takes one bit a weight to store.
 
     Args:
@@ -115,6 +116,10 @@ class FixedMask(nn.Module):
         self.stream = stream
         self.kept = int(mask.sum()) if kept is None else kept
         self.register_buffer("mask", mask)
+
+    def chosen(self) -> Tensor:
+        """The mask: bool, of the weights' shape."""
+        return self.mask
 
     def forward(self, weight: Tensor) -> Tensor:  # the weights -> those that take part, and zeros
         return weight * self.mask
@@ -141,8 +146,16 @@ class _Masked(torch.autograd.Function):
         return found, None, None, None
 
 
-def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
-    """Mask the linear maps and embeddings of `model` that `plan` names, and return it.
+def supermask(
+    model: nn.Module,
+    plan: Mask | None = None,
+    *,
+    seed: int,
+    layers: Names = (),
+    where: Where | None = None,
+    **fields: Any,
+) -> nn.Module:
+    """Mask linear maps, convolutions and embeddings of any module, and return it.
 
     Maps that share a weight get masks of their own, as the depths of a shared layer do. An output that is tied to a
     masked table of embeddings shares its mask as well, whether or not a pattern names it.
@@ -151,65 +164,80 @@ def supermask(model: nn.Module, plan: Mask, *, seed: int) -> nn.Module:
         model: initialised. Its norms and biases are left as they are: freeze them, or make the model `bare`.
         plan: what to mask.
         seed: of the scores.
+        layers, where: what to mask besides the plan's patterns, as in `freeze`.
+        fields: of `Mask`, in the place of a plan: `supermask(model, keep=0.5, seed=0)`.
 
     Raises:
         ValueError: a pattern matches nothing, or `keep` is so small that a tensor keeps no weight.
     """
+    if plan is None:
+        if "keep" not in fields:
+            raise ValueError("supermask needs the share of weights to keep, such as keep=0.5")
+        others = {"patterns": ()} if (layers or where) else {}
+        plan = Mask(**others | fields)
+    elif fields:
+        raise ValueError(
+            f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
+        )
     if plan.keep == 1:
         return model
     found = maskable(model)
-    for pattern in plan.patterns:
-        if not any(fnmatchcase(module.stream, pattern) for module in found):
-            raise ValueError(f"{pattern!r} matches no linear map and no embedding of the model")
-    named = {id(m): m for m in found if any(fnmatchcase(m.stream, pattern) for pattern in plan.patterns)}
-    for module in named.values():
-        if not kept_count(n := module.weight.numel(), plan.keep):
+    wanted = chosen(
+        found, layers=layers, patterns=plan.patterns, where=where, what="linear map and no embedding"
+    )
+    named = {item.path for item in wanted}
+    for item in wanted:
+        if not kept_count(n := item.parameter.numel(), plan.keep):
             raise ValueError(
-                f"keep={plan.keep:g} keeps none of the {n:,} weights of {module.stream}; {1 / n:.2g} keeps one"
+                f"keep={plan.keep:g} keeps none of the {n:,} weights of {item.path}; {1 / n:.2g} keeps one"
             )
-    tables: dict[int, nn.Module] = {}
+    tables: dict[int, WeightMask] = {}
     drawn: set[int] = set()
-    for module in found:
-        weight = module.weight
+    for item in found:
+        weight = item.parameter
         # An output follows the table that it is tied to, whether it is named or not.
-        if id(module) not in named and id(weight) not in tables:
+        if item.path not in named and id(weight) not in tables:
             continue
         if plan.by != "weight" and id(weight) not in drawn:
-            _draw_masked(module, plan)
+            _draw_masked(item, plan)
         drawn.add(id(weight))
         mask = tables.get(id(weight))
         if mask is None:
-            mask = _mask(module, plan, seed=seed)
-            if isinstance(module, Embedding):
+            mask = _mask(item, plan, seed=seed)
+            if is_table(item.module):
                 tables[id(weight)] = mask
-        module.mask = mask.train(module.training)
+        item.put(mask.train(item.module.training))
     return model
 
 
-def _mask(module: Linear | Embedding, plan: Mask, *, seed: int) -> nn.Module:
-    weight = module.weight
+def _mask(item: Owned, plan: Mask, *, seed: int) -> WeightMask:
+    weight = item.parameter
     if plan.by == "weight":
         k = kept_count(weight.numel(), plan.keep)
-        return FixedMask(largest(weight.abs(), k).to(weight.device), stream=module.stream, kept=k)
+        return FixedMask(largest(weight.abs(), k).to(weight.device), stream=item.stream, kept=k)
     weight.requires_grad_(False)
-    mask = Supermask(weight.shape, keep=plan.keep, by=plan.by, stream=module.stream)
-    return initialise(mask, seed=seed).to(weight.device)
+    mask = Supermask(weight.shape, keep=plan.keep, by=plan.by, stream=item.stream)
+    initialise(mask, seed=seed)
+    return mask.to(weight.device)
 
 
-def maskable(model: nn.Module) -> list[Linear | Embedding]:
-    """The linear maps and embeddings of `model`, embeddings first, so that an output finds the table it is tied to."""
-    modules = [module for module in model.modules() if isinstance(module, Linear | Embedding)]
-    return sorted(modules, key=lambda module: not isinstance(module, Embedding))
+def is_table(module: nn.Module) -> bool:
+    """Whether a module looks vectors up."""
+    return isinstance(module, nn.Embedding | nn.EmbeddingBag)
 
 
-def mask_bits(mask: Any) -> Tensor:
-    """Which weights a `FixedMask` keeps, or a `Supermask` as its scores are now: bool, of the weights' shape."""
-    return mask.chosen() if isinstance(mask, Supermask) else mask.mask
+def maskable(model: nn.Module) -> Sequence[Owned]:
+    """The weights that a mask can choose among, at each of their places.
+
+    Tables of embeddings come first, so that an output finds the table that it is tied to. Recurrent layers are left
+    out: torch's hand their weights to a kernel that no mask reaches.
+    """
+    items = [item for item in owned(model, tied=True) if is_table(item.module) or is_map(item)]
+    return sorted(items, key=lambda item: not is_table(item.module))
 
 
-def _draw_masked(module: Linear | Embedding, plan: Mask) -> None:
+def _draw_masked(item: Owned, plan: Mask) -> None:
     """Draw a weight again for a layer of which a share takes part; a pretrained one stays as it is."""
-    item = next(item for item in owned(module) if item.attribute == "weight")
     origin = recorded_origin(item)
     if isinstance(origin, Seeded):
         initialisation = MASKED_DRAWS.get(plan.drawn, origin.initialisation)

@@ -1,0 +1,248 @@
+"""What the tensors of any module are called, which of them a caller means, and the masks that stand before them.
+
+A tensor of `reservoir.layers` has a stream name that is written down where it is made. Every other tensor is called by
+its path in the bare module: `DistributedDataParallel`, `torch.compile` and torch's parametrizations add nothing to it,
+and a tied tensor has the name of the first place that holds it. The name that it had when it was drawn is kept with it,
+so a model can become a part of another one later.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple, cast
+
+from torch import Tensor, nn
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch.nn.utils import parametrize
+
+from reservoir.layers import Embedding, Linear
+
+KEPT = "_reservoir"
+"""Where a module keeps what is known of its tensors: attribute -> (stream name, origin)."""
+LAYER = re.compile(r"((?:[^.]+\.)*?)(\d+)\.")
+Names = str | int | Iterable[str | int]
+Where = Callable[[str, nn.Parameter], bool]
+
+
+class WeightMask(nn.Module):
+    """What all masks share: called with weights, a mask returns those that take part, and zeros.
+
+    Attributes:
+        stream: name of the weights.
+    """
+
+    stream: str
+
+    def chosen(self) -> Tensor:
+        """Which weights take part: bool, of their shape."""
+        raise NotImplementedError
+
+
+class Owned(NamedTuple):
+    """A parameter, the module that owns it, and its names.
+
+    Args:
+        stream: the name of its random stream.
+        module, attribute: the owner, and what the parameter is called there.
+        parameter: the weights themselves, without what a mask makes of them.
+        path: its name in the model at hand, which a file uses; the stream name where that is explicit.
+    """
+
+    stream: str
+    module: nn.Module
+    attribute: str
+    parameter: nn.Parameter
+    path: str
+
+    @property
+    def mask(self) -> WeightMask | None:
+        """The mask that chooses among its weights, if there is one."""
+        if isinstance(self.module, Linear | Embedding):
+            return cast("WeightMask | None", self.module.mask if self.attribute == "weight" else None)
+        return next((one for one in self._chain() if isinstance(one, WeightMask)), None)
+
+    def put(self, mask: WeightMask | None) -> None:
+        """Put a mask before the weights, in the place of the one that is there; None takes it away.
+
+        Our own layers multiply by it themselves. Elsewhere it is a parametrization of torch, so whoever asks the module
+        for its weight, a fused kernel for instance, gets the masked one.
+        """
+        if isinstance(self.module, Linear | Embedding):
+            self.module.mask = mask
+            return
+        old, chain = self.mask, self._chain()
+        if old is not None and mask is not None:
+            cast(nn.ModuleList, chain)[list(chain).index(old)] = mask
+        elif mask is not None:
+            parametrize.register_parametrization(self.module, self.attribute, mask)
+        elif old is not None:
+            if len(chain) > 1:
+                raise ValueError(f"{self.path} has parametrizations beside its mask: remove those first")
+            kind = type(
+                self.module
+            )  # a deep copy shares it, and torch would take the weight from the original too
+            self.module.__class__ = type(kind.__name__, kind.__bases__, dict(kind.__dict__))
+            parametrize.remove_parametrizations(self.module, self.attribute, leave_parametrized=False)
+
+    def _chain(self) -> Sequence[nn.Module]:
+        if not parametrize.is_parametrized(self.module, self.attribute):
+            return ()
+        return cast(Any, self.module).parametrizations[self.attribute]
+
+
+def bare(model: nn.Module) -> nn.Module:
+    """The module inside those that only carry it: data parallelism and `torch.compile`."""
+    while True:
+        if isinstance(model, DataParallel | DistributedDataParallel):
+            model = model.module
+        elif isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
+            model = inner
+        else:
+            return model
+
+
+def explicit(module: nn.Module) -> str | None:
+    """The stream name that a module was given, or None if its tensors are called by their paths."""
+    stream = getattr(module, "stream", None)
+    return stream if isinstance(stream, str) else None
+
+
+def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
+    """Every parameter once.
+
+    A weight of a module with a stream name has that name, a bias the same with ".bias" behind it; every other parameter
+    is called by its path.
+
+    Args:
+        model: any module.
+        tied: whether to name a tied parameter at each of its places, instead of at the first alone.
+
+    Raises:
+        ValueError: two parameters have the same name.
+    """
+    seen: set[int] = set()
+    names: set[str] = set()
+    for place, module in _walk(bare(model), "", set()):
+        base, kept = explicit(module), module.__dict__.get(KEPT, {})
+        if isinstance(module, WeightMask) and place and not place.endswith(".mask"):
+            base = None  # a parametrization: it is called after the tensor that it stands before
+        for attribute, parameter in _parameters(module):
+            if id(parameter) in seen and not tied:
+                continue
+            seen.add(id(parameter))
+            path = f"{place}.{attribute}" if place else attribute
+            if base is not None:
+                path = base if attribute == "weight" else f"{base}.{attribute}"
+            if path in names:
+                raise ValueError(
+                    f"two parameters are named {path!r}; {place}.{attribute} needs a name of its own"
+                )
+            names.add(path)
+            stream = path if base is not None or attribute not in kept else kept[attribute][0]
+            yield Owned(stream, module, attribute, parameter, path)
+
+
+def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, nn.Module]]:
+    module = bare(module)
+    if id(module) in seen:
+        return
+    seen.add(id(module))
+    yield place, module
+    for name, child in module.named_children():
+        below = f"{place}.{name}" if place else name
+        if isinstance(child, WeightMask) and isinstance(module, parametrize.ParametrizationList):
+            below = ".".join(part for part in place.split(".") if part != "parametrizations")
+        yield from _walk(child, below, seen)
+
+
+def _parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+    """A module's own parameters; one that is parametrized by its name in the bare module."""
+    if isinstance(module, parametrize.ParametrizationList) and hasattr(module, "original"):
+        return  # its owner has named it
+    yield from module.named_parameters(recurse=False)
+    if parametrize.is_parametrized(module):
+        for name, chain in cast(Any, module).parametrizations.items():
+            if hasattr(chain, "original"):
+                yield name, chain.original
+
+
+def matches(item: Owned, pattern: str) -> bool:
+    """Whether a pattern fits one of a parameter's names; `*` stands for anything."""
+    return fnmatchcase(item.path, pattern) or fnmatchcase(item.stream, pattern)
+
+
+def listed(names: Names) -> tuple[str, ...]:
+    """One name or number, or several, as a tuple of texts."""
+    return (str(names),) if isinstance(names, str | int) else tuple(str(name) for name in names)
+
+
+def chosen(
+    items: Sequence[Owned],
+    *,
+    layers: Names = (),
+    patterns: Names = (),
+    where: Where | None = None,
+    what: str = "parameter",
+) -> list[Owned]:
+    """The parameters that a caller names by layers, patterns or a predicate; all of them if by none of the three.
+
+    Args:
+        items: to choose from.
+        layers: whole layers, by name, such as "encoder.layers.1", or by number where the model has a single stack of
+            layers; -1 is the last.
+        patterns: over names; `*` stands for anything.
+        where: called with name and parameter, says whether it is meant.
+        what: what an error calls them.
+
+    Raises:
+        ValueError: a layer, a pattern or the predicate matches nothing, or a number fits several stacks.
+    """
+    globs = [*(f"{layer_name(items, layer)}.*" for layer in listed(layers)), *listed(patterns)]
+    if not globs and where is None:
+        return list(items)
+    for glob in globs:
+        if not any(matches(item, glob) for item in items):
+            names = [item.path for item in items]
+            near = difflib.get_close_matches(glob, names, n=1, cutoff=0.3) or names[:1]
+            raise ValueError(
+                f"{glob!r} matches no {what} of the model" + (f"; did you mean {near[0]!r}?" if near else "")
+            )
+    found = [
+        item
+        for item in items
+        if any(matches(item, glob) for glob in globs)
+        or (where is not None and where(item.path, item.parameter))
+    ]
+    if not found:
+        raise ValueError(f"where is true of no {what} of the model, which has {_some(items)}")
+    return found
+
+
+def layer_name(items: Sequence[Owned], layer: str) -> str:
+    """The name of a layer, given as a name or as its number in the only stack.
+
+    Raises:
+        ValueError: it is a number, and the model has no stack of layers, several, or none of that number.
+    """
+    if not re.fullmatch(r"-?\d+", layer) or any(matches(item, f"{layer}.*") for item in items):
+        return layer
+    stacks: dict[str, set[int]] = {}
+    for item in items:
+        if found := LAYER.match(item.path):
+            stacks.setdefault(found[1], set()).add(int(found[2]))
+    if len(stacks) != 1:
+        names = [f"{prefix}{layer}" for prefix in stacks]
+        there = " and ".join(map(repr, names)) or f"no numbered layers: it has {_some(items)}"
+        raise ValueError(f"layers={layer} could be one of several, the model has {there}; give names")
+    ((prefix, numbers),) = stacks.items()
+    count, number = max(numbers) + 1, int(layer)
+    if not -count <= number < count:
+        raise ValueError(f"layers={layer} is none of the {count} layers {prefix}0 to {prefix}{count - 1}")
+    return f"{prefix}{number % count}"
+
+
+def _some(items: Sequence[Owned]) -> str:
+    return ", ".join(item.path for item in items[:3]) + (", …" if items[3:] else "")

@@ -1,0 +1,554 @@
+"""Modules of others: named, drawn, frozen, masked, trained by their owners' loops, stored, and plain again."""
+
+import io
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import stock_models
+import torch
+from stock_models import BUILD, bits, cnn, gpt2, inputs, learn, output
+from torch import nn
+from torch.nn.utils import parametrize
+from transformers import GPT2LMHeadModel
+
+from reservoir.page import plots
+from reservoir.weights import (
+    Freeze,
+    Pretrained,
+    Scheme,
+    Seeded,
+    WeightsError,
+    freeze,
+    initialise,
+    load,
+    mark_trained,
+    materialise,
+    origin_of,
+    owned,
+    pretrained,
+    recorded_origin,
+    report,
+    save,
+    supermask,
+)
+from reservoir.weights.files import read_header
+from reservoir.weights.initialisation import Normal
+
+ROOT = Path(__file__).resolve().parent.parent
+FROZEN = {"transformer": "transformer.encoder.layers.0", "gpt2": 0, "bert": 1, "vit": 0, "cnn": 0}
+
+
+def drawn(name: str) -> nn.Module:
+    return initialise(BUILD[name](), seed=0)
+
+
+def frozen(name: str) -> nn.Module:
+    return freeze(drawn(name), layers=FROZEN[name])
+
+
+def masked(name: str) -> nn.Module:
+    return supermask(drawn(name), keep=0.5, seed=0)
+
+
+def pruned(name: str) -> nn.Module:
+    return supermask(drawn(name), keep=0.3, by="weight", seed=0)
+
+
+PLANS = {"drawn": drawn, "frozen": frozen, "masked": masked, "pruned": pruned}
+
+
+def run(*arguments: object) -> str:
+    """What a fresh process prints."""
+    command = [sys.executable, stock_models.__file__, *map(str, arguments)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def tensors(model: nn.Module) -> dict[str, torch.Tensor]:
+    return {item.path: item.parameter.detach().clone() for item in owned(model)}
+
+
+# Trained, stored, loaded in another process
+
+
+@pytest.mark.slow
+def test_each_model_comes_back_in_another_process_bit_by_bit(tmp_path):
+    expected = {}
+    for name in BUILD:
+        for plan, made in PLANS.items():
+            model = made(name)
+            before = tensors(model)
+            still = {item.path for item in owned(model) if not item.parameter.requires_grad}
+            learn(model, name)
+            after = tensors(model)
+            assert {path for path in before if not torch.equal(before[path], after[path])}.isdisjoint(still)
+            assert plan == "drawn" or still or plan == "pruned"
+            save(model, tmp_path / f"{name}-{plan}.safetensors")
+            expected[f"{name}-{plan}"] = bits(model, name)
+    found = dict(line.split() for line in run("load", tmp_path).splitlines())
+    assert found == expected and len(set(expected.values())) == len(expected)
+
+
+def test_statistics_of_batches_are_stored_and_begin_anew_when_drawn(tmp_path):
+    model = learn(drawn("cnn"), "cnn")
+    again = load(cnn(), save(model, tmp_path / "m.safetensors"))
+    assert torch.equal(again[1].running_var, model[1].running_var) and again[1].num_batches_tracked == 3
+    assert initialise(model, seed=0)[1].num_batches_tracked == 0
+
+
+@pytest.mark.parametrize("plan", ["frozen", "masked"])
+def test_a_large_file_is_at_most_two_per_cent_above_the_bound(tmp_path, plan):
+    """What must be there: trained tensors and buffers, one bit for each masked weight, names and shapes."""
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(1800, 1800), nn.BatchNorm1d(1800)) for _ in range(3)))
+    initialise(model, seed=0)
+    freeze(model, layers=(0, 1)) if plan == "frozen" else supermask(model, keep=0.5, seed=0)
+    learned = [p for n, p in model.named_parameters() if p.requires_grad and not n.endswith("scores")]
+    with torch.no_grad():
+        for parameter in learned:
+            parameter.add_(0.5)
+    bound = sum(t.nbytes for t in (*learned, *(b for b in model.buffers())))
+    bound += sum(-(-p.numel() // 8) for n, p in model.named_parameters() if n.endswith("scores"))
+    bound += sum(len(f"{name}{tuple(p.shape)}") for name, p in model.state_dict().items())
+    size = save(model, tmp_path / "m.safetensors").stat().st_size
+    assert bound > 1e6 and size <= 1.02 * bound
+    assert report(model).stored_bytes <= bound
+
+
+def test_a_file_of_another_model_or_a_damaged_one_is_refused(tmp_path):
+    path = save(learn(frozen("gpt2"), "gpt2"), tmp_path / "m.safetensors")
+    with pytest.raises(WeightsError, match="is not in both the model and the file"):
+        load(cnn(), path)
+    data = bytearray(path.read_bytes())
+    data[-5] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(WeightsError, match="damaged: its digest does not match"):
+        load(gpt2(), path)
+    with pytest.raises(TypeError, match=r"load\(build\(\), 'm.safetensors'\)"):
+        load(path, path)
+    with pytest.raises(WeightsError, match="path must name a file, such as"):
+        save(gpt2(), tmp_path)
+
+
+def test_state_that_is_no_tensor_is_not_lost_in_silence(tmp_path):
+    class Counting(nn.Linear):
+        def get_extra_state(self):
+            return {"steps": 3}
+
+        def set_extra_state(self, state):
+            pass
+
+    with pytest.raises(WeightsError, match=r"0\._extra_state is state that is no tensor"):
+        save(nn.Sequential(Counting(2, 2)), tmp_path / "m.safetensors")
+
+
+# Names
+
+
+def test_what_carries_a_model_adds_nothing_to_its_names():
+    plain = drawn("gpt2")
+    names = [item.path for item in owned(plain)]
+    assert names[0] == "transformer.wte.weight" and "lm_head.weight" not in names  # tied
+    assert names == [name for name, _ in plain.named_parameters()]
+    compiled, inner = gpt2(), gpt2()
+    inner.transformer.h[1] = torch.compile(inner.transformer.h[1])
+    twice = torch.compile(nn.DataParallel(gpt2()))
+    parametrized = gpt2()
+    parametrize.register_parametrization(parametrized.transformer.h[0].mlp.c_fc, "weight", nn.Identity())
+    for model in (torch.compile(compiled), inner, twice, parametrized):
+        assert sorted(item.path for item in owned(initialise(model, seed=0))) == sorted(names)
+        assert all(torch.equal(tensors(model)[name], tensors(plain)[name]) for name in names)
+
+
+def test_a_name_is_kept_when_the_model_becomes_part_of_another():
+    first, second = initialise(cnn(), seed=0), initialise(cnn(), seed=1)
+    both = nn.ModuleDict({"a": first, "b": second})
+    assert [item.path for item in owned(both)][:2] == ["a.0.weight", "a.0.bias"]
+    assert next(owned(both)).stream == "0.weight"
+    supermask(freeze(both, layers="a"), keep=0.5, seed=0, layers="b")
+    alone = supermask(initialise(cnn(), seed=1), keep=0.5, seed=0)
+    assert torch.equal(both["b"][0].weight, alone[0].weight)  # the same scores too
+    assert {origin_of(item).name for item in owned(both) if item.path.startswith("a")} == {"seeded", "fixed"}
+
+
+# Drawing
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_nothing_that_should_be_random_is_zero_or_left_as_it_was(name):
+    model = BUILD[name]()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(float("nan"))
+    for item in owned(initialise(model, seed=0)):
+        assert item.parameter.isfinite().all(), item.path
+        assert item.parameter.ndim == 1 or item.parameter.std() > 0.001, item.path
+        assert isinstance(recorded_origin(item), Seeded)
+
+
+def test_packed_projections_are_the_three_maps_that_they_are():
+    attention = initialise(nn.MultiheadAttention(12, 2, add_bias_kv=True), seed=0)
+    origins = {item.path: recorded_origin(item) for item in owned(attention)}
+    assert origins["in_proj_weight"].blocks == 3
+    bound = 2**-0.5 * (6 / 24) ** 0.5
+    assert 0.9 * bound < attention.in_proj_weight.abs().max() <= bound
+    assert attention.bias_k.std() > 0.1 and not attention.in_proj_bias.any()
+    packed = initialise(gpt2(), seed=0, scheme=Scheme()).transformer.h[0].attn.c_attn
+    bound = (6 / 32) ** 0.5  # of a map from 16 to 16, not of one from 16 to 48
+    assert 0.9 * bound < packed.weight.abs().max() <= bound
+
+
+def test_a_turned_matrix_is_drawn_as_the_map_that_it_is():
+    """transformers' Conv1D keeps its inputs first: it is the transpose of a linear map of the same name."""
+    block = gpt2().transformer.h[0].mlp
+    linear = nn.Linear(16, 64)
+    linear.stream = "c_fc.weight"
+    initialise(block, seed=0, scheme=Scheme())
+    initialise(linear, seed=0)
+    assert torch.equal(block.c_fc.weight, linear.weight.T)
+
+
+def test_recurrent_gates_are_maps_of_their_own():
+    lstm = initialise(nn.LSTM(6, 4, 2), seed=0)
+    assert {recorded_origin(item).blocks for item in owned(lstm) if item.parameter.ndim == 2} == {4}
+    assert not lstm.bias_hh_l1.any()
+
+
+class Odd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+        self.gates = nn.Parameter(torch.ones(3, 3))
+
+
+def test_a_tensor_without_a_rule_is_refused_by_name_before_anything_is_drawn():
+    model = Odd()
+    before = model.linear.weight.clone()
+    with pytest.raises(
+        ValueError, match=r"no rule to draw gates, \(3, 3\) of Odd: give one, .*rules={'gates': "
+    ):
+        initialise(model, seed=0)
+    assert torch.equal(model.linear.weight, before) and model.gates.min() == 1
+    initialise(model, seed=0, rules={"gates": Normal(0.02)})
+    assert 0 < model.gates.std() < 0.1
+    initialise(model, seed=1, patterns="gates", rules={"*": Normal(3.0)})
+    assert model.gates.std() > 1 and model.linear.weight.abs().max() < 2
+
+
+def test_a_stream_given_to_a_module_of_others_zeroes_nothing():
+    attention = nn.MultiheadAttention(8, 2)
+    attention.stream, attention.out_proj.stream = "mine", "out"
+    initialise(attention, seed=0)
+    assert attention.in_proj_weight.std() > 0.1
+
+
+def test_a_model_that_was_never_initialised_says_so():
+    found = report(gpt2())
+    assert {row.origin for row in found.rows} == {"not initialised"}
+    assert "not initialised yet: call initialise(model, seed=…)" in found.summary()
+
+
+# Choosing
+
+
+def still(model: nn.Module) -> set[str]:
+    return {item.path for item in owned(model) if not item.parameter.requires_grad}
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (dict(layers=[1]), "transformer.h.1."),
+        (dict(layers=-1), "transformer.h.1."),
+        (dict(layers="transformer.h.1"), "transformer.h.1."),
+        (dict(patterns="transformer.h.1.*"), "transformer.h.1."),
+        (dict(patterns=["transformer.h.1.*"]), "transformer.h.1."),
+        (dict(where=lambda name, parameter: name.startswith("transformer.h.1.")), "transformer.h.1."),
+        (dict(plan=Freeze(layers=(1,))), "transformer.h.1."),
+        (dict(plan=Freeze(layers="transformer.h.1")), "transformer.h.1."),
+        (dict(), "transformer"),
+    ],
+)
+def test_layers_patterns_and_predicates_freeze_what_they_name(options, named):
+    model = freeze(drawn("gpt2"), **options)
+    assert still(model) == {item.path for item in owned(model) if item.path.startswith(named)}
+
+
+def test_components_are_known_by_the_names_that_torch_and_transformers_use():
+    for name in ("gpt2", "bert", "vit", "transformer"):
+        attention, forward = (
+            still(freeze(drawn(name), **{part: True})) for part in ("attention", "feed_forward")
+        )
+        assert attention and forward and not attention & forward
+        assert not any("norm" in path.lower() or "ln_" in path for path in attention | forward)
+        matrices = {
+            item.path for item in owned(drawn(name)) if item.parameter.ndim == 2 and ".0." in item.path
+        }
+        assert matrices <= attention | forward, name
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (dict(layers=[1]), r"several, the model has 'transformer.encoder.layers.1' and 'transformer.decoder"),
+        (
+            dict(layers="encoder.1"),
+            r"'encoder.1.\*' matches no parameter .* did you mean 'transformer.encoder",
+        ),
+        (dict(patterns="*.q_proj"), "matches no parameter"),
+        (dict(where=lambda name, parameter: False), "where is true of no parameter"),
+        (dict(plan=Freeze(attention=True), layers=[1]), "a plan or what to freeze, not both"),
+    ],
+)
+def test_a_choice_of_nothing_says_what_there_is(options, said):
+    model = drawn("transformer")
+    with pytest.raises(ValueError, match=said):
+        freeze(model, **options)
+    assert not still(model)
+
+
+def test_a_layer_that_is_not_there_is_counted():
+    with pytest.raises(
+        ValueError, match=r"layers=7 is none of the 2 layers transformer\.h\.0 to transformer\.h\.1"
+    ):
+        freeze(drawn("gpt2"), layers=[7])
+
+
+# Masks
+
+
+def test_every_kind_of_weight_is_masked_to_the_asked_share():
+    kinds = set()
+    for name in BUILD:
+        model = masked(name)
+        for item in owned(model, tied=True):
+            if item.mask is not None:
+                effective = getattr(item.module, item.attribute)
+                assert torch.equal(effective != 0, item.mask.chosen() & (item.parameter != 0)), item.path
+                assert int(item.mask.chosen().sum()) == round(0.5 * effective.numel())
+                kinds.add(type(item.module).__name__.removeprefix("Parametrized"))
+        assert not any(item.mask is None and item.parameter.ndim > 1 and item.attribute.endswith("weight")
+                       for item in owned(model, tied=True))  # fmt: skip
+    assert {"Linear", "Embedding", "Conv1D", "Conv2d", "MultiheadAttention"} <= kinds
+    model = masked("gpt2")
+    assert model.lm_head.parametrizations.weight[0] is model.transformer.wte.parametrizations.weight[0]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("grad", [True, False])
+def test_fused_kernels_see_the_mask(training, grad):
+    """In eval without gradients, nn.TransformerEncoder and nn.MultiheadAttention hand their weights to one kernel."""
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, 0.0, batch_first=True), 2)
+    attention = nn.MultiheadAttention(16, 2, batch_first=True)
+    x = torch.randn(3, 5, 16, generator=torch.Generator().manual_seed(0))
+    for model, arguments in ((encoder, (x,)), (attention, (x, x, x))):
+        supermask(initialise(model, seed=0), keep=0.3, seed=0)
+        plain = materialise(model)
+        model.train(training), plain.train(training)
+        with torch.set_grad_enabled(grad):
+            ours, theirs = (one(*arguments) for one in (model, plain))
+        ours, theirs = (one[0] if isinstance(one, tuple) else one for one in (ours, theirs))
+        assert torch.allclose(ours, theirs, atol=1e-6)
+        whole = initialise(type(model)(16, 2, batch_first=True), seed=0) if model is attention else None
+        assert whole is None or not torch.allclose(ours, whole.train(training)(*arguments)[0], atol=1e-3)
+
+
+def test_a_mask_needs_a_share_and_patterns_that_fit():
+    with pytest.raises(ValueError, match="supermask needs the share of weights to keep"):
+        supermask(drawn("cnn"), seed=0)
+    with pytest.raises(ValueError, match="matches no linear map and no embedding of the model; did you"):
+        supermask(drawn("cnn"), keep=0.5, patterns="9.weight", seed=0)
+    model = supermask(drawn("gpt2"), keep=0.5, layers=[0], seed=0)
+    assert {item.path for item in owned(model) if item.mask} == {
+        item.path for item in owned(model) if item.path.startswith("transformer.h.0.") and item.parameter.ndim == 2
+        and item.attribute == "weight"
+    }  # fmt: skip
+
+
+# Plain again
+
+
+@pytest.mark.parametrize("name", BUILD)
+def test_a_plain_copy_computes_the_same_and_has_the_state_dict_of_its_class(name):
+    model = learn(masked(name), name)
+    plain = materialise(model)
+    with torch.no_grad():
+        assert torch.equal(output(plain, name), output(model, name))
+    assert plain.state_dict().keys() == BUILD[name]().state_dict().keys()
+    assert any(item.mask for item in owned(model))  # the original has its masks still
+    if name == "gpt2":
+        assert plain.lm_head.weight is plain.transformer.wte.weight
+
+
+def test_a_plain_copy_is_exported_and_loads_without_this_library(tmp_path):
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, 0.0, batch_first=True), 1)
+    model = supermask(initialise(nn.Sequential(nn.Linear(4, 16), encoder), seed=0), keep=0.5, seed=0).eval()
+    plain, x = materialise(model), torch.ones(2, 3, 4)
+    program = torch.export.export(plain, (x,)).module()
+    assert torch.allclose(program(x), model(x), atol=1e-6)
+    torch.save(plain, tmp_path / "plain.pt")
+    code = (
+        "import sys, torch; sys.modules['reservoir'] = None\n"
+        "model = torch.load(sys.argv[1], weights_only=False); print(model(torch.ones(2, 3, 4)).sum().item())"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "plain.pt"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == pytest.approx(plain(x).sum().item(), rel=1e-6)
+
+
+def test_a_plain_copy_is_pickled_whole():
+    buffer = io.BytesIO()
+    torch.save(materialise(learn(masked("gpt2"), "gpt2")), buffer)
+    assert b"reservoir" not in buffer.getvalue()
+
+
+# On a base
+
+
+@pytest.fixture
+def base(tmp_path) -> Path:
+    drawn("gpt2").save_pretrained(tmp_path / "base")
+    return tmp_path / "base"
+
+
+def test_a_base_is_stored_as_a_reference(tmp_path, base):
+    model = pretrained(GPT2LMHeadModel.from_pretrained(base), base)
+    freeze(model, where=lambda name, parameter: ".ln_" not in name)
+    assert {origin_of(item).name for item in owned(model)} == {"pretrained", "trained"}
+    learn(model, "gpt2")
+    path = save(model, tmp_path / "m.safetensors")
+    assert {name for name in read_header(path)[0] if not name.startswith("buffers/")} == {
+        item.path for item in owned(model) if item.parameter.requires_grad
+    }
+    again = load(gpt2(), path)
+    assert bits(again, "gpt2") == bits(model, "gpt2")
+    assert [origin_of(item) for item in owned(again)] == [origin_of(item) for item in owned(model)]
+    moved = base.rename(tmp_path / "elsewhere")
+    with pytest.raises(WeightsError, match=r"refers to a base: .* give its folder as base=…"):
+        load(gpt2(), path)
+    assert bits(load(gpt2(), path, base=moved), "gpt2") == bits(model, "gpt2")
+    initialise(gpt2(), seed=1).save_pretrained(moved)
+    with pytest.raises(WeightsError, match="is not in the base as it was"):
+        load(gpt2(), path, base=moved)
+
+
+def test_a_base_that_the_model_was_not_loaded_from_is_refused(tmp_path, base):
+    with pytest.raises(WeightsError, match=r"no parameter of the model is a tensor of .*: load it first"):
+        pretrained(initialise(gpt2(), seed=3, rules={"*": Normal(1.0)}), base)
+    with pytest.raises(WeightsError, match=r"a base must be a folder with config.json and \*.safetensors"):
+        pretrained(gpt2(), tmp_path / "nowhere")
+
+
+def test_masks_over_a_base_leave_its_weights_as_they_are(tmp_path, base):
+    model = supermask(
+        pretrained(GPT2LMHeadModel.from_pretrained(base), base), keep=0.9, patterns="*.mlp.*.weight", seed=0
+    )
+    freeze(model, where=lambda name, parameter: not name.endswith("scores"))
+    assert isinstance(recorded_origin(next(owned(model))), Pretrained)
+    learn(model, "gpt2")
+    again = load(gpt2(), save(model, tmp_path / "m.safetensors"))
+    assert bits(again, "gpt2") == bits(model, "gpt2")
+
+
+# With other people's machinery
+
+
+def test_a_file_is_the_same_whatever_carries_the_model(tmp_path):
+    model = learn(masked("gpt2"), "gpt2")
+    plain, carried = (
+        save(one, tmp_path / f"{i}.safetensors").read_bytes()
+        for i, one in enumerate((model, torch.compile(nn.DataParallel(model))))
+    )
+    assert plain == carried
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", ["frozen", "masked"])
+def test_a_compiled_model_learns_what_the_plain_one_does(tmp_path, plan):
+    torch._dynamo.reset()
+    plain, model = PLANS[plan]("gpt2"), PLANS[plan]("gpt2")
+    compiled = torch.compile(model, backend="aot_eager")
+    learn(plain, "gpt2"), learn(compiled, "gpt2")
+    with torch.no_grad():
+        torch.testing.assert_close(output(compiled, "gpt2"), output(plain, "gpt2"), atol=1e-3, rtol=1e-3)
+    again = load(gpt2(), save(compiled, tmp_path / "m.safetensors"))
+    assert bits(again, "gpt2") == bits(model, "gpt2")
+
+
+@pytest.mark.parametrize("name", ["transformer", "gpt2", "cnn"])
+def test_autocast_leaves_what_is_frozen_as_it_is(tmp_path, name):
+    model = masked(name)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        learn(model, name)
+    again = load(BUILD[name](), save(model, tmp_path / "m.safetensors"))
+    assert bits(again, name) == bits(model, name)
+
+
+@pytest.mark.slow
+def test_two_processes_that_share_batches_store_one_model(tmp_path):
+    command = [sys.executable, stock_models.__file__, "share", str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    both = [
+        subprocess.Popen(
+            [*command, str(rank)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        for rank in range(2)
+    ]
+    (first, errors), (second, _) = (one.communicate(timeout=120) for one in both)
+    assert first and first == second, errors
+    assert bits(load(gpt2(), tmp_path / "gpt2-shared.safetensors"), "gpt2") == first.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", ["frozen", "masked"])
+def test_the_trainer_of_transformers_trains_what_moves(tmp_path, plan):
+    pytest.importorskip("accelerate", reason="transformers' Trainer needs accelerate")
+    from transformers import Trainer, TrainingArguments
+
+    model = PLANS[plan]("gpt2")
+    before, frozen_ones = tensors(model), still(model)
+    rows = [{"input_ids": row, "labels": row} for row in inputs("gpt2")[0]]
+    arguments = TrainingArguments(
+        tmp_path, max_steps=3, per_device_train_batch_size=2, report_to=[], save_strategy="no", use_cpu=True,
+        disable_tqdm=True, learning_rate=0.1, logging_strategy="no",
+    )  # fmt: skip
+    Trainer(model, arguments, train_dataset=rows).train()
+    after = tensors(model)
+    assert {path for path in before if torch.equal(before[path], after[path])} == frozen_ones
+    again = load(gpt2(), save(model, tmp_path / "m.safetensors"))
+    assert bits(again, "gpt2") == bits(model, "gpt2")
+
+
+def test_what_was_trained_before_it_was_frozen_is_stored_once_that_is_said(tmp_path):
+    model = freeze(learn(drawn("gpt2"), "gpt2"), layers=[0])
+    with pytest.raises(WeightsError, match=r"let it move, call mark_trained\(model\), and freeze it again"):
+        save(model, tmp_path / "m.safetensors")
+    mark_trained(model.requires_grad_(True))
+    again = load(gpt2(), save(freeze(model, layers=[0]), tmp_path / "m.safetensors"))
+    assert bits(again, "gpt2") == bits(model, "gpt2") and still(again) == still(model)
+
+
+def test_a_tensor_that_was_normalised_away_is_named():
+    model = cnn()
+    with warnings.catch_warnings():
+        nn.utils.parametrizations.weight_norm(model[8])
+    with pytest.raises(ValueError, match=r"no rule to draw 8\.parametrizations\.weight\.original[01]"):
+        initialise(model, seed=0)
+
+
+def test_plots_and_counts_take_a_model_of_others():
+    model = supermask(frozen("gpt2"), keep=0.5, patterns="transformer.h.1.mlp.*", seed=0)
+    found = report(model)
+    assert found.origins().keys() == {"trained", "seeded", "masked", "fixed"}
+    assert found.weights == sum(p.numel() for p in gpt2().parameters())
+    drawn_bars = plots.bars({name: [of["weights"]] for name, of in found.origins().items()}, x="origin", y="weights",
+                            origin={name: name for name in found.origins()})  # fmt: skip
+    assert sum(drawn_bars.data[0].y) == found.weights
+    block = model.transformer.h[0].mlp.c_fc.weight
+    assert plots.matrices({"c_fc": block}, origins={"c_fc": "seeded"}).data
