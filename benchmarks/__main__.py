@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import (
+    any_module,
     attention,
     book,
     communication,
@@ -54,6 +55,7 @@ GROUPS: dict[str, dict[str, Benchmark]] = {
         "dropout": dropout.run,
     },
     "decoding": {"decoding": decoding.run},
+    "any module": {"any-module": any_module.run},
     "freezing": {"freezing": freezing.run, "communication": communication.run},
     "mixing": {"fourier": fourier.run},
     "mask selection": {"selection": selection.run, "masked": masked.run},
@@ -134,7 +136,7 @@ def table(measured: dict[str, list[Line]], caption: str) -> Table:
 def versions() -> dict[str, str]:
     """Of the peers that are installed."""
     found = {}
-    for name in ("torch", "transformers", "x-transformers", "reservoirpy", "nbconvert", "mystmd"):
+    for name in ("torch", "transformers", "peft", "x-transformers", "reservoirpy", "nbconvert", "mystmd"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found

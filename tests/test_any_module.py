@@ -15,7 +15,9 @@ from torch import nn
 from torch.nn.utils import parametrize
 from transformers import GPT2LMHeadModel
 
+from reservoir.models import EncoderDecoderConfig, LanguageModelConfig, Llama
 from reservoir.page import plots
+from reservoir.training import Budget, LanguageModellingTask, Optimiser, cost, train
 from reservoir.weights import (
     Freeze,
     Pretrained,
@@ -552,3 +554,65 @@ def test_plots_and_counts_take_a_model_of_others():
     assert sum(drawn_bars.data[0].y) == found.weights
     block = model.transformer.h[0].mlp.c_fc.weight
     assert plots.matrices({"c_fc": block}, origins={"c_fc": "seeded"}).data
+
+
+# What newcomers try first
+
+
+def test_the_main_names_are_on_the_package_and_wait_until_they_are_used():
+    names = ("initialise freeze supermask report save load materialise pretrained cost train from_pretrained"
+             " save_pretrained Freeze Mask Scheme")  # fmt: skip
+    code = (
+        "import reservoir as r, sys; assert 'torch' not in sys.modules;"
+        f" print(*(getattr(r, name).__name__ for name in {names.split()}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert done.stdout.split() == names.split()
+
+
+def test_familiar_methods_are_there_or_say_what_to_call(tmp_path):
+    model = initialise(LanguageModelConfig(9, d_model=8, n_heads=2, d_ff=8, layers=1).build(), seed=0).eval()
+    again = type(model).from_pretrained(model.save_pretrained(tmp_path))
+    ids = torch.tensor([[3, 1], [2, 2]])
+    said = model.generate(ids, max_new_tokens=3)
+    assert said.shape == (2, 5) and torch.equal(said, again.generate(ids, max_new_tokens=3))
+    assert torch.equal(said[:, 2], model(ids)[:, -1].argmax(-1))
+    assert model.generate(ids[:1], max_new_tokens=3, end=int(said[0, 2])).shape == (1, 2)
+    with pytest.raises(WeightsError, match=r"holds a LanguageModel, not a Llama: load it with LanguageModel"):
+        Llama.from_pretrained(tmp_path)
+    with pytest.raises(
+        TypeError, match=r"EncoderDecoder does not generate; reservoir\.training\.translate\(model"
+    ):
+        EncoderDecoderConfig(9, 9, d_model=8, n_heads=2).build().generate(ids)
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "hint"),
+    [
+        (LanguageModelConfig, "n_layers", "layers"),
+        (EncoderDecoderConfig, "n_layers", "encoder_layers or decoder_layers"),
+        (LanguageModelConfig, "hidden_size", "d_model"),
+        (LanguageModelConfig, "vocab_size", "vocab"),
+        (LanguageModelConfig, "dropuot", "dropout"),
+    ],
+)
+def test_a_field_of_another_library_is_translated(made, given, hint):
+    with pytest.raises(TypeError, match=f"{made.__name__} has no field '{given}'; did you mean {hint}"):
+        made(**{given: 2})
+
+
+def test_training_what_was_never_initialised_says_so():
+    model = LanguageModelConfig(9, d_model=8, n_heads=2, d_ff=8, layers=1).build()
+    task = LanguageModellingTask(range(9), range(9), range(9), length=3, batch=2, seed=0)
+    with pytest.raises(
+        ValueError, match=r"was never initialised: call initialise\(model, seed=…\) before training"
+    ):
+        train(model, task, optimiser=Optimiser(), budget=Budget(1), seed=0)
+
+
+def test_the_cost_of_a_step_is_counted_for_any_module():
+    whole, part = drawn("gpt2"), freeze(drawn("gpt2"), layers=[0], patterns="*wte*")
+    costs = [cost(model, lambda model=model: output(model, "gpt2").sum()) for model in (whole, part)]
+    assert costs[0]["trainable"] == report(whole).total and costs[1]["trainable"] < costs[0]["trainable"]
+    assert costs[1]["flops"] < costs[0]["flops"] and costs[0]["step_bytes"] == 12 * costs[0]["trainable"]
+    assert all(parameter.grad is None for parameter in whole.parameters())

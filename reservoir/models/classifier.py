@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from reservoir.layers import Embedding, Linear
 from reservoir.models.config import ModelConfig
 from reservoir.models.encoders import LSTM, Bag, EchoStates, Encoder, Projection
+from reservoir.models.familiar import Familiar
 
 Pooling = Literal["mean", "max"]
 
@@ -63,7 +64,7 @@ ENCODERS: dict[str, Callable[[ClassifierConfig], Encoder]] = {
 is true at tokens -> (batch, length, d_out), with the attribute `d_out`."""
 
 
-class Classifier(nn.Module):
+class Classifier(Familiar, nn.Module):
     """A text classifier: embeddings, encoder, pooling, readout.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`. The streams are "embedding",

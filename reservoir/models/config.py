@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
@@ -26,13 +27,36 @@ LIMITS = {
 """Smallest and largest value of each size, by the name of its field; 0 means that the data decides."""
 
 
+OTHERWISE = {
+    **dict.fromkeys(("hidden_size", "n_embd", "dim", "d_hidden"), "d_model"),
+    **dict.fromkeys(("num_heads", "num_attention_heads", "nhead", "n_head"), "n_heads"),
+    **dict.fromkeys(("intermediate_size", "dim_feedforward", "n_inner"), "d_ff"),
+    **dict.fromkeys(("vocab_size", "n_vocab"), "vocab"),
+}
+"""What other libraries call a field -> its name here."""
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """Base of all configurations: a frozen dataclass whose fields are checked when it is made.
 
     Raises:
         ValueError: a field has the wrong type, is out of its range or unknown; the message names it.
+        TypeError: there is no such field; the message names those that are like it.
     """
+
+    def __new__(cls, *args: Any, **values: Any) -> Self:
+        """Say what a field is called here, where another library calls it otherwise."""
+        known = [entry.name for entry in fields(cls)]
+        for name in values.keys() - set(known):
+            like = (
+                [one for one in known if one.endswith("layers") and one in LIMITS] if "layers" in name else []
+            )
+            like += [OTHERWISE[name]] if OTHERWISE.get(name) in known else []
+            like = like or difflib.get_close_matches(name, known, n=3)
+            hint = f"; did you mean {' or '.join(like)}?" if like else f"; its fields are {', '.join(known)}"
+            raise TypeError(f"{cls.__name__} has no field {name!r}{hint}")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():

@@ -19,6 +19,7 @@ from reservoir.layers import (
     Linear,
 )
 from reservoir.models.config import EncoderConfig
+from reservoir.models.familiar import Familiar
 from reservoir.models.mixings import check_mixing, named
 from reservoir.models.stack import (
     LayerKind,
@@ -79,7 +80,7 @@ class EncoderDecoderConfig(EncoderConfig):
         return EncoderDecoder(self)
 
 
-class EncoderDecoder(nn.Module):
+class EncoderDecoder(Familiar, nn.Module):
     """Reads a source sentence, writes a target sentence token by token.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.

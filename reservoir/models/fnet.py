@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
 from reservoir.models.config import ModelConfig
+from reservoir.models.familiar import Familiar
 from reservoir.weights.files import WeightsError
 
 EPS = 1e-12  # of every norm
@@ -45,7 +46,7 @@ class FNetConfig(ModelConfig):
         return FNet(self)
 
 
-class FNet(nn.Module):
+class FNet(Familiar, nn.Module):
     """Embeddings of tokens, positions and segments, a norm and a linear map; then post-LN layers that mix by Fourier.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 
+import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
 from reservoir.models.config import TransformerConfig
+from reservoir.models.familiar import Familiar
 from reservoir.models.stack import CAUSAL, LayerKind, causal_attention, check_kinds, positions, stack
 
 
@@ -74,7 +76,7 @@ class Body(nn.Module):
         return self.norm(x)
 
 
-class LanguageModel(Body):
+class LanguageModel(Familiar, Body):
     """A causal language model (Radford et al. 2018): logits of the next token at each position.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
@@ -98,3 +100,22 @@ class LanguageModel(Body):
     def forward(self, ids: Tensor) -> Tensor:
         """Return logits of the next tokens: (batch, length) -> (batch, length, vocab)."""
         return self.output(self.hidden(ids))
+
+    @torch.inference_mode()
+    def generate(self, ids: Tensor, *, max_new_tokens: int, end: int | None = None) -> Tensor:  # type: ignore[override]
+        """Continue texts greedily.
+
+        Args:
+            ids: (batch, length).
+            max_new_tokens: how many to add.
+            end: the token that ends a text; generation stops where it is the best for every text, and leaves it out.
+
+        Returns:
+            the texts with what follows: (batch, length + at most max_new_tokens).
+        """
+        for _ in range(max_new_tokens):
+            best = self.output(self.hidden(ids)[:, -1]).argmax(-1, keepdim=True)
+            if end is not None and bool((best == end).all()):
+                break
+            ids = torch.cat([ids, best], 1)
+        return ids

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
 from reservoir.models.config import ModelConfig
+from reservoir.models.familiar import Familiar
 from reservoir.weights import Pretrained, owned, set_origin
 from reservoir.weights.files import WeightsError
 
@@ -107,7 +108,7 @@ class LlamaBody(nn.Module):
         return self.norm(x)
 
 
-class Llama(LlamaBody):
+class Llama(Familiar, LlamaBody):
     """A causal language model of the Llama family; its output shares the table of embeddings.
 
     Args:

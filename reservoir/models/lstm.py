@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from reservoir.layers.precision import full_precision
 from reservoir.models.config import ModelConfig
+from reservoir.models.familiar import Familiar
 
 GATES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 """PyTorch's names of a layer's parameters."""
@@ -31,7 +32,7 @@ class LSTMConfig(ModelConfig):
         return LSTMBody(self)
 
 
-class LSTMBody(nn.LSTM):
+class LSTMBody(Familiar, nn.LSTM):
     """An LSTM (Hochreiter & Schmidhuber 1997); its memory is not initialised.
 
     Args:

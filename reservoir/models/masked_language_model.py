@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers import LayerNorm, Linear
+from reservoir.models.familiar import Familiar
 from reservoir.models.stack import Make
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 
@@ -21,7 +22,7 @@ class MaskedLanguageModelConfig(TextEncoderConfig):
         return MaskedLanguageModel(self)
 
 
-class MaskedLanguageModel(nn.Module):
+class MaskedLanguageModel(Familiar, nn.Module):
     """Logits of the token at each position of a text in which some are hidden.
 
     The head is RoBERTa's: one linear map, GELU and a norm, then the table of embeddings once more as the output

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Linear
+from reservoir.models.familiar import Familiar
 from reservoir.models.stack import Make, bare
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 
@@ -35,7 +36,7 @@ class TextClassifierConfig(TextEncoderConfig):
         return TextClassifier(self)
 
 
-class TextClassifier(nn.Module):
+class TextClassifier(Familiar, nn.Module):
     """A text classifier as RoBERTa has it: encoder, pooling, one hidden layer, readout.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.

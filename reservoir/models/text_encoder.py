@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from reservoir.layers import Dropout, Embedding, LayerNorm
 from reservoir.layers.feed_forward import Activation
 from reservoir.models.config import EncoderConfig
+from reservoir.models.familiar import Familiar
 from reservoir.models.mixings import check_mixing, named
 from reservoir.models.stack import (
     LayerKind,
@@ -61,7 +62,7 @@ class TextEncoderConfig(EncoderConfig):
         return self.filled_in(vocab=pieces + 1)
 
 
-class TextEncoder(nn.Module):
+class TextEncoder(Familiar, nn.Module):
     """A bidirectional encoder: a state for each token of a text.
 
     The streams are "embedding", "positions", "encoder.0.…" and "norm", whatever the head: weights that were

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
 from reservoir.models.config import ModelConfig
+from reservoir.models.familiar import Familiar
 from reservoir.models.language_model import LanguageModelConfig
 from reservoir.models.llama import LlamaConfig
 from reservoir.models.lstm import LSTMConfig
@@ -46,7 +47,7 @@ class UniversalConfig(ModelConfig):
         return Universal(self)
 
 
-class Universal(nn.Module):
+class Universal(Familiar, nn.Module):
     """Input, body, output (Lu et al. 2021, §2). The paper trains the first and the last, positions and norms.
 
     Its memory is not initialised. The body's streams are those of `LanguageModel`, so that what a language model has

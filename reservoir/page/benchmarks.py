@@ -21,6 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "dropout",
     ),
     "decoding": ("decoding",),
+    "any module": ("any-module",),
     "freezing": ("freezing", "communication"),
     "mixing": ("fourier",),
     "mask selection": ("selection", "masked"),

@@ -7,6 +7,7 @@ from .computation import ComputationTask
 from .decoding import Decoding, beam_search, translate
 from .detour import Detour, skip, tap
 from .events import Event, Finished, Listener, Message, Point, Saved, Started, Stepped, Stopped, Validated
+from .flops import cost
 from .gradient_estimators import (
     GradientEstimator,
     IdentityGradient,
@@ -70,6 +71,7 @@ __all__ = [
     "aucc",
     "beam_search",
     "bleu",
+    "cost",
     "has_bf16",
     "mask",
     "paired_bootstrap",

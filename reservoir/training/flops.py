@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.models.stack import LAYER_KINDS, LayerKind
+from reservoir.weights import report
 
 # PyTorch's counter ignores recurrent layers that a library computes as a whole: oneDNN an LSTM whose sequences are
 # equally long, cuDNN every layer. And it counts the weights of fused attention twice, which the backward pass computes
@@ -78,6 +79,32 @@ def count_products(work: Callable[[], None]) -> float:
     with FlopCounterMode(display=False, custom_mapping=FORMULAS) as counter:
         work()
     return float(counter.get_total_flops())
+
+
+def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> dict[str, float]:
+    """Count what a training step of any module costs.
+
+    Args:
+        model: any module, frozen and masked as it will be trained; its gradients are left as they are.
+        loss: computes the loss of one batch. It is called once, and its backward pass is made.
+        moments: numbers that the optimiser keeps of each trainable one; Adam keeps 2.
+
+    Returns:
+        "flops" of one step's matrix products, forward and backward; "trainable" parameters; "step_bytes" for their
+        gradients and moments; "stored_bytes", which a file must hold.
+    """
+    moving = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    before = [parameter.grad for parameter in moving]
+    flops = count_products(lambda: loss().backward())
+    for parameter, gradient in zip(moving, before, strict=True):
+        parameter.grad = gradient
+    found = report(model)
+    return {
+        "flops": flops,
+        "trainable": found.trainable_all_rows,
+        "step_bytes": (1 + moments) * sum(parameter.nbytes for parameter in moving),
+        "stored_bytes": found.stored_bytes,
+    }
 
 
 @dataclass(frozen=True)

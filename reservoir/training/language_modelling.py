@@ -77,15 +77,8 @@ class LanguageModellingTask:
     @torch.inference_mode()
     def go_on(self, model: LanguageModel, ids: Sequence[int], *, tokens: int, end: int) -> list[int]:
         """Greedy continuation of `ids` by `tokens` tokens, or fewer where `end` is predicted."""
-        device = device_of(model)
-        said: list[int] = []
-        while len(said) < tokens:
-            seen = torch.tensor([[*ids, *said]], device=device)
-            token = int(model.output(model.hidden(seen)[:, -1]).argmax())
-            if token == end:
-                break
-            said.append(token)
-        return said
+        seen = torch.tensor([list(ids)], device=device_of(model))
+        return model.generate(seen, max_new_tokens=tokens, end=end)[0, len(ids) :].tolist()
 
     @torch.inference_mode()
     def score(self, model: LanguageModel, windows: Windows) -> tuple[float, int]:

@@ -38,7 +38,8 @@ from reservoir.training.optimisers import Optimiser
 from reservoir.training.precision import Precision
 from reservoir.training.preemption import Preempted
 from reservoir.training.task import Task, device_of
-from reservoir.weights import Freeze, freeze, mark_trained, report
+from reservoir.weights import Freeze, freeze, mark_trained, owned, recorded_origin, report
+from reservoir.weights.naming import explicit
 
 
 class TrainingError(RuntimeError):
@@ -117,7 +118,8 @@ def train(
         TrainingError: the loss is not finite.
         CheckpointError: the checkpoint cannot be used.
         Preempted: `stop` was true before the last step.
-        ValueError: `late` would stop nothing before the last step, or several processes were to skip backward passes.
+        ValueError: the model was never initialised, `late` would stop nothing before the last step, or several
+            processes were to skip backward passes.
     """
     if late is not None and not 0 < late.after < budget.steps:
         raise ValueError(f"after must be from 1 to {budget.steps - 1}, below budget.steps, got {late.after}")
@@ -130,6 +132,11 @@ def train(
     device = device_of(model)
     autocast = precision == "bf16"
     torch_optimiser = optimiser.build(model)
+    for item in owned(model):
+        if explicit(item.module) is not None and recorded_origin(item) is None:
+            raise ValueError(
+                f"{item.path} was never initialised: call initialise(model, seed=…) before training"
+            )
     history = History()
     skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
     beside = (skipping.estimates, skipping.optimiser) if skipping and skipping.optimiser else None
