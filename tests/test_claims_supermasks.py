@@ -44,44 +44,48 @@ def world(monkeypatch):
     def find_records(recipe, scale):
         if recipe not in scores:
             return []
-        made = (scores[recipe] + wobble for wobble in (-0.1, 0.0, 0.1))
-        return [SimpleNamespace(tests={"test": {"score": one}}, scored_by="score") for one in made]
+        run = {"task": recipe.partition("/")[0], "precision": "fp32"}
+        made = enumerate(scores[recipe] + wobble for wobble in (-0.1, 0.0, 0.1))
+        more = {"scored_by": "score", "run": run, "recipe": recipe, "begun_with": []}
+        return [SimpleNamespace(tests={"test": {"score": one}}, seed=seed, **more) for seed, one in made]
 
     monkeypatch.setattr(measures, "find_records", find_records)
+    monkeypatch.setattr(measures, "_spreads", {})
+    monkeypatch.setattr(measures, "_rows", lambda *_: [])
     return scores
 
 
 AS_PRINTED = {
-    "one-layer/no-difference": "confirmed",
-    "one-layer/best-half": "confirmed",
-    "one-layer/ends": "confirmed",
-    "one-layer/boost": "confirmed",
-    "one-layer/reaches": "confirmed",
-    "one-layer/match": "confirmed",
-    "one-layer/depth-or-width": "confirmed",
-    "one-layer/wider-always": "confirmed",
-    "one-layer/transition": "confirmed",
-    "one-layer/xavier": "confirmed",
-    "one-layer/xavier-more": "confirmed",
-    "ours/scaling": "confirmed",
-    "ours/signed": "confirmed",
-    "ours/usual-draws": "confirmed",
-    "ours/magnitude": "confirmed",
-    "ours/nearly-all": "confirmed",
-    "ours/sharing": "confirmed",
-    "ours/pruning": "confirmed",
-    "ours/narrow": "confirmed",
-    "ours/alone": "confirmed",
-    "ours/with-embeddings": "refuted",
-    "one-layer/best-seventy": "confirmed",
-    "one-layer/roberta-result": "confirmed",
+    "one-layer/no-difference": "holds here",
+    "one-layer/best-half": "holds here",
+    "one-layer/ends": "holds here",
+    "one-layer/boost": "holds here",
+    "one-layer/reaches": "unfit",
+    "one-layer/match": "unfit",
+    "one-layer/depth-or-width": "holds here",
+    "one-layer/wider-always": "holds here",
+    "one-layer/transition": "holds here",
+    "one-layer/xavier": "holds here",
+    "one-layer/xavier-more": "holds here",
+    "ours/scaling": "holds here",
+    "ours/signed": "holds here",
+    "ours/usual-draws": "holds here",
+    "ours/magnitude": "holds here",
+    "ours/nearly-all": "holds here",
+    "ours/sharing": "holds here",
+    "ours/pruning": "holds here",
+    "ours/narrow": "holds here",
+    "ours/alone": "holds here",
+    "ours/with-embeddings": "does not hold here",
+    "one-layer/best-seventy": "holds here",
+    "one-layer/roberta-result": "holds here",
 }
 
 
 @pytest.mark.parametrize("name", AS_PRINTED)
 def test_a_rule_says_what_a_reader_would(world, name):
     found = claims.verdict(name)
-    assert found.word == AS_PRINTED[name], found.seen
+    assert found.outcome == AS_PRINTED[name], found.seen
 
 
 @pytest.mark.parametrize(
@@ -91,12 +95,11 @@ def test_a_rule_says_what_a_reader_would(world, name):
         ("one-layer/best-half", {"keep/shared-random-30": 21}),
         ("one-layer/ends", {"keep/layers-random-90": 19.9}),
         ("one-layer/boost", {"keep/shared-pretrained-10": 1}),
-        ("one-layer/match", {"keep/wide-pretrained-50": 25}),
         ("one-layer/depth-or-width", {"keep/deep-pretrained-50": 23}),
         ("one-layer/wider-always", {"keep/wide-random-60": 1}),
         ("one-layer/transition", {"keep/deep-random-60": 20.5}),
         ("one-layer/xavier-more", {"initial/xavier-50": 8}),
-        ("one-layer/roberta-result", {"pairs/mrpc-70": 66}),
+        ("one-layer/roberta-result", {"pairs/mrpc-70": 55}),
         ("ours/pruning", {"keep/pruned": 22}),
         ("ours/narrow", {"keep/narrow-4": 22}),
         ("ours/nearly-all", {"keep/by-score-90": 10}),
@@ -105,24 +108,29 @@ def test_a_rule_says_what_a_reader_would(world, name):
 )
 def test_one_point_that_says_otherwise_refutes(world, name, changes):
     world.update(changes)
-    assert claims.verdict(name).word == "refuted"
+    assert claims.verdict(name).outcome == "does not hold here"
 
 
 def test_a_curve_needs_three_points_and_leaves_out_what_nobody_ran(world):
     for percent in PERCENTAGES[::2]:
         if percent != 50:
             world.pop(f"keep/shared-random-{percent}")
-    assert claims.verdict("one-layer/best-half").word == "confirmed"
+    assert claims.verdict("one-layer/best-half").outcome == "holds here"
     for percent in (20, 40, 60):
         world.pop(f"keep/shared-random-{percent}")
     found = claims.verdict("one-layer/best-half")
-    assert found.word == "not run" and "1 of 8 comparisons" in found.seen
+    assert found.outcome == "not tested here" and "1 of 8 comparisons" in found.seen
 
 
-def test_nothing_is_said_of_masks_that_have_hardly_learned(world):
-    world["keep/shared-random-50"] = 1.0
-    found = claims.verdict("one-layer/boost")
-    assert found.word == "cannot be tested here" and "1.0 (0.9 to 1.1) BLEU" in found.seen
+def test_nothing_is_said_of_draws_that_all_score_next_to_nothing(world):
+    world.update({"initial/kaiming-90": 4.0, "initial/xavier-90": 0.7})
+    found = claims.verdict("one-layer/xavier")
+    assert found.outcome == "unfit" and "does not clearly beat 5, as good as a guess" in found.why
+
+
+def test_nothing_is_said_next_to_a_model_that_was_cut_short(world):
+    found = claims.verdict("one-layer/match")
+    assert found.outcome == "unfit" and "keep/trained stops after 650 steps" in found.why
 
 
 @pytest.mark.data
@@ -130,4 +138,6 @@ def test_nothing_is_said_of_masks_that_have_hardly_learned(world):
 def test_the_commonest_class_is_as_common_as_it_says(corpus, mirror):
     (texts,) = labelled(corpus).tests.values()
     most = max(texts.labels.count(label) for label in set(texts.labels))
-    assert round(100 * most / len(texts), 1) == claims.margin("one-layer", f"commonest-{corpus}")
+    share = round(100 * most / len(texts), 1)
+    assert share == claims.margin("one-layer", f"commonest-{corpus}")
+    assert share == claims.ledger().measures["pairs-accuracy"].idle[f"fine-tune/{corpus}/*"]

@@ -6,9 +6,10 @@ import torch
 from reservoir import recipes
 from reservoir.datasets import pad_sources
 from reservoir.evidence import claims
-from reservoir.evidence.claims import NotRunError, Range
+from reservoir.evidence.claims import NotRunError
 from reservoir.evidence.claims.special import in_class
 from reservoir.evidence.fronts import Method
+from reservoir.evidence.judge import Estimate, judge
 from reservoir.launch.cost_model import plan
 from reservoir.layers import Attention, Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
@@ -263,17 +264,17 @@ def test_a_rule_says_what_a_reader_would(name):
     def look(measure, recipe, among, scale):
         """Made-up scores, three seeds each, and sizes."""
         if measure == "stored-bytes":
-            return Range.exactly(100 if recipe.startswith("comp") else 30)
+            return Estimate(100 if recipe.startswith("comp") else 30)
         if recipe not in scores:
             raise NotRunError(recipe)
-        return Range.of(scores[recipe] + wobble for wobble in (-0.1, 0.0, 0.1))
+        return Estimate.of(scores[recipe] + wobble for wobble in (-0.1, 0.0, 0.1))
 
     found = claims.verdict(name, look=look)
-    assert found.word == "confirmed", found.seen
+    assert found.outcome == "holds here", found.seen
     scores.update(TURNED[name])
-    assert claims.verdict(name, look=look).word == "refuted"
+    assert claims.verdict(name, look=look).outcome == "does not hold here"
     scores.clear()
-    assert claims.verdict(name, look=look).word == "not run"
+    assert claims.verdict(name, look=look).outcome == "not tested here"
 
 
 def test_the_rules_on_a_masked_gpt():
@@ -284,15 +285,15 @@ def test_the_rules_on_a_masked_gpt():
     scores |= {"universal/digits/pretrained/~": 91.5, "universal/digits/masked/~": 75}
 
     def look(measure, recipe, among, scale):
-        return Range.of(scores[recipe] + wobble for wobble in (-0.2, 0.0, 0.2))
+        return Estimate.of(scores[recipe] + wobble for wobble in (-0.1, 0.0, 0.1))
 
     def words():
         names = ("combinations/masks-for-norms", "combinations/masks-over-gpt")
-        return [claims.verdict(name, look=look).word for name in names]
+        return [claims.verdict(name, look=look).outcome for name in names]
 
-    assert words() == ["confirmed", "confirmed"]
+    assert words() == ["holds here", "holds here"]
     scores["combinations/gpt-masks-90/~"] = scores["combinations/gpt-masks-50/~"] = 70
-    assert words() == ["refuted", "refuted"]
+    assert words() == ["does not hold here", "does not hold here"]
 
 
 def test_every_recipe_of_ours_is_judged_by_a_claim():
@@ -300,29 +301,24 @@ def test_every_recipe_of_ours_is_judged_by_a_claim():
     assert set(recipes.family("combinations")) <= judged
 
 
-def method(name: str, *quality: float, cost: float) -> Method:
-    return Method(name, quality, (cost,) * len(quality))
+def method(name: str, quality: float, *, cost: float, runs: int = 3) -> tuple[Method, Estimate]:
+    scores = tuple(quality + wobble for wobble in (-0.1, 0.0, 0.1)[:runs])
+    return Method(name, scores, (cost,) * runs), Estimate.of(scores)
 
 
 @pytest.mark.parametrize(
-    ("others", "word"),
+    ("others", "outcome"),
     [
-        (
-            [method("frozen", 31.0, 30.5, cost=5)],
-            "confirmed",
-        ),  # the best trained one that costs no more has 30
-        ([method("frozen", 31.0, 29.5, cost=5)], "undecided"),
-        ([method("frozen", 29.0, cost=5)], "refuted"),
-        ([method("dear", 33.0, cost=20)], "refuted"),  # against 35 of the large one
-        ([method("tiny", 9.0, cost=0.5)], "refuted"),  # in a class with nobody
-        ([method("frozen", 29.0, cost=5), method("masked", 25.0, 24.0, cost=3)], "confirmed"),
+        ([method("frozen", 31.0, cost=5)], "holds here"),  # the best trained one that costs no more has 30
+        ([method("frozen", 30.1, cost=5)], "cannot tell"),
+        ([method("frozen", 40.0, cost=5, runs=1)], "cannot tell"),
+        ([method("frozen", 29.0, cost=5)], "does not hold here"),
+        ([method("dear", 33.0, cost=20)], "does not hold here"),  # against 35 of the large one
+        ([method("tiny", 9.0, cost=0.5)], "does not hold here"),  # in a class with nobody
+        ([method("frozen", 29.0, cost=5), method("masked", 25.0, cost=3)], "holds here"),
     ],
 )
-def test_a_weight_class_is_a_limit_on_a_cost(others, word):
-    trained = [
-        method("small", 20.0, cost=1),
-        method("middle", 30.0, 29.8, cost=4),
-        method("large", 35.0, cost=9),
-    ]
-    found = in_class(trained, others)
-    assert found[0] == word, found
+def test_a_weight_class_is_a_limit_on_a_cost(others, outcome):
+    trained = [method("small", 20.0, cost=1), method("middle", 30.0, cost=4), method("large", 35.0, cost=9)]
+    said, seen = in_class(trained, others)
+    assert judge(said).outcome == outcome, seen

@@ -56,17 +56,19 @@ def test_the_counts_add_up(ledgers):
     assert counted.loc["all", "claims"] == len(claims.entries())
     assert (counted.drop(columns="claims").sum(axis=1) == counted["claims"]).all()
     for title, ledger in ledgers.items():
-        assert counted.loc[title, "refuted"] == sum(one.word == "refuted" for one in ledger.verdicts)
+        assert counted.loc[title, "does not hold here"] == sum(
+            one.outcome == "does not hold here" for one in ledger.verdicts
+        )
 
 
 def test_an_entry_shows_words_rule_and_what_was_seen_and_breaks_no_page(ledgers):
     text = ledgers["one-layer"]._repr_html_()
     assert "<script" not in text and "&lt;" not in text.split("<summary>")[0]
     for one in ledgers["one-layer"].verdicts:
-        assert one.entry.name in text and one.word in text
-    late = next(one for one in ledgers["poster"].verdicts if one.entry.late)
-    assert "Some of its records were known" in evidence._item(late)
-    assert f"[{late.word}] {late.entry.name}" in str(ledgers["poster"])
+        assert one.entry.name in text and one.outcome in text
+    late = next(one for one in ledgers["poster"].verdicts if claims.late(one.entry))
+    assert "older than this rule" in evidence._item(late)
+    assert f"[{late.shown}] {late.entry.name}" in str(ledgers["poster"])
 
 
 def test_sentences_without_a_rule_say_what_is_done_instead():

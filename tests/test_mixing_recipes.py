@@ -9,7 +9,8 @@ import pytest
 from reservoir import recipes
 from reservoir.datasets import shipped
 from reservoir.evidence import claims
-from reservoir.evidence.claims import Range, measures
+from reservoir.evidence.claims import measures
+from reservoir.evidence.judge import Estimate
 from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.fnet import FNetConfig
 from reservoir.recipes.mixing import (
@@ -106,56 +107,65 @@ def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():
         assert isinstance(large, MaskedLanguageModelConfig) and large.d_model > small.d_model
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "word"),
-    [(70.0, 100.0, "confirmed"), (130.0, 100.0, "refuted"), (90.0, 100.0, "undecided")],
-)
-def test_one_seed_of_pretraining_decides_only_what_is_notable(ours, theirs, word):
-    found = {"mixing/~mixer": ours, "mixing/~fourier": theirs}
-    assert judged("mixing/trained-mixer", found) == word
-
-
 def test_a_row_stands_for_itself_in_the_layout_that_ends_lower_on_validation(monkeypatch):
     ends = {"mixing/fourier": 60.0, "mixing/pre-norm/fourier": 70.0}
     ends |= {"mixing/attention": 90.0, "mixing/pre-norm/attention": 50.0}
     on_test = {"mixing/fourier": 63.0, "mixing/pre-norm/attention": 55.0}
 
     def find_records(recipe, scale):
+        if recipe not in ends:
+            return []
         points = [{"metrics": {"perplexity": ends[recipe]}}]
-        return [SimpleNamespace(points=points, tests={"test": {"perplexity": on_test.get(recipe, 1.0)}})]
+        tests = {"test": {"perplexity": on_test.get(recipe, 1.0)}}
+        more = {"seed": 0, "begun_with": [], "recipe": recipe, "run": {"task": ""}, "scored_by": "perplexity"}
+        return [SimpleNamespace(points=points, tests=tests, **more)]
 
     monkeypatch.setattr(measures, "find_records", find_records)
+    monkeypatch.setattr(measures, "_rows", lambda *_: [])
+    monkeypatch.setattr(measures, "_spreads", {})
     assert (claims.layout("fourier"), claims.layout("attention")) == ("", PRE_NORM)
     found = [claims.figure("masked-perplexity", f"mixing/~{row}").mean for row in ("fourier", "attention")]
     assert found == [63.0, 55.0]
 
 
-def judged(name, figures, seeds=3):
-    """The verdict with these figures, one for each recipe."""
+def judged(name, figures):
+    """The verdict with these figures, one for each recipe, or one for each of its runs."""
 
     def look(measure, recipe, among, scale):
         value = figures[recipe]
-        return Range(*value, seeds) if isinstance(value, tuple) else Range.exactly(value)
+        return Estimate.of(value) if isinstance(value, tuple) else Estimate(value)
 
-    return claims.verdict(name, look=look).word
+    return claims.verdict(name, look=look).outcome
 
 
-def test_nothing_is_compared_with_attention_that_has_learned_hardly_anything():
-    figures = {"mixing/sst-2/~attention": (60, 61, 62), "mixing/sst-2/~fourier": (59, 60, 61)}
-    assert judged("fnet/quality", figures) == "cannot be tested here"
+def test_what_is_kept_is_counted_from_nothing_or_from_chance():
     figures = {"mixing/sst-2/~attention": 80, "mixing/sst-2/~fourier": 76}
-    assert judged("fnet/quality", figures) == "confirmed"
-    assert judged("mixing/above-chance", figures) == "refuted"  # 26 of 30 points
+    assert judged("fnet/quality", figures) == "holds here"
+    assert judged("mixing/above-chance", figures) == "does not hold here"  # 26 of 30 points
+
+
+def test_one_pretraining_decides_nothing():
+    few, many = (70.0,), (70.0, 71.0, 70.5)
+    assert (
+        judged("mixing/trained-mixer", {"mixing/~mixer": few, "mixing/~fourier": (99.0, 100.0)})
+        == "cannot tell"
+    )
+    assert (
+        judged("mixing/trained-mixer", {"mixing/~mixer": many, "mixing/~fourier": (99.0, 100.0, 101.0)})
+        == "holds here"
+    )
 
 
 def test_a_hybrid_is_measured_by_the_distance_it_makes_up():
-    found = {"mixing/~attention": 50.0, "mixing/~fourier": 100.0}
-    found |= {f"mixing/~hybrid-{where}": 95.0 for where in PLACES}
-    assert judged("mixing/hybrids", found) == "refuted"
-    found["mixing/~hybrid-mixed"] = 60.0
-    assert judged("mixing/hybrids", found) == "confirmed"
-    found["mixing/~fourier"] = 51.0
-    assert judged("mixing/hybrids", found) == "cannot be tested here"
+    def look(distance, hybrid):
+        found = {"mixing/~attention": 50.0, "mixing/~fourier": 50.0 + distance}
+        return (
+            found | {f"mixing/~hybrid-{where}": 95.0 for where in PLACES} | {"mixing/~hybrid-mixed": hybrid}
+        )
+
+    assert judged("mixing/hybrids", look(50, 95.0)) == "does not hold here"
+    assert judged("mixing/hybrids", look(50, 60.0)) == "holds here"
+    assert judged("mixing/hybrids", look(-1, 40.0)) == "does not hold here"  # nothing is to be made up
 
 
 def test_the_recorded_benchmark_has_every_length_and_both_peers():

@@ -2,22 +2,33 @@
 
 A world is a table of rows with three seeds each. Their scores are residuals of recorded runs, drawn again at random, so
 they scatter as real runs do; rows scatter unequally, as the recorded ones do or more so; some runs fail.
+`python -m reservoir.evidence.calibration` repeats what appendix A1 shows.
 """
 
 from __future__ import annotations
 
+import json
+import math
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
-import pandas as pd
+import torch
 from scipy import stats
 
-from reservoir.evidence.judge import Comparison, Outcome, Spread, judge
+from reservoir import recipes
+from reservoir.datasets.shipped import shipped
+from reservoir.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, Outcome, Spread, judge
+from reservoir.runs.machine import machine
+from reservoir.runs.records import find_records
+from reservoir.runs.registry import Scale
 
 Rows = np.ndarray  # (rows, seeds)
-Shape = Callable[[Rows, np.ndarray, Spread], list[Comparison]]
-"""A claim in a world: from the rows' scores, their true standard deviations and their spread to its comparisons."""
+Shape = Callable[[Rows, np.ndarray, Spread], Clause]
+"""A claim in a world, from the rows' scores, their true standard deviations and their spread."""
 
 
 def residuals(tables: Iterable[Sequence[Sequence[float]]]) -> np.ndarray:
@@ -79,37 +90,89 @@ WORLDS = {
 }
 
 
-def above(k: int, *, effect: float = 0.0) -> Shape:
-    """`k` rows are each above one baseline, by an effect in standard deviations."""
+def _row(rows: Rows, i: int, spread: Spread, *, plus: float = 0.0) -> Estimate:
+    return Estimate.of(rows[i % len(rows)] + plus, spread=spread)
 
-    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> list[Comparison]:
-        lifted = rows + effect * deviations[:, None]
-        return [
-            Comparison(tuple(lifted[i % (len(rows) - 1) + 1]), tuple(rows[0]), "above", 0.0, spread)
-            for i in range(k)
-        ]
+
+def above(k: int = 1, *, effect: float = 0.0, any_of: bool = False) -> Shape:
+    """`k` rows, or one of them, are above one baseline, by an effect in standard deviations."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        base, places = _row(rows, 0, spread), [i % (len(rows) - 1) + 1 for i in range(k)]
+        parts = tuple(
+            Comparison(_row(rows, i, spread, plus=effect * deviations[i]) - base, low=0.0) for i in places
+        )
+        return AnyOf(parts) if any_of else Every(parts)
 
     return shape
 
 
 def order(k: int) -> Shape:
-    """`k` rows stand in an order, each above the next."""
+    """`k` rows stand in an order: every two of them."""
 
-    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> list[Comparison]:
-        pairs = [(i % len(rows), (i + 1) % len(rows)) for i in range(k - 1)]
-        return [Comparison(tuple(rows[a]), tuple(rows[b]), "above", 0.0, spread) for a, b in pairs]
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        one = [_row(rows, i, spread) for i in range(k)]
+        return Every(tuple(Comparison(a - b, low=0.0) for a, b in combinations(one, 2)))
 
     return shape
 
 
-def within(*, margin: float = 4.0, apart: bool = True) -> Shape:
-    """Two rows are equivalent within a margin in standard deviations, when in truth they are just that far apart."""
+def within(*, margin: float = 4.0, apart: float = 1.0) -> Shape:
+    """Two rows are equivalent within a margin in standard deviations, when they are `apart` times that far apart."""
 
-    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> list[Comparison]:
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
         size = margin * float(np.sqrt(np.mean(deviations[:2] ** 2)))
-        return [Comparison(tuple(rows[0] + size * apart), tuple(rows[1]), "within", size, spread)]
+        gap = _row(rows, 0, spread, plus=size * apart) - _row(rows, 1, spread)
+        return Comparison(gap, -size, size)
 
     return shape
+
+
+def share(*, level: float = 30.0) -> Shape:
+    """A row keeps 90 % of a baseline of 30 standard deviations above nothing, when that is just what it keeps."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        whole = level * float(np.max(deviations))
+        kept = _row(rows, 1, spread, plus=0.9 * whole) / _row(rows, 0, spread, plus=whole)
+        return Comparison(kept, low=0.9)
+
+    return shape
+
+
+def difference_of_differences() -> Shape:
+    """One difference is larger than another."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        a, b, c, d = (_row(rows, i, spread) for i in range(4))
+        return Comparison((a - b) - (c - d), low=0.0)
+
+    return shape
+
+
+def each_of_some(k: int = 2) -> Shape:
+    """On each of `k` tasks, one of two rows is above a baseline."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        one = [_row(rows, i, spread) for i in range(3 * k)]
+        tasks = (one[3 * i : 3 * i + 3] for i in range(k))
+        return Every(
+            tuple(AnyOf((Comparison(b - a, low=0.0), Comparison(c - a, low=0.0))) for a, b, c in tasks)
+        )
+
+    return shape
+
+
+SHAPES: dict[str, Shape] = {
+    "one row above another": above(1),
+    "five rows above a baseline": above(5),
+    "one of four rows above a baseline": above(4, any_of=True),
+    "on each of two tasks, one of two rows above": each_of_some(),
+    "ten rows in an order, 45 pairs": order(10),
+    "two rows as good as each other": within(),
+    "a share of a baseline": share(),
+    "a difference of differences": difference_of_differences(),
+}
+"""Every shape of claim in the ledger, where nothing differs, or by just the margin."""
 
 
 def rates(
@@ -125,28 +188,71 @@ def rates(
         seed: of the worlds.
     """
     rng = np.random.default_rng(seed)
-    count: dict[Outcome, int] = {"holds here": 0, "does not hold here": 0, "cannot tell": 0}
+    count: Counter[Outcome] = Counter()
     for _ in range(worlds):
         rows, deviations = world.draw(found, rng)
-        spread = Spread.of([tuple(row) for row in rows])
-        count[judge(shape(rows, deviations, spread)).outcome] += 1
-    return {outcome: number / worlds for outcome, number in count.items()}
+        count[judge(shape(rows, deviations, Spread.of(rows.tolist()))).outcome] += 1
+    return {
+        outcome: count[outcome] / worlds for outcome in ("holds here", "does not hold here", "cannot tell")
+    }
 
 
-def table(
-    shapes: Mapping[str, Shape], found: np.ndarray, *, worlds: int = 10_000, seed: int = 0
-) -> pd.DataFrame:
-    """Wrong verdicts of claims about nothing, for every shape in every kind of world.
+def upper(share: float, worlds: int) -> float:
+    """The upper end of the 95 % Monte Carlo interval of a share of worlds (Clopper and Pearson)."""
+    k = round(share * worlds)
+    return 1.0 if k == worlds else float(stats.beta.ppf(0.975, k + 1, worlds - k))
 
-    Returns:
-        one line a shape and kind of world: "wrong", the share of verdicts other than *cannot tell*, and "at most", the
-        upper end of its 95 % Monte Carlo interval (Clopper and Pearson).
-    """
-    lines = []
-    for name, shape in shapes.items():
+
+def recorded(scale: Scale = "laptop") -> dict[str, list[list[float]]]:
+    """Scores over seeds of the rows of every family of records, logarithms of perplexities: what worlds are made of."""
+    found: dict[str, list[list[float]]] = {}
+    for name in recipes.names():
+        records = find_records(name, scale=scale)
+        if len(records) > 2:
+            first = records[0]
+            scores = [
+                math.log(one.score) if first.scored_by == "perplexity" else one.score for one in records
+            ]
+            found.setdefault(f"{name.partition('/')[0]}, {first.scored_by}", []).append(scores)
+    return found
+
+
+def main() -> int:
+    """Write the shares of wrong verdicts, and of effects that are seen, to `data/claims/calibration.json`."""
+    tables, worlds, seed = recorded(), int(sys.argv[1]) if len(sys.argv) > 1 else 10_000, 0
+    found, lines = residuals(tables.values()), []
+    for name, shape in SHAPES.items():
         for kind, world in WORLDS.items():
-            wrong = 1 - rates(shape, world, found, worlds=worlds, seed=seed)["cannot tell"]
-            k = round(wrong * worlds)
-            upper = 1.0 if k == worlds else float(stats.beta.ppf(0.975, k + 1, worlds - k))
-            lines.append({"claim": name, "world": kind, "wrong": wrong, "at most": upper})
-    return pd.DataFrame(lines)
+            share = 1 - rates(shape, world, found, worlds=worlds, seed=seed)["cannot tell"]
+            lines.append({"claim": name, "world": kind, "wrong": share, "at most": upper(share, worlds)})
+            print(f"{share:.1%}  {name}, {kind}", flush=True)
+    power = [
+        {
+            "runs": runs,
+            "effect": effect,
+            "seen": rates(above(effect=effect), world, found, worlds=2000)["holds here"],
+        }
+        for runs in (3, 5, 10)
+        for effect in (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
+        for world in (World(seeds=runs, uneven=3.0),)
+    ]
+    usual = {
+        name: math.sqrt(spread.variance) for name, rows in tables.items() if (spread := Spread.of(rows)).df
+    }
+    data = {
+        "worlds": worlds,
+        "seed": seed,
+        "residuals": len(found),
+        "machine": machine(torch.device("cpu")),
+        "wrong": lines,
+        "power": power,
+        "usual": usual,
+    }
+    (shipped() / "claims" / "calibration.json").write_text(
+        json.dumps(data, indent=1) + "\n", encoding="utf-8"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,19 +13,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
-Outcome = Literal["holds here", "does not hold here", "cannot tell"]
-Relation = Literal["above", "within"]
+Outcome = Literal["holds here", "does not hold here", "cannot tell", "unfit"]
 
 # One-sided levels. A 95 % interval leaves out 0.025 on a side, and 0.05 is usual for each half of an equivalence test;
 # three seeds of rows that scatter unequally err more often than such tests say, and at these levels within 5 %.
-LEVEL = 0.02
-EQUIVALENT = 0.04
+LEVEL = 0.0175
+EQUIVALENT = 0.0275
 POWER = 0.8  # with which the smallest difference that could have been shown would have been
 FEWEST = 3  # independent runs on each side
 
@@ -48,7 +48,7 @@ class Spread:
 
         Method of moments on the logarithms of the variances (Smyth 2004, §6.2).
         """
-        found = [(len(row) - 1, float(np.var(row, ddof=1))) for row in rows if len(row) > 1]
+        found = [(len(row) - 1, _variance(row)) for row in rows if len(row) > 1]
         if len(found) < 3 or all(variance == 0 for _, variance in found):
             return cls()
         df, variance = (np.array(column, dtype=float) for column in zip(*found, strict=True))
@@ -63,12 +63,20 @@ class Spread:
     def moderated(self, values: Sequence[float]) -> tuple[float, float]:
         """The variance of a row and its degrees of freedom, drawn towards the usual one."""
         df = len(values) - 1
-        own = float(np.var(values, ddof=1)) if df else 0.0
+        own = _variance(values) if df else 0.0
         if math.isinf(self.df):
             # The rows' own degrees of freedom are many together; 1000 stands for them.
             return self.variance, 1000.0
         total = self.df + df
         return ((self.df * self.variance + df * own) / total if total else math.nan), total
+
+
+def _variance(values: Sequence[float]) -> float:
+    """Of the sample; of equal values exactly 0, which rounding may keep it from being."""
+    if len(set(values)) == 1:
+        return 0.0
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def _inverse_trigamma(y: float) -> float:
@@ -87,88 +95,217 @@ def _inverse_trigamma(y: float) -> float:
     return x
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """One difference that a claim rests on, oriented so that more is what the claim says.
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The scores of one row, one for each independent run.
 
     Args:
-        a, b: scores over seeds; `b` may be one fixed number, such as chance.
-        relation: "above": the mean of `a` exceeds that of `b` by more than `margin`; "within": they differ by less.
-        margin: in the scores' unit; of "within" it must be positive.
+        values: the scores.
         spread: of the rows of this task and scale.
-        name: for messages.
-        unfit: why the comparison decides nothing, such as a baseline that loses to doing nothing.
     """
 
-    a: tuple[float, ...]
-    b: tuple[float, ...] | float
-    relation: Relation = "above"
-    margin: float = 0.0
+    values: tuple[float, ...]
     spread: Spread = Spread()
-    name: str = ""
-    unfit: str = ""
 
-    def __post_init__(self) -> None:
-        if self.relation not in ("above", "within"):
-            raise ValueError(f"relation must be 'above' or 'within', got {self.relation!r}")
-        if self.relation == "within" and not self.margin > 0:
-            raise ValueError(f"margin must be positive to call rows equivalent, got {self.margin}")
-        if not all(map(math.isfinite, (*self.a, *self._b, self.margin))):
-            raise ValueError(f"{self.name or 'a comparison'}: scores and margin must be finite numbers")
+    @cached_property
+    def variances(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The variance and its degrees of freedom, moderated and of the row alone."""
+        return self.spread.moderated(self.values), Spread().moderated(self.values)
 
-    @property
-    def _b(self) -> tuple[float, ...]:
-        return self.b if isinstance(self.b, tuple) else (self.b,)
 
-    @property
-    def runs(self) -> int:
-        """How many runs the smaller side has; a fixed number needs none."""
-        return min(len(self.a), len(self._b)) if isinstance(self.b, tuple) else len(self.a)
+@dataclass(frozen=True)
+class Estimate:
+    """A figure that is computed from means over runs, such as the ratio of two, and how far it moves with each.
 
-    @property
-    def difference(self) -> float:
-        """Mean of `a` less mean of `b`."""
-        return float(np.mean(self.a) - np.mean(self._b))
+    A difference is exact in what follows; ratios and logarithms are linear to first order (the delta method). A row
+    that occurs twice, as in the mean of several differences from one baseline, moves both occurrences together.
 
-    def errors(self) -> list[tuple[float, float]]:
-        """(Standard error of the difference, degrees of freedom) with moderated variances and with the rows' own.
+    Args:
+        mean: the figure, computed from the means.
+        slopes: sample -> the figure's derivative with respect to that sample's mean; empty where no run moves it.
+    """
 
-        Degrees of freedom are Satterthwaite's. Empty where the runs of both sides do not differ at all.
+    mean: float
+    slopes: dict[Sample, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, values: Iterable[float], *, spread: Spread = Spread()) -> Estimate:
+        """The mean of one score for each independent run.
+
+        Raises:
+            ValueError: there are none, or one is not finite.
         """
-        found = []
-        for spread in (self.spread, Spread()):
-            sides = (self.a, self._b) if isinstance(self.b, tuple) else (self.a,)
-            parts = [
-                (variance / len(side), df) for side in sides for variance, df in [spread.moderated(side)]
-            ]
+        values = tuple(map(float, values))
+        if not values or not all(map(math.isfinite, values)):
+            raise ValueError(f"scores must be finite numbers, at least one; got {values}")
+        return cls(sum(values) / len(values), {Sample(values, spread): 1.0})
+
+    def _with(self, other: Estimate, mean: float, mine: float, theirs: float) -> Estimate:
+        slopes = {one: slope * mine for one, slope in self.slopes.items()}
+        for one, slope in other.slopes.items():
+            slopes[one] = slopes.get(one, 0.0) + slope * theirs
+        return Estimate(mean, slopes)
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return self._with(other, self.mean + other.mean, 1, 1)
+
+    def __sub__(self, other: Estimate) -> Estimate:
+        return self._with(other, self.mean - other.mean, 1, -1)
+
+    def __mul__(self, factor: float) -> Estimate:
+        return self._with(Estimate(0.0), self.mean * factor, factor, 0)
+
+    def __truediv__(self, other: Estimate) -> Estimate:
+        if other.mean <= 0:
+            raise ValueError(f"a ratio needs a positive figure to divide by, got {other}")
+        ratio = self.mean / other.mean
+        return self._with(other, ratio, 1 / other.mean, -ratio / other.mean)
+
+    def log(self) -> Estimate:
+        """The natural logarithm of a positive figure."""
+        return self._with(Estimate(0.0), math.log(self.mean), 1 / self.mean, 0)
+
+    @property
+    def runs(self) -> float:
+        """How many runs the row with the fewest has; infinite where no run moves the figure."""
+        return min((len(one.values) for one, slope in self.slopes.items() if slope), default=math.inf)
+
+    @cached_property
+    def errors(self) -> list[tuple[float, float]]:
+        """(Standard error, degrees of freedom) with moderated variances and with the rows' own.
+
+        Degrees of freedom are Satterthwaite's. Empty where the runs do not differ at all, or where a row has one.
+        """
+        found: list[tuple[float, float]] = []
+        if self.runs < 2:
+            return found
+        for which in (0, 1):
+            parts = []
+            for one, slope in self.slopes.items():
+                variance, df = one.variances[which]
+                parts.append((slope**2 * variance / len(one.values), df))
             total = sum(part for part, _ in parts)
             if total > 0:
                 found.append((math.sqrt(total), total**2 / sum(part**2 / df for part, df in parts)))
         return found
 
     def interval(self, level: float = 0.05) -> tuple[float, float]:
-        """The confidence interval of the difference that leaves out `level`: the wider of the two tests'."""
+        """The confidence interval that leaves out `level`: the wider of the two tests'."""
         reach = max(
-            (error * float(stats.t.isf(level / 2, df)) for error, df in self.errors()), default=math.nan
+            (-error * float(special.stdtrit(df, level / 2)) for error, df in self.errors), default=math.nan
         )
-        return self.difference - reach, self.difference + reach
+        return self.mean - reach, self.mean + reach
 
     def p_above(self, bound: float = 0.0) -> float:
-        """One-sided p-value of a difference above `bound`: the larger of the two tests'."""
-        beyond = self.difference - bound
-        return max((float(stats.t.sf(beyond / error, df)) for error, df in self.errors()), default=math.nan)
+        """One-sided p-value of a figure above `bound`: the larger of the two tests'."""
+        beyond = bound - self.mean
+        return max((float(special.stdtr(df, beyond / error)) for error, df in self.errors), default=math.nan)
 
     def p_below(self, bound: float = 0.0) -> float:
-        """One-sided p-value of a difference below `bound`."""
-        beyond = bound - self.difference
-        return max((float(stats.t.sf(beyond / error, df)) for error, df in self.errors()), default=math.nan)
+        """One-sided p-value of a figure below `bound`."""
+        beyond = self.mean - bound
+        return max((float(special.stdtr(df, beyond / error)) for error, df in self.errors), default=math.nan)
 
     def detectable(self) -> float:
         """The smallest difference that runs like these would show four times in five."""
         return max(
-            (error * float(stats.t.isf(LEVEL, df) + stats.t.ppf(POWER, df)) for error, df in self.errors()),
+            (
+                error * float(special.stdtrit(df, POWER) - special.stdtrit(df, LEVEL))
+                for error, df in self.errors
+            ),
             default=math.nan,
         )
+
+    def __format__(self, digits: str) -> str:
+        """ "33.4 (33.1 to 33.8)", with its 95 % interval; the format is the number of decimals."""
+        places = int(digits or 1)
+        said = f"{self.mean:.{places}f}"
+        if self.runs < FEWEST:
+            return f"{said} ({'one run' if self.runs == 1 else 'two runs'})"
+        low, high = self.interval()
+        return f"{said} ({low:.{places}f} to {high:.{places}f})" if math.isfinite(low) else said
+
+    def __str__(self) -> str:
+        return format(self)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One thing that a claim says: a figure lies between two bounds.
+
+    Args:
+        gap: the figure, such as a difference of two means.
+        low, high: the bounds; with both it is a test of equivalence, whose bounds are the margin.
+        closed: whether a figure that no run moves may lie on a bound.
+        name: for messages.
+        unfit: why the comparison decides nothing, such as a baseline that loses to doing nothing.
+    """
+
+    gap: Estimate
+    low: float = -math.inf
+    high: float = math.inf
+    closed: bool = False
+    name: str = ""
+    unfit: str = ""
+
+    def __post_init__(self) -> None:
+        if not (self.low < self.high or (self.exact and self.low == self.high)):
+            raise ValueError(
+                f"{self.name or 'a comparison'} needs a lower bound below the upper,"
+                f" got {self.low + 0:g} and {self.high:g}"
+            )
+
+    @property
+    def exact(self) -> bool:
+        """Whether no run moves the figure."""
+        return not self.gap.slopes
+
+    @property
+    def untestable(self) -> str:
+        """Why the comparison decides nothing; empty if it does."""
+        if self.unfit or self.exact:
+            return self.unfit
+        if self.gap.runs < FEWEST:
+            return f"fewer than {FEWEST} independent runs a side"
+        return "" if self.gap.errors else "its runs do not differ at all"
+
+    @property
+    def level(self) -> float:
+        """At which its one-sided tests are made."""
+        return EQUIVALENT if math.isfinite(self.low) and math.isfinite(self.high) else LEVEL
+
+    def supported(self) -> float:
+        """p-value of what the claim says: against a figure on the bounds or beyond (TOST where there are two)."""
+        if self.exact:
+            inside = self.low < self.gap.mean < self.high
+            return 0.0 if inside or (self.closed and self.gap.mean in (self.low, self.high)) else 1.0
+        ends = [self.gap.p_above(self.low)] * math.isfinite(self.low)
+        return max(ends + [self.gap.p_below(self.high)] * math.isfinite(self.high))
+
+    def contrary(self) -> float:
+        """p-value of the contrary: a figure beyond one of the bounds."""
+        if self.exact:
+            return 1.0 - self.supported()
+        ends = [self.gap.p_below(self.low)] * math.isfinite(self.low)
+        ends += [self.gap.p_above(self.high)] * math.isfinite(self.high)
+        return min(1.0, len(ends) * min(ends))
+
+
+@dataclass(frozen=True)
+class Every:
+    """A claim that says all of its parts."""
+
+    parts: tuple[Clause, ...]
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """A claim that says at least one of its parts."""
+
+    parts: tuple[Clause, ...]
+
+
+Clause = Comparison | Every | AnyOf
 
 
 @dataclass(frozen=True)
@@ -178,90 +315,85 @@ class Verdict:
     Args:
         outcome: always at the scale of the runs.
         why: in a sentence.
-        comparisons: in the claim's order.
-        p: of the outcome that was reached: what the ledger's expected share of false verdicts is computed from.
+        p: of the outcome that was reached: what the ledger's expected share of false verdicts is computed from; nan
+            where nothing was decided, or by arithmetic alone.
     """
 
     outcome: Outcome
     why: str
-    comparisons: tuple[Comparison, ...]
     p: float = math.nan
 
 
-def judge(comparisons: Sequence[Comparison]) -> Verdict:
-    """Decide a claim that says all of its comparisons.
+Found = tuple[float, float, Comparison]
+"""p-value as a share of the level it must not exceed, p-value, and the comparison that it rests on."""
 
-    It holds when each holds (an intersection-union test, which needs no correction). It does not hold when one is
-    contrary after Holm's correction, so that a claim with many comparisons is not easier to refute than one with few.
-    An unfit comparison, or one with fewer than three runs a side, is left out of the second and forbids the first.
+
+def judge(claim: Clause) -> Verdict:
+    """Decide a claim.
+
+    What says all of its parts holds when each holds (an intersection-union test, which needs no correction), and does
+    not hold when one is contrary after Holm's correction, so that a claim of many comparisons is not easier to refute
+    than one of few. What says one of its parts is the other way round. An unfit comparison, or one with fewer than
+    three runs a side, decides nothing.
 
     Raises:
         ValueError: there are no comparisons.
     """
-    if not comparisons:
+    against, support = _weigh(claim, contrary=True), _weigh(claim, contrary=False)
+    if against[0] <= 1:
+        return Verdict("does not hold here", _words(against[2], "is contrary"), _chance(against))
+    if support[0] <= 1:
+        return Verdict("holds here", _words(support[2], "decides"), _chance(support))
+    one = support[2]
+    if one.unfit:
+        return Verdict("unfit", f"{_called(one)}{one.unfit}")
+    if one.untestable:
+        return Verdict("cannot tell", f"{_called(one)}{one.untestable}")
+    needed = f"runs like these show a difference of {one.gap.detectable():.2g} four times in five"
+    return Verdict("cannot tell", f"{_words(one, 'is open')}; {needed}")
+
+
+def _weigh(clause: Clause, *, contrary: bool) -> Found:
+    """What speaks for a claim, or for its contrary."""
+    if isinstance(clause, Comparison):
+        if clause.untestable:
+            return math.inf, 1.0, clause
+        p = clause.contrary() if contrary else clause.supported()
+        return p / (LEVEL if contrary else clause.level), p, clause
+    if not clause.parts:
         raise ValueError("a claim needs at least one comparison")
-    parts = tuple(comparisons)
-    fit = [one for one in parts if not one.unfit and one.runs >= FEWEST and one.errors()]
-    against = _holm([_contrary(one) for one in fit])
-    if against and min(against) <= LEVEL:
-        worst = fit[int(np.argmin(against))]
-        return Verdict("does not hold here", _words(worst, "is contrary"), parts, min(against))
-    if len(fit) < len(parts):
-        first = next(one for one in parts if one not in fit)
-        few = f"fewer than {FEWEST} runs a side" if first.runs < FEWEST else "its runs do not differ at all"
-        return Verdict("cannot tell", f"{_called(first)}{first.unfit or few}", parts)
-    supported = [_supported(one) for one in fit]
-    if all(p <= _level(one) for one, p in zip(fit, supported, strict=True)):
-        weakest = fit[int(np.argmax(supported))]
-        return Verdict("holds here", _words(weakest, "is the closest"), parts, max(supported))
-    open_ = next(one for one, p in zip(fit, supported, strict=True) if p > _level(one))
-    needed = f"runs like these show {open_.detectable():.2g} four times in five"
-    return Verdict("cannot tell", f"{_words(open_, 'is open')}; {needed}", parts)
+    found = [_weigh(part, contrary=contrary) for part in clause.parts]
+    if contrary == isinstance(
+        clause, AnyOf
+    ):  # each part must be shown; what is unfit comes before what is open
+        return max(found, key=lambda one: (one[0], bool(one[2].unfit)))
+    share, p, one = min(found, key=lambda one: one[0])
+    many = max(
+        1, sum(one[0] < math.inf and not one[2].exact for one in found)
+    )  # Holm: the smallest of so many
+    return share * many, min(1.0, p * many), one
 
 
-def expected_false(verdicts: Iterable[Verdict], *, rate: float = 0.1) -> tuple[int, float]:
+def expected_false(p: Iterable[float], *, rate: float = 0.05) -> tuple[int, float]:
     """How many decided verdicts survive at a false discovery rate (Benjamini & Hochberg 1995), and the rate over all.
 
     Args:
-        verdicts: of a whole ledger; those that cannot tell are left out.
+        p: of the verdicts of a whole ledger; nan, of those that decide nothing or by arithmetic alone, is left out.
         rate: the accepted share of false ones among those that survive.
 
     Returns:
         the number that survive, and the expected share of false ones if all are believed.
     """
-    p = np.sort([one.p for one in verdicts if one.outcome != "cannot tell"])
-    if not len(p):
+    found = np.sort([one for one in p if math.isfinite(one)])
+    if not len(found):
         return 0, 0.0
-    ranks = np.arange(1, len(p) + 1)
-    below = np.nonzero(p * len(p) / ranks <= rate)[0]
-    return (int(below[-1]) + 1 if len(below) else 0), float(min(1.0, p[-1]))
+    ranks = np.arange(1, len(found) + 1)
+    below = np.nonzero(found * len(found) / ranks <= rate)[0]
+    return (int(below[-1]) + 1 if len(below) else 0), float(min(1.0, found[-1]))
 
 
-def _level(one: Comparison) -> float:
-    return EQUIVALENT if one.relation == "within" else LEVEL
-
-
-def _supported(one: Comparison) -> float:
-    """p-value of what the claim says: against a difference of the margin or less, or of the margin or more (TOST)."""
-    if one.relation == "above":
-        return one.p_above(one.margin)
-    return max(one.p_above(-one.margin), one.p_below(one.margin))
-
-
-def _contrary(one: Comparison) -> float:
-    """p-value of the contrary: a difference below the margin, or outside of the two."""
-    if one.relation == "above":
-        return one.p_below(one.margin)
-    return min(1.0, 2 * min(one.p_above(one.margin), one.p_below(-one.margin)))
-
-
-def _holm(p: Sequence[float]) -> list[float]:
-    """p-values adjusted for how many there are (Holm 1979)."""
-    adjusted, worst = [0.0] * len(p), 0.0
-    for rank, index in enumerate(np.argsort(p)):
-        worst = max(worst, min(1.0, (len(p) - rank) * p[index]))
-        adjusted[index] = worst
-    return adjusted
+def _chance(found: Found) -> float:
+    return math.nan if found[2].exact else found[1]
 
 
 def _called(one: Comparison) -> str:
@@ -269,5 +401,4 @@ def _called(one: Comparison) -> str:
 
 
 def _words(one: Comparison, what: str) -> str:
-    low, high = one.interval()
-    return f"{_called(one)}{one.difference:+.2f} ({low:+.2f} to {high:+.2f}, 95 %) {what}"
+    return f"{_called(one)}{one.gap:2} {what}"

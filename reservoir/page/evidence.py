@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,11 +12,12 @@ from typing import get_args
 import pandas as pd
 
 from reservoir.evidence import claims, sources
-from reservoir.evidence.claims import Verdict, Word
+from reservoir.evidence.claims import Outcome, Verdict
 from reservoir.evidence.comparison import comparisons
+from reservoir.evidence.judge import expected_false
 from reservoir.runs.registry import Scale
 
-WORDS: tuple[Word, ...] = get_args(Word)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 SECTIONS: dict[str, tuple[str, ...]] = {
     "reservoirs": ("reservoir-transformers", "bair"),
     "poster": ("poster",),
@@ -52,15 +54,15 @@ class Ledger:
     def of(cls, title: str) -> Ledger:
         """A section of the ledger: decided claims first, each verdict's in the order in which they were entered."""
         found = [claims.verdict(name) for name in claims.entries() if section(name) == title]
-        return cls(tuple(sorted(found, key=lambda one: WORDS.index(one.word))))
+        return cls(tuple(sorted(found, key=lambda one: OUTCOMES.index(one.outcome))))
 
     def counts(self) -> pd.Series:
         """The number of claims with each verdict."""
-        found = Counter(one.word for one in self.verdicts)
-        return pd.Series({word: found[word] for word in WORDS})
+        found = Counter(one.outcome for one in self.verdicts)
+        return pd.Series({outcome: found[outcome] for outcome in OUTCOMES})
 
     def __str__(self) -> str:
-        return "\n".join(f"[{one.word}] {one.entry.name}: {one.seen}" for one in self.verdicts)
+        return "\n".join(f"[{one.shown}] {one.entry.name}: {one.seen}" for one in self.verdicts)
 
     __repr__ = __str__
 
@@ -70,31 +72,42 @@ class Ledger:
 
 def _item(one: Verdict) -> str:
     entry = one.entry
-    late = " Some of its records were known when it was written." if entry.late else ""
+    late = " Some of its records are older than this rule." if claims.late(entry) else ""
     parts = {
         "Rule": escape(entry.rule[0].upper() + entry.rule[1:] + ".") + late,
         "Seen": escape(one.seen),
+        "Because": escape(one.why),
         "Source": escape(entry.where),
-        "Judged by": _judges(entry.recipes, one.word),
+        "Judged by": _judges(entry.recipes, one.outcome),
     }
-    lines = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts.items())
-    word = f'<span class="verdict verdict-{one.word.split()[0]}">{one.word}</span>'
+    lines = "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in parts.items() if text)
+    word = f'<span class="verdict verdict-{one.outcome.split()[0]}">{escape(one.shown)}</span>'
     return (
         f'<details id="{anchor(entry.name)}"><summary>{word} {escape(entry.says)} <code>{escape(entry.name)}</code>'
         f"</summary><dl>{lines}</dl></details>"
     )
 
 
-def _judges(names: Iterable[str], word: Word) -> str:
+def _judges(names: Iterable[str], outcome: Outcome) -> str:
     names = list(dict.fromkeys(names))
     if not names:
         return (
             "nothing here"
-            if word == "cannot be tested here"
+            if outcome == "not tested here"
             else "the source's own figures, or its models' sizes"
         )
     shown = ", ".join(f"<code>{escape(name)}</code>" for name in names[:MOST])
     return shown + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
+
+
+def expected() -> str:
+    """How many of the ledger's verdicts by runs may be false, in a sentence."""
+    p = [one.p for title in (*SECTIONS, OURS) for one in Ledger.of(title).verdicts if math.isfinite(one.p)]
+    survive, share = expected_false(p)
+    return (
+        f"{len(p)} verdicts rest on runs. If all of them are believed, at most {share:.1%} are expected to be false;"
+        f" {survive} of them survive where one false in twenty is accepted (Benjamini and Hochberg 1995)."
+    )
 
 
 def counts() -> pd.DataFrame:

@@ -1,14 +1,12 @@
 from .files import LedgerError, ledger, read
-from .judge import Verdict, descriptions, entries, figure, frame, margin, verdict
-from .measures import Measure, layout
-from .ranges import CannotTellError, NotRunError, Range, Word, above, any_of, below, between, every
-from .schema import Block, Comparison, Condition, Entry, Ledger, Mark, Order
+from .measures import CannotTellError, Measure, NotRunError, layout
+from .schema import Block, Compared, Entry, Ledger, Mark, Order
+from .verdicts import Outcome, Verdict, descriptions, digest, entries, figure, frame, late, margin, verdict
 
 __all__ = [
     "Block",
     "CannotTellError",
-    "Comparison",
-    "Condition",
+    "Compared",
     "Entry",
     "Ledger",
     "LedgerError",
@@ -16,18 +14,14 @@ __all__ = [
     "Measure",
     "NotRunError",
     "Order",
-    "Range",
+    "Outcome",
     "Verdict",
-    "Word",
-    "above",
-    "any_of",
-    "below",
-    "between",
     "descriptions",
+    "digest",
     "entries",
-    "every",
     "figure",
     "frame",
+    "late",
     "layout",
     "ledger",
     "margin",

@@ -5,6 +5,7 @@ A file holds claims, and the margins and lists that they refer to; `data/claims/
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import tomllib
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -12,20 +13,22 @@ from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from reservoir import recipes
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence import sources
-from reservoir.evidence.claims.measures import Measure
-from reservoir.evidence.claims.quantities import OPERATIONS, Vocabulary, check, leaves
-from reservoir.evidence.claims.ranges import RELATIONS
-from reservoir.evidence.claims.schema import Block, Comparison, Condition, Entry, Ledger, Mark, Order
+from reservoir.evidence.claims.measures import Measure, alternatives
+from reservoir.evidence.claims.quantities import OPERATIONS, RELATIONS, Vocabulary, check, leaves
+from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger, Mark, Order
 from reservoir.evidence.claims.special import JUDGES
 from reservoir.evidence.comparison import comparisons
+from reservoir.runs.registry import Scale
+from reservoir.runs.run import Run
+from reservoir.runs.start import InitFromRun
 
 CLAIM = {
-    *("id", "rule", "says", "where", "mark", "part_of", "late", "scale", "compare", "unless"),
+    *("id", "rule", "says", "where", "mark", "part_of", "scale", "compare"),
     *("order", "special", "arguments", "recipes", "needs", "why"),
 }
 BLOCK = {"a", "b", "gap", "is", "margin", "around", "low", "high", "measure", "each", "shown"}
@@ -88,16 +91,20 @@ def _add(
     others: Container[str] = (),
 ) -> None:
     """Enter what `make` makes of an entry, or say in which line of its file it is wrong."""
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    # The last such line, which is that of the second of two.
+    at = (
+        f"{path.name}, line {max((n for n, text in lines if text.startswith(place.format(name))), default=1)}"
+    )
     try:
         if name in known or name in others:
             raise ValueError("there are two of that name")
-        known[name] = make()
+        known[name] = made = make()
+        if isinstance(made, Entry):
+            known[name] = dataclasses.replace(made, place=at)
     except (ValueError, TypeError, KeyError) as error:
         why = f"it lacks {error}" if isinstance(error, KeyError) else error
-        lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        # The last such line, which is that of the second of two.
-        at = max((line for line, text in lines if text.startswith(place.format(name))), default=1)
-        raise LedgerError(f"{path.name}, line {at}: {name!r}: {why}") from error
+        raise LedgerError(f"{at}: {name!r}: {why}") from error
 
 
 def _only(known: set[str], written: Mapping[str, Any], what: str) -> None:
@@ -108,10 +115,19 @@ def _only(known: set[str], written: Mapping[str, Any], what: str) -> None:
 
 
 def _measure(name: str, written: Mapping[str, Any]) -> Measure:
-    values: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in written.items()
-    }
-    return Measure(name, **values)
+    made = Measure(name, **written)
+    for idle in made.idle.values():
+        if isinstance(idle, str):
+            _check_recipe(made, idle)
+    return made
+
+
+def _check_recipe(measure: Measure, name: str) -> None:
+    """Refuse a recipe that is not registered, or a figure that no source prints."""
+    if measure.reads == "printed":
+        measure.figure(name)
+    for one in measure.needs(name):
+        check("recipe", one, recipes.RECIPES)
 
 
 def _margin(written: Mapping[str, Any]) -> float:
@@ -134,13 +150,17 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
     says, where, mark = _quoted(written)
     if "needs" in written:
         return Entry(name, says, where, mark, f"it would take {written['needs']}", why=written["why"])
+    scale = written.get("scale", "laptop")
     blocks = tuple(_block(one, words) for one in written.get("compare", ()))
-    plain = {key: written[key] for key in ("rule", "late", "scale", "special", "arguments") if key in written}
+    for leaf in (leaf for block in blocks for one in block.comparisons for leaf in one.leaves()):
+        _check_recipe(measures[leaf.measure], leaf.recipe)
+    for block in blocks:
+        _check_budgets(block, measures, scale)
+    plain = {key: written[key] for key in ("rule", "scale", "special", "arguments") if key in written}
     entry = Entry(
         *(name, says, where, mark),
         recipes=tuple(dict.fromkeys(_recipes(written, blocks, measures))),
         blocks=blocks,
-        conditions=tuple(one for each in written.get("unless", ()) for one in _conditions(each, words)),
         order=_order(written["order"], words) if "order" in written else None,
         **plain,
     )
@@ -151,6 +171,30 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
     for name in entry.recipes:
         check("recipe", name, recipes.RECIPES)
     return entry
+
+
+def _check_budgets(block: Block, measures: Mapping[str, Measure], scale: str) -> None:
+    """Refuse to compare runs on one task that are trained for unequal steps, unasked, or in two precisions."""
+    for one in block.comparisons:
+        names = {leaf.recipe for side in one.sides for leaf in leaves(side) if measures[leaf.measure].of_runs}
+        runs = [recipes.get(alternatives(name)[0], scale=cast(Scale, scale)) for name in sorted(names)]
+        for task in dict.fromkeys(str(run.task) for run in runs):
+            there = [run for run in runs if str(run.task) == task]
+            steps = {run.recipe: _steps(run) for run in there}
+            if not block.budgets and len(set(steps.values())) > 1:
+                said = ", ".join(f"{name} {number}" for name, number in steps.items())
+                raise ValueError(
+                    f"the compared runs are not trained alike (steps: {said}): say why under budgets"
+                )
+            if len({run.precision for run in there}) > 1:
+                said = ", ".join(f"{run.recipe} {run.precision}" for run in there)
+                raise ValueError(f"the compared runs are not of one precision ({said})")
+
+
+def _steps(run: Run) -> int:
+    """Steps of training, those of a run that it takes tensors from included."""
+    source = run.start.source(run.scale) if isinstance(run.start, InitFromRun) and run.start.streams else None
+    return run.budget.steps * run.budget.accumulate + (_steps(source) if source else 0)
 
 
 def _quoted(written: Mapping[str, Any]) -> tuple[str, str, Mark]:
@@ -181,7 +225,7 @@ def _block(written: Mapping[str, Any], words: Vocabulary) -> Block:
     return Block(compared, **{key: written[key] for key in TELLING & written.keys()})
 
 
-def _comparison(written: Mapping[str, Any], names: dict[str, Any], words: Vocabulary) -> Comparison:
+def _comparison(written: Mapping[str, Any], names: dict[str, Any], words: Vocabulary) -> Compared:
     measure, relation = written.get("measure", ""), written["is"]
     gap = written.get("gap", "difference" if "b" in written else "value")
     check("relation", relation, RELATIONS)
@@ -193,7 +237,7 @@ def _comparison(written: Mapping[str, Any], names: dict[str, Any], words: Vocabu
     if "around" in written:  # a number that the source states, which the margin lies on both sides of
         stated, relation = float(written["around"].format(**names)), "between"
         limits = (stated - limits[0], stated + limits[0])
-    return Comparison(
+    return Compared(
         words.quantity(written["a"], measure, names),
         words.quantity(written["b"], measure, names) if "b" in written else None,
         gap,
@@ -202,13 +246,6 @@ def _comparison(written: Mapping[str, Any], names: dict[str, Any], words: Vocabu
         names,
         {key: words.quantity(value, measure, names) for key, value in written.get("shown", {}).items()},
     )
-
-
-def _conditions(written: Mapping[str, Any], words: Vocabulary) -> Iterator[Condition]:
-    _only({"of", "measure", "least", "seen", "each"}, written, "a condition")
-    for names in words.choices(written.get("each", {})):
-        of = words.quantity(written["of"], written.get("measure", ""), names)
-        yield Condition(of, words.margin(written["least"]), written["seen"], names)
 
 
 def _recipes(
@@ -222,10 +259,8 @@ def _recipes(
             yield name
     if "order" in written:
         yield from comparisons()[written["order"]["table"]].names
-    for comparison in (one for block in blocks for one in block.comparisons):
-        for quantity in (comparison.a, comparison.b, *comparison.shown.values()):
-            for leaf in leaves(quantity) if quantity else ():
-                yield from measures[leaf.measure].needs(leaf.recipe)
+    for leaf in (leaf for block in blocks for one in block.comparisons for leaf in one.leaves()):
+        yield from measures[leaf.measure].needs(leaf.recipe)
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -1,7 +1,7 @@
-"""What a comparison reads: a score, a loss, an epoch, a cost or a size of a recipe, over its seeds.
+"""What a comparison reads: a score, a loss, an epoch, a cost or a size of a recipe, over its independent runs.
 
-The measures themselves are data (`data/claims/measures.toml`): what is read of a record, in which metric, and from
-which neighbours a recipe with one seed borrows a spread. This module reads them.
+The measures themselves are data (`data/claims/measures.toml`): what is read of a record, in which metric, and what a
+baseline has to beat before it is compared with. This module reads them.
 
 A recipe may end in "/~", which stands for the learning rate that validation chose; in mixing/~fourier the ~ stands for
 the layout, norms after or before the sublayers, that ends its pretraining with the lower validation perplexity.
@@ -9,25 +9,35 @@ the layout, norms after or before the sublayers, that ends its pretraining with 
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import functools
+import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from pathlib import Path
 
 from reservoir import recipes
 from reservoir.evidence import sources
-from reservoir.evidence.claims.ranges import CannotTellError, NotRunError, Range
+from reservoir.evidence.judge import FEWEST, Comparison, Estimate, Spread, judge
 from reservoir.recipes.mixing import LAYOUTS
 from reservoir.runs.building import outline
 from reservoir.runs.convergence import WITHIN, area_under, best, cost_to_reach, epochs_to_converge
+from reservoir.runs.places import results
 from reservoir.runs.records import Record, find_records
 from reservoir.runs.sweep import choose
 from reservoir.weights import Report, report
 
 CHOSEN = "~"
+
+
+class NotRunError(LookupError):
+    """A record that a rule needs does not exist."""
+
+
+class CannotTellError(ValueError):
+    """The records that a rule needs exist, but are not fit to decide it."""
 
 
 @dataclass(frozen=True)
@@ -36,39 +46,44 @@ class Measure:
 
     Args:
         name: what claims call it.
-        reads: what is read, a key of `READERS` or of `EXACT`.
+        reads: what is read, a key of `READERS`, of `COUNTS` or of `EXACT`.
         unit: of the figure, for a reader.
         metric: of a score; that which the record is scored by if empty.
-        field: of the report on a model, where a size is read; of records the first that they have.
+        field: of the report on a model, where a size is read.
         factor: the figure is multiplied by it.
         log: whether its logarithm is taken.
-        lend: patterns of recipes; a recipe with one seed borrows the widest spread among these.
-        lent: the least half width that is lent.
-        why: the reason for `lent` and for `least`.
-        fit, least: a recipe, and what it must score before this measure decides anything.
+        smaller: whether a smaller figure is the better one, where a baseline has to beat something.
+        idle: pattern over recipes -> what does nothing, a recipe or a number: what a matching recipe has to beat before
+            anything is compared with it.
+        why: the reason for a number in `idle`.
     """
 
     name: str
     reads: str
     unit: str = ""
     metric: str = ""
-    field: tuple[str, ...] = ()
+    field: str = ""
     factor: float = 1.0
     log: bool = False
-    lend: tuple[str, ...] = ()
-    lent: float = 0.0
+    smaller: bool = False
+    idle: Mapping[str, str | float] = dataclasses.field(default_factory=dict)
     why: str = ""
-    fit: str = ""
-    least: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.reads not in READERS | EXACT:
-            raise ValueError(f"reads must be one of {', '.join(READERS | EXACT)}, got {self.reads!r}")
-        if (self.lent or self.least) and not self.why:
-            raise ValueError("a margin needs a reason: lent and least go with why")
+        if self.reads not in READERS | COUNTS | EXACT:
+            raise ValueError(
+                f"reads must be one of {', '.join(READERS | COUNTS | EXACT)}, got {self.reads!r}"
+            )
+        if any(isinstance(limit, float) for limit in self.idle.values()) and not self.why:
+            raise ValueError("a number that baselines must beat needs a reason: say why")
 
-    def figure(self, recipe: str, *, among: Sequence[str] = (), scale: str = "laptop") -> Range:
-        """The figure of a recipe over its seeds; one seed is lent a spread.
+    @property
+    def of_runs(self) -> bool:
+        """Whether it is of what training came to, so that budgets have to be equal."""
+        return self.reads in READERS
+
+    def figure(self, recipe: str, *, among: Sequence[str] = (), scale: str = "laptop") -> Estimate:
+        """The figure of a recipe over its independent runs.
 
         Args:
             recipe: its name, which may have a ~ in it; for printed figures "table | row | column".
@@ -77,37 +92,72 @@ class Measure:
 
         Raises:
             NotRunError: a record is missing.
-            CannotTellError: what the measure rests on has hardly learned.
         """
         if self.reads in EXACT:
-            return self._turned(Range.exactly(EXACT[self.reads](self, recipe)))
-        if self.fit and (middle := self._bare(self.fit, (), scale)).mean < self.least:
-            raise CannotTellError(f"{self.fit} reaches {middle} {self.unit}; {self.least:g} is the least")
-        figure = self._bare(recipe, among, scale)
-        return figure if figure.seeds > 1 else figure.widened(self._spread(recipe, among, scale))
+            return Estimate(self._turned(EXACT[self.reads](self, recipe)))
+        found = records(recipe, scale=scale)
+        if self.reads in COUNTS:
+            return Estimate(self._turned(COUNTS[self.reads](self, found)))
+        values = self._values(found, among, scale)
+        return Estimate.of(values, spread=self._spread(found[0], scale))
 
     def needs(self, recipe: str) -> list[str]:
         """The recipes whose records the figure of `recipe` rests on."""
         return [] if self.reads in EXACT else alternatives(recipe)
 
-    def _bare(self, recipe: str, among: Sequence[str], scale: str) -> Range:
-        """The figure without a spread from elsewhere."""
-        return self._turned(READERS[self.reads](self, records(recipe, scale=scale), among, scale))
+    def unfit(self, recipe: str, *, scale: str = "laptop") -> str:
+        """Why nothing should be compared with a recipe: it does not beat what does nothing. Empty where it does."""
+        idle = next((idle for pattern, idle in self.idle.items() if fnmatchcase(recipe, pattern)), None)
+        if idle is None or idle == recipe:
+            return ""
+        score = dataclasses.replace(self, reads="score")
+        try:
+            nothing = score.figure(idle, scale=scale) if isinstance(idle, str) else Estimate(float(idle))
+            own = score.figure(recipe, scale=scale)
+        except NotRunError:
+            return f"nobody has run {idle}, which {recipe} has to beat"
+        gap = (own - nothing) * (-1 if self.smaller else 1)
+        if own.runs < FEWEST or judge(Comparison(gap, low=0.0)).outcome == "holds here":
+            return ""  # of too few runs nothing is said, fit or not
+        named = idle if isinstance(idle, str) else f"{idle:g}, as good as a guess,"
+        return f"{recipe} does not clearly beat {named} (by {gap:2})"
 
-    def _turned(self, figure: Range) -> Range:
-        return (figure.log() if self.log else figure) * self.factor
+    def _values(self, found: list[Record], among: Sequence[str], scale: str) -> list[float]:
+        """One figure for each independent run: what began with the same pretraining counts as one."""
+        runs: dict[object, list[float]] = {}
+        for record, value in zip(found, READERS[self.reads](self, found, among, scale), strict=True):
+            started = (record.run.get("start") or {}).get("recipe")
+            one: object = tuple(record.begun_with) if started and record.begun_with else record.seed
+            runs.setdefault(one, []).append(self._turned(value))
+        return [sum(values) / len(values) for values in runs.values()]
 
-    def _spread(self, recipe: str, among: Sequence[str], scale: str) -> float:
-        """Half the widest range among the recipes that lend, of those that have been run."""
-        family, head, tail = recipe.partition("/")[0], recipe.rsplit("/", 2)[0], recipe.rpartition("/")[2]
-        widths = [self.lent]
-        for pattern in self.lend:
-            wanted = pattern.format(family=family, head=head, tail=tail)
-            for name in _all_names():
-                if fnmatchcase(name, wanted):
-                    with contextlib.suppress(NotRunError):
-                        widths.append(self._bare(name, among, scale).half_width)
-        return max(widths)
+    def _turned(self, value: float) -> float:
+        return (math.log(value) if self.log else value) * self.factor
+
+    def _spread(self, one: Record, scale: str) -> Spread:
+        """What is usual among the rows of a record's family that have the same task."""
+        if self.reads in ("speed to reach", "area"):  # which depend on the rows that are compared
+            return Spread()
+        family, task = one.recipe.partition("/")[0], json.dumps(one.run["task"], sort_keys=True)
+        key = self.name, family, task, scale, results()
+        if key not in _spreads:
+            alike = [
+                rows
+                for rows in _rows(family, scale, results())
+                if json.dumps(rows[0].run["task"], sort_keys=True) == task
+            ]
+            _spreads[key] = Spread.of(self._values(rows, (), scale) for rows in alike)
+        return _spreads[key]
+
+
+_spreads: dict[object, Spread] = {}
+
+
+@functools.cache
+def _rows(family: str, scale: str, folder: Path) -> list[list[Record]]:
+    """The records of a family's recipes that have several, read once for each folder of results."""
+    found = (find_records(name, scale=scale) for name in recipes.family(family))
+    return [rows for rows in found if len(rows) > 1]
 
 
 def records(recipe: str, *, scale: str = "laptop") -> list[Record]:
@@ -138,11 +188,15 @@ def layout(row: str, *, scale: str = "laptop") -> str:
         the part of a recipe's name that says so, "" or "pre-norm/".
     """
     pretrained = row.removesuffix("-scratch")
-    ends = {
-        way: records(f"mixing/{way}{pretrained}", scale=scale)[0].points[-1]["metrics"]["perplexity"]
-        for way in LAYOUTS
-    }
-    return min(ends, key=ends.__getitem__)
+
+    def end(way: str) -> float:
+        ends = [
+            one.points[-1]["metrics"]["perplexity"]
+            for one in records(f"mixing/{way}{pretrained}", scale=scale)
+        ]
+        return sum(ends) / len(ends)
+
+    return min(LAYOUTS, key=end)
 
 
 @functools.cache
@@ -171,77 +225,58 @@ def printed(where: str) -> float:
 
 
 @functools.cache
-def _all_names() -> list[str]:
-    """Every recipe, and every sweep of rates as one name with a ~."""
-    names = recipes.names()
-    sweeps = {name.rpartition("/")[0] for name in names if name.rpartition("/")[2].startswith("lr-")}
-    return [*names, *sorted(f"{sweep}/{CHOSEN}" for sweep in sweeps)]
-
-
-@functools.cache
 def _report(recipe: str) -> Report:
     return report(outline(recipes.get(recipe, scale="full")))
 
 
-def _score(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
+def _score(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> list[float]:
     """The score on the first test set."""
-    tests = [(next(iter(one.tests.values())), measure.metric or one.scored_by) for one in found]
-    return Range.of(float(scores[metric]) for scores, metric in tests)
+    return [float(next(iter(one.tests.values()))[measure.metric or one.scored_by]) for one in found]
 
 
-def _last_loss(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
+def _last_loss(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> list[float]:
     """The logarithm of the last validation perplexity: nats per token."""
-    return Range.of(math.log(one.points[-1]["metrics"]["perplexity"]) for one in found)
+    return [math.log(one.points[-1]["metrics"]["perplexity"]) for one in found]
 
 
-def _epochs(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
+def _epochs(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> list[float]:
     """Epochs to converge."""
-    known = [epochs_to_converge(one) for one in found if one.epoch_steps]
-    if not known:
-        raise NotRunError(f"no record of {found[0].recipe} says how long an epoch is")
-    return Range.of(known)
+    if not all(one.epoch_steps for one in found):
+        raise NotRunError(f"not every record of {found[0].recipe} says how long an epoch is")
+    return [epochs_to_converge(one) for one in found]
 
 
-def _operations(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
-    """Operations of the whole training, which differ between seeds by the batches that they draw alone."""
-    return Range.exactly(sum(one.flops for one in found) / len(found))
-
-
-def _parameters(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
-    """A size, which every seed shares."""
-    sizes: dict[str, int] = dict(found[0].parameters)  # type: ignore[arg-type]
-    return Range.exactly(next(sizes[name] for name in measure.field if name in sizes))
-
-
-def _cost_to_reach(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
-    """Operations until a run is within 2 % of the best of the last of `among`; ∞ if it never is."""
+def _speed_to_reach(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> list[float]:
+    """One over the operations until a run is within 2 % of the best of the last of `among`; 0 if it never is."""
     rival = records(among[-1], scale=scale)
     target = (1 - WITHIN) * sum(map(best, rival)) / len(rival)
     costs = [cost_to_reach(one, target, axis="flops") for one in found]
-    if None in costs and found == rival:  # one of its seeds is below their mean by more than that
-        raise NotRunError(f"not every seed of {among[-1]} comes within 2 % of their mean best score")
-    return Range.of(math.inf if cost is None else cost for cost in costs)
+    return [1 / cost if cost else 0.0 for cost in costs]
 
 
-def _area(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> Range:
+def _area(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> list[float]:
     """The area under the curve over operations, up to what the cheapest of `among` spent in all."""
     horizon = min(one.points[-1]["flops"] for name in among for one in records(name, scale=scale))
-    return Range.of(area_under(one, horizon=horizon, axis="flops").value for one in found)
+    return [area_under(one, horizon=horizon, axis="flops").value for one in found]
 
 
-Reader = Callable[[Measure, list[Record], Sequence[str], str], Range]
+Reader = Callable[[Measure, list[Record], Sequence[str], str], list[float]]
 READERS: dict[str, Reader] = {
     "score": _score,
     "last validation loss": _last_loss,
     "epochs to converge": _epochs,
-    "operations": _operations,
-    "parameters": _parameters,
-    "cost to reach": _cost_to_reach,
+    "speed to reach": _speed_to_reach,
     "area": _area,
 }
-"""What a measure can read of records."""
-EXACT: dict[str, Callable[[Measure, str], Any]] = {
-    "full size": lambda measure, recipe: size(recipe, *measure.field),
+"""What a measure can read of runs, one figure a record."""
+COUNTS: dict[str, Callable[[Measure, list[Record]], float]] = {
+    # They differ between seeds by the batches that they draw alone.
+    "operations": lambda measure, found: sum(one.flops for one in found) / len(found),
+    "parameters": lambda measure, found: float(found[0].parameters[measure.field]),  # type: ignore[literal-required]
+}
+"""What a measure can read of records that no seed moves."""
+EXACT: dict[str, Callable[[Measure, str], float]] = {
+    "full size": lambda measure, recipe: size(recipe, measure.field),
     "printed": lambda measure, where: printed(where),
 }
 """What a measure can read without records: sizes, by shapes alone, and the figures that a source prints."""

@@ -1,28 +1,28 @@
 """The order of a table's rows is a claim as well: what the source has clearly above something else should be there.
 
 A pair of rows counts where the source has them further apart than a margin. The pairs that our records have run must
-all lie in the source's order; one that clearly does not refutes.
+all lie in the source's order; one that clearly does not, after Holm's correction, refutes.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from itertools import permutations
 
 from reservoir.evidence import sources
+from reservoir.evidence.claims.measures import NotRunError
 from reservoir.evidence.claims.quantities import Figure
-from reservoir.evidence.claims.ranges import NotRunError, Range, Word, above, every
 from reservoir.evidence.claims.schema import Order
 from reservoir.evidence.comparison import Line, comparisons
-
-SHOWN = 3  # pairs that lie the wrong way round
+from reservoir.evidence.judge import Clause, Comparison, Estimate, Every, judge
 
 Key = tuple[str, str, str]
 """Contest, row, recipe."""
 
 
-def in_order(claimed: Order, figure: Figure) -> tuple[Word, str]:
-    """Whether our rows lie as the source's do.
+def in_order(claimed: Order, figure: Figure) -> tuple[Clause, str]:
+    """That our rows lie as the source's do, and how many pairs are clear.
 
     Args:
         claimed: the order.
@@ -40,23 +40,24 @@ def in_order(claimed: Order, figure: Figure) -> tuple[Word, str]:
         return other / one - 1 > claimed.margin if sign < 0 else one - other > claimed.margin
 
     pairs = [(a, b) for a, b in permutations(lines, 2) if a[0] == b[0] and better(a, b)]
-    ours: dict[Key, Range] = {}
+    ours: dict[Key, Estimate] = {}
     for key, line in lines.items():
         with contextlib.suppress(NotRunError):
             ours[key] = figure(claimed.measure, line.recipe, ())
-    words = {(a, b): above((ours[a] - ours[b]) * sign) for a, b in pairs if a in ours and b in ours}
-    if 2 * len(words) < len(pairs):
-        raise NotRunError(f"{len(words)} of {len(pairs)} pairs of rows have been run at the laptop scale")
-    counts = [f"{list(words.values()).count(word)} {word}" for word in ("confirmed", "refuted", "undecided")]
-    seen = f"of {len(pairs)} pairs {len(words)} have been run: {', '.join(counts)}"
-    wrong = [
-        f"{a[2].partition('/')[2]} is not better than {b[2].partition('/')[2]}"
-        for (a, b), word in words.items()
-        if word == "refuted"
+    found = [
+        Comparison((ours[a] - ours[b]) * sign, low=0.0, name=f"{_short(a)} before {_short(b)}")
+        for a, b in pairs
+        if a in ours and b in ours
     ]
-    if wrong:
-        seen += f"; {'; '.join(wrong[:SHOWN])}{'; …' if len(wrong) > SHOWN else ''}"
-    return every(words.values()), seen
+    if 2 * len(found) < len(pairs):
+        raise NotRunError(f"{len(found)} of {len(pairs)} pairs of rows have been run at the laptop scale")
+    outcomes = Counter(judge(one).outcome for one in found)
+    counts = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
+    return Every(tuple(found)), f"of {len(pairs)} pairs {len(found)} have been run; one by one, {counts}"
+
+
+def _short(key: Key) -> str:
+    return key[2].partition("/")[2]
 
 
 def _key(claimed: Order, line: Line) -> Key:

@@ -2,36 +2,58 @@
 
 In `data/claims` a quantity is the name of a recipe; {measure = recipe}, for another measure than its comparison's;
 {margin = name}, a number that is stated with its reason; or {operation = quantities}, such as
-{share = ["components/attention", "components/baseline"]}. `lowest`, `highest` and `mean` go over a selection:
-{highest = "keep/{stack}-random-50", each = {stack = ["shared", "layers"]}}.
+{share = ["components/attention", "components/baseline"]}. A `mean` goes over a selection:
+{mean = "keep/{stack}-random-50", each = {stack = ["shared", "layers"]}}.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reservoir.evidence import sources
-from reservoir.evidence.claims.ranges import NotRunError, Range
+from reservoir.evidence.judge import AnyOf, Clause, Comparison, Estimate
 
-Figure = Callable[[str, str, Sequence[str]], Range]
+Figure = Callable[[str, str, Sequence[str]], Estimate]
 """(measure, recipe, recipes of the whole comparison) -> the figure over seeds. May raise `NotRunError`."""
 Names = Mapping[str, Any]
 """What the placeholders of a template stand for."""
 
-OPERATIONS: dict[str, Callable[..., Range]] = {
+OPERATIONS: dict[str, Callable[..., Estimate]] = {
     "value": lambda a: a,
     "log": lambda a: a.log(),
     "sum": lambda a, b: a + b,
     "difference": lambda a, b: a - b,
     "ratio": lambda a, b: a / b,
     "share": lambda a, b: a / b * 100,
-    "saved": lambda a, b: (Range.exactly(1.0) - a / b) * 100,
+    "saved": lambda a, b: (Estimate(1.0) - a / b) * 100,
 }
 """What can be made of one or two quantities; a share, and what is saved, in per cent."""
-SELECTIONS = ("lowest", "highest", "mean")
+
+
+def _between(low: float, high: float, *, closed: bool = False) -> Callable[[Estimate, str, str], Clause]:
+    return lambda gap, name, unfit: Comparison(gap, low, high, closed, name, unfit)
+
+
+def _apart(factor: float) -> Callable[[Estimate, str, str], Clause]:
+    ends = (_between(factor, math.inf), _between(-math.inf, 1 / factor))
+    return lambda gap, name, unfit: AnyOf(tuple(end(gap, name, unfit) for end in ends))
+
+
+RELATIONS: dict[str, Callable[..., Callable[[Estimate, str, str], Clause]]] = {
+    "above": lambda limit: _between(limit, math.inf),
+    "below": lambda limit: _between(-math.inf, limit),
+    "at least": lambda limit: _between(limit, math.inf, closed=True),
+    "at most": lambda limit: _between(-math.inf, limit, closed=True),
+    "equal to": lambda limit: _between(limit, limit, closed=True),
+    "within": lambda margin: _between(-margin, margin),
+    "between": _between,
+    "apart by": _apart,
+}
+"""The relations that a rule can ask of a figure and a number; "between" needs two. "apart by" is of a ratio."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +73,10 @@ class Constant:
 
 @dataclass(frozen=True)
 class Compound:
-    """An operation on quantities; of a selection, `labels` say what each part is of."""
+    """An operation on quantities."""
 
     operation: str
     parts: tuple[Quantity, ...]
-    labels: tuple[str, ...] = ()
 
 
 Quantity = Leaf | Constant | Compound
@@ -113,10 +134,9 @@ class Vocabulary:
         ((key, value),) = rest.items()
         if key == "margin":
             return Constant(self.margin(value.format(**names)))
-        if key in SELECTIONS:
-            found = self.choices(each)
-            parts = tuple(self.quantity(value, measure, {**names, **choice}) for choice in found)
-            return Compound(key, parts, tuple(str(next(iter(choice.values()))) for choice in found))
+        if key == "mean":
+            choices = self.choices(each)
+            return Compound(key, tuple(self.quantity(value, measure, {**names, **one}) for one in choices))
         if key in OPERATIONS:
             written = value if isinstance(value, list) else [value]
             return Compound(key, tuple(self.quantity(part, measure, names) for part in written))
@@ -133,38 +153,21 @@ def leaves(quantity: Quantity) -> Iterator[Leaf]:
                 yield from leaves(part)
 
 
-def evaluate(quantity: Quantity, figure: Figure, among: Sequence[str] = ()) -> Range:
+def evaluate(quantity: Quantity, figure: Figure, among: Sequence[str] = ()) -> Estimate:
     """What a quantity comes to over the seeds.
 
     Raises:
-        NotRunError: a record is missing; of a selection of the lowest or the highest, all are.
+        NotRunError: a record is missing.
     """
     match quantity:
         case Leaf(measure, recipe):
             return figure(measure, recipe, among)
         case Constant(value):
-            return Range.exactly(value)
+            return Estimate(value)
         case Compound("mean", parts):
             total, *others = (evaluate(part, figure, among) for part in parts)
             for other in others:
                 total = total + other
             return total * (1 / len(parts))
-        case Compound(operation, parts) if operation in SELECTIONS:
-            return selected(quantity, figure, among)[1]
         case Compound(operation, parts):
             return OPERATIONS[operation](*(evaluate(part, figure, among) for part in parts))
-
-
-def selected(quantity: Compound, figure: Figure, among: Sequence[str] = ()) -> tuple[str, Range]:
-    """The part of a selection whose mean is the lowest or the highest, of those that have been run, by its label."""
-    found, missing = {}, None
-    for label, part in zip(quantity.labels, quantity.parts, strict=True):
-        try:
-            found[label] = evaluate(part, figure, among)
-        except NotRunError as error:
-            missing = error
-    if not found:
-        raise missing or NotRunError("nothing is selected")
-    pick = min if quantity.operation == "lowest" else max
-    label = pick(found, key=lambda name: found[name].mean)
-    return label, found[label]

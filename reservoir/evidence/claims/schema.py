@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from reservoir.evidence.claims.measures import Measure
-from reservoir.evidence.claims.quantities import Names, Quantity
+from reservoir.evidence.claims.quantities import Leaf, Names, Quantity, leaves
 
 Mark = Literal["quotation", "paraphrase", "ours"]
 """Whose words a claim is in: the source's; ours, of something that a source has; ours, and our own question."""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Compared:
     """One comparison of a claim: what is compared, and the relation that must hold.
 
     Args:
         a, b: the two quantities; no `b` where `a` alone is compared with a number.
         gap: how they are compared, a key of `OPERATIONS`.
-        relation: a key of `RELATIONS`, or "between".
+        relation: a key of `RELATIONS`.
         limits: the number or the two numbers that the relation needs.
         names: what the placeholders of its texts stand for.
         shown: further quantities that its text tells.
@@ -34,6 +34,16 @@ class Comparison:
     names: Names
     shown: Mapping[str, Quantity]
 
+    @property
+    def sides(self) -> list[Quantity]:
+        """What is compared."""
+        return [side for side in (self.a, self.b) if side is not None]
+
+    def leaves(self) -> Iterator[Leaf]:
+        """The single figures that it reads, those that only its text tells included."""
+        for quantity in (*self.sides, *self.shown.values()):
+            yield from leaves(quantity)
+
 
 @dataclass(frozen=True)
 class Block:
@@ -42,35 +52,21 @@ class Block:
     Args:
         comparisons: one for each choice of the selection.
         any: whether one that holds is enough.
-        on_means: whether means are compared as if they had no spread.
-        weak: whether a comparison that fails leaves the claim undecided, and does not refute it.
         fewest: how many comparisons must have been run, where not all need to; 0 where all do.
         label, digits: what stands before each gap in the text, and decimals of the gap.
         seen: template of the text of one comparison, where label and gap are not enough.
-        lowest_only: whether the text tells the lowest gap alone.
-        intro: stands before the text of the block.
+        budgets: why the compared runs are not trained for equally many steps, where they are not.
+        unfit: why it decides nothing, where that is known beforehand.
     """
 
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[Compared, ...]
     any: bool = False
-    on_means: bool = False
-    weak: bool = False
     fewest: int = 0
     label: str = ""
     digits: int = 1
     seen: str = ""
-    lowest_only: bool = False
-    intro: str = ""
-
-
-@dataclass(frozen=True)
-class Condition:
-    """What must be true before a claim can be judged: a quantity reaches a number, and what is said if it does not."""
-
-    of: Quantity
-    least: float
-    seen: str
-    names: Names
+    budgets: str = ""
+    unfit: str = ""
 
 
 @dataclass(frozen=True)
@@ -100,12 +96,11 @@ class Entry:
         says: the claim, in the words that `mark` says.
         where: source and place.
         mark: whose words they are.
-        rule: when we call it confirmed, in words.
+        rule: when we say that it holds, in words.
         recipes: whose records decide it; none where the source's own figures do, or nothing that we have.
-        late: whether some of these records were known when the rule was written.
         scale: at which it is judged.
+        place: file and line.
         blocks: the comparisons, which must all hold.
-        conditions: of judging it at all.
         order: of a claim on the order of a table's rows, what decides it.
         special: of a claim with a judge of its own, the name in `reservoir.evidence.claims.special`.
         arguments: for that.
@@ -118,10 +113,9 @@ class Entry:
     mark: Mark
     rule: str
     recipes: tuple[str, ...] = ()
-    late: bool = False
     scale: str = "laptop"
+    place: str = ""
     blocks: tuple[Block, ...] = ()
-    conditions: tuple[Condition, ...] = ()
     order: Order | None = None
     special: str = ""
     arguments: Mapping[str, str] = field(default_factory=dict)

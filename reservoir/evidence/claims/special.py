@@ -1,24 +1,37 @@
-"""The few claims whose rule is no comparison of figures: each has a judge of its own, which the ledger names."""
+"""The few claims whose rule compares no recipes by name: what each says, for the judge, and what was seen."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
 
 from reservoir.evidence import sources
-from reservoir.evidence.claims.measures import size
-from reservoir.evidence.claims.ranges import CannotTellError, NotRunError, Word
+from reservoir.evidence.claims.measures import CannotTellError, Measure, NotRunError, size
 from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.costs import translators
-from reservoir.evidence.fronts import Method, methods, typical_spread
+from reservoir.evidence.fronts import Method, methods
+from reservoir.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every
 from reservoir.recipes.components import ROWS
+from reservoir.runs.places import results
 
 STEADY = 1.1
 """A cost makes classes if no method's dearest seed takes more than so many times what its cheapest does."""
 
 
-def shares(table: str, column: str) -> tuple[Word, str]:
-    """Whether each share that a table prints is within a hundredth of the one that the model's sizes give.
+BLEU = Measure("BLEU", "score")
+
+
+def _arithmetic(holds: bool) -> Clause:
+    """A claim that no run decides."""
+    return Comparison(Estimate(float(holds)), low=0.5)
+
+
+def shares(table: str, column: str) -> tuple[Clause, str]:
+    """Each share that a table prints is within a hundredth of the one that the model's sizes give.
 
     Rows that put something else in the place of what is frozen are left out.
     """
@@ -30,31 +43,29 @@ def shares(table: str, column: str) -> tuple[Word, str]:
             printed = sources.table(table).figure(line.figure.row, column).value
             if round(abs(round(found, 2) - printed), 2) > 0.01:
                 wrong.append(f"{line.figure.row}: {found:.2f}, printed {printed:g}")
-    return ("refuted" if wrong else "confirmed"), "; ".join(wrong) or "all agree"
+    return _arithmetic(not wrong), "; ".join(wrong) or "all agree"
 
 
-def most_subnetworks() -> tuple[Word, str]:
-    """Which number of a layer's weights can be chosen in the most ways."""
+def most_subnetworks() -> tuple[Clause, str]:
+    """One half of a layer's weights can be chosen in the most ways."""
     n = 1000  # the place of the maximum is the same for any even number
     largest = max(range(n + 1), key=lambda k: math.comb(n, k))
-    word: Word = "confirmed" if largest == n // 2 else "refuted"
-    return word, f"of {n} weights, {largest} can be chosen in the most ways"
+    return _arithmetic(largest == n // 2), f"of {n} weights, {largest} can be chosen in the most ways"
 
 
-def product_of_chances() -> tuple[Word, str]:
-    """Whether two subnetworks of the same weights are independent, in an example that can be counted out."""
+def product_of_chances() -> tuple[Clause, str]:
+    """Two subnetworks of the same weights are independent, in an example that can be counted out."""
     draws = targets = (-1.0, 1.0)  # one weight, as likely either; and what each of two depths wants it to be
     single = [sum(weight == target for weight in draws) / len(draws) for target in targets]
     both = sum(all(weight == target for target in targets) for weight in draws) / len(draws)
-    word: Word = "confirmed" if math.isclose(both, math.prod(single)) else "refuted"
-    return word, (
+    return _arithmetic(math.isclose(both, math.prod(single))), (
         f"one weight of ±1, and two depths that want it +1 and -1: chances {single[0]:g} and {single[1]:g}, of both"
         f" {both:g}"
     )
 
 
-def weight_class(axis: str) -> tuple[Word, str]:
-    """Whether a translator that leaves weights unlearned beats every trained one of its class, by one cost.
+def weight_class(axis: str) -> tuple[Clause, str]:
+    """A translator that leaves weights unlearned beats every trained one of its class, by one cost.
 
     A class is a limit on a cost. A model is above its class if it beats every fully trained model that costs no more,
     and there is one. Smaller trained models, and the pruned one, compete: they are what a reader would try first.
@@ -66,7 +77,7 @@ def weight_class(axis: str) -> tuple[Word, str]:
         NotRunError: there are none of one of the two.
         CannotTellError: the cost of one method differs too much from seed to seed.
     """
-    runs = translators()
+    runs = _translators(results())
     if len(runs) == 0 or runs["kind"].eq("trained").nunique() < 2:
         raise NotRunError("translators that are trained and some that are not have to be recorded first")
     kinds = [
@@ -76,37 +87,40 @@ def weight_class(axis: str) -> tuple[Word, str]:
     ratio = max(max(method.cost) / min(method.cost) for kind in kinds for method in kind)
     if ratio > STEADY:
         raise CannotTellError(f"one method took {ratio:.2f} times as much with one seed as with another")
-    lent = typical_spread([*kinds[0], *kinds[1]])
-    return in_class(*([method.lent(lent) for method in kind] for kind in kinds))
+    return in_class(*([(method, BLEU.figure(method.name)) for method in kind] for kind in kinds))
 
 
-def in_class(trained: list[Method], others: list[Method]) -> tuple[Word, str]:
-    """Whether some of the others beats every trained model of its class, and the one that does so by most."""
-    word: Word = "refuted"
+@functools.cache
+def _translators(folder: Path) -> pd.DataFrame:
+    """All recorded translators, read once for each folder of results: four claims ask for them."""
+    return translators()
+
+
+def in_class(
+    trained: list[tuple[Method, Estimate]], others: list[tuple[Method, Estimate]]
+) -> tuple[Clause, str]:
+    """That some of the others beats every trained model of its class, and the one that does so by most."""
     contests = []
-    for method in others:
-        rivals = [rival for rival in trained if rival.price <= method.price]
-        if not rivals:
-            continue
-        contests.append((method, max(rivals, key=lambda rival: rival.mean)))
-        if min(method.quality) > max(max(rival.quality) for rival in rivals):
-            word = "confirmed"
-        elif word == "refuted" and max(method.quality) > max(min(rival.quality) for rival in rivals):
-            word = "undecided"
+    for method, score in others:
+        rivals = [(rival, theirs) for rival, theirs in trained if rival.price <= method.price]
+        if rivals:
+            parts = [
+                Comparison(score - theirs, 0.0, name=f"{method.name} − {one.name}") for one, theirs in rivals
+            ]
+            best = max(rivals, key=lambda pair: pair[1].mean)
+            contests.append((Every(tuple(parts)), score - best[1], method, best[0]))
     if not contests:
-        return "refuted", "none costs as much as the cheapest trained model"
-    best, rival = max(contests, key=lambda pair: pair[0].mean - pair[1].mean)
-    said = f"{best.name} is {best.mean - rival.mean:+.1f} BLEU from {rival.name}, the best trained one of its class"
-    dearer = min((r for r in trained if r.price > best.price), key=lambda r: r.price, default=None)
-    if dearer is None:
-        return word, f"{said}; no trained one costs more"
-    return word, (
-        f"{said}, and {best.mean - dearer.mean:+.1f} from {dearer.name}, the next dearer one, at"
-        f" {dearer.price / best.price:.2f} times its cost"
+        return _arithmetic(False), "none costs as much as the cheapest trained model"
+    _, gap, method, rival = max(contests, key=lambda one: one[1].mean)
+    said = f"{method.name} is {gap.mean:+.1f} BLEU from {rival.name}, the best trained one of its class"
+    dearer = min((r for r, _ in trained if r.price > method.price), key=lambda r: r.price, default=None)
+    said += (
+        f"; the next dearer one, {dearer.name}, is {dearer.mean - method.mean:+.1f} from it" if dearer else ""
     )
+    return AnyOf(tuple(one[0] for one in contests)), said
 
 
-JUDGES: dict[str, Callable[..., tuple[Word, str]]] = {
+JUDGES: dict[str, Callable[..., tuple[Clause, str]]] = {
     "shares": shares,
     "most subnetworks": most_subnetworks,
     "product of chances": product_of_chances,

@@ -1,0 +1,244 @@
+"""What the records say of a claim today, by the comparisons that the ledger has for it."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from reservoir.datasets.shipped import shipped
+from reservoir.evidence import judge, sources
+from reservoir.evidence.claims import orders, special
+from reservoir.evidence.claims.files import LedgerError, ledger
+from reservoir.evidence.claims.measures import CannotTellError, NotRunError, records
+from reservoir.evidence.claims.quantities import (
+    OPERATIONS,
+    RELATIONS,
+    Compound,
+    Figure,
+    Leaf,
+    evaluate,
+    leaves,
+)
+from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger
+from reservoir.evidence.judge import AnyOf, Clause, Estimate, Every
+from reservoir.runs.records import find_records
+
+Outcome = Literal["holds here", "does not hold here", "cannot tell", "unfit", "not tested here"]
+Look = Callable[[str, str, Sequence[str], str], Estimate]
+"""(measure, recipe, recipes of the whole comparison, scale) -> the figure over runs, as `figure` gives it."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim as the records decide it.
+
+    Args:
+        entry: the claim.
+        outcome: always at the claim's scale.
+        seen: its figures, with their 95 % intervals.
+        why: what the outcome rests on, or what is lacking.
+        p: of the outcome; nan where nothing was decided, or by arithmetic alone.
+    """
+
+    entry: Entry
+    outcome: Outcome
+    seen: str
+    why: str = ""
+    p: float = float("nan")
+
+    @property
+    def shown(self) -> str:
+        """The outcome with its scale."""
+        runs = self.entry.recipes and (self.p == self.p or self.outcome in ("cannot tell", "unfit"))
+        decided = self.outcome in ("holds here", "does not hold here")
+        scale = f"{self.entry.scale} scale" if runs else "by arithmetic" if decided else ""
+        return f"{self.outcome} ({scale})" if scale else self.outcome
+
+
+def figure(measure: str, recipe: str, among: Sequence[str] = (), scale: str = "laptop") -> Estimate:
+    """A measure of the ledger, of a recipe over its independent runs.
+
+    Args:
+        measure: its name, such as "bleu".
+        recipe: its name; one that ends in "/~" is taken at the learning rate that validation chose.
+        among: the recipes of the whole comparison, for measures that depend on all of them.
+        scale: "smoke", "laptop" or "full".
+
+    Raises:
+        NotRunError: a record is missing.
+    """
+    return ledger().measures[measure].figure(recipe, among=among, scale=scale)
+
+
+def entries() -> dict[str, Entry]:
+    """The claims of the ledger, by name."""
+    return ledger().entries
+
+
+def descriptions() -> dict[str, str]:
+    """Sentences of the sources that claim nothing a run could decide: what the book does about each instead."""
+    return ledger().descriptions
+
+
+def margin(file: str, name: str) -> float:
+    """A number that a file of the ledger states with its reason, such as margin("mixing", "notable")."""
+    return ledger().margins[file][name]
+
+
+def verdict(name: str, *, look: Look = figure, held: Ledger | None = None) -> Verdict:
+    """The verdict on one claim.
+
+    Args:
+        name: of the claim.
+        look: gives the figures; the records' by default, which are checked then to be of one precision, and whose
+            baselines must beat what does nothing.
+        held: the ledger; the book's by default.
+
+    Raises:
+        ValueError: it is not in the ledger; the nearest is named.
+        LedgerError: records that it compares differ in precision.
+    """
+    held = held or ledger()
+    if name not in held.entries:
+        raise ValueError(sources.unknown("claim", name, held.entries, "the ledger"))
+    entry = held.entries[name]
+    if entry.why:
+        return Verdict(entry, "not tested here", entry.why)
+    try:
+        said, seen = _said(entry, look, held)
+    except NotRunError as missing:
+        return Verdict(entry, "not tested here", str(missing))
+    except CannotTellError as reason:
+        return Verdict(entry, "cannot tell", str(reason))
+    found = judge.judge(said)
+    return Verdict(entry, found.outcome, seen, found.why, found.p)
+
+
+@functools.cache
+def _history() -> dict[str, Any]:
+    return json.loads((shipped() / "claims" / "history.json").read_text(encoding="utf-8"))
+
+
+def late(entry: Entry) -> bool:
+    """Whether some of the records that decide a claim were made by a version that did not have its rule yet.
+
+    `data/claims/history.json` has when the rules and the commits of the records entered the repository's history; a
+    rule or a commit that it does not know counts as late.
+    """
+    history = _history()
+    dated = history["rules"].get(entry.name, {})
+    if dated.get("digest") != digest(entry.rule):
+        return bool(entry.recipes)
+    made = (
+        record.code.get("commit")
+        for name in entry.recipes
+        for record in find_records(name, scale=entry.scale)
+    )
+    return any(history["commits"].get(commit, "") < dated["date"] for commit in made)
+
+
+def digest(rule: str) -> str:
+    """What `history.json` knows the words of a rule by."""
+    return hashlib.sha256(rule.encode()).hexdigest()[:16]
+
+
+def frame(names: Iterable[str]) -> pd.DataFrame:
+    """A table for a page: what is claimed and where, when it holds, what was seen, the verdict."""
+    verdicts = [verdict(name) for name in names]
+    return pd.DataFrame(
+        {
+            "holds if": [v.entry.rule for v in verdicts],
+            "seen": [v.seen for v in verdicts],
+            "because": [v.why for v in verdicts],
+            "verdict": [v.shown for v in verdicts],
+        },
+        index=[f"{v.entry.says} ({v.entry.where})" for v in verdicts],
+    )
+
+
+def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
+    """What a claim says of the figures, and what was seen."""
+    known: dict[tuple[str, str, tuple[str, ...]], Estimate] = {}
+
+    def at_scale(measure: str, recipe: str, among: Sequence[str]) -> Estimate:
+        key = measure, recipe, tuple(among)
+        if key not in known:  # the same runs are the same sample wherever they occur
+            known[key] = look(measure, recipe, among, entry.scale)
+        return known[key]
+
+    if entry.order:
+        return orders.in_order(entry.order, at_scale)
+    if entry.special:
+        return special.JUDGES[entry.special](**entry.arguments)
+    measures = held.measures if look is figure else {}
+
+    def unfit(compared: Compared) -> str:
+        rivals = list(leaves(compared.b)) if compared.b else []
+        own = list(leaves(compared.a))
+        if isinstance(compared.a, Compound):  # a difference of differences rests on all its parts
+            rivals += own
+        checked = [leaf for leaf in rivals if leaf.measure in measures]
+        named = {leaf.recipe for leaf in (*own, *rivals)}
+        for leaf in checked:
+            if (one := measures[leaf.measure]).idle and not named & set(map(str, one.idle.values())):
+                if why := one.unfit(leaf.recipe, scale=entry.scale):
+                    return why
+        _one_precision(
+            entry, [leaf for leaf in (*own, *rivals) if measures and measures[leaf.measure].of_runs]
+        )
+        return ""
+
+    told = [_block(block, at_scale, unfit) for block in entry.blocks]
+    return Every(tuple(clause for clause, _ in told)), "; ".join(text for _, text in told)
+
+
+def _one_precision(entry: Entry, compared: Iterable[Leaf]) -> None:
+    """Refuse records of two precisions; what was not recorded, in the first format, is not known."""
+    found = {
+        record.run["precision"]: leaf.recipe
+        for leaf in compared
+        for record in records(leaf.recipe, scale=entry.scale)
+        if record.run["precision"] != "auto"
+    }
+    if len(found) > 1:
+        said = " and ".join(f"{name} in {precision}" for precision, name in sorted(found.items()))
+        raise LedgerError(f"{entry.place}: {entry.name!r}: it compares records of {said}")
+
+
+def _block(block: Block, figure: Figure, unfit: Callable[[Compared], str]) -> tuple[Clause, str]:
+    """What a block of comparisons says, and what was seen."""
+    found = []
+    for compared in block.comparisons:
+        try:
+            found.append(_compared(compared, block, figure, unfit))
+        except NotRunError:
+            if not block.fewest:
+                raise
+    if len(found) < min(block.fewest, len(block.comparisons)):
+        run = f"{len(found)} of {len(block.comparisons)} comparisons have been run"
+        raise NotRunError(f"{run}; {block.fewest} are the fewest that decide")
+    parts = tuple(clause for clause, _ in found)
+    return (AnyOf(parts) if block.any else Every(parts)), "; ".join(text for _, text in found)
+
+
+def _compared(
+    compared: Compared, block: Block, figure: Figure, unfit: Callable[[Compared], str]
+) -> tuple[Clause, str]:
+    """What one comparison says, and the text that tells it."""
+    among = [leaf.recipe for side in compared.sides for leaf in leaves(side)]
+    values = [evaluate(side, figure, among) for side in compared.sides]
+    gap = OPERATIONS[compared.gap](*values)
+    name = block.label.format(**compared.names).strip(" :")
+    clause = RELATIONS[compared.relation](*compared.limits)(gap, name, block.unfit or unfit(compared))
+    if not block.seen:
+        return clause, f"{block.label.format(**compared.names)} {gap:{block.digits}}"
+    a, b = values[0], values[-1]
+    shown = {name: evaluate(quantity, figure, among) for name, quantity in compared.shown.items()}
+    change = a.mean / b.mean - 1 if b.mean else 0.0
+    return clause, block.seen.format(gap=gap, a=a, b=b, change=change, **dict(compared.names) | shown)
