@@ -26,7 +26,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 import reservoir as r
 from benchmarks.measure import Line, Settings
 
-BATCH, LENGTH, FEWEST = 2, 128, 3
+BATCH, LENGTH, FEWEST = 1, 128, 2
 QUICK = dict(vocab_size=500, n_embd=32, n_layer=2, n_head=2, n_positions=LENGTH)
 DENSE = "all trained"
 
@@ -146,7 +146,7 @@ def measure(case: str, *, seconds: float, quick: bool) -> Planned:
 
     Args:
         case: a key of `PLANS`, or one of `ADAPTERS`.
-        seconds: how long to train; at least three steps are made.
+        seconds: how long to train; at least two steps are counted.
         quick: whether to take a tiny model.
     """
     before = peak()

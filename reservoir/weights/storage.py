@@ -196,12 +196,12 @@ def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, An
 
 def _begins_otherwise(parameter: nn.Parameter, origin: Seeded) -> bool:
     """Whether the first numbers of a tensor already show that it is not as it was drawn: the rest need not be drawn."""
-    drawn = None
-    if not origin.transposed and origin.zero_row is None:
-        drawn = origin.initialisation.elementwise(parameter.shape, blocks=origin.blocks)
-    if drawn is None:
+    matrix = parameter.detach().T if origin.transposed else parameter.detach()
+    drawn = origin.initialisation.elementwise(matrix.shape, blocks=origin.blocks)
+    if drawn is None or origin.zero_row is not None or not matrix.numel():
         return False
-    first = parameter.detach().flatten()[:1024].cpu()
+    rows = 1 + 1024 * len(matrix) // matrix.numel()
+    first = matrix[:rows].flatten()[:1024].cpu()
     return not torch.equal(first, drawn(Stream(origin.seed, origin.stream), first.shape).to(first.dtype))
 
 
