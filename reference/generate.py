@@ -14,6 +14,7 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 try:
@@ -396,7 +397,9 @@ def list_table(name: str, caption: str, head: list[str], rows: list[list[str]]) 
 # ---- the chapters ----------------------------------------------------------------------------------------------------
 
 CITE = re.compile(r"\{cite(?::\w+)?\}`([^`]+)`")
-EXERCISE = re.compile(r"^:{3,}\{exercise\} (?P<title>.+)\n:label: (?P<label>\S+)\n", re.MULTILINE)
+EXERCISE = re.compile(
+    r"^:{3,}\{exercise\} (?P<title>.+)\n:label: (?P<label>\S+)\n(:class: (?P<classes>.+)\n)?", re.MULTILINE
+)
 IMPORT = re.compile(r"^from (reservoir[\w.]*) import (?:\(([^)]*)\)|(.+))$", re.MULTILINE)
 CHECK = re.compile(r"^checks\.\w+\((?P<name>\w+)", re.MULTILINE)
 
@@ -439,33 +442,74 @@ def bibliography(project: Path) -> str:
     )
 
 
-def exercises(project: Path) -> str:
-    """A table of all exercises, to be included by the teachers' page."""
-    rows = []
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise of a chapter: what its directive says of it."""
+
+    chapter: str
+    title: str
+    label: str
+    written: str
+    level: str
+    changes: bool
+
+
+LEVELS = ("easy", "medium", "hard")
+
+
+def exercises(project: Path) -> list[Exercise]:
+    """All exercises, in the order of the book."""
+    out = []
     for address, chapter in chapters(project).items():
         found = list(EXERCISE.finditer(chapter))
         for one, after in zip(found, [*found[1:], None], strict=False):
             check = CHECK.search(chapter, one.end(), after.start() if after else len(chapter))
-            written = f"`{check['name']}`" if check else "(on paper)"
-            title = f"[{one['title']}](#{one['label']})"
-            rows.append([f"[]({address})", title, written])
-    caption = "The exercises. Each has a check that names the mistake, and a folded solution."
-    return list_table("tab-exercises", caption, ["Chapter", "Exercise", "What one writes"], rows)
+            words = (one["classes"] or "").split()
+            level = next((word for word in words if word in LEVELS), "medium")
+            written = (
+                f"`{check['name']}`" if check else "a changed cell" if "change" in words else "(on paper)"
+            )
+            out.append(Exercise(address, one["title"], one["label"], written, level, "change" in words))
+    return out
+
+
+def exercise_table(name: str, caption: str, found: Iterable[Exercise]) -> str:
+    """Some exercises as a table."""
+    rows = []
+    for one in found:
+        kind = "change, predict, run, explain" if one.changes else "write"
+        rows.append([f"[]({one.chapter})", f"[{one.title}](#{one.label})", one.level, kind, one.written])
+    return list_table(name, caption, ["Chapter", "Exercise", "Difficulty", "Kind", "What you write"], rows)
+
+
+def exercise_page(project: Path) -> str:
+    """All exercises by topic, then by difficulty."""
+    found = exercises(project)
+    caption = "All exercises in the order of the chapters."
+    parts = [
+        FRONT.format(title="Exercises"),
+        "Each exercise begins from code that runs as it stands. Most have a check that names the mistake, and all\n"
+        "have a folded solution. Those of the kind *change, predict, run, explain* ask you to change an experiment,\n"
+        "say what will happen, and explain what did.\n\n## By topic\n",
+        exercise_table("tab-exercises-by-topic", caption, found),
+    ]
+    for level in LEVELS:
+        some = [one for one in found if one.level == level]
+        if some:
+            caption = f"The {level} ones: {len(some)} of {len(found)}."
+            parts += [f"## {level.capitalize()}\n", exercise_table(f"tab-exercises-{level}", caption, some)]
+    return "\n".join(parts)
 
 
 def contents(project: Path) -> str:
-    """A table of all chapters, those that exist linked, to be included by the first page."""
-    planned = tomllib.loads((project / "reference" / "chapters.toml").read_text(encoding="utf-8"))["chapter"]
+    """A table of all chapters, to be included by the first page; the theme adds the minutes to read each."""
+    named = tomllib.loads((project / "reference" / "chapters.toml").read_text(encoding="utf-8"))["chapter"]
     there = {
         Path(address).stem.partition("-")[0]: address.removeprefix("../") for address in chapters(project)
     }
-    rows = []
-    for one in planned:
-        address = there.get(one["number"])
-        title = f"[{one['title']}]({address})" if address else one["title"]
-        rows.append([one["number"], f"{title}: {one['about']}", "**here**" if address else "planned"])
-    caption = "The chapters: what stands, and what is planned."
-    return list_table("tab-chapters", caption, ["No.", "Chapter", "State"], rows)
+    rows = [[one["number"], f"[{one['title']}]({there[one['number']]})", one["about"]] for one in named]
+    caption = "The chapters, with the minutes to read each."
+    return list_table("tab-chapters", caption, ["No.", "Chapter", "What it is about"], rows)
 
 
 def generate(project: Path) -> None:
@@ -480,7 +524,7 @@ def generate(project: Path) -> None:
         for module in library.modules(package):
             (api / file_of(module)).write_text(page(library, module), encoding="utf-8")
     (project / "reference" / "bibliography.md").write_text(bibliography(project), encoding="utf-8")
-    (project / "reference" / "exercises.txt").write_text(exercises(project), encoding="utf-8")
+    (project / "reference" / "exercises.md").write_text(exercise_page(project), encoding="utf-8")
     (project / "reference" / "contents.txt").write_text(contents(project), encoding="utf-8")
 
 

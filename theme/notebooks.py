@@ -6,7 +6,8 @@
 
 A chapter is a pair: `NN-name.md` is what people edit, `NN-name.ipynb` its executed twin. Executing brings the notebook
 up to the Markdown, runs its cells in an empty results folder and without a network, evaluates the `{eval}` roles in its
-text in the same kernel (each where it stands, after the cells above it), and stores in the notebook
+text in the same kernel (each where it stands, after the cells above it, or after the last cell if its names are not
+defined there yet, as in a summary that opens a page), and stores in the notebook
 
 - each value in its Markdown cell's `user_expressions`, as jupyterlab_myst does, from where the book renders it;
 - the digest of every shipped file that the run read, in the notebook's metadata under `inputs`.
@@ -175,6 +176,7 @@ class Executor(NotebookClient):
         super().__init__(nb, timeout=TIMEOUT, kernel_name="python3", **options)
         self.extra_arguments = ["--log-level=ERROR"]
         self.data, self.read = data, list[str]()
+        self.later: list[tuple[NotebookNode, int]] = []  # texts that name what a cell below them defines
 
     async def async_execute_cell(self, cell: NotebookNode, cell_index: int, **options: Any) -> NotebookNode:
         if cell_index == 0:
@@ -184,13 +186,18 @@ class Executor(NotebookClient):
         else:
             cell = await super().async_execute_cell(cell, cell_index, **options)
         if cell_index == len(self.nb.cells) - 1:
+            for text, index in self.later:
+                await self._evaluate_text(text, index, last=True)
             (seen,) = await self.evaluate([SEEN])
             self.read = json.loads(ast.literal_eval(seen["result"]["data"]["text/plain"]))
         return cell
 
-    async def _evaluate_text(self, cell: NotebookNode, index: int) -> None:
+    async def _evaluate_text(self, cell: NotebookNode, index: int, *, last: bool = False) -> None:
         cell.metadata.pop("user_expressions", None)
         found = await self.evaluate(expressions(cell))
+        if not last and any(one["result"].get("ename") == "NameError" for one in found):
+            self.later.append((cell, index))
+            return
         for one in found:
             if one["result"]["status"] != "ok":
                 what = f"{one['result'].get('ename')}: {one['result'].get('evalue')}"

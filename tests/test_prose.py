@@ -1,0 +1,121 @@
+"""How the chapters read: findings first, no result typed by hand, the field's words, code that teaches and no other."""
+
+import re
+from pathlib import Path
+
+import jupytext
+import pytest
+
+CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
+NAMES = sorted(path.stem for path in CHAPTERS.glob("[0-9]*-*.md"))
+REWRITTEN = ("00-reading", "02-echo-states", "03-transformer")
+FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+
+ODD = (
+    "nought", "beside it", "held against", "hold against", "somebody", "nobody", "nine tenths", "a token of",
+    "stand in", "stands in", "says what", "dear", "righter", "numbers that learn", "numbers that move", "wall's",
+)  # fmt: skip
+"""Words of the book's own where the field has others (zero, compared with, you or we, 90 %, trainable parameters)."""
+
+TYPED = re.compile(
+    r"(?<![\w.$^\\{}–-])(\d+\.\d+|\d{2,})(?= ?(%|(BLEU|points|percent|kB|MB|perplexity|Lyapunov)\b))"
+    r"|(BLEU|perplexity|accuracy) (of|is|reaches) \d"
+)
+"""A number with the unit of a result."""
+
+
+def cells(name: str) -> list:
+    return jupytext.read(CHAPTERS / f"{name}.md").cells
+
+
+def text(name: str) -> str:
+    """The running text, without code, formulas, roles, directives' options and solutions."""
+    found = "\n\n".join(cell.source for cell in cells(name) if cell.cell_type == "markdown")
+    found = re.sub(r"^:{4,}\{solution\}.*?^:{4,}$", "", found, flags=re.MULTILINE | re.DOTALL)
+    quoted = (r"\"[^\"]*\"", r"“[^”]*”")
+    for noise in (
+        r"```.*?```",
+        r"\$\$.*?\$\$",
+        r"\{[\w:]+\}`[^`]*`",
+        r"`[^`]*`",
+        r"\$[^$]*\$",
+        r"^:\w+:.*$",
+        *quoted,
+    ):
+        found = re.sub(noise, " ", found, flags=re.MULTILINE | re.DOTALL)
+    return found
+
+
+def visible(name: str) -> list[str]:
+    """The code cells that a reader sees before asking for more."""
+    code = [cell for cell in cells(name) if cell.cell_type == "code"]
+    sources = [cell.source for cell in code if not FOLDED & set(cell.metadata.get("tags", []))]
+    return [re.sub(r"^#\|.*\n", "", source, flags=re.MULTILINE) for source in sources]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_chapter_opens_with_its_finding(name: str):
+    opening = next(cell.source for cell in cells(name) if cell.cell_type == "markdown")
+    assert "{admonition} In one minute" in opening
+    for part in ("**The question.**", "**The caveat.**", "{eval}`"):
+        assert part in opening
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_chapter_has_a_diagram(name: str):
+    assert any(re.search(r'^diagram\("', cell.source, re.MULTILINE) for cell in cells(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_imports_are_folded(name: str):
+    wrong = [code for code in visible(name) if len(re.findall(r"^(?:import|from) ", code, re.MULTILINE)) > 2]
+    assert not wrong, wrong[0]
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_what_is_visible_teaches(name: str):
+    """At most 30 % of the visible lines import, draw, tabulate or assert; no block is long."""
+    lines = [line for code in visible(name) for line in code.splitlines() if line.strip()]
+    dull = re.compile(
+        r"^\s*(import|from|assert|figure)\b|plots\.|DataFrame|\.update_|add_(scatter|bar|hline)"
+    )
+    assert sum(bool(dull.search(line)) for line in lines) <= 0.3 * len(lines)
+    assert max(len([1 for line in code.splitlines() if line.strip()]) for code in visible(name)) <= 16
+    assert max(map(len, lines)) <= 108
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_no_result_is_typed_by_hand(name: str):
+    found = [m[0] + text(name)[m.end() : m.end() + 12] for m in TYPED.finditer(text(name))]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("words", "typed"),
+    [("it reaches 31.0 BLEU", True), ("BLEU is 31", True), ("of 8.5 % of them", True), ("100 units", False)],
+)
+def test_a_typed_result_is_seen(words: str, typed: bool):
+    assert bool(TYPED.search(words)) == typed
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_the_fields_words_are_used(name: str):
+    assert not [odd for odd in ODD if re.search(rf"\b{odd}\b", text(name), re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_readers_act(name: str):
+    """Predictions with choices, exercises of both kinds with a level, hints and solutions, answers to recall."""
+    whole = (CHAPTERS / f"{name}.md").read_text(encoding="utf-8")
+    predictions = re.findall(r":class: prediction\n(.*?)^:::$", whole, re.MULTILINE | re.DOTALL)
+    assert len(predictions) >= 3 and all(
+        len(re.findall(r"^- ", one, re.MULTILINE)) >= 2 for one in predictions
+    )
+    exercises = re.findall(r"\{exercise\} .*\n:label: (\S+)\n:class: (.*)\n", whole)
+    assert len(exercises) >= 5 == min(5, len(re.findall(r"\{exercise\}", whole)))
+    assert all(set(classes.split()) & {"easy", "medium", "hard"} for _, classes in exercises)
+    assert sum("change" in classes for _, classes in exercises) >= 2
+    assert all(f"{{solution}} {label}\n:class: dropdown" in whole for label, _ in exercises)
+    assert len(re.findall(r"\{dropdown\} Hint", whole)) >= len(exercises)
+    recall = whole.split("### Recall")[1]
+    assert len(re.findall(r"^:::\{dropdown\} .*\?$", recall, re.MULTILINE)) >= 5
