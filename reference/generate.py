@@ -14,8 +14,8 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 try:
     import griffe
@@ -442,8 +442,7 @@ def bibliography(project: Path) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Exercise:
+class Exercise(NamedTuple):
     """One exercise of a chapter: what its directive says of it."""
 
     chapter: str

@@ -112,9 +112,13 @@ def test_an_edited_page_is_stale_and_keeps_its_cells_ids(executed):
 
 def test_a_summary_names_what_the_cells_below_it_find(executed):
     markdown, data = executed
-    markdown.write_text(markdown.read_text().replace("# A page", "# A page\n\n{eval}`f'{score:.0f}'` points."))
+    markdown.write_text(
+        markdown.read_text().replace("# A page", "# A page\n\n{eval}`f'{score:.0f}'` points.")
+    )
     notebooks.execute(markdown, data=data)
-    (summary, _) = (c for c in nbformat.read(markdown.with_suffix(".ipynb"), 4).cells if c.cell_type == "markdown")
+    (summary, _) = (
+        c for c in nbformat.read(markdown.with_suffix(".ipynb"), 4).cells if c.cell_type == "markdown"
+    )
     (found,) = summary.metadata["user_expressions"]
     assert found["result"]["data"]["text/plain"] == "'31'" and notebooks.stale(markdown, data) == []
 
