@@ -88,14 +88,14 @@ def test_tatoeba_without_a_tab_is_named_with_its_line(tmp_path, monkeypatch):
 @pytest.fixture
 def folder(tmp_path):
     for part in ("train", "valid", "test", "test-old"):
-        (tmp_path / f"{part}.de").write_text(f"{part}\n\nzwei\n", encoding="utf-8")
+        (tmp_path / f"{part}.de").write_text(f"{part}\neins\nzwei\n", encoding="utf-8")
         (tmp_path / f"{part}.fr.gz").write_bytes(gzip.compress(f"{part}!\nrien\ndeux\n".encode()))
     return tmp_path
 
 
 def test_a_text_of_ones_own(folder):
     corpus = parallel(f"files:{folder}", src="de", tgt="fr")
-    assert corpus.train == Pairs(["train", "", "zwei"], ["train!", "rien", "deux"])
+    assert corpus.train == Pairs(["train", "eins", "zwei"], ["train!", "rien", "deux"])
     assert corpus.tests.keys() == {"test", "test-old"}
     assert corpus.tests["test-old"].src[0] == "test-old"
     assert parallel(f"files:{folder}", src="fr", tgt="de").tests.keys() == {"test", "test-old"}
@@ -112,7 +112,7 @@ def test_a_tests_name_may_hold_a_dot_and_a_language(tmp_path, src, test):
 
 def test_a_text_of_ones_own_that_lacks_a_file_is_told_which(folder):
     (folder / "valid.fr.gz").unlink()
-    with pytest.raises(DataError, match=r"has no valid\.fr: files:.* needs one"):
+    with pytest.raises(DataError, match=r"has no valid\.fr, which must translate the other valid file"):
         parallel(f"files:{folder}", src="de", tgt="fr")
 
 

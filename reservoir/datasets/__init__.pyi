@@ -10,6 +10,7 @@ from .fetching import Row, fetch, status
 from .labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
 from .miniature import tagged
 from .newstest import test_set
+from .own import Files
 from .pairs import Pairs, ParallelCorpus
 from .pictures import ImageCorpus, Images, images
 from .reading import read_lines, read_pairs, read_text
@@ -28,6 +29,7 @@ __all__ = [
     "Dictionary",
     "Epoch",
     "Examples",
+    "Files",
     "Generated",
     "ImageCorpus",
     "Images",

@@ -5,7 +5,7 @@ hashed. What the library makes itself is hashed as it is made, so that a change 
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -16,10 +16,9 @@ from reservoir.datasets import listops, manifest, miniature, proteins
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.labelled_texts import labelled
+from reservoir.datasets.own import FILES, path_of, train_files
 from reservoir.datasets.store import cache_dir
 
-FILES = "files:"
-PARTS = ("train", "valid", "test")  # what the files of one's own are called
 CHARACTERS = 32  # of a digest
 
 
@@ -27,17 +26,17 @@ def content_digest(name: str) -> str:
     """A digest of a corpus's content: 32 hexadecimal digits.
 
     Args:
-        name: as the loaders know it: "multi30k", "miniature", "digits", "files:FOLDER"; or "bit memory", "bit xor",
+        name: as the loaders know it: "multi30k", "miniature", "digits", "files:PATH"; or "bit memory", "bit xor",
             "expressions" and "made-up" for the tasks that are generated.
 
     Raises:
         DataError: the name is unknown, or files that only their content can tell apart are not there.
     """
     if name.startswith(FILES):
-        folder = Path(name.removeprefix(FILES)).expanduser()
-        if not folder.is_dir():
-            raise DataError(f"there is no folder {folder}, which {name!r} names")
-        return _of_files(path for path in folder.iterdir() if path.name.startswith(PARTS) and path.is_file())
+        path = path_of(name)
+        if path.is_file():
+            return _of_files({path.suffix: path})
+        return _of_files({file.relative_to(path).as_posix(): file for file in train_files(path)})
     if name in MADE:
         return _of_made(name)
     dataset = manifest.dataset(FETCHED.get(name, name))
@@ -46,14 +45,14 @@ def content_digest(name: str) -> str:
     paths = [cache_dir() / dataset.name / file.name for file in dataset.files]
     if missing := [path for path in paths if not path.is_file()]:
         raise DataError(f"{missing[0]} is not there, and {dataset.name} is told apart by its content alone")
-    return _of_files(paths)
+    return _of_files({path.name: path for path in paths})
 
 
-def _of_files(paths: Iterable[Path]) -> str:
+def _of_files(paths: Mapping[str, Path]) -> str:
     lines = []
-    for path in sorted(paths, key=lambda path: path.name):
+    for name, path in sorted(paths.items()):
         found = path.stat()
-        lines.append(f"{path.name} {_of_file(path, found.st_mtime_ns, found.st_size, found.st_ino)}\n")
+        lines.append(f"{name} {_of_file(path, found.st_mtime_ns, found.st_size, found.st_ino)}\n")
     return _short("".join(lines))
 
 

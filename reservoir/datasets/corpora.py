@@ -1,16 +1,15 @@
 """Text to train and test on: parallel corpora, test sets, and plain text for language models."""
 
-import os
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from reservoir import datasets
 from reservoir.datasets import manifest, miniature
 from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
+from reservoir.datasets.own import FILES, Files, own_pairs, own_text
 from reservoir.datasets.pairs import Pairs, ParallelCorpus
 from reservoir.datasets.reading import read_bytes, read_lines, read_pairs, read_text
 
@@ -23,41 +22,43 @@ MULTI30K_TESTS = {
 PAPERS = ("wmt18-tr-en", "iwslt14-de-en", "wmt14-en-de")  # each is a function of `reservoir.datasets.papers`
 ARTICLES_HELD_OUT = 500  # of Wikipedia, in each of valid and test
 TATOEBA_HELD_OUT = 2000  # pairs in each of valid and test
-PACKED = ("", ".gz", ".xz", ".zip")
 
 
 @dataclass(frozen=True)
 class Text:
-    """Running text for a language model, in three parts."""
+    """Running text for a language model, in three parts; `notes` say how it was read."""
 
     name: str
     train: str
     valid: str
     test: str
+    _: KW_ONLY
+    notes: tuple[str, ...] = ()
 
 
-def parallel(name: str, *, src: str, tgt: str, seed: int = 0) -> ParallelCorpus:
+def parallel(name: str, *, src: str, tgt: str, seed: int = 0, files: Files | None = None) -> ParallelCorpus:
     """Return a parallel corpus, fetched if need be.
 
     Args:
         name: "miniature" (generated, needs no download), "multi30k" (Elliott et al. 2016; tests test2016, test2017,
             coco2017, test2018), "tatoeba-de-en", one of the papers' corpora, "wmt18-tr-en", "iwslt14-de-en" or
-            "wmt14-en-de" (`reservoir.datasets.papers` says how each is made), or "files:FOLDER" for a text of one's
-            own: FOLDER holds train.de, train.en, valid.de, valid.en and any number of test*.de, test*.en (packed as
-            .gz, .xz or .zip if you like).
+            "wmt14-en-de" (`reservoir.datasets.papers` says how each is made), or "files:PATH" for a text of your own:
+            a folder with train.de, train.en, and, if you like, valid.de, valid.en and any number of test*.de, test*.en
+            (also packed, .gz, .xz or .zip); or a table, CSV or TSV, with the columns de and en.
         src, tgt: languages to translate from and to, "de" and "en" for example.
         seed: what the generated and the split corpora depend on; the others come split.
+        files: how files of your own are split, and whether blank lines are refused.
 
     Raises:
         DataError: the name or a language is unknown, or the data cannot be had or read.
     """
     if src == tgt:
         raise DataError(f"src and tgt must be two languages, got {src!r} twice")
-    if name.startswith("files:"):
-        return _files(name, src, tgt)
+    if name.startswith(FILES):
+        return _files(name, src, tgt, files or Files())
     seeded = {"miniature": _miniature, "multi30k": _multi30k, "tatoeba-de-en": _tatoeba}
     if name not in (*seeded, *PAPERS):
-        raise manifest.unknown("parallel corpus", name, [*seeded, *PAPERS, "files:FOLDER"])
+        raise manifest.unknown("parallel corpus", name, [*seeded, *PAPERS, "files:PATH"])
     languages = ("tr", "en") if name == "wmt18-tr-en" else ("de", "en")
     for argument, language in (("src", src), ("tgt", tgt)):
         if language not in languages:
@@ -69,9 +70,10 @@ def parallel(name: str, *, src: str, tgt: str, seed: int = 0) -> ParallelCorpus:
     return seeded[name](name, src, tgt, seed)
 
 
-def text(name: str) -> Text:
+def text(name: str, *, files: Files | None = None) -> Text:
     """Return running text: "wikitext-2" (by words, split as published), "tiny-shakespeare", "enwik8",
-    "wikipedia-2014" or "miniature".
+    "wikipedia-2014", "miniature", or "files:PATH" for a text of your own: a file, or a folder with train.txt and, if
+    you like, valid.txt and test.txt; `files` says how it is split where they are missing.
 
     Shakespeare is cut at the line ends that follow 90 and 95 %. The first 100 MB of a Wikipedia dump of 2006, mark-up
     and all, are cut after 90 and 95 million bytes, as is usual; a character that is cut in two is held by Python's
@@ -81,20 +83,26 @@ def text(name: str) -> Text:
     Raises:
         DataError: the name is unknown, or the data cannot be had or read.
     """
+    if name.startswith(FILES):
+        parts, notes = own_text(name, files or Files())
+        return Text(name, parts["train"], parts["valid"], parts["test"], notes=tuple(notes))
     known = ("wikitext-2", "tiny-shakespeare", "enwik8", "wikipedia-2014", "miniature")
     if name not in known:
-        raise manifest.unknown("text", name, known)
+        raise manifest.unknown("text", name, [*known, "files:PATH"])
     if name == "miniature":
         splits = miniature.tagged()
-        parts = (splits.train, splits.valid, splits.test)
-        return Text(name, *("".join(f"{sentence.en}\n" for sentence in part) for part in parts))
+        texts = (splits.train, splits.valid, splits.test)
+        train, valid, test = ("".join(f"{one.en}\n" for one in part) for part in texts)
+        return Text(name, train, valid, test)
     folder = fetch(name)
     if name == "wikitext-2":
-        return Text(name, *(read_text(folder / f"{part}.txt") for part in ("train", "valid", "test")))
+        train, valid, test = (read_text(folder / f"{part}.txt") for part in ("train", "valid", "test"))
+        return Text(name, train, valid, test)
     if name == "enwik8":
         content = read_bytes(folder / "enwik8.zip", member="enwik8")
         ends = [len(content) * percent // 100 for percent in (0, 90, 95, 100)]
-        return Text(name, *(content[i:j].decode("utf-8", "surrogateescape") for i, j in pairwise(ends)))
+        train, valid, test = (content[i:j].decode("utf-8", "surrogateescape") for i, j in pairwise(ends))
+        return Text(name, train, valid, test)
     if name == "wikipedia-2014":
         return Text(name, *_articles(read_lines(folder / "enwiki2014-AA-AB.txt.xz")))
     whole = read_text(folder / "input.txt")
@@ -171,29 +179,19 @@ def _tatoeba(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
     return ParallelCorpus(name, src, tgt, pairs(train), pairs(valid), {"test": pairs(test)})
 
 
-def _files(name: str, src: str, tgt: str) -> ParallelCorpus:
-    folder = Path(name.removeprefix("files:")).expanduser()
-
-    def find(part: str, language: str) -> Path:
-        for ending in PACKED:
-            path = folder / f"{part}.{language}{ending}"
-            if path.is_file():
-                return path
-        raise DataError(f"{folder} has no {part}.{language}: {name} needs one, one sentence a line")
-
-    def pairs(part: str) -> Pairs:
-        return read_pairs(find(part, src), find(part, tgt))
-
-    files = os.listdir(folder) if folder.is_dir() else []
-    endings = [f".{src}{ending}" for ending in PACKED]
-    tests = sorted(
-        {
-            file.removesuffix(end)
-            for file in files
-            for end in endings
-            if file.startswith("test") and file.endswith(end)
-        }
-    )
+def _files(name: str, src: str, tgt: str, files: Files) -> ParallelCorpus:
+    found, notes = own_pairs(name, src, tgt, files)
+    parts = {
+        part: Pairs([row[0] for row in rows.rows], [row[1] for row in rows.rows])
+        for part, rows in found.items()
+    }
     return ParallelCorpus(
-        name, src, tgt, pairs("train"), pairs("valid"), {test: pairs(test) for test in tests}
+        name,
+        src,
+        tgt,
+        parts.pop("train"),
+        parts.pop("valid"),
+        parts,
+        notes=tuple(notes),
+        places={part: rows.where for part, rows in found.items()},
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -129,6 +130,8 @@ class Examples:
         name: of the task.
         classes: names of the classes.
         train, valid, test: disjoint, or drawn from streams of their own.
+        notes: what is to be said of how they were read.
+        inputs: what one must know to read new sequences in the same way.
     """
 
     name: str
@@ -136,6 +139,16 @@ class Examples:
     train: Stored | Generated
     valid: Stored
     test: Stored
+    _: KW_ONLY
+    notes: tuple[str, ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def padded_numbers(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Sequences of positions (length, features), padded at the end with zeros; and the last position of each."""
+    return torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True), torch.tensor(
+        [len(row) - 1 for row in rows]
+    )
 
 
 def padded(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> Stored:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from reservoir.datasets import manifest, miniature
 from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
+from reservoir.datasets.own import FILES, Files, own_labelled
 from reservoir.datasets.reading import read_lines
 
 ORDER_SIZES = {"test": 500, "valid": 300, "train": 2000}
@@ -28,13 +30,18 @@ class Labelled:
 
 @dataclass(frozen=True)
 class LabelledCorpus:
-    """Labelled texts to train on, to watch, and to test on, by the test's name; `classes` names the classes."""
+    """Labelled texts to train on, to watch, and to test on, by the test's name; `classes` names the classes.
+
+    `notes` and `places` are as in `ParallelCorpus`.
+    """
 
     name: str
     classes: tuple[str, ...]
     train: Labelled
     valid: Labelled
     tests: dict[str, Labelled]
+    notes: tuple[str, ...] = ()
+    places: Mapping[str, Callable[[int], str]] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ CLASSES = {
 """The corpora that `labelled` knows, with the names of their classes."""
 
 
-def labelled(name: str, *, seed: int = 0) -> LabelledCorpus:
+def labelled(name: str, *, seed: int = 0, files: Files | None = None) -> LabelledCorpus:
     """Return a labelled corpus, fetched if need be.
 
     GLUE keeps the labels of its test sets to itself, so its development sets are what one tests on ("dev"), and
@@ -119,15 +126,19 @@ def labelled(name: str, *, seed: int = 0) -> LabelledCorpus:
         name: "miniature-order" (generated, needs no download: German sentences with "weil", lower-cased; which comes
             first, cause or effect? the words do not say, their order does), "sst-2" (Socher et al. 2013), "rte"
             (Dagan et al. 2005 and later), "mrpc" (Dolan & Brockett 2005, which has a test set of its own), "mnli"
-            (Williams et al. 2018; "matched" tests on the genres of its training set, "mismatched" on others), or "qqp"
-            (Quora question pairs: do two questions ask the same?).
+            (Williams et al. 2018; "matched" tests on the genres of its training set, "mismatched" on others), "qqp"
+            (Quora question pairs: do two questions ask the same?), or "files:PATH" for a table of your own, CSV or TSV,
+            or a folder with train.csv and, if you like, valid.csv and any number of test*.csv.
         seed: decides which texts are generated or held out.
+        files: which columns of your own are read, and how they are split.
 
     Raises:
         DataError: the name is unknown, or the data cannot be had or read.
     """
+    if name.startswith(FILES):
+        return _own(name, files or Files())
     if name not in CLASSES:
-        raise manifest.unknown("labelled corpus", name, list(CLASSES))
+        raise manifest.unknown("labelled corpus", name, [*CLASSES, "files:PATH"])
     if name == "miniature-order":
         return _order(name, seed)
     table, folder = TABLES[name], fetch(name)
@@ -153,6 +164,19 @@ def _order(name: str, seed: int) -> LabelledCorpus:
 
     parts = {part: take(size) for part, size in ORDER_SIZES.items()}
     return LabelledCorpus(name, CLASSES[name], parts["train"], parts["valid"], {"test": parts["test"]})
+
+
+def _own(name: str, files: Files) -> LabelledCorpus:
+    found, classes, notes = own_labelled(name, files)
+    numbers = {label: number for number, label in enumerate(classes)}
+    parts = {
+        part: Labelled([row[:-1] for row in rows.rows], [numbers[row[-1]] for row in rows.rows])
+        for part, rows in found.items()
+    }
+    places = {part: rows.where for part, rows in found.items()}
+    return LabelledCorpus(
+        name, classes, parts.pop("train"), parts.pop("valid"), parts, notes=tuple(notes), places=places
+    )
 
 
 def _rows(whole: Labelled, rows: list[int]) -> Labelled:

@@ -1,6 +1,7 @@
 """Sentences and their translations, and a corpus of them in parts."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from reservoir.datasets.errors import DataError
 
@@ -33,6 +34,8 @@ class ParallelCorpus:
     Args:
         tokenised: the text is cut already, into tokens with spaces between; pieces do not cross them, and BLEU counts
             them as they are.
+        notes: what is to be said of how it was read: sizes, splits, what was left out.
+        places: where a sentence of one's own stands, by part: a function of its row and its side.
     """
 
     name: str
@@ -42,3 +45,11 @@ class ParallelCorpus:
     valid: Pairs
     tests: dict[str, Pairs]
     tokenised: bool = False
+    notes: tuple[str, ...] = ()
+    places: Mapping[str, Callable[[int, int], str]] = field(default_factory=dict, repr=False, compare=False)
+
+    def place(self, part: str, row: int, side: int) -> str:
+        """Where a sentence stands, for an error."""
+        if part in self.places:
+            return self.places[part](row, side)
+        return f"{self.name}, {part}.{(self.src, self.tgt)[side]}, line {row + 1}"

@@ -191,7 +191,7 @@ def patches(pixels: Tensor, size: int) -> Tensor:
 def bytes_in_a_row(pixels: Tensor) -> Tensor:
     """Pictures as the Long Range Arena has them (Tay et al. 2021): grey, one pixel after another, (n, pixels, 1)."""
     weights = torch.tensor([0.2989, 0.5870, 0.1140])  # ITU-R BT.601, as in TensorFlow's conversion
-    grey = pixels.float() @ weights if pixels.shape[-1] == 3 else pixels[..., 0].float()
+    grey = pixels[..., :3].float() @ weights if pixels.shape[-1] > 2 else pixels[..., 0].float()
     return grey.flatten(1)[..., None] / 255
 
 

@@ -35,7 +35,8 @@ def proteins(*, longest: int) -> Examples:
         part: read_proteins(folder / f"remote_homology_{file}.json", longest=longest)
         for part, file in PARTS.items()
     }
-    return Examples("homology", tuple(f"fold {n}" for n in range(FOLDS)), **parts)
+    classes = tuple(f"fold {n}" for n in range(FOLDS))
+    return Examples("homology", classes, parts["train"], parts["valid"], parts["test"])
 
 
 def read_proteins(path: Path, *, longest: int) -> Stored:

@@ -1,5 +1,6 @@
 """Read text: plain, gzip, xz, zip or tgz, one sentence a line, with errors that name the file and the line."""
 
+import codecs
 import gzip
 import lzma
 import tarfile
@@ -39,18 +40,20 @@ def read_lines(path: str | Path, *, member: str | None = None) -> list[str]:
 
 
 def read_text(path: str | Path, *, member: str | None = None) -> str:
-    """Read a whole text file in UTF-8, unpacked as `read_bytes` does.
+    """Read a whole text file in UTF-8, or in UTF-16 with a byte-order mark; unpacked as `read_bytes` does.
 
     Raises:
         DataError: the file is missing, damaged or not UTF-8.
     """
     content = read_bytes(path, member=member)
     try:
-        return content.decode("utf-8").removeprefix("\ufeff")
+        wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return content.decode("utf-16" if wide else "utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = content.count(b"\n" if b"\n" in content else b"\r", 0, error.start) + 1
         raise DataError(
-            f"{path}{f', {member}' if member else ''}, line {line}: byte 0x{content[error.start]:02x} is not UTF-8; "
+            f"{path}{f', {member}' if member else ''}, line {line}: byte 0x{content[error.start]:02x} is not"
+            f" {'UTF-16' if wide else 'UTF-8'}; "
             "convert the file, for example with `iconv -f latin1 -t utf-8`"
         ) from None
 

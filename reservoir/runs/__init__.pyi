@@ -1,13 +1,16 @@
 from .building import bare_model, build, load, outline
 from .execution import execute, train_and_test
+from .own import command_of, on_files
+from .reading import run_from_json
 from .records import Record, RecordError, find_record, find_records, frame, read_record
 from .run import Run
 from .start import InitFromRelease, InitFromRun
 from .tasks.classification import Classification
-from .tasks.computation import Bits, Computation, Expressions, Pictures, Proteins
+from .tasks.computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
 from .tasks.language_modelling import LanguageModelling
 from .tasks.masked_language_modelling import MaskedLanguageModelling
 from .tasks.translation import Translation
+from .trained_model import TrainedModel, open_model
 
 __all__ = [
     "Bits",
@@ -23,15 +26,21 @@ __all__ = [
     "Record",
     "RecordError",
     "Run",
+    "Sequences",
+    "TrainedModel",
     "Translation",
     "bare_model",
     "build",
+    "command_of",
     "execute",
     "find_record",
     "find_records",
     "frame",
     "load",
+    "on_files",
+    "open_model",
     "outline",
     "read_record",
+    "run_from_json",
     "train_and_test",
 ]

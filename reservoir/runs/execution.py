@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +15,9 @@ from torch import nn
 from reservoir.datasets import DataError, atomic_write
 from reservoir.datasets.content import content_digest
 from reservoir.runs.building import Corpus, build, device_of, outline, precision_of, stamp, task_of
+from reservoir.runs.export import store
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
+from reservoir.runs.own import passes
 from reservoir.runs.records import RESULTS_ADVICE, Record, other_fields, path_of, read_record, recorded
 from reservoir.runs.run import Run
 from reservoir.runs.start import references
@@ -113,6 +115,11 @@ def train_and_test(
             "products are in bf16, which this machine has no units for, so they are slow;"
             " --precision fp32 would be faster, but it is another run",
         )
+    notes = [*getattr(corpus, "notes", ())]
+    if run.base:
+        notes.append(passes(run, len(task.epoch(0)) / run.budget.accumulate))
+    for note in notes:
+        _tell(listeners, note)
     identity, begun_with = stamp(run, model), references(model)
     made_of = report(model)  # before training, since what stops later is trained too
     history = train(
@@ -136,7 +143,9 @@ def train_and_test(
         return read_record(path_of(run))
     with stop.at_once() if stop else nullcontext():
         write_weights(path_of(run).with_suffix(".safetensors"), model, identity=identity)
-        record = _tested(run, model, task, corpus, history, begun_with, made_of)
+        record = replace(_tested(run, model, task, corpus, history, begun_with, made_of), notes=notes)
+        if run.base:
+            store(run, model, task, corpus, record)
     record.write(path_of(run))
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)

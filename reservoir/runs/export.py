@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from reservoir.datasets.store import write_folder
 from reservoir.models import LanguageModelConfig, save_pretrained
 from reservoir.models.pretrained import CARD, CONFIG, TOKENIZER, WEIGHTS
-from reservoir.runs.building import load, load_data, precision_of, task_of
+from reservoir.runs.building import Corpus, load, precision_of, task_of
+from reservoir.runs.own import command_of
 from reservoir.runs.records import METRICS, Record, path_of, read_record
 from reservoir.runs.run import Run
+from reservoir.training import Task
 from reservoir.weights.storage import round_stored
 
-PARTS = {CONFIG, WEIGHTS, CARD, TOKENIZER, "vocabulary.json", "scores.json"}
+RUN = "run.json"
+PARTS = {CONFIG, WEIGHTS, CARD, TOKENIZER, RUN, "vocabulary.json", "scores.json"}
 """Files of an export; the last two were written by earlier versions."""
 LICENCES = {"gpt/wikipedia": "CC BY-SA 3.0, as the articles that it has read"}
 
@@ -82,48 +87,110 @@ def export(run: Run, folder: Path | str) -> Path:
     """
     target = destination(folder)
     model, task, corpus = load(run)
-    _, vocabulary = load_data(run)
-    sides = [getattr(task, f"{side}_vocabulary", vocabulary) for side in ("src", "tgt")]
-    if any(len(side) != len(vocabulary) for side in sides):
-        raise ValueError(
-            f"{run.recipe} cuts its texts by two vocabularies, and a folder holds one, for both languages"
-        )
-    record = read_record(path_of(run))
-    about = _about(record)
-    dtype = torch.float16 if isinstance(run.model, LanguageModelConfig) else None
-    if dtype is not None:
-        round_stored(model, dtype)
+    record, dtype, more = read_record(path_of(run)), None, ""
+    vocabulary_of(run, task)
+    if isinstance(run.model, LanguageModelConfig):
+        round_stored(model, dtype := torch.float16)
         with precision_of(run):
             scores = task_of(run).test(model, task, corpus)[0]
-        about += f" Rounded to half precision, as it is here: {_scores(scores)}."
+        more = f" Rounded to half precision, as it is here: {_scores(scores)}."
+    store(run, model, task, corpus, record, target, dtype=dtype, more=more)
+    return target
+
+
+def export_stored(folder: Path, to: Path | str) -> Path:
+    """Copy a stored model to a folder of its own.
+
+    Args:
+        folder: what `store` wrote when the run was trained.
+        to: as in `export`.
+    """
+    target = destination(to)
+
+    def fill(made: Path) -> None:
+        shutil.copytree(folder, made, dirs_exist_ok=True)
+
+    write_folder(target, fill)
+    return target
+
+
+def folder_of(run: Run) -> Path:
+    """Where the model of a run on data of one's own is stored when it is trained: next to its record."""
+    return path_of(run).with_suffix("")
+
+
+def store(
+    run: Run,
+    model: nn.Module,
+    task: Task,
+    corpus: Corpus,
+    record: Record,
+    folder: Path | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+    more: str = "",
+) -> Path:
+    """Write a trained model with all that is needed to use it: vocabulary, classes, the run, and a card.
+
+    Args:
+        run, model, task, corpus, record: what was trained, and what came of it.
+        folder: replaced as a whole; next to the record if None.
+        dtype: as in `save_pretrained`.
+        more: a sentence for the card.
+
+    Raises:
+        ValueError: the run cuts its texts by two vocabularies.
+    """
+    target, vocabulary = folder or folder_of(run), vocabulary_of(run, task)
+    about = _about(run, record) + more
     if run.recipe in LICENCES:
         about += f"\n\nLicence: {LICENCES[run.recipe]}."
-    tokenizer = vocabulary.to_json() if hasattr(vocabulary, "to_json") else None
-    labels = getattr(corpus, "classes", ())
+    said = {"run": run.to_json(), "inputs": dict(getattr(corpus, "inputs", {})), "tests": record.tests}
 
     def fill(made: Path) -> None:
         save_pretrained(
             model,
             made,
             about=about,
-            tokenizer=tokenizer,
-            labels=labels,
+            tokenizer=vocabulary.to_json() if hasattr(vocabulary, "to_json") else None,
+            labels=record.labels,
             data=record.data or None,
             dtype=dtype,
         )
+        (made / RUN).write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     write_folder(target, fill)
     return target
 
 
-def _about(record: Record) -> str:
-    """What a record says of a model, in three sentences."""
+def vocabulary_of(run: Run, task: Any) -> Any:
+    """What a run's texts are cut by; None where it has no texts.
+
+    Raises:
+        ValueError: there are two vocabularies, and a folder holds one.
+    """
+    sides = [
+        getattr(task, name)
+        for name in ("src_vocabulary", "tgt_vocabulary", "vocabulary")
+        if hasattr(task, name)
+    ]
+    if any(len(side) != len(sides[0]) for side in sides):
+        raise ValueError(
+            f"{run.recipe} cuts its texts by two vocabularies, and a folder holds one, for both languages"
+        )
+    return sides[0] if sides else None
+
+
+def _about(run: Run, record: Record) -> str:
+    """What a run and its record say of a model, in some sentences."""
     name, scale, seed = record.recipe, record.scale, record.seed
+    digest = f", whose content has the digest {record.data}" if record.data else ""
+    words = f"The run `{name}` of the recipe `{run.base}`" if run.base else f"Trained by the recipe `{name}`"
     return (
-        f"Trained by the recipe `{name}` at the {scale} scale, seed {seed}: {record.points[-1]['step']:,} steps,"
-        f" {record.tokens:,} tokens. Test scores: {_scores(record.tests)}."
-        f" Trained by `python -m reservoir run {name} --scale {scale} --seeds {seed}`,"
-        f" written by `python -m reservoir export {name} --to FOLDER --scale {scale} --seed {seed}`."
+        f"{words} at the {scale} scale, seed {seed}: {record.points[-1]['step']:,} steps, {record.tokens:,} tokens of"
+        f" `{run.task.data}`{digest}. Test scores: {_scores(record.tests)}.\n\nThis command repeats it:\n\n"
+        f"    {command_of(run)}\n"
+        + ("\n" + "\n".join(f"- {note}" for note in record.notes) if record.notes else "")
     )
 
 

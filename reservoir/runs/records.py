@@ -7,7 +7,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, cast, get_type_hints
@@ -79,6 +79,7 @@ class Record:
         begun_with: checkpoints that tensors were taken from, by name and digest.
         skipping: where backward passes were skipped: in how many steps; operations per token, and the median seconds,
             of a full step and of a skipped one.
+        notes: what was said of data of one's own: sizes, splits, what was left out; and of the budget.
         format: version of this schema.
     """
 
@@ -110,6 +111,7 @@ class Record:
     epoch_steps: Amount
     begun_with: list[str]
     skipping: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
     def write(self, path: Path) -> None:
@@ -175,7 +177,8 @@ def _read(path: Path, stamp: tuple[int, ...]) -> Record:
             " newest known here): update the library"
         )
     try:
-        wrong = _wrong(data := upgraded(data) if version == 1 else data, path)
+        data = {"notes": [], **(upgraded(data) if version == 1 else data)}
+        wrong = _wrong(data, path)
     except RecursionError:
         wrong = "it is nested too deeply"
     if wrong:

@@ -26,7 +26,7 @@ from reservoir.runs import registry
 from reservoir.runs.registry import Scale
 from reservoir.runs.start import InitFromRelease, InitFromRun
 from reservoir.runs.tasks.classification import Classification
-from reservoir.runs.tasks.computation import Bits, Expressions, Pictures, Proteins
+from reservoir.runs.tasks.computation import Bits, Expressions, Pictures, Proteins, Sequences
 from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
 from reservoir.runs.tasks.translation import Translation
@@ -44,6 +44,7 @@ TaskConfig = (
     | Expressions
     | Pictures
     | Proteins
+    | Sequences
 )
 """A task's settings: its data, the sizes that follow from them, what is trained on, and how it is tested."""
 Model = (
@@ -56,8 +57,8 @@ Model = (
 )
 
 NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
-NOT_THE_RESULT = {"device", "budget.checkpoint_every"}
-"""Fields that are not meant to change the result: where a run is executed, and how often it can be resumed."""
+NOT_THE_RESULT = {"device", "budget.checkpoint_every", "base"}
+"""Fields that are not meant to change the result: where a run is executed, how often it can be resumed, and whence."""
 
 
 class Absent(Enum):
@@ -87,6 +88,7 @@ class Run:
         compiled: use `torch.compile`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
         start: the run or the released model whose tensors this one begins with; None begins at its own seed alone.
+        base: the recipe that a run with a name and data of its own was made from; empty for all others.
     """
 
     recipe: str
@@ -103,6 +105,7 @@ class Run:
     compiled: bool = False
     device: str = "auto"
     start: InitFromRun | InitFromRelease | None = None
+    base: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))

@@ -2,7 +2,7 @@ from .aucc import Aucc, aucc
 from .backskipping import Backskipping, Skip
 from .bleu import Comparison, Score, bleu, paired_bootstrap
 from .checkpoint import CheckpointError
-from .classification import ClassificationTask, accuracy
+from .classification import ClassificationTask, TextReader, accuracy
 from .computation import ComputationTask
 from .decoding import Decoding, beam_search, translate
 from .detour import Detour, skip, tap
@@ -16,7 +16,7 @@ from .gradient_estimators import (
     ZeroGradient,
 )
 from .history import History
-from .language_modelling import LanguageModellingTask
+from .language_modelling import LanguageModellingTask, continued
 from .loop import Budget, TrainingError, train
 from .losses import smoothed_cross_entropy
 from .masked_language_modelling import MaskedLanguageModellingTask
@@ -62,6 +62,7 @@ __all__ = [
     "Stopped",
     "SyntheticGradient",
     "Task",
+    "TextReader",
     "TrainingError",
     "TranslationTask",
     "Validated",
@@ -71,6 +72,7 @@ __all__ = [
     "aucc",
     "beam_search",
     "bleu",
+    "continued",
     "cost",
     "has_bf16",
     "mask",

@@ -15,15 +15,11 @@ from reservoir.training.task import device_of
 METRIC = "accuracy"
 
 
-class ClassificationTask:
-    """Train on the classes of `train`, validate on `valid`.
+class TextReader:
+    """From texts to token ids, and by a model to their classes.
 
     Args:
-        train, valid: labelled texts.
         vocabulary: cuts them into tokens.
-        max_tokens: size of a batch, in padded tokens.
-        seed: of the order of the data.
-        max_length: texts of more tokens are left out of training.
         lead: ids that stand before every text, such as the beginning-of-sentence that a model was pretrained with.
         cut: texts are cut to so many tokens, `lead` and the ends of sentences included, in training and in testing: for
             models that are made for no more. Of two sentences the longer one loses its last token, and so on. None
@@ -33,33 +29,11 @@ class ClassificationTask:
         ValueError: `cut` has no room for the ends of two sentences and a token of each.
     """
 
-    metric, larger_is_better = METRIC, True
-
-    def __init__(
-        self,
-        train: Labelled,
-        valid: Labelled,
-        *,
-        vocabulary: Vocabulary,
-        max_tokens: int,
-        seed: int,
-        max_length: int = 128,
-        lead: Sequence[int] = (),
-        cut: int | None = None,
-    ):
-        check_number("max_tokens", max_tokens, least=2, whole=True)
-        check_number("max_length", max_length, least=1, whole=True)
+    def __init__(self, vocabulary: Vocabulary, *, lead: Sequence[int] = (), cut: int | None = None):
         if cut is not None:
             room = f"the lead has {len(lead)} ids, and two sentences a token and an end each"
             check_number("cut", cut, least=len(lead) + 4, whole=True, why=room)
-        if not len(valid):
-            raise ValueError("valid must have at least one text, got none")
-        self.vocabulary, self.valid, self.lead, self.cut = vocabulary, valid, tuple(lead), cut
-        # A class is a target of one token: the batches of translation serve as they are.
-        classes = [[label] for label in train.labels]
-        self.train = TokenBatches(
-            self.encode(train), classes, max_tokens=max_tokens, seed=seed, max_len=max_length
-        )
+        self.vocabulary, self.lead, self.cut = vocabulary, tuple(lead), cut
 
     def encode(self, texts: Labelled) -> list[list[int]]:
         """Token ids of each text; an end-of-sentence stands between two sentences that are judged together."""
@@ -78,6 +52,62 @@ class ClassificationTask:
             kept[kept.index(max(kept))] -= 1
         return [side[:length] for side, length in zip(sides, kept, strict=True)]
 
+    def predict(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> list[int]:
+        """The most probable class of each text, in the order given; `batch` texts of similar length at a time."""
+        return self.logits(model, texts, batch=batch).argmax(-1).tolist()
+
+    @torch.inference_mode()
+    def logits(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> torch.Tensor:
+        """(texts, classes), before the softmax."""
+        check_number("batch", batch, least=1, whole=True)
+        rows = self.encode(texts)
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+        device, found = device_of(model), [torch.empty(0)] * len(rows)
+        for start in range(0, len(order), batch):
+            chosen = order[start : start + batch]
+            logits = model(pad_sources([rows[row] for row in chosen]).to(device)).float().cpu()
+            for row, its in zip(chosen, logits, strict=True):
+                found[row] = its
+        return torch.stack(found)
+
+
+class ClassificationTask(TextReader):
+    """Train on the classes of `train`, validate on `valid`.
+
+    Args:
+        train, valid: labelled texts.
+        vocabulary, lead, cut: as in `TextReader`.
+        max_tokens: size of a batch, in padded tokens.
+        seed: of the order of the data.
+        max_length: texts of more tokens are left out of training.
+    """
+
+    metric, larger_is_better = METRIC, True
+
+    def __init__(
+        self,
+        train: Labelled,
+        valid: Labelled,
+        *,
+        vocabulary: Vocabulary,
+        max_tokens: int,
+        seed: int,
+        max_length: int = 128,
+        lead: Sequence[int] = (),
+        cut: int | None = None,
+    ):
+        check_number("max_tokens", max_tokens, least=2, whole=True)
+        check_number("max_length", max_length, least=1, whole=True)
+        super().__init__(vocabulary, lead=lead, cut=cut)
+        if not len(valid):
+            raise ValueError("valid must have at least one text, got none")
+        self.valid = valid
+        # A class is a target of one token: the batches of translation serve as they are.
+        classes = [[label] for label in train.labels]
+        self.train = TokenBatches(
+            self.encode(train), classes, max_tokens=max_tokens, seed=seed, max_len=max_length
+        )
+
     def epoch(self, number: int) -> Sequence[Batch]:
         """The batches of an epoch."""
         return self.train.epoch(number)
@@ -95,20 +125,6 @@ class ClassificationTask:
     def validate(self, model: Classifier) -> dict[str, float]:
         """Accuracy on the validation set, in percent."""
         return {METRIC: accuracy(self.predict(model, self.valid), self.valid.labels)}
-
-    @torch.inference_mode()
-    def predict(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> list[int]:
-        """The most probable class of each text, in the order given; `batch` texts of similar length at a time."""
-        check_number("batch", batch, least=1, whole=True)
-        rows = self.encode(texts)
-        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
-        device, found = device_of(model), [0] * len(rows)
-        for start in range(0, len(order), batch):
-            chosen = order[start : start + batch]
-            logits = model(pad_sources([rows[row] for row in chosen]).to(device))
-            for row, label in zip(chosen, logits.argmax(-1).tolist(), strict=True):
-                found[row] = label
-        return found
 
 
 def accuracy(found: Sequence[int], right: Sequence[int]) -> float:

@@ -63,8 +63,9 @@ class ComputationTask:
         """The share of answers that are right on the validation set, in percent."""
         return self.score(model, self.examples.valid)
 
+    @staticmethod
     @torch.inference_mode()
-    def score(self, model: Universal, stored: Stored) -> dict[str, float]:
+    def score(model: Universal, stored: Stored) -> dict[str, float]:
         """The share of answers that are right, in percent.
 
         Where the answer is bits of which some are visible in the input, as -1 or 1 and not 0, "hidden" is the share
@@ -74,7 +75,7 @@ class ComputationTask:
         device = device_of(model)
         for batch in stored.in_order(batch=AT_ONCE):
             batch = batch.to(device)
-            found = self.logits(model, batch).argmax(-1) == batch.y
+            found = ComputationTask.logits(model, batch).argmax(-1) == batch.y
             right, answers = right + int(found.sum()), answers + found.numel()
             if found.dim() == 3 and batch.x.shape[-1] == found.shape[-1]:
                 hidden = batch.x[:, -found.shape[1] :] == 0

@@ -80,8 +80,9 @@ class LanguageModellingTask:
         seen = torch.tensor([list(ids)], device=device_of(model))
         return model.generate(seen, max_new_tokens=tokens, end=end)[0, len(ids) :].tolist()
 
+    @staticmethod
     @torch.inference_mode()
-    def score(self, model: LanguageModel, windows: Windows) -> tuple[float, int]:
+    def score(model: LanguageModel, windows: Windows) -> tuple[float, int]:
         """The negative log-likelihood of a text in nats, and its number of tokens; windows do not see one another."""
         total, tokens = 0.0, 0
         weight, device = model.output.effective_weight(), device_of(model)
@@ -93,3 +94,45 @@ class LanguageModellingTask:
             total += smoothed_cross_entropy(hidden, weight, target, padding=NOTHING)[1].item()
             tokens += size
         return total, tokens
+
+
+@torch.inference_mode()
+def continued(
+    model: LanguageModel,
+    ids: Sequence[int],
+    *,
+    tokens: int,
+    end: int | None,
+    temperature: float = 0.0,
+    seed: int = 0,
+) -> list[int]:
+    """How a language model goes on: token ids, without those that were given.
+
+    Args:
+        model: in eval mode.
+        ids: at least one token. A model with learned positions reads the last of them, as many as it has positions.
+        tokens: how many at most.
+        end: the token at which it stops, which is left out; None goes on to the last.
+        temperature: 0 takes the most probable token; 1 draws from the model's distribution, less from a sharper one.
+        seed: of the draws.
+
+    Raises:
+        ValueError: there is nothing to go on from, or the temperature is negative.
+    """
+    check_number("temperature", temperature, least=0)
+    if not len(ids):
+        raise ValueError("there must be a token to go on from: give some text")
+    device, draws = device_of(model), torch.Generator().manual_seed(seed)
+    room = model.config.max_length if model.config.positions == "learned" else None
+    said: list[int] = []
+    while len(said) < tokens:
+        seen = torch.tensor([[*ids, *said][-room:] if room else [*ids, *said]], device=device)
+        logits = model.output(model.hidden(seen)[:, -1])[0].float().cpu()
+        if temperature:
+            token = int(torch.multinomial((logits / temperature).softmax(-1), 1, generator=draws))
+        else:
+            token = int(logits.argmax())
+        if token == end:
+            break
+        said.append(token)
+    return said

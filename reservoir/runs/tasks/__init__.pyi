@@ -1,5 +1,5 @@
 from .classification import Classification
-from .computation import Bits, Computation, Expressions, Pictures, Proteins
+from .computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
 from .language_modelling import LanguageModelling
 from .masked_language_modelling import MaskedLanguageModelling
 from .translation import Translation
@@ -13,5 +13,6 @@ __all__ = [
     "MaskedLanguageModelling",
     "Pictures",
     "Proteins",
+    "Sequences",
     "Translation",
 ]

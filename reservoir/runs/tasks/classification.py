@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from reservoir.datasets import (
     CLASSES,
     Batch,
     DataError,
+    Files,
     Labelled,
     LabelledCorpus,
     Vocabulary,
     labelled,
     train_bpe,
 )
+from reservoir.datasets.content import content_digest
+from reservoir.datasets.own import FILES
 from reservoir.models import ClassifierConfig, TextClassifierConfig
 from reservoir.runs.tasks.batch_spec import FILLED, LENGTH, BatchSpec, share_of, token_ids
 from reservoir.training import ClassificationTask, accuracy
 
 SAMPLES = 8  # test texts that a record shows
+LONGEST = 1024  # tokens of a text to validate or test on: attention's memory grows with their square
 LENGTHS = {"sst-2": 8}  # tokens of a text where they are few: SST-2 trains on phrases
 
 
@@ -28,13 +33,14 @@ class Classification:
     """What is classified, and how it is cut.
 
     Args:
-        corpus: a name that `reservoir.datasets.labelled` knows.
+        corpus: a name that `reservoir.datasets.labelled` knows, or "files:PATH" for a table of your own.
         vocabulary: size of the BPE vocabulary.
         max_tokens: size of a batch, in padded tokens.
         max_length: texts of more tokens are left out of training.
         texts: how many of the training texts are used, from the first on; 0 takes all.
         begin: whether a beginning-of-sentence stands before each text, as masked language models are pretrained.
         cut: texts are cut to so many tokens, in training and in testing; 0 leaves them whole.
+        files: which columns of your own are read, and how they are split.
     """
 
     corpus: str
@@ -44,6 +50,7 @@ class Classification:
     texts: int = 0
     begin: bool = False
     cut: int = field(default=0, metadata={"omit_if_default": True})
+    files: Files = field(default_factory=Files)
 
     @property
     def data(self) -> str:
@@ -56,18 +63,34 @@ class Classification:
         Raises:
             DataError: the corpus is unknown or cannot be had, or a part of it is empty.
         """
-        corpus = labelled(self.corpus)
+        corpus = self._corpus()
         for name, part in {"train": corpus.train, "valid": corpus.valid, **corpus.tests}.items():
             if not len(part):
                 raise DataError(f"{corpus.name}, {name}: there are no texts; give at least one")
         lines = (side for text in corpus.train.texts for side in text)
-        return corpus, vocabulary or train_bpe(lines, self.vocabulary)
+        vocabulary = vocabulary or train_bpe(lines, self.vocabulary)
+        self._check_lengths(corpus, vocabulary)
+        return corpus, vocabulary
+
+    def _corpus(self) -> LabelledCorpus:
+        own = self.corpus.startswith(FILES)
+        return _own(self.corpus, self.files, content_digest(self.corpus)) if own else labelled(self.corpus)
+
+    def _check_lengths(self, corpus: LabelledCorpus, vocabulary: Vocabulary) -> None:
+        """Refuse a text of one's own that is too long for attention; one to train on is left out and counted."""
+        for name, part in ({} if self.cut else {"valid": corpus.valid, **corpus.tests}).items():
+            for row, sides in enumerate(part.texts if name in corpus.places else ()):
+                if (length := sum(map(len, vocabulary.encode_batch(sides)))) > LONGEST:
+                    raise DataError(
+                        f"{corpus.places[name](row)}: {length:,} tokens, more than {LONGEST:,}; shorten the text, or"
+                        f" have all cut with --task.cut {self.max_length}"
+                    )
 
     def fit(
         self, config: ClassifierConfig | TextClassifierConfig, vocabulary: int
     ) -> ClassifierConfig | TextClassifierConfig:
         """The model's sizes with those filled in that the data decides."""
-        return config.sized(vocabulary, len(CLASSES.get(self.corpus, ())))
+        return config.sized(vocabulary, len(CLASSES.get(self.corpus) or self._corpus().classes))
 
     def longest_sequence(self) -> int:
         """The most positions that a training sequence can have."""
@@ -115,3 +138,8 @@ class Classification:
                     ]
                 ]
         return tests, samples
+
+
+@lru_cache(maxsize=1)
+def _own(name: str, files: Files, digest: str) -> LabelledCorpus:
+    return labelled(name, files=files)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from reservoir import datasets
-from reservoir.datasets import Examples, Generated, Stored, listops, proteins
+from reservoir.datasets import Examples, Files, Generated, Stored, listops, own, proteins
 from reservoir.datasets.bits import BitMemory, BitXor
-from reservoir.datasets.examples import Batch, padded
+from reservoir.datasets.content import content_digest
+from reservoir.datasets.examples import Batch, padded, padded_numbers
 from reservoir.models import UniversalConfig
 from reservoir.runs.tasks.batch_spec import FILLED, BatchSpec, share_of, token_ids
 from reservoir.training import ComputationTask
 
 SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbers of each
-SIDES = {"digits": (8, 1), "mnist": (28, 1), "cifar10": (32, 3)}  # of a picture, and its channels
+SHAPES = {"digits": (8, 8, 1, 10), "mnist": (28, 28, 1, 10), "cifar10": (32, 32, 3, 10)}
+"""Rows, columns and channels of a picture, and how many classes there are."""
 RESIDUES = 256  # that a protein is taken to have where nobody has looked
 VALID, TEST = 1, 2  # of generated tasks: seeds of what is held out, beside which training draws from its own
 
@@ -181,11 +184,15 @@ class Pictures(Computation):
     """What does a picture show, read patch by patch, or pixel by pixel?
 
     Args:
-        images: a name that `reservoir.datasets.images` knows.
+        images: a name that `reservoir.datasets.images` knows, or "files:PATH" for a folder of your own with one
+            subfolder per class.
         patch: side of a patch; 0 reads grey pixels one after another, as the Long Range Arena does.
         shrink: how many times smaller a picture's sides are made first.
         n: how many of the training pictures are used, from the first on; 0 takes all.
         tested: how many of the test pictures are used, from the first on; 0 takes all.
+        size: rows and columns that pictures of your own are resized to; 0 0 chooses them by what there is.
+        channels: of pictures of your own: 1 grey, 3 colours, 2 and 4 with opacity; 0 takes as many as they have.
+        files: how pictures of your own are split.
     """
 
     images: str = "digits"
@@ -193,19 +200,35 @@ class Pictures(Computation):
     shrink: int = 1
     n: int = 0
     tested: int = 0
+    size: tuple[int, int] = field(default=(0, 0), metadata={"omit_if_default": True})
+    channels: int = field(default=0, metadata={"omit_if_default": True})
+    files: Files = field(default_factory=Files)
 
     @property
     def data(self) -> str:
         return self.images
 
+    @property
+    def own(self) -> bool:
+        """Whether the pictures are the reader's."""
+        return self.images.startswith(own.FILES)
+
+    def shape(self) -> tuple[int, int, int, int]:
+        """Rows, columns and channels of a picture, and how many classes there are."""
+        if not self.own:
+            return SHAPES[self.images.partition("-")[0]]
+        corpus = self.examples()
+        rows, columns, channels = corpus.test.x.shape[1:]
+        return rows, columns, channels, len(corpus.classes)
+
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
-        channels = 3 if self.images.startswith("cifar10") else 1
-        return config.sized(self.patch**2 * channels or 1, 10)
+        *_, channels, classes = self.shape()
+        return config.sized(self.patch**2 * channels or 1, classes)
 
     def shapes(self, rows: int) -> tuple[Batch, float]:
-        side, channels = SIDES[self.images.partition("-")[0]]
-        side, patch = side // self.shrink, self.patch or 1
-        length, features = (side // patch) ** 2, patch**2 * (channels if self.patch else 1)
+        high, wide, channels, _ = self.shape()
+        patch, step = self.patch or 1, (self.patch or 1) * self.shrink
+        length, features = (high // step) * (wide // step), patch**2 * (channels if self.patch else 1)
         return Batch(torch.empty(rows, length, features, device="meta"), token_ids(rows)), rows * length
 
     def sequences(self, pixels: Tensor) -> Tensor:
@@ -219,6 +242,16 @@ class Pictures(Computation):
         )
 
     def examples(self) -> Examples:
+        if self.own:
+            found = _own_pictures(
+                self.images,
+                self.files,
+                self.patch * self.shrink,
+                self.size,
+                self.channels,
+                content_digest(self.images),
+            )
+            return self._own_examples(*found)
         corpus = datasets.images(self.images)
         end = len(corpus.train) - self.held_out  # the last validate
         cuts = (slice(min(self.n or end, end)), slice(end, None))
@@ -227,6 +260,87 @@ class Pictures(Computation):
         )
         test = Stored(corpus.test.pixels, corpus.test.labels, prepare=self.sequences)
         return Examples(self.images, corpus.classes, train, valid, test.part(slice(self.tested or len(test))))
+
+    def _own_examples(
+        self, parts: dict[str, tuple[Tensor, Tensor]], classes: tuple[str, ...], notes: list[str]
+    ) -> Examples:
+        """Pictures of one's own; of several test sets, the first."""
+        test = next(part for part in sorted(parts) if part.startswith("test"))
+        ends = {"train": self.n, test: self.tested}
+        train, valid, held_out = (
+            Stored(x, y, prepare=self.sequences).part(slice(ends.get(part) or None))
+            for part, (x, y) in ((part, parts[part]) for part in ("train", "valid", test))
+        )
+        rows, columns, channels = train.x.shape[1:]
+        inputs = {"size": [rows, columns], "channels": channels}
+        return Examples(self.images, classes, train, valid, held_out, notes=tuple(notes), inputs=inputs)
+
+
+@lru_cache(maxsize=1)
+def _own_pictures(
+    name: str, files: Files, unit: int, size: tuple[int, int], channels: int, digest: str
+) -> tuple[dict[str, tuple[Tensor, Tensor]], tuple[str, ...], list[str]]:
+    return own.own_pictures(name, files, patch=unit, size=size, channels=channels)
+
+
+@dataclass(frozen=True)
+class Sequences(Computation):
+    """Which class has a sequence of numbers of your own?
+
+    Args:
+        corpus: "files:PATH", a table with a column of labels, and numbers in the others.
+        features: numbers of a position.
+        standardise: shift and scale the numbers, so that those to train on have mean 0 and standard deviation 1.
+        files: which columns are read, and how they are split.
+    """
+
+    corpus: str = ""
+    features: int = 1
+    standardise: bool = True
+    files: Files = field(default_factory=Files)
+
+    @property
+    def data(self) -> str:
+        return self.corpus
+
+    def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
+        return config.sized(self.features, len(self.examples().classes))
+
+    def shapes(self, rows: int) -> tuple[Batch, float]:
+        corpus = self.examples()
+        longest = max(
+            part.x.shape[1] for part in (corpus.train, corpus.valid, corpus.test) if isinstance(part, Stored)
+        )
+        batch = Batch(
+            torch.empty(rows, longest, self.features, device="meta"), token_ids(rows), token_ids(rows)
+        )
+        return batch, FILLED * rows * longest
+
+    def examples(self) -> Examples:
+        return _own_sequences(
+            self.corpus, self.files, self.features, self.standardise, content_digest(self.corpus)
+        )
+
+
+@lru_cache(maxsize=1)
+def _own_sequences(name: str, files: Files, features: int, standardise: bool, digest: str) -> Examples:
+    parts, classes, notes = own.own_sequences(name, files, features=features)
+    test = next(part for part in sorted(parts) if part.startswith("test"))
+    rows = {
+        part: [torch.tensor(row, dtype=torch.float64).view(-1, features) for row in parts[part][0]]
+        for part in ("train", "valid", test)
+    }
+    whole = torch.cat(rows["train"])
+    mean, spread = (
+        (whole.mean(0), whole.std(0, correction=0)) if standardise else (whole[0] * 0, whole[0] * 0 + 1)
+    )
+    spread = torch.where(spread > 0, spread, 1.0)
+    made = []
+    for part in ("train", "valid", test):
+        x, last = padded_numbers([((row - mean) / spread).float() for row in rows[part]])
+        made.append(Stored(x, torch.tensor(parts[part][1]), last=last))
+    inputs = {"mean": mean.tolist(), "spread": spread.tolist()}
+    return Examples(name, classes, *made, notes=tuple(notes), inputs=inputs)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from reservoir.datasets import ByteVocabulary, Text, Vocabulary, text, train_bpe, train_byte_pieces
+from reservoir.datasets import ByteVocabulary, Files, Text, Vocabulary, text, train_bpe, train_byte_pieces
 from reservoir.models import LanguageModelConfig
 from reservoir.runs.tasks.batch_spec import BatchSpec, share_of, token_ids
 from reservoir.training import LanguageModellingTask
@@ -20,7 +20,7 @@ class LanguageModelling:
     """Which text is modelled, and how it is cut.
 
     Args:
-        text: a name that `reservoir.datasets.text` knows.
+        text: a name that `reservoir.datasets.text` knows, or "files:PATH" for a text of your own.
         vocabulary: size of the BPE vocabulary; bytes need none.
         unit: "pieces" of words, as BPE cuts them; "byte-pieces", the same over bytes, which leave nothing out; or
             "bytes".
@@ -28,6 +28,7 @@ class LanguageModelling:
         batch: windows in a batch.
         characters: how much of the training text is read, to the end of a line; 0 takes all.
         valid_tokens: how many tokens of the validation text are read at each validation point; 0 takes all.
+        files: how files of your own are split.
     """
 
     text: str
@@ -37,6 +38,7 @@ class LanguageModelling:
     unit: Literal["pieces", "byte-pieces", "bytes"] = "pieces"
     characters: int = field(default=0, metadata={"omit_if_default": True})
     valid_tokens: int = field(default=0, metadata={"omit_if_default": True})
+    files: Files = field(default_factory=Files)
 
     def __post_init__(self) -> None:
         if self.unit not in ("pieces", "byte-pieces", "bytes"):
@@ -49,7 +51,7 @@ class LanguageModelling:
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary | ByteVocabulary]:
         """The text, and the vocabulary: the given one, that of bytes, or one made from its training part."""
-        corpus = text(self.text)
+        corpus = text(self.text, files=self.files)
         if self.characters:
             end = corpus.train.find("\n", self.characters) + 1
             corpus = replace(corpus, train=corpus.train[: end or None])

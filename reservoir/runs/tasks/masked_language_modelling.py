@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from reservoir.datasets import Text, Vocabulary, text, train_bpe
+from reservoir.datasets import Files, Text, Vocabulary, text, train_bpe
 from reservoir.models import MaskedLanguageModelConfig
 from reservoir.runs.tasks.batch_spec import BatchSpec, share_of, token_ids
 from reservoir.training import MaskedBatch, MaskedLanguageModellingTask
@@ -26,13 +26,14 @@ class MaskedLanguageModelling:
     """Which text is modelled, how it is cut, and how much of it is hidden.
 
     Args:
-        text: a name that `reservoir.datasets.text` knows.
+        text: a name that `reservoir.datasets.text` knows, or "files:PATH" for a text of your own.
         vocabulary: size of the BPE vocabulary; the mask is one token more.
         lowercase: whether case counts not.
         length: tokens of a window, the beginning-of-sentence included.
         batch: windows in a batch.
         share: of the tokens, how many the model is asked about.
         valid_tokens: how many tokens of the validation text are read at each validation point; 0 takes all.
+        files: how files of your own are split.
     """
 
     text: str
@@ -42,6 +43,7 @@ class MaskedLanguageModelling:
     batch: int = 16
     share: float = 0.15
     valid_tokens: int = 0
+    files: Files = field(default_factory=Files)
 
     @property
     def data(self) -> str:
@@ -50,14 +52,14 @@ class MaskedLanguageModelling:
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary]:
         """The text, and the vocabulary: the given one, or that made from its training part."""
-        corpus = text(self.text)
+        corpus = text(self.text, files=self.files)
         parts = [corpus.train, corpus.valid, corpus.test]
-        if "wikitext" in self.text:
+        if self.text.startswith("wikitext"):
             parts = [_readable(part) for part in parts]
         if vocabulary is None:
             lines = parts[0].replace(UNKNOWN, " ").split("\n")
             vocabulary = train_bpe(lines, self.vocabulary, lowercase=self.lowercase)
-        return Text(corpus.name, *parts), vocabulary
+        return Text(corpus.name, *parts, notes=corpus.notes), vocabulary
 
     def fit(self, config: MaskedLanguageModelConfig, vocabulary: int) -> MaskedLanguageModelConfig:
         """The model's sizes with those filled in that the data decides."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reservoir.datasets import Batch, DataError, Dictionary, ParallelCorpus, Vocabulary, parallel, train_bpe
+from reservoir.datasets import (
+    Batch,
+    DataError,
+    Dictionary,
+    Files,
+    ParallelCorpus,
+    Vocabulary,
+    parallel,
+    train_bpe,
+)
 from reservoir.models import EncoderDecoderConfig
 from reservoir.runs.tasks.batch_spec import FILLED, LENGTH, BatchSpec, share_of, token_ids
 from reservoir.training import Decoding, TranslationTask, bleu
@@ -20,7 +29,7 @@ class Translation:
     """What is translated, and how it is cut and scored.
 
     Args:
-        corpus: a name that `reservoir.datasets.parallel` knows, or "files:FOLDER" for a text of one's own.
+        corpus: a name that `reservoir.datasets.parallel` knows, or "files:PATH" for a text of your own.
         src, tgt: languages.
         vocabulary: size of the BPE vocabulary, one for both languages.
         dictionaries: sizes of the source's and of the target's own share of it, the pieces that either language uses
@@ -31,6 +40,7 @@ class Translation:
         valid_sentences: how many validation sentences are translated, greedily, at each validation point.
         decoding: how the test sets are translated.
         tests: which of the corpus's test sets are; empty for all.
+        files: how files of your own are read and split.
     """
 
     corpus: str
@@ -44,6 +54,7 @@ class Translation:
     decoding: Decoding = field(default_factory=Decoding)
     tests: tuple[str, ...] = ()
     dictionaries: tuple[int, int] | None = None
+    files: Files = field(default_factory=Files)
 
     @property
     def data(self) -> str:
@@ -57,7 +68,7 @@ class Translation:
             DataError: a part has no sentences, a test set does not exist, or a sentence to validate or test on is
                 too long for attention.
         """
-        corpus = parallel(self.corpus, src=self.src, tgt=self.tgt)
+        corpus = parallel(self.corpus, src=self.src, tgt=self.tgt, files=self.files)
         if unknown := set(self.tests) - set(corpus.tests):
             raise DataError(
                 f"{corpus.name} has no test set {', '.join(sorted(unknown))}; it has {', '.join(corpus.tests)}"
@@ -70,12 +81,12 @@ class Translation:
             [*corpus.train.src, *corpus.train.tgt], self.vocabulary, tokenised=corpus.tokenised
         )
         for name in parts.keys() - {"train"}:  # training leaves out what is too long, and says how much
-            for language, side in ((corpus.src, parts[name].src), (corpus.tgt, parts[name].tgt)):
-                for line, ids in enumerate(vocabulary.encode_batch(side), start=1):
+            for side, lines in enumerate((parts[name].src, parts[name].tgt)):
+                for row, ids in enumerate(vocabulary.encode_batch(lines)):
                     if len(ids) > LONGEST:
                         raise DataError(
-                            f"{corpus.name}, {name}.{language}, line {line}: {len(ids):,} tokens,"
-                            f" more than {LONGEST:,}; split it into sentences"
+                            f"{corpus.place(name, row, side)}: {len(ids):,} tokens, more than {LONGEST:,};"
+                            " split it into sentences, one a line"
                         )
         return corpus, vocabulary
 

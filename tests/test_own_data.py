@@ -1,0 +1,359 @@
+"""Data of one's own: what is read, what is refused by file, line and remedy, and what is said of the rest."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from reservoir import datasets
+from reservoir.datasets import DataError, Files, labelled, parallel
+from reservoir.datasets.content import content_digest
+from reservoir.datasets.own import kind_of, own_pictures, own_sequences
+from reservoir.runs import Pictures, Sequences
+
+
+def write(folder: Path, **files: str | bytes) -> str:
+    """Write files, "__" for a dot in their names, and return the corpus's name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        path = folder / name.replace("__", ".")
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return f"files:{folder}"
+
+
+def lines(n: int, word: str = "w") -> str:
+    return "".join(f"{word}{i}\n" for i in range(n))
+
+
+def table(n: int, *, classes: tuple[str, ...] = ("a", "b"), mark: str = ",") -> str:
+    rows = [f'"text {i}, of {i % len(classes)}"{mark}{classes[i % len(classes)]}' for i in range(n)]
+    return "\n".join([f"text{mark}label", *rows]) + "\n"
+
+
+def pairs(name: str, **options):
+    return parallel(name, src="it", tgt="en", **options)
+
+
+# ---- parallel text ---------------------------------------------------------------------------------------------------
+
+
+def test_parts_without_files_are_split_off_by_the_seed_and_said(tmp_path):
+    name = write(tmp_path, train__it=lines(50), train__en=lines(50, "t"))
+    corpus = pairs(name)
+    parts = (corpus.train, corpus.valid, corpus.tests["test"])
+    assert [len(part) for part in parts] == [40, 5, 5]
+    assert all(t == s.replace("w", "t") for part in parts for s, t in zip(part.src, part.tgt, strict=True))
+    assert len({line for part in parts for line in part.src}) == 50
+    assert corpus == pairs(name) and corpus.train != pairs(name, files=Files(seed=1)).train
+    assert len(pairs(name, files=Files(valid=0.3)).valid) == 15
+    assert any("valid: 5 pairs split off by seed 0 (--task.files.valid 0.1" in note for note in corpus.notes)
+
+
+def test_a_text_that_trains_never_tests_after_a_split(tmp_path):
+    twice = lines(10) * 3
+    corpus = pairs(write(tmp_path, train__it=twice, train__en=twice))
+    assert not set(corpus.train.src) & set(corpus.tests["test"].src) and len(corpus.train) == 24
+
+
+def test_given_parts_are_kept_and_repetitions_counted(tmp_path):
+    name = write(
+        tmp_path,
+        train__it=lines(9),
+        train__en=lines(9),
+        dev__it=lines(2),
+        dev__en=lines(2),
+        **{"test-x__it": "q\n"},
+    )
+    with pytest.raises(DataError, match=r"has no test-x\.en"):
+        pairs(name)
+    (tmp_path / "test-x.en").write_text("q\n")
+    corpus = pairs(name)
+    assert len(corpus.valid) == 2 and corpus.tests.keys() == {"test-x"} and len(corpus.train) == 9
+    assert "valid: 2 of its pairs also stand in the training data" in corpus.notes
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_every_line_end_and_byte_order_mark_is_read(tmp_path, end, encoding):
+    text = lines(20, "è").replace("\n", end).encode(encoding)
+    name = write(tmp_path, train__it=text, train__en=lines(20))
+    corpus = pairs(name)
+    found = {*corpus.train.src, *corpus.valid.src, *corpus.tests["test"].src}
+    assert found == {f"è{i}" for i in range(20)}
+
+
+@pytest.mark.parametrize(
+    ("it", "en", "said"),
+    [
+        ("a\nb\nc\n", "a\nb\n", r"train\.it has 3 lines but .*train\.en has 2"),
+        ("a\n\nc\n", "a\nb\nc\n", r"train\.it, line 2: half of a pair; .*--task.files.blank skip"),
+        ("a\nb\nc\n", "a\n \nc\n", r"train\.en, line 2: half of a pair"),
+        ("a\n\nc\n", "a\n\nc\n", r"line 2: a blank pair"),
+        ("\n\n", "\n\n", r"train\.it and .*train\.en: there is no text in them"),
+        ("", "", r"train\.it and .*train\.en: there is no text in them"),
+        ("a\nb\n", "a\nb\n", r"train\.it has 2 pairs, too few to split"),
+        (b"a\n\xe9\n", "a\nb\n", r"train\.it, line 2: byte 0xe9 is not UTF-8; convert"),
+    ],
+)
+def test_what_is_wrong_with_pairs_is_said_by_file_line_and_remedy(tmp_path, it, en, said):
+    with pytest.raises(DataError, match=said):
+        pairs(write(tmp_path, train__it=it, train__en=en))
+
+
+def test_a_blank_line_that_puts_two_files_out_of_step_is_named(tmp_path):
+    with pytest.raises(DataError, match="look at line 2, which is blank in one of them"):
+        pairs(write(tmp_path, train__it="a\n\nb\nc\n", train__en="a\nb\nc\n"))
+
+
+def test_blank_lines_are_left_out_and_counted_where_that_is_asked_for(tmp_path):
+    name = write(tmp_path, train__it=lines(20) + "\nx\n\n\n", train__en=lines(20) + "\n\n\n\n")
+    corpus = pairs(name, files=Files(blank="skip"))
+    assert sum(map(len, (corpus.train, corpus.valid, corpus.tests["test"]))) == 20
+    assert any("2 lines left out, without text: 21, 22" in note for note in corpus.notes)
+    assert any("2 blank lines left out at the end" in note for note in corpus.notes)
+
+
+def test_pairs_may_stand_in_a_table(tmp_path):
+    rows = "".join(f'"w{i}, w";t{i}\n' for i in range(20))
+    name = write(tmp_path, mine__csv="it;en\n" + rows)
+    corpus = pairs(f"{name}/mine.csv")
+    assert kind_of(name) == "pairs" and corpus.train == pairs(name).train
+    assert {"w3, w", "w4, w"} <= {*corpus.train.src, *corpus.valid.src, *corpus.tests["test"].src}
+
+
+def test_languages_that_are_not_there_are_named_with_those_that_are(tmp_path):
+    with pytest.raises(DataError, match=r"has no train\.it.*files are de, en"):
+        pairs(write(tmp_path, train__de="a\n", train__en="a\n"))
+    with pytest.raises(DataError, match="there is no file or folder"):
+        pairs("files:/no/where")
+
+
+# ---- running text ----------------------------------------------------------------------------------------------------
+
+
+def test_running_text_is_split_into_stretches_of_neighbours(tmp_path):
+    whole = lines(400)
+    text = datasets.text(write(tmp_path, story__txt=whole) + "/story.txt")
+    assert len(text.valid.splitlines()) == len(text.test.splitlines()) == 40
+    assert sorted((text.train + text.valid + text.test).splitlines()) == sorted(whole.splitlines())
+    first = text.valid.splitlines()[:4]
+    assert first == [f"w{i}" for i in range(int(first[0][1:]), int(first[0][1:]) + 4)]
+    assert "10 of 100 stretches of it, split off by seed 0" in " ".join(text.notes)
+
+
+def test_a_single_long_line_is_split_between_words(tmp_path):
+    text = datasets.text(write(tmp_path, a__txt=" ".join(f"w{i}" for i in range(300))))
+    assert sorted((text.train + text.valid + text.test).split()) == sorted(f"w{i}" for i in range(300))
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (dict(train__txt=" \n\n"), r"train\.txt: there is no text in it"),
+        (dict(train__txt="a b"), "too few to split"),
+        (dict(valid__txt="a\n", test__txt="a\n"), r"has no train\.txt"),
+        (dict(train__txt=lines(200), test__txt="a\n", test2__txt="a\n"), "a language model takes one"),
+        ({}, r"has no train\.txt.*holds nothing"),
+    ],
+)
+def test_what_is_wrong_with_running_text_is_said(tmp_path, files, said):
+    with pytest.raises(DataError, match=said):
+        datasets.text(write(tmp_path, **files))
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(("mark", "ending"), [(",", "csv"), (";", "csv"), ("\t", "tsv")])
+def test_tables_are_read_whatever_stands_between_cells_and_lines(tmp_path, end, mark, ending):
+    content = ("\ufeff" + table(30, classes=("x", "y", "z"), mark=mark)).replace("\n", end)
+    name = write(tmp_path, **{f"mine__{ending}": gzip.compress(content.encode())})
+    (tmp_path / f"mine.{ending}").rename(tmp_path / f"mine.{ending}.gz")
+    corpus = labelled(name)
+    assert corpus.classes == ("x", "y", "z") and len(corpus.train) == 24
+    for part in (corpus.train, corpus.valid, corpus.tests["test"]):
+        assert all(
+            text[0].endswith(f"of {label}") for text, label in zip(part.texts, part.labels, strict=True)
+        )
+        assert set(part.labels) == {0, 1, 2}
+
+
+def test_a_class_of_each_is_in_training_and_the_columns_are_said(tmp_path):
+    content = "id,remark,stars\n" + "".join(f"{i},good {i},{5 if i else 10}\n" for i in range(30))
+    name = write(tmp_path, r__csv=content)
+    with pytest.raises(
+        DataError, match=r"which columns hold the text and the label\? They are 'id', 'remark'"
+    ):
+        labelled(name)
+    corpus = labelled(name, files=Files(text=("remark",)))
+    assert corpus.classes == ("5", "10") and 1 in corpus.train.labels
+    assert corpus.notes[0] == "texts in 'remark', labels in 'stars'"
+    assert "2 classes: 5 23, 10 1" in corpus.notes
+
+
+def test_two_texts_are_judged_together(tmp_path):
+    content = "one,two,label\n" + "".join(f"a{i},b{i},{i % 2}\n" for i in range(20))
+    corpus = labelled(write(tmp_path, r__csv=content), files=Files(text=("one", "two")))
+    assert all(len(text) == 2 for text in corpus.train.texts)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("text,label\na,x,y\n", r"line 2: 3 cells, but line 1 names 2 columns; .*quotation"),
+        ('text,label\na,x\n"b\nb,y\n', r"line 3: .*quotation marks"),
+        ("text,text\na,x\n", r"line 1: two columns are named 'text'"),
+        ("text,label\n", "there are no rows"),
+        ("", "there are no rows"),
+        (
+            "text,label\n" + "a,x\n" * 3 + ",x\n" + "b,y\n" * 9,
+            r"line 5: half of a row; .*--task.files.blank skip",
+        ),
+        ("text,label\n" + "a,x\n" * 3 + "b,\n" + "b,y\n" * 9, r"line 5: half of a row"),
+        ("text,label\n" + lines(9).replace("\n", ",x\n"), r"all labels are 'x'; a classifier needs two"),
+        (b"text,label\na\xff,x\n", r"line 2: byte 0xff is not UTF-8"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said(tmp_path, content, said):
+    with pytest.raises(DataError, match=said):
+        labelled(write(tmp_path, mine__csv=content))
+
+
+def test_a_label_that_only_the_test_has_is_named_with_its_line(tmp_path):
+    name = write(tmp_path, train__csv=table(20), test__csv="text,label\nq,a\nr,c\n")
+    with pytest.raises(
+        DataError, match=r"test\.csv, line 3: the label 'c' stands in test and not in the training"
+    ):
+        labelled(name)
+
+
+# ---- sequences of numbers --------------------------------------------------------------------------------------------
+
+
+def test_numbers_stand_in_columns_or_in_one(tmp_path):
+    wide = "label,a,b,c\n" + "".join(f"{i % 2},{i},{i + 1},{'' if i % 3 else i + 2}\n" for i in range(30))
+    long = "label,numbers\n" + "".join(
+        f"{i % 2},{i} {i + 1}{'' if i % 3 else f' {i + 2}'}\n" for i in range(30)
+    )
+    found = [
+        own_sequences(write(tmp_path / name, x__csv=text), Files())
+        for name, text in (("w", wide), ("l", long))
+    ]
+    assert found[0][0] == found[1][0] and {len(row) for row in found[0][0]["train"][0]} == {2, 3}
+    corpus = Sequences(corpus=f"files:{tmp_path / 'w'}").examples()
+    rows = corpus.train.x[torch.arange(3) <= corpus.train.last[:, None]]
+    assert abs(float(rows.mean())) < 1e-5 and abs(float(rows.std(correction=0)) - 1) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("0,1,x", "line 2: 'x' is no number"),
+        ("0,1,nan", "is not finite"),
+        ("0,,2", "empty before the end"),
+        ("0,,", "0 numbers"),
+    ],
+)
+def test_what_is_wrong_with_numbers_is_said(tmp_path, row, said):
+    rest = "".join(f"{i % 2},{i},{i}\n" for i in range(20))
+    with pytest.raises(DataError, match=said):
+        own_sequences(write(tmp_path, x__csv=f"label,a,b\n{row}\n{rest}"), Files())
+
+
+# ---- pictures --------------------------------------------------------------------------------------------------------
+
+
+def paint(folder: Path, mode: str, sizes: list[tuple[int, int]], *, each: int = 4) -> Path:
+    for number, name in enumerate(("cat", "dog")):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for i in range(each):
+            wide, high = sizes[i % len(sizes)]
+            shape = (high, wide) if mode in ("L", "I;16") else (high, wide, len(mode))
+            pixels = np.full(shape, 60 * number + i, dtype=np.uint16 if mode == "I;16" else np.uint8)
+            Image.fromarray(pixels).save(folder / name / f"{i}.png")
+    return folder
+
+
+@pytest.mark.parametrize(("mode", "channels"), [("L", 1), ("LA", 2), ("RGB", 3), ("RGBA", 4), ("I;16", 1)])
+@pytest.mark.parametrize(
+    ("sizes", "shape"), [([(8, 12)], (12, 8)), ([(8, 12), (30, 31)], (28, 28)), ([(500, 300)], (64, 64))]
+)
+def test_pictures_of_any_size_and_channels_are_read(tmp_path, mode, channels, sizes, shape):
+    task = Pictures(images=f"files:{paint(tmp_path, mode, sizes)}", patch=4)
+    corpus = task.examples()
+    assert corpus.classes == ("cat", "dog") and task.shape() == (*shape, channels, 2)
+    assert corpus.train.x.shape[1:] == (*shape, channels) and corpus.inputs == {
+        "size": [*shape],
+        "channels": channels,
+    }
+    assert task.shapes(3)[0].x.shape == (3, shape[0] * shape[1] // 16, 16 * channels)
+    assert corpus.train.in_order(batch=2)[0].x.shape[1:] == task.shapes(3)[0].x.shape[1:]
+
+
+def test_parts_of_pictures_may_lie_in_folders(tmp_path):
+    paint(tmp_path / "train", "L", [(8, 8)])
+    paint(tmp_path / "test", "L", [(8, 8)], each=1)
+    parts = own_pictures(f"files:{tmp_path}", Files(), patch=4)[0]
+    assert len(parts["test"][1]) == 2 and len(parts["train"][1]) + len(parts["valid"][1]) == 8
+    (tmp_path / "test" / "cow").mkdir()
+    Image.new("L", (8, 8)).save(tmp_path / "test" / "cow" / "1.png")
+    with pytest.raises(
+        DataError, match=r"1\.png: the label 'cow' stands in test and not in the training data"
+    ):
+        own_pictures(f"files:{tmp_path}", Files(), patch=4)
+
+
+def test_a_broken_picture_is_named_and_what_is_none_is_counted(tmp_path):
+    paint(tmp_path, "RGB", [(8, 8)])
+    (tmp_path / "cat" / "notes.txt").write_text("mine")
+    (tmp_path / "cat" / ".DS_Store").write_text("theirs")
+    *_, notes = own_pictures(f"files:{tmp_path}", Files(), patch=4)
+    assert any(note.startswith("1 files left out that are no pictures") for note in notes)
+    whole = (tmp_path / "dog" / "1.png").read_bytes()
+    (tmp_path / "dog" / "1.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"dog/1\.png is damaged, or no picture .*: replace it, or delete it"):
+        own_pictures(f"files:{tmp_path}", Files(), patch=4)
+    (tmp_path / "cow").mkdir()
+    with pytest.raises(DataError, match="cow: there are no pictures of this class"):
+        own_pictures(f"files:{tmp_path}", Files(), patch=4)
+
+
+# ---- content ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_digest_is_of_the_content_wherever_it_lies(tmp_path):
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        paint(folder / "pictures", "L", [(8, 8)])
+        write(folder, mine__csv=table(9))
+    for name in ("pictures", "mine.csv"):
+        assert content_digest(f"files:{tmp_path / 'a' / name}") == content_digest(
+            f"files:{tmp_path / 'b' / name}"
+        )
+    before = content_digest(f"files:{tmp_path / 'a' / 'pictures'}")
+    Image.new("L", (8, 8)).save(tmp_path / "a" / "pictures" / "cat" / "1.png")
+    assert content_digest(f"files:{tmp_path / 'a' / 'pictures'}") != before
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        (dict(train__it="a", train__en="a"), "pairs"),
+        (dict(a__tsv="de\ten\nx\ty\n"), "pairs"),
+        (dict(a__txt="a"), "text"),
+        (dict(a__csv="text,label\nx,1\n"), "labels"),
+        (dict(a__csv="label,t1,t2\n1,2,3\n"), "numbers"),
+        (dict(a__csv="class,series\nx,1 2 3\n"), "numbers"),
+    ],
+)
+def test_the_kind_of_data_is_seen(tmp_path, files, kind):
+    assert kind_of(write(tmp_path, **files)) == kind
+
+
+def test_pictures_are_seen_and_what_is_nothing_is_said(tmp_path):
+    assert kind_of(f"files:{paint(tmp_path / 'p', 'L', [(8, 8)])}") == "pictures"
+    with pytest.raises(DataError, match="holds none of what can be trained on: parallel text"):
+        kind_of(write(tmp_path / "q", a__pdf="x"))

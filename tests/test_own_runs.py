@@ -1,0 +1,154 @@
+"""Runs on data of one's own: what is fitted to the data, recorded, stored and used again."""
+
+import json
+
+import pytest
+from own import write_own
+
+from reservoir import recipes
+from reservoir.datasets import DataError
+from reservoir.runs import command_of, execute, on_files, open_model, read_record, run_from_json
+from reservoir.runs.export import export, export_stored, folder_of
+from reservoir.runs.own import DEFAULTS, MOST
+from reservoir.runs.records import path_of
+from reservoir.training import CheckpointError, Message
+
+
+def test_a_run_is_read_back_from_its_json():
+    for name in recipes.names():
+        run = recipes.get(name, scale="laptop")
+        assert run_from_json(json.loads(json.dumps(run.to_json()))) == run, name
+    with pytest.raises(ValueError, match=r"run\.task has the fields korpus, which are those of 0 kinds"):
+        run_from_json(recipes.get("own/classifier").to_json() | {"task": {"korpus": "x"}})
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_own(tmp_path_factory.mktemp("own"))
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """A finished smoke-scale run of each kind, by kind, in a results folder of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
+        runs = {}
+        for kind, path in data.items():
+            runs[kind] = on_files(recipes.get(DEFAULTS[kind], scale="smoke"), path)
+            execute(runs[kind])
+        yield runs
+
+
+def test_names_budget_languages_and_windows_fit_the_data(data):
+    run = on_files(recipes.get("own/translator"), data["pairs"])
+    assert (run.recipe, run.base, run.task.src, run.task.tgt) == ("it-en", "own/translator", "it", "en")
+    assert 100 <= run.budget.steps <= MOST and run.optimiser.warmup <= run.budget.steps // 4
+    assert on_files(recipes.get("own/translator"), data["pairs"], budget={"steps": 7}).budget.steps == 7
+    frozen = on_files(recipes.get("components/attention"), data["pairs"])
+    assert frozen.recipe == "it-en/components-attention" and frozen.freeze.attention
+    assert on_files(recipes.get("own/language-model"), data["text"]).task.length < 128 * 8
+    short = on_files(recipes.get("gpt/wikipedia"), data["text"])
+    assert short.task.length < recipes.get("gpt/wikipedia").task.length
+    other = on_files(recipes.get("universal/bit-xor/random/lr-1e-3"), data["numbers"])
+    assert (
+        type(other.task).__name__ == "Sequences"
+        and other.start == recipes.get("universal/bit-xor/random/lr-1e-3").start
+    )
+
+
+def test_a_recipe_that_takes_other_data_says_which_does(data):
+    with pytest.raises(
+        ValueError, match=r"holds pictures, for which there is own/pictures; own/classifier takes"
+    ):
+        on_files(recipes.get("own/classifier"), data["pictures"])
+    with pytest.raises(DataError, match="has the languages en, it, and fr to en is asked for: say which"):
+        on_files(recipes.get("own/translator"), data["pairs"], task={"src": "fr"})
+
+
+def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):
+    for kind, run in trained.items():
+        record = read_record(path_of(run))
+        card = (folder_of(run) / "README.md").read_text(encoding="utf-8")
+        assert record.notes and all(f"- {note}" in card for note in record.notes), kind
+        assert "split off by seed 0" in " ".join(record.notes) and record.notes[-1].startswith(
+            "budget: 12 steps"
+        )
+        assert command_of(run) in card and f"--data {run.task.data.removeprefix('files:')}" in card
+        assert record.data in card and record.run["base"] == run.base
+
+
+def test_a_second_run_hears_what_the_first_did(trained):
+    events = []
+    run = trained["labels"].evolve(seed=1)
+    execute(run, listeners=[events.append])
+    said = [event.text for event in events if isinstance(event, Message)]
+    assert said[: len(said)] == read_record(path_of(run)).notes
+
+
+def test_stored_models_take_and_give_plain_things(trained, data):
+    translator = open_model("it-en", scale="smoke")
+    assert isinstance(translator.translate("tre due"), str)
+    assert translator.translate(["", "uno"])[0] == "" and len(translator.translate(["", "uno"])) == 2
+    classifier = open_model("reviews", scale="smoke")
+    assert classifier.labels == ("1", "2", "3") and classifier.classify("a good book") in classifier.labels
+    assert len(classifier.classify(["a", "b"])) == 2
+    assert abs(sum(classifier.probabilities("a good book").values()) - 1) < 1e-6
+    writer = open_model("story", scale="smoke")
+    assert writer.generate("The man", tokens=5).startswith("The man")
+    assert writer.generate("The", tokens=8, temperature=1, seed=3) == writer.generate(
+        "The", tokens=8, temperature=1, seed=3
+    )
+    pictures = open_model("shades", scale="smoke")
+    assert pictures.classify(data["pictures"] / "dark" / "1.png") in ("dark", "light")
+    waves = open_model("waves", scale="smoke")
+    assert (
+        waves.classify([0.1, 0.5, 0.9])
+        == waves.classify("0.1 0.5 0.9")
+        == waves.classify([[0.1, 0.5, 0.9]])[0]
+    )
+    for model in (classifier, writer, pictures, waves):
+        with pytest.raises(ValueError, match="this needs a model that translates"):
+            model.translate("uno")
+
+
+def test_a_stored_model_scores_its_test_set_as_the_run_did(trained, data, tmp_path):
+    (tmp_path / "test").mkdir()
+    for kind, path in data.items():
+        model = open_model(trained[kind].recipe, scale="smoke")
+        assert model.score(path).keys() == {path.name if path.is_file() or kind == "pictures" else "train"}
+    model, run = open_model("reviews", scale="smoke"), trained["labels"]
+    corpus, vocabulary = run.task.load()
+    assert model.vocabulary.tokens == vocabulary.tokens
+    test = corpus.tests["test"]
+    rows = [f"{text[0]},{corpus.classes[label]}" for text, label in zip(test.texts, test.labels, strict=True)]
+    (tmp_path / "test.csv").write_text("review,stars\n" + "\n".join(rows))
+    assert (
+        model.score(tmp_path / "test.csv")["test.csv"]["accuracy"]
+        == read_record(path_of(run)).tests["test"]["accuracy"]
+    )
+    (tmp_path / "test.csv").write_text("review,stars\nx,9\n")
+    with pytest.raises(DataError, match=r"test\.csv, line 2: the label '9'"):
+        model.score(tmp_path / "test.csv")
+
+
+def test_edited_data_neither_reach_an_export_nor_a_stored_model(trained, data, tmp_path):
+    """The vocabulary that is exported is the one that the weights were trained with."""
+    run, path = trained["pairs"], data["pairs"] / "train.it"
+    before, tokens = path.read_text(encoding="utf-8"), open_model("it-en", scale="smoke").vocabulary.tokens
+    try:
+        path.write_text(before.replace("uno", "xxxx"), encoding="utf-8")
+        with pytest.raises(CheckpointError):
+            export(run, tmp_path / "model")
+        folder = export_stored(folder_of(run), tmp_path / "model")
+        assert open_model(folder).vocabulary.tokens == tokens
+        plain = recipes.get("own/translator", scale="smoke").evolve(
+            task={"corpus": run.task.data, "src": "it"}
+        )
+        assert plain.identity() != run.identity()
+    finally:
+        path.write_text(before, encoding="utf-8")
+
+
+def test_a_model_that_is_not_there_is_told_how_to_be_had(trained):
+    with pytest.raises(CheckpointError, match="no stored model 'nope': give a folder that export wrote"):
+        open_model("nope")
