@@ -13,7 +13,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit mutate unit-lowest bench lint format records counts notebooks pdf publish-to catalogue explorables clean
+.PHONY: help setup book read lab test unit mutate unit-lowest bench lint format records queue audit counts notebooks pdf publish-to catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -61,6 +61,12 @@ records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default 
 	  mkdir -p "$$here/data/results/$$(dirname "$$record")" && cp "$$record" "$$here/data/results/$$record" || exit 1; \
 	  echo "data/results/$${record#./}"; \
 	done
+
+queue: $(INSTALLED)  ## run what data/queue.toml lists and nobody has recorded; ARGS=--dry-run says what is left
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir queue data/queue.toml $(ARGS)
+
+audit: $(INSTALLED)  ## begin some records again and compare; ARGS="--sample 20 --draw 3" draws others
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir audit $(ARGS)
 
 counts: $(INSTALLED)  ## count again what the recorded models are made of (data/results/counts.json)
 	@$(PYTHON_ENV) -m reservoir.evidence.counts

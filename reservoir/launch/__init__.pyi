@@ -1,4 +1,5 @@
 from . import (
+    audits,
     catalogue,
     cataloguing,
     chosen,
@@ -10,6 +11,7 @@ from . import (
     dry_run,
     failures,
     gpus,
+    queue,
     resources,
     show,
     step_work,
@@ -19,6 +21,7 @@ from . import (
 )
 
 __all__ = [
+    "audits",
     "catalogue",
     "cataloguing",
     "chosen",
@@ -30,6 +33,7 @@ __all__ = [
     "dry_run",
     "failures",
     "gpus",
+    "queue",
     "resources",
     "show",
     "step_work",

@@ -1,4 +1,4 @@
-"""The command line of the library: list, show, run, submit, table, export and data.
+"""The command line of the library: list, show, run, submit, table, export, data, queue and audit.
 
 examples:
   python -m reservoir list
@@ -14,6 +14,8 @@ examples:
   python -m reservoir table poster/big
   python -m reservoir export seeds/miniature --to my-translator
   python -m reservoir data multi30k
+  python -m reservoir queue data/queue.toml --dry-run
+  python -m reservoir audit --sample 10
 
 exit status:
   0   done

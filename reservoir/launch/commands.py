@@ -222,6 +222,54 @@ class Data:
         launch.data.fetch_or_list(self.names)
 
 
+@dataclass(frozen=True)
+class Queue:
+    """Run what a file lists and nobody has recorded, in its order, and say what is left and how long that takes.
+
+    It can be cut off anywhere and goes on with the same command; the file may be edited meanwhile.
+
+    examples:
+      python -m reservoir queue data/queue.toml --dry-run
+      nice python -m reservoir queue data/queue.toml
+    """
+
+    file: tyro.conf.Positional[Path]
+    """Entries [[runs]] with recipes, seeds and why, in TOML."""
+    dry_run: bool = False
+    """Only say what is left."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.queue.work_through(self.file, dry_run=self.dry_run)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Begin recorded runs again, and compare what they measure first with their records, to the last digit.
+
+    Where a record does not say in which precision it was computed, both are tried.
+
+    examples:
+      python -m reservoir audit --sample 10 --draw 1
+      python -m reservoir audit language initial/kaiming-50 --sample 0
+    """
+
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Recipes or families; none for all."""
+    sample: int = 10
+    """How many of their records, drawn by a seed; 0 for all."""
+    draw: int = 0
+    """The seed of that."""
+    points: int = 1
+    """How many validations are compared."""
+    to: Path = Path("data/results/audits.json")
+    """Where the results are kept; what is there is not audited again."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.audits.audit_records(
+            self.names, sample=self.sample, draw=self.draw, points=self.points, file=self.to
+        )
+
+
 COMMANDS = {
     "list": List,
     "show": Show,
@@ -230,6 +278,8 @@ COMMANDS = {
     "table": Table,
     "export": Export,
     "data": Data,
+    "queue": Queue,
+    "audit": Audit,
 }
 TAKE_FIELDS = ("show", "run", "submit")
 """Commands on which any field of a run can be changed."""

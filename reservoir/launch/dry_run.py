@@ -95,7 +95,7 @@ def _lines(sized: Plan, run: Run, on: Target, seeds: int, found: Measured | None
     lines.append(
         (
             f"{on.gpus} × {on.name}",
-            f"{_hours(sized.hours(on.gpu) * seeds)}, ${sized.hours(on.gpu) * on.hourly * seeds:,.2f}"
+            f"{in_hours(sized.hours(on.gpu) * seeds)}, ${sized.hours(on.gpu) * on.hourly * seeds:,.2f}"
             f"{f' for {seeds} seeds' if seeds > 1 else ''}: {1e3 * step:.1f} ms a step,"
             f" {used:.1%} of {on.gpu.words}'s peak",
         )
@@ -110,13 +110,13 @@ def _lines(sized: Plan, run: Run, on: Target, seeds: int, found: Measured | None
             ),
             (
                 "calibrated",
-                f"{_hours(calibrated)}, ${calibrated * on.hourly:,.2f}, if {on.name} falls as far behind its peaks as"
+                f"{in_hours(calibrated)}, ${calibrated * on.hourly:,.2f}, if {on.name} falls as far behind its peaks as"
                 " this machine does",
             ),
         ]
         if found.scale == run.scale:
             here = found.step_seconds * sized.steps / 3600
-            lines.append(("on this machine", f"{_hours(here * seeds)} of training"))
+            lines.append(("on this machine", f"{in_hours(here * seeds)} of training"))
     lines.append(
         (
             "assumed",
@@ -159,7 +159,7 @@ def _several(named: dict[str, list[Run]], on: Target, *, measured: bool) -> None
         show(f"{name}: {words}")
     seeds = max(len(runs) for runs in named.values())
     show(
-        f"{_hours(hours)} of training in all{f', {seeds} seeds each' if seeds > 1 else ''}, ${hours * on.hourly:,.2f}"
+        f"{in_hours(hours)} of training in all{f', {seeds} seeds each' if seeds > 1 else ''}, ${hours * on.hourly:,.2f}"
         f" at ${on.hourly / on.gpus:.2f} an hour of a GPU (--price); a dry run of one recipe says more"
     )
 
@@ -183,7 +183,7 @@ def _gb(size: float) -> str:
     return f"{size / 1e9:.2f} GB"
 
 
-def _hours(hours: float) -> str:
+def in_hours(hours: float) -> str:
     for size, unit in ((1, "h"), (60, "min")):
         if hours * size >= 1:
             return f"{hours * size:.1f} {unit}"

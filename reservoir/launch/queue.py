@@ -1,0 +1,100 @@
+"""A queue of runs in a file: what nobody has recorded is run in order; it can be cut off and edited at any time."""
+
+from __future__ import annotations
+
+import statistics
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from reservoir import recipes
+from reservoir.datasets.errors import DataError
+from reservoir.launch import failures
+from reservoir.launch.console import new_table, show
+from reservoir.launch.dry_run import in_hours
+from reservoir.launch.train import train_runs
+from reservoir.runs.audit import precision
+from reservoir.runs.records import find_record, find_records
+from reservoir.runs.registry import SCALES
+from reservoir.runs.run import Run
+
+FIELDS = {"recipes": list, "seeds": list, "why": str, "scale": str, "again": bool}
+NEEDED = ("recipes", "seeds", "why")
+
+
+def read_queue(file: Path) -> list[tuple[Run, str]]:
+    """The runs of a queue that nobody has recorded, in its order, each with the reason why it is wanted.
+
+    Raises:
+        ValueError: the file is not TOML, or an entry lacks a field or has a wrong one; the sentence says which.
+    """
+    try:
+        entries = tomllib.loads(file.read_text(encoding="utf-8")).get("runs", [])
+    except (OSError, ValueError) as error:
+        raise ValueError(f"the queue {file} cannot be read: {error}") from error
+    return [
+        found for number, entry in enumerate(entries, 1) for found in _entry(entry, f"{file}, entry {number}")
+    ]
+
+
+def _entry(entry: dict[str, object], where: str) -> Iterator[tuple[Run, str]]:
+    for name in NEEDED:
+        if name not in entry:
+            raise ValueError(f"{where}: {name} is missing; an entry has {', '.join(NEEDED)}")
+    for name, value in entry.items():
+        if name not in FIELDS or not isinstance(value, FIELDS[name]):
+            raise ValueError(
+                f"{where}: {name} = {value!r} is not among {', '.join(FIELDS)}, or of another type"
+            )
+    scale = entry.get("scale", "laptop")
+    if scale not in SCALES:
+        raise ValueError(f"{where}: scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    for name in entry["recipes"]:  # type: ignore[attr-defined]
+        for recipe in recipes.family(name):
+            for seed in entry["seeds"]:  # type: ignore[attr-defined]
+                run = recipes.get(recipe, scale=scale, seed=seed)  # type: ignore[arg-type]
+                record = find_record(recipe, scale=run.scale, seed=seed)
+                if record is None or (entry.get("again") and precision(record) != run.precision):
+                    yield run, str(entry["why"])
+
+
+def seconds_of(run: Run) -> float | None:
+    """How long a run takes: the median processor time of its recipe's other seeds; None where there are none."""
+    known = [record.cpu_seconds for record in find_records(run.recipe, scale=run.scale)]
+    return statistics.median(known) if known else None
+
+
+def work_through(file: Path, *, dry_run: bool = False) -> None:
+    """Run what is left of a queue, one run after another; the file is read again after each.
+
+    Args:
+        file: a TOML file with entries `[[runs]]` of recipes, seeds and why; scale may be added, and again, by which a
+            record counts only if it is known to be of its recipe's precision.
+        dry_run: only say what is left.
+    """
+    failed: set[Run] = set()
+    while left := [(run, why) for run, why in read_queue(file) if run not in failed]:
+        times = [seconds_of(run) for run, _ in left]
+        known = sum(filter(None, times))
+        unknown = f", and {times.count(None)} that were never timed" if None in times else ""
+        show(f"{len(left)} runs are left: {in_hours(known / 3600)} of processor time{unknown}")
+        if dry_run:
+            table = new_table("recipe", "scale", "seed", "seconds", "why")
+            for (run, why), seconds in zip(left, times, strict=True):
+                table.add_row(
+                    run.recipe, run.scale, str(run.seed), f"{seconds:,.0f}" if seconds else "-", why
+                )
+            show(table)
+            return
+        run = left[0][0]
+        try:
+            train_runs([run])
+        except (
+            *failures.EXPLAINED,
+            DataError,
+            OSError,
+            ValueError,
+        ) as error:  # the others do not depend on it
+            failed.add(run)
+            show(f"{run.recipe}, seed {run.seed}, is left out: {error}")
+    show(f"nothing is left of {file}" + (f" but {len(failed)} runs that failed" if failed else ""))

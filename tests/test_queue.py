@@ -1,0 +1,74 @@
+"""A queue runs what nobody has recorded, in order, goes on after a failure, and refuses a file that it cannot read."""
+
+from pathlib import Path
+
+import pytest
+
+from reservoir.launch import queue
+from reservoir.launch.cli import main
+from reservoir.runs.places import record_path
+
+ENTRY = '[[runs]]\nrecipes = ["norms-only/digits/lr-1e-2"]\nseeds = [7, 8]\nscale = "smoke"\nwhy = "a test"\n'
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    found = tmp_path / "queue.toml"
+    found.write_text(ENTRY)
+    return found
+
+
+def test_it_runs_what_is_left_and_then_nothing(file, tmp_path, capsys):
+    assert main(["queue", str(file), "--dry-run"]) == 0
+    assert "2 runs are left" in capsys.readouterr().out
+    assert main(["queue", str(file)]) == 0
+    assert all(
+        record_path(tmp_path / "results", "norms-only/digits/lr-1e-2", "smoke", seed).exists()
+        for seed in (7, 8)
+    )
+    capsys.readouterr()
+    assert main(["queue", str(file)]) == 0
+    assert capsys.readouterr().out == f"nothing is left of {file}\n"
+
+
+def test_a_run_that_fails_does_not_stop_the_others(file, monkeypatch, capsys):
+    tried = []
+
+    def fail(runs):
+        tried.append(runs[0].seed)
+        raise ValueError("no such device")
+
+    monkeypatch.setattr(queue, "train_runs", fail)
+    queue.work_through(file)
+    out = capsys.readouterr().out
+    assert tried == [7, 8] and "seed 7, is left out: no such device" in out and "2 runs that failed" in out
+
+
+def test_a_record_of_unknown_precision_counts_unless_the_entry_asks_again(file):
+    entry = '[[runs]]\nrecipes = ["narrow/embeddings"]\nseeds = [0]\nwhy = "a test"\n'
+    file.write_text(entry)
+    assert not queue.read_queue(file)
+    file.write_text(entry + "again = true\n")
+    assert len(queue.read_queue(file)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[runs", "cannot be read"),
+        (ENTRY.replace('why = "a test"', ""), "entry 1: why is missing"),
+        (ENTRY.replace("[7, 8]", "7"), "entry 1: seeds = 7"),
+        (ENTRY + "hurry = true\n", "entry 1: hurry = True"),
+        (ENTRY.replace('"smoke"', '"huge"'), "scale must be one of smoke, laptop, full"),
+        (ENTRY.replace("digits", "digit"), "norms-only/digit/"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_a_sentence(file, text, words, capsys):
+    file.write_text(text)
+    assert main(["queue", str(file)]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_the_queue_of_the_repository_can_be_read():
+    queue.read_queue(Path(__file__).parent.parent / "data" / "queue.toml")
