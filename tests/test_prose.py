@@ -8,7 +8,12 @@ import pytest
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 REWRITTEN = ("00-reading", "02-echo-states", "03-transformer")
-NAMES = (*REWRITTEN, "01-random-features")  # those that open with their finding; the others have yet to
+NAMES = (
+    *REWRITTEN,
+    "01-random-features",
+    "10-supermasks",
+    "11-seeds",
+)  # those that open with their finding; the others have yet to
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 ODD = (
