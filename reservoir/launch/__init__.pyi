@@ -11,6 +11,7 @@ from . import (
     dry_run,
     failures,
     gpus,
+    model_commands,
     queue,
     resources,
     show,
@@ -18,6 +19,7 @@ from . import (
     submit,
     tables,
     train,
+    use,
 )
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "dry_run",
     "failures",
     "gpus",
+    "model_commands",
     "queue",
     "resources",
     "show",
@@ -40,4 +43,5 @@ __all__ = [
     "submit",
     "tables",
     "train",
+    "use",
 ]

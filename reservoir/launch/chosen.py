@@ -7,21 +7,37 @@ from collections.abc import Sequence
 import tyro
 
 from reservoir import recipes
+from reservoir.datasets.own import FILES, kind_of
+from reservoir.runs.own import DEFAULTS, fitted, retargeted
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
 
 
-def chosen_runs(names: Sequence[str], scale: Scale, seeds: Sequence[int], fields: Sequence[str]) -> list[Run]:
+def chosen_runs(
+    names: Sequence[str],
+    scale: Scale,
+    seeds: Sequence[int],
+    fields: Sequence[str],
+    *,
+    data: str = "",
+    name: str = "",
+) -> list[Run]:
     """A run for each recipe and seed.
 
     Args:
         names: recipes or families.
         scale, seeds: of the runs.
         fields: options that change fields, such as "--optimiser.lr", "1e-3".
+        data: a file or folder of one's own; without names its kind says the recipe.
+        name: of the run on them.
 
     Raises:
         ValueError: nothing is named, or there is no recipe of a name.
     """
+    if data and not names:
+        names = (DEFAULTS[kind_of(f"{FILES}{data}")],)
+    if name and (not data or len(names) != 1):
+        raise ValueError("--name is of one recipe on --data of your own")
     if not names:
         raise ValueError("name a recipe to run, such as transformer/miniature")
     if not seeds:
@@ -29,28 +45,33 @@ def chosen_runs(names: Sequence[str], scale: Scale, seeds: Sequence[int], fields
     if any(word.partition("=")[0] == "--seed" for word in fields):
         raise ValueError("seeds are given as --seeds 0 1 2")
     return [
-        chosen_run(name, scale=scale, seed=seed, fields=fields)
+        chosen_run(recipe, scale=scale, seed=seed, fields=fields, data=data, name=name)
         for given in names
-        for name in recipes.family(given)
+        for recipe in recipes.family(given)
         for seed in seeds
     ]
 
 
-def chosen_run(name: str, *, scale: Scale, seed: int = 0, fields: Sequence[str] = ()) -> Run:
+def chosen_run(
+    recipe: str, *, scale: Scale, seed: int = 0, fields: Sequence[str] = (), data: str = "", name: str = ""
+) -> Run:
     """The run of a recipe, with the fields that the command line changes.
 
     Raises:
         ValueError: there is no such recipe.
         SystemExit: a field is unknown or its value is not of its type; tyro has explained it.
     """
-    run = recipes.get(name, scale=scale, seed=seed)
+    run = recipes.get(recipe, scale=scale, seed=seed)
+    if data:
+        run = retargeted(run, data, name=name)
     # The recipe says which kind of task and of model it is: no subcommand chooses another.
     kind = tyro.conf.AvoidSubcommands[Run]
-    return (
-        tyro.cli(kind, default=run, args=list(fields), prog=f"python -m reservoir run {name}")
-        if fields
-        else run
-    )
+    if fields:
+        run = tyro.cli(kind, default=run, args=list(fields), prog=f"python -m reservoir run {recipe}")
+    said = {
+        word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"
+    }
+    return fitted(run, keep=said) if data else run
 
 
 def show_fields(name: str) -> None:

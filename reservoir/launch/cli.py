@@ -1,4 +1,4 @@
-"""The command line of the library: list, show, run, submit, table, export, data, queue and audit.
+"""The command line of the library: recipes and data of your own, trained, shown, queued, and their models used.
 
 examples:
   python -m reservoir list
@@ -16,6 +16,8 @@ examples:
   python -m reservoir data multi30k
   python -m reservoir queue data/queue.toml --dry-run
   python -m reservoir audit --sample 10
+  python -m reservoir run --data it-en --task.src it
+  python -m reservoir translate it-en "tre due uno"
 
 exit status:
   0   done

@@ -15,6 +15,7 @@ import tyro
 
 from reservoir import launch
 from reservoir.launch.gpus import Target
+from reservoir.launch.model_commands import Classify, Generate, Score, Translate
 from reservoir.launch.resources import Cluster, Resources
 from reservoir.runs.registry import Scale
 
@@ -60,21 +61,28 @@ class Run:
     """Train, test and record. Any field of the run can be changed: --optimiser.lr 1e-3 --budget.steps 200.
 
     `run RECIPE --help` lists the fields; so does `show`, with their values. A run with changed fields is recorded under
-    a name of its own. `--task.corpus files:FOLDER` trains on texts of your own: train.de, train.en, valid.de and so on.
+    a name of its own. `--data PATH` trains on data of your own: parallel text, running text, a labelled table, a folder
+    of pictures or a table of numbers. Its run has a name of its own, by which translate, classify, generate and score
+    find its model.
 
     SIGTERM and SIGUSR1 end a run after the current step, with a checkpoint and exit status 75; the same command
     continues from there. Under torchrun the processes share every batch: the tokens per step stay the same.
 
     examples:
       python -m reservoir run transformer/multi30k --seeds 0 1 2
+      python -m reservoir run --data it-en --task.src it
       python -m reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
       python -m reservoir run components/baseline --scale full --dry-run --gpu h200 --gpus 8 --measure
       python -m reservoir run components/baseline --scale full --compiled
       torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir run components/baseline --scale full
     """
 
-    names: tyro.conf.Positional[tuple[str, ...]]
-    """Recipes, or families such as transformer."""
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Recipes, or families such as transformer; with --data none is needed."""
+    data: str = ""
+    """A file or folder of your own to train on."""
+    name: str = ""
+    """Of a run on data of your own; by default that of its data."""
     scale: Scale = "laptop"
     """smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs."""
     seeds: tuple[int, ...] = (0,)
@@ -98,7 +106,9 @@ class Run:
         target = Target(self.gpu, self.gpus, self.price)
         if self.measure and not self.dry_run:
             raise ValueError("--measure belongs to a dry run; add --dry-run, or leave it out")
-        runs = launch.chosen.chosen_runs(self.names, self.scale, self.seeds, fields)
+        runs = launch.chosen.chosen_runs(
+            self.names, self.scale, self.seeds, fields, data=self.data, name=self.name
+        )
         if self.dry_run:
             launch.dry_run.dry_run(runs, target, measured=self.measure)
         else:
@@ -280,6 +290,10 @@ COMMANDS = {
     "data": Data,
     "queue": Queue,
     "audit": Audit,
+    "translate": Translate,
+    "classify": Classify,
+    "generate": Generate,
+    "score": Score,
 }
 TAKE_FIELDS = ("show", "run", "submit")
 """Commands on which any field of a run can be changed."""

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from reservoir.datasets import status
+from reservoir.datasets.own import path_of as path_of_files
 from reservoir.launch.gpus import GPU
 from reservoir.launch.step_work import REACHED, Work, work
 from reservoir.runs.building import build, device_of, outline
@@ -168,6 +169,7 @@ def data(run: Run) -> tuple[str, str]:
     """What a run trains on, and whether it is here."""
     name = dataset(run)
     if name.startswith("files:"):
+        path_of_files(name)
         return name, "files"
     states = {row.name: row.state for row in status()}
     return name, states.get(name, "embedded")
