@@ -92,7 +92,7 @@ def execute(words: list[str]) -> None:
     commands = launch.commands.COMMANDS
     name, *rest = words
     if not name.startswith("-") and name not in commands:
-        near = difflib.get_close_matches(name, commands, n=1, cutoff=0.4)
+        near = difflib.get_close_matches(name, commands, n=1, cutoff=0.6)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(commands)}"
         raise UsageError(f"there is no command {name!r}; {hint}")
     takes_fields = name in launch.commands.TAKE_FIELDS
