@@ -53,52 +53,54 @@ COMPARISONS = {"Eq_NotEq", "NotEq_Eq", "Lt_LtE", "Lt_GtE", "LtE_Lt", "LtE_Gt", "
 TESTS = {
     "training/backskipping": ["backskipping"],
     "training/checkpoint": ["checkpoint", "loop"],
-    "training/classification": ["classification", "arguments", "combinations"],
-    "training/computation": ["computation", "arguments", "universal"],
-    "training/decoding": ["decoding", "arguments", "padding"],
+    "training/classification": ["classification", "combinations"],
+    "training/computation": ["computation", "universal"],
+    "training/decoding": ["decoding", "padding"],
     "training/detour": ["backskipping"],
     "training/distribution": ["distribution"],
     "training/flops": ["loop", "backskipping", "cost_model", "accounting"],
     "training/gradient_estimators": ["backskipping"],
-    "training/history": ["loop", "convergence"],
-    "training/language_modelling": ["language_modelling", "language_model", "arguments", "components"],
+    "training/history": ["loop", "convergence", "records"],
+    "training/language_modelling": ["language_model", "components"],
     "training/listeners": ["listeners"],
-    "training/loop": ["loop", "late_freezing", "backskipping", "arguments"],
+    "training/loop": ["loop", "late_freezing", "backskipping"],
     "training/losses": ["losses"],
-    "training/masked_language_modelling": ["masked_language_model", "arguments"],
+    "training/masked_language_modelling": ["masked_language_model"],
     "training/masking": ["masked_language_model"],
     "training/memory": ["loop"],
-    "training/optimisers": ["optimisers", "arguments", "loop"],
-    "training/precision": ["precision", "loop", "run"],
-    "training/translation": ["translation", "arguments", "loop", "run", "tokenised_translation"],
-    "weights/accounting": ["accounting"],
+    "training/optimisers": ["optimisers", "loop"],
+    "training/precision": ["loop", "run"],
+    "training/preemption": ["preemption", "run"],
+    "training/translation": ["loop", "run", "tokenised_translation"],
     "weights/draws": ["draws", "generator"],
-    "weights/files": ["storage", "export"],
+    "weights/files": ["storage", "damaged_models", "pretrained", "export"],
     "weights/freezing": ["freezing", "late_freezing"],
     "weights/fused": ["streaming", "supermask"],
-    "weights/initialisation": ["initialisation", "draws", "freezing"],
+    "weights/generator": ["generator", "draws"],
+    "weights/initialisation": ["initialisation", "draws", "freezing", "layers"],
     "weights/origins": ["origins", "freezing", "initialisation", "seeded_weights"],
-    "weights/placement": ["placement", "reservoirs"],
-    "weights/quantised": ["quantised", "storage", "accounting"],
-    "weights/redrawing": ["redrawing"],
-    "weights/report": ["origins", "counts", "freezing", "accounting", "supermask"],
+    "weights/placement": ["reservoirs"],
+    "weights/quantised": ["storage", "accounting", "fronts"],
+    "weights/report": ["origins", "freezing", "accounting", "supermask", "counts"],
     "weights/selection": ["selection", "supermask"],
-    "weights/streaming": ["streaming", "seeded_weights"],
+    "weights/storage": ["storage", "damaged_models", "pretrained", "export", "supermask"],
+    "weights/streaming": ["streaming", "seeded_weights", "storage"],
     "weights/supermask": ["supermask", "selection"],
-    "runs/building": ["building", "run", "start", "beyond_recipes"],
-    "runs/execution": ["execution", "run", "records"],
-    "runs/export": ["export"],
-    "runs/machine": ["machine", "records"],
+    "runs/building": ["run", "start", "beyond_recipes"],
+    "runs/execution": ["run", "records", "cli"],
+    "runs/legacy": ["records", "counts"],
+    "runs/machine": ["records", "cost_model"],
+    "runs/places": ["run", "records", "cli"],
     "runs/records": ["records", "run"],
-    "runs/registry": ["registry", "run", "cli"],
-    "runs/released": ["released", "export", "start"],
+    "runs/registry": ["run", "cli"],
+    "runs/released": ["export", "start", "gpt2", "llama"],
     "runs/run": ["run", "records"],
-    "runs/start": ["start"],
+    "runs/schema": ["records", "run"],
     "runs/sweep": ["sweep", "convergence"],
     "runs/tasks/batch_spec": ["cost_model", "run"],
     "runs/tasks/classification": ["classification", "combinations", "run"],
     "runs/tasks/computation": ["computation", "universal_recipes"],
-    "runs/tasks/language_modelling": ["language_modelling", "language_model", "components"],
+    "runs/tasks/language_modelling": ["language_model", "components"],
     "runs/tasks/masked_language_modelling": ["masked_language_model", "mixing_recipes"],
     "runs/tasks/translation": ["run", "tokenised_translation"],
 }
@@ -113,6 +115,7 @@ class Mutant:
         operator: what cosmic-ray did.
         before, after: the lines that differ.
         source: the whole module, changed.
+        lines: numbers of the changed lines in the module as it is.
         key: of the results: a digest of the module as it is and as it becomes.
     """
 
@@ -121,6 +124,7 @@ class Mutant:
     before: str
     after: str
     source: str
+    lines: tuple[int, ...]
     key: str
 
     @property
@@ -167,16 +171,17 @@ def mutants(module: str, rng: random.Random, most: int) -> list[Mutant]:
         changed = mutate_code(source, make(), occurrence)
         if changed is None or _meaning(changed) in (None, meaning):
             continue
-        lines = [
-            line
-            for line in difflib.unified_diff(source.split("\n"), changed.split("\n"), n=0, lineterm="")
-            if line[:1] in "+-" and line[:3] not in ("+++", "---")
+        old, new = source.split("\n"), changed.split("\n")
+        hunks = [
+            hunk
+            for hunk in difflib.SequenceMatcher(None, old, new, False).get_opcodes()
+            if hunk[0] != "equal"
         ]
-        before, after = (
-            " ".join(line[1:].strip() for line in lines if line[0] == sign).replace("`", "'") for sign in "-+"
-        )
+        before = " ".join(line.strip() for _, i, j, _, _ in hunks for line in old[i:j]).replace("`", "'")
+        after = " ".join(line.strip() for *_, i, j in hunks for line in new[i:j]).replace("`", "'")
+        lines = tuple(line + 1 for _, i, j, _, _ in hunks for line in range(i, max(i + 1, j)))
         key = hashlib.sha256(f"{module}\n{source}\n{changed}".encode()).hexdigest()[:24]
-        chosen[key] = Mutant(module, name.removeprefix("core/"), before, after, changed, key)
+        chosen[key] = Mutant(module, name.removeprefix("core/"), before, after, changed, lines, key)
     return list(chosen.values())
 
 
@@ -252,6 +257,50 @@ def warm() -> None:
     importlib.import_module("reservoir.recipes")
     for name in [name for name in sys.modules if name.partition(".")[0] == "reservoir"]:
         del sys.modules[name]
+
+
+def covering(module: str, tests: list[str], folder: Path) -> dict[int, set[str]]:
+    """Line of a module -> the tests that run it, by a run of `tests` on the library as it is (in a process of its own).
+
+    A line that runs when the module is imported has the tests of the function or class that it belongs to.
+    """
+    source = ROOT / "reservoir" / f"{module}.py"
+    found = folder / "lines.json"
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with (folder / "said.txt").open("wb") as output:
+                os.dup2(output.fileno(), 1), os.dup2(output.fileno(), 2)
+            import coverage
+            import pytest
+
+            tracer = coverage.Coverage(data_file=None, config_file=False, include=[str(source)])
+            tracer.set_option("run:dynamic_context", "test_function")
+            tracer.start()
+            pytest.main(["-q", "-p", "no:cacheprovider", f"-mnot ({STAGES})", *tests])
+            tracer.stop()
+            contexts = tracer.get_data().contexts_by_lineno(str(source))
+            found.write_text(
+                json.dumps({line: sorted(filter(None, names)) for line, names in contexts.items()})
+            )
+            status = 0
+        finally:
+            os._exit(status)
+    os.waitpid(child, 0)
+    lines = {int(line): set(names) for line, names in json.loads(found.read_text()).items()}
+    names: dict[int, set[str]] = defaultdict(set, lines)
+    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            within = set().union(*(lines.get(line, ()) for line in range(node.lineno, node.end_lineno + 1)))
+            for line in range(node.lineno, node.end_lineno + 1):
+                names[line] = names[line] or within
+    files = {Path(test).stem: test for test in tests}
+    where = {
+        name: name.rpartition(".") for found in names.values() for name in found
+    }  # "tests.test_x.test_name"
+    ids = {name: f"{files.get(file.rpartition('.')[2])}::{test}" for name, (file, _, test) in where.items()}
+    return {line: {ids[name] for name in found} for line, found in names.items()}
 
 
 def attempt(mutant: Mutant | None, tests: list[str], limit: int, folder: Path) -> tuple[str, float, str]:
@@ -332,8 +381,12 @@ def draw(rooms: list[str], names: list[str], number: int, seed: int) -> list[Mut
 
 
 def work(todo: list[Mutant]) -> None:
-    """Try mutants one after the other, and write down each result. Tests run once without a mutant before."""
+    """Try mutants one after the other, and write down each result. Tests run without a mutant before.
+
+    The tests that run a changed line come first; one that they do not notice is shown to all tests of its module.
+    """
     limits: dict[str, int] = {}
+    lines: dict[str, dict[int, set[str]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for mutant in todo:
             tests = tests_of(mutant.module)
@@ -345,9 +398,18 @@ def work(todo: list[Mutant]) -> None:
                         f"{mutant.module} is left out: without a mutant its tests do not pass\n{said}",
                         flush=True,
                     )
+                else:
+                    lines[mutant.module] = covering(mutant.module, tests, Path(folder))
             if not limits[mutant.module]:
                 continue
-            outcome, seconds, _ = attempt(mutant, tests, limits[mutant.module], Path(folder))
+            near = sorted(set().union(*(lines[mutant.module].get(line, ()) for line in mutant.lines)))
+            near = [
+                test for path in tests for test in near if test.startswith(f"{path}::")
+            ]  # in the order of files
+            for chosen in (near, tests) if near else (tests,):
+                outcome, seconds, _ = attempt(mutant, chosen, limits[mutant.module], Path(folder))
+                if outcome != "survived":
+                    break
             entry = {name: value for name, value in asdict(mutant).items() if name != "source"}
             entry |= {"outcome": outcome, "seconds": round(seconds, 1), "tests": digest_of(tests)}
             with KNOWN.open("a", encoding="utf-8") as file:

@@ -10,7 +10,7 @@ import torch
 from small import files, full_disk, sentence
 from torch import nn
 
-from reservoir.datasets import DataError
+from reservoir.files import WriteError
 from reservoir.layers import LayerNorm, Linear
 from reservoir.training import Optimiser
 from reservoir.training.checkpoint import (
@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_the_older_file(written):
         lambda: write(path, model, optimiser, State("me", PROGRESS)),
         lambda: write_weights(path, model, identity="me"),
     ):
-        with full_disk(100), pytest.raises(DataError) as error:
+        with full_disk(100), pytest.raises(WriteError) as error:
             save()
         assert str(path) in sentence(str(error.value))
         assert path.read_bytes() == before and files(path.parent) == [path.name]
@@ -186,7 +186,7 @@ def test_a_file_that_another_process_is_writing_is_not_cleared(tmp_path):
     """Neither one that it began before this process was there, nor one that it has just begun."""
     target = tmp_path / "seed-1.json"
     code = (
-        "import os, sys, time; from pathlib import Path; from reservoir.datasets.store import atomic_write\n"
+        "import os, sys, time; from pathlib import Path; from reservoir.files import atomic_write\n"
         "def fill(stream):\n"
         "    stream.write(b'whole'); stream.flush(); os.utime(stream.fileno(), (1e9, 1e9))\n"
         "    print('writing', flush=True); sys.stdin.readline()\n"
@@ -208,10 +208,10 @@ def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
     path = tmp_path / "seed-0.checkpoint"
     take_step(model, optimiser, 1)
     for there in (False, True):
-        with full_disk(100), pytest.raises(DataError) as error:
+        with full_disk(100), pytest.raises(WriteError) as error:
             write(path, model, optimiser, State("me", PROGRESS))
         assert ("is kept" in sentence(str(error.value))) == there and "RESERVOIR_RESULTS" in str(error.value)
-        with full_disk(100), pytest.raises(DataError) as error:
+        with full_disk(100), pytest.raises(WriteError) as error:
             write_weights(path.with_suffix(".safetensors"), model, identity="me")
         assert ("is kept" in sentence(str(error.value))) == there
         write(path, model, optimiser, State("me", PROGRESS))

@@ -8,7 +8,7 @@ import torch
 
 from reservoir import recipes
 from reservoir.datasets import Vocabulary
-from reservoir.datasets.store import write_folder
+from reservoir.files import write_folder
 from reservoir.launch.cli import main
 from reservoir.models import from_pretrained, read_labels
 from reservoir.runs.building import load, load_data

@@ -19,7 +19,7 @@ import pytest
 from safetensors.torch import load_file
 from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
 
-from reservoir.datasets import DataError
+from reservoir.files import WriteError
 from reservoir.launch import cli, train
 from reservoir.runs import execution
 from reservoir.runs.building import load
@@ -378,7 +378,7 @@ def test_a_results_folder_without_room_is_noticed_before_training(text, results,
         results.write_text("")
     if how == "nearly full":
         monkeypatch.setattr(execution.shutil, "disk_usage", lambda folder: SimpleNamespace(free=10_000))
-    with full_disk(100) if how == "full" else nullcontext(), pytest.raises(DataError) as error:
+    with full_disk(100) if how == "full" else nullcontext(), pytest.raises(WriteError) as error:
         execute(run, listeners=[events.append])
     said = sentence(str(error.value))
     assert "RESERVOIR_RESULTS" in said and str(results) in said and "checkpoint is kept" not in said

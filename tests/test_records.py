@@ -11,9 +11,10 @@ import pytest
 from small import files, full_disk, sentence
 
 from reservoir import recipes
-from reservoir.datasets import DataError, shipped
+from reservoir.datasets import shipped
 from reservoir.datasets.content import content_digest
 from reservoir.evidence.tables import over_seeds, table
+from reservoir.files import WriteError
 from reservoir.runs import records, registry
 from reservoir.runs.records import (
     Record,
@@ -355,7 +356,7 @@ def test_the_page_about_the_schema_names_every_field():
 
 def test_a_full_disk_leaves_the_older_record(tmp_path):
     path = put(tmp_path, make())
-    with full_disk(1000), pytest.raises(DataError) as error:
+    with full_disk(1000), pytest.raises(WriteError) as error:
         make(bleu=31.0).write(path)
     assert str(path) in sentence(str(error.value))
     assert read_record(path) == make() and files(tmp_path) == [path.name]

@@ -16,7 +16,7 @@ from .pictures import ImageCorpus, Images, images
 from .reading import read_lines, read_pairs, read_text
 from .series import lorenz, mackey_glass
 from .shipped import shipped
-from .store import atomic_write, cache_dir
+from .store import cache_dir
 from .vocabulary import Vocabulary, train_bpe
 from .windows import Windows
 
@@ -43,7 +43,6 @@ __all__ = [
     "TokenBatches",
     "Vocabulary",
     "Windows",
-    "atomic_write",
     "cache_dir",
     "fetch",
     "images",

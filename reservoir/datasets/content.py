@@ -18,6 +18,7 @@ from reservoir.datasets.errors import DataError
 from reservoir.datasets.labelled_texts import labelled
 from reservoir.datasets.own import FILES, path_of, train_files
 from reservoir.datasets.store import cache_dir
+from reservoir.files import file_digest
 
 CHARACTERS = 32  # of a digest
 
@@ -58,8 +59,7 @@ def _of_files(paths: Mapping[str, Path]) -> str:
 
 @cache
 def _of_file(path: Path, *stamp: int) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return file_digest(path)
 
 
 @cache

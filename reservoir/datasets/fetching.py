@@ -22,7 +22,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from reservoir.datasets import manifest
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.manifest import Dataset, File
-from reservoir.datasets.store import atomic_write, cache_dir, fault
+from reservoir.datasets.store import CACHE_ADVICE, cache_dir, fault
+from reservoir.files import atomic_write
 
 
 class _Unavailable(Exception):
@@ -114,7 +115,7 @@ def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
     reasons = []
     for where, fill in _sources(dataset, file, bars):
         try:
-            return atomic_write(target, fill, check)
+            return atomic_write(target, fill, check, advice=CACHE_ADVICE)
         except _Unavailable as reason:
             reasons.append(f"{where} {reason}")
     if file.sha256 is None:

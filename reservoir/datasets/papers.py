@@ -16,7 +16,7 @@ from reservoir.datasets.newstest import test_set
 from reservoir.datasets.pairs import Pairs, ParallelCorpus
 from reservoir.datasets.prepared import prepared
 from reservoir.datasets.reading import read_lines
-from reservoir.datasets.store import file_digest
+from reservoir.files import file_digest
 
 IWSLT14_TESTS = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")
 WMT14_TRAINING = {  # archive -> its text, without the language at the end

@@ -11,7 +11,8 @@ from pathlib import Path
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.pairs import Pairs
 from reservoir.datasets.reading import read_lines
-from reservoir.datasets.store import atomic_write, cache_dir
+from reservoir.datasets.store import CACHE_ADVICE, cache_dir
+from reservoir.files import WriteError, atomic_write
 
 
 def prepared(
@@ -39,11 +40,12 @@ def prepared(
             for language, lines in ((src, pairs.src), (tgt, pairs.tgt)):
                 _write(folder / f"{part}.{language}.gz", lines)
         _write(folder / "parts.gz", list(parts))  # last, so that where it exists the others do
-    except DataError as error:
+    except WriteError as error:
         warnings.warn(f"{name} was prepared but not cached: {error}", stacklevel=2)
     return parts
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:
     content = "".join(f"{line}\n" for line in lines).encode()
-    atomic_write(path, lambda stream: stream.write(gzip.compress(content, compresslevel=6, mtime=0)))
+    packed = gzip.compress(content, compresslevel=6, mtime=0)
+    atomic_write(path, packed, advice=CACHE_ADVICE)

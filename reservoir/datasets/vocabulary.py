@@ -12,7 +12,8 @@ import tokenizers
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from reservoir.datasets.errors import DataError, check_whole
-from reservoir.datasets.store import atomic_write, cache_dir
+from reservoir.datasets.store import CACHE_ADVICE, cache_dir
+from reservoir.files import WriteError, atomic_write
 
 SPACE = "▁"  # U+2581 stands for the space before a word
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
@@ -102,7 +103,7 @@ class Vocabulary:
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to `path` atomically."""
-        atomic_write(Path(path), lambda stream: stream.write(self.to_json().encode()))
+        atomic_write(Path(path), self.to_json().encode())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -182,9 +183,10 @@ def kept(
     if found is None:
         found = make(blank, lines, size)
         content = found.to_json()
+        checked = f"{_digest([content])}\n{content}".encode()
         try:
-            atomic_write(path, lambda stream: stream.write(f"{_digest([content])}\n{content}".encode()))
-        except DataError as error:
+            atomic_write(path, checked, advice=CACHE_ADVICE)
+        except WriteError as error:
             warnings.warn(f"the vocabulary was trained but not cached: {error}", stacklevel=2)
     return found
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from reservoir.files import atomic_writes
 from reservoir.models.classifier import Classifier, ClassifierConfig
 from reservoir.models.config import ModelConfig
 from reservoir.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
@@ -21,7 +22,7 @@ from reservoir.models.masked_language_model import MaskedLanguageModel, MaskedLa
 from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
 from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
 from reservoir.models.universal import Universal, UniversalConfig
-from reservoir.weights.files import WeightsError, digest, read_json, shortened, write_files
+from reservoir.weights.files import WeightsError, digest, read_json, shortened
 from reservoir.weights.report import report
 from reservoir.weights.storage import (
     FIRST_FORMAT,
@@ -68,8 +69,8 @@ def save_pretrained(
 
     Args:
         model: one of `MODELS`, with its `config`.
-        folder: made if it is missing. Files of these names in it are replaced once all are written: whatever happens,
-            each is as it was or whole, and weights beside a configuration that is not theirs are refused.
+        folder: made if it is missing. Files of these names are replaced atomically, once all are written. Weights with
+            another model's configuration are refused on loading.
         card: the model card, Markdown; one that says what the model is made of if None.
         about: the first paragraph of that one: how the model was trained, and how it scored.
         tokenizer: what cuts its texts, as JSON of the `tokenizers` library: `Vocabulary.to_json()`.
@@ -107,8 +108,7 @@ def save_pretrained(
     if tokenizer is not None:
         files[TOKENIZER] = tokenizer.encode()
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_files(folder, files)
+    atomic_writes({folder / name: content for name, content in files.items()})
     return folder
 
 

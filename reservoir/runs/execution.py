@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from torch import nn
 
-from reservoir.datasets import DataError, atomic_write
 from reservoir.datasets.content import content_digest
+from reservoir.files import WriteError, atomic_write
 from reservoir.runs.building import Corpus, build, device_of, outline, precision_of, stamp, task_of
 from reservoir.runs.export import store
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
@@ -74,14 +74,14 @@ def check_place(run: Run) -> None:
     The room is that of a checkpoint: every weight with two moments of the optimiser, which is more than most runs need.
 
     Raises:
-        DataError: it cannot be written to, or is too full.
+        WriteError: it cannot be written to, or is too full.
     """
     path = path_of(run).with_suffix(".probe")
-    atomic_write(path, lambda file: file.write(bytes(PROBE)), advice=RESULTS_ADVICE)
+    atomic_write(path, bytes(PROBE), advice=RESULTS_ADVICE)
     path.unlink(missing_ok=True)
     needed = 3 * 4 * report(outline(run)).trainable
     if (free := shutil.disk_usage(path.parent).free) < needed:
-        raise DataError(
+        raise WriteError(
             f"{path.parent} has {free / 1e6:,.0f} MB free, and a checkpoint of {run.recipe} takes"
             f" {needed / 1e6:,.0f} MB: {RESULTS_ADVICE}"
         )

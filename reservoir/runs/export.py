@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from reservoir.datasets.store import write_folder
+from reservoir.files import write_folder
 from reservoir.models import LanguageModelConfig, save_pretrained
 from reservoir.models.pretrained import CARD, CONFIG, TOKENIZER, WEIGHTS
 from reservoir.runs.building import Corpus, load, precision_of, task_of

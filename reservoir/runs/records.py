@@ -14,8 +14,9 @@ from typing import Annotated, Any, NoReturn, cast, get_type_hints
 
 import pandas as pd
 
-from reservoir.datasets import DataError, atomic_write, shipped
+from reservoir.datasets import DataError, shipped
 from reservoir.datasets.content import content_digest
+from reservoir.files import atomic_write
 from reservoir.runs import registry
 from reservoir.runs.legacy import upgraded
 from reservoir.runs.places import record_path, results
@@ -119,13 +120,13 @@ class Record:
 
         Raises:
             RecordError: a field has a value that no record may have, such as NaN.
-            DataError: the disk is full or the folder cannot be written to.
+            WriteError: the disk is full or the folder cannot be written to.
         """
         data = asdict(self)
         if wrong := _wrong(data, path):
             raise RecordError(f"the record {path} is not written: {wrong}")
         text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        atomic_write(path, lambda file: file.write(text.encode()), advice=RESULTS_ADVICE)
+        atomic_write(path, text.encode(), advice=RESULTS_ADVICE)
 
     @property
     def scored_by(self) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from torch import nn
 
 from reservoir.datasets import fetch, shipped
+from reservoir.files import file_digest
 from reservoir.models import from_pretrained, load_gpt2, load_llama2c
 from reservoir.runs.records import results
 from reservoir.training import CheckpointError
@@ -40,8 +40,7 @@ def load(name: str) -> tuple[nn.Module, str]:
             model = load_gpt2(file.parent, vocab=50_257)
     except WeightsError as error:
         raise CheckpointError(str(error)) from error
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
+    digest = file_digest(file)[:16]
     for item in owned(model):
         set_origin(item, Pretrained(f"{name}@{digest}"))
     return model, digest

@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
-from reservoir.datasets.store import atomic_write, lock
+from reservoir.files import atomic_write, lock
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
+from reservoir.weights.files import safetensors_bytes
 
 BORN = time.time()  # of this process, as good as
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
@@ -63,7 +63,7 @@ def write(
         beside: what learns beside the model.
 
     Raises:
-        DataError: the disk is full or the folder cannot be written to; an earlier checkpoint is still there.
+        WriteError: the disk is full or the folder cannot be written to; an earlier checkpoint is still there.
     """
     tensors: dict[str, Tensor] = {}
     for prefix, (module, its) in _learners(model, optimiser, beside).items():
@@ -111,7 +111,7 @@ def write_weights(path: Path, model: nn.Module, *, identity: str) -> None:
     """Write the tensors of `model` that move to `path` under their stream names, atomically.
 
     Raises:
-        DataError: the disk is full or the folder cannot be written to; an older file is still there.
+        WriteError: the disk is full or the folder cannot be written to; an older file is still there.
     """
     _write(path, _trained(model), WEIGHTS, identity, "", _room(path.with_suffix(".checkpoint")))
 
@@ -140,7 +140,7 @@ def read_weights(path: Path, model: nn.Module, *, identity: str) -> str:
 
 
 def clear_partials(path: Path) -> None:
-    """Delete what killed processes left of writing `path` (`reservoir.datasets.atomic_write` does it).
+    """Delete what killed processes left of writing `path` (`reservoir.files.atomic_write` does it).
 
     A file that is being written is locked, and one that is younger than this process was not left by an earlier one:
     neither is touched.
@@ -179,8 +179,8 @@ def _write(
 ) -> None:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"format": kind, "identity": identity, "progress": progress}
-    data = save(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
-    atomic_write(path, lambda stream: stream.write(data), advice=advice)
+    data = safetensors_bytes(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
+    atomic_write(path, data, advice=advice)
 
 
 def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple[dict[str, Tensor], str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import secrets
 import sys
 from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
@@ -94,22 +92,6 @@ def safetensors_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     return b"".join((len(text).to_bytes(8, "little"), text, memoryview(data)[size:]))
-
-
-def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a folder, all under other names first, then rename them: none is ever there in part."""
-    partial = {folder / name: folder / f".{name}.{secrets.token_hex(8)}.part" for name in files}
-    try:
-        for part, content in zip(partial.values(), files.values(), strict=True):
-            with part.open("xb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-        for target, part in partial.items():
-            os.replace(part, target)
-    finally:
-        for part in partial.values():
-            part.unlink(missing_ok=True)
 
 
 def read_header(path: Path) -> tuple[dict[str, TensorInfo], dict[str, str]]:

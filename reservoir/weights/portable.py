@@ -17,7 +17,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from reservoir.weights.files import WeightsError, digest, read_tensors, write_files
+from reservoir.files import atomic_write
+from reservoir.weights.files import WeightsError, digest, read_tensors
 from reservoir.weights.naming import KEPT, bare, owned
 from reservoir.weights.origins import Pretrained, set_origin
 from reservoir.weights.storage import base_files, file_digest, load_into, model_bytes
@@ -53,8 +54,7 @@ def save(
             f"path must name a file, such as m.safetensors, got {path}; models of this library go to a folder by"
             " save_pretrained(model, folder)"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_files(path.parent, {path.name: model_bytes(model, metadata, dtype=dtype)})
+    atomic_write(path, model_bytes(model, metadata, dtype=dtype))
     return path
 
 
