@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 from stored_models import MODELS, answer, moved, one_layer
 
 from reservoir.datasets import shipped
+from reservoir.files import WriteError
 from reservoir.models import LanguageModel, LanguageModelConfig, from_pretrained, read_labels, save_pretrained
 from reservoir.models.pretrained import CONFIG, WEIGHTS
 from reservoir.models.pretrained import MODELS as KINDS
@@ -132,7 +133,7 @@ def test_a_disk_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(WriteError, match="no space left"):
         save_pretrained(moved(one_layer(0.1)), tmp_path)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     monkeypatch.undo()

@@ -23,7 +23,7 @@ from reservoir.datasets import manifest
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.manifest import Dataset, File
 from reservoir.datasets.store import CACHE_ADVICE, cache_dir, fault
-from reservoir.files import atomic_write
+from reservoir.files import WriteError, atomic_write
 
 
 class _Unavailable(Exception):
@@ -116,6 +116,8 @@ def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
     for where, fill in _sources(dataset, file, bars):
         try:
             return atomic_write(target, fill, check, advice=CACHE_ADVICE)
+        except WriteError as error:
+            raise DataError(str(error)) from error
         except _Unavailable as reason:
             reasons.append(f"{where} {reason}")
     if file.sha256 is None:

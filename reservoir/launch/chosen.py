@@ -8,6 +8,7 @@ import tyro
 
 from reservoir import recipes
 from reservoir.datasets.own import FILES, kind_of
+from reservoir.launch.parsing import in_one_sentence
 from reservoir.runs.own import DEFAULTS, fitted, retargeted
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
@@ -58,8 +59,8 @@ def chosen_run(
     """The run of a recipe, with the fields that the command line changes.
 
     Raises:
+        UsageError: a field is unknown or its value is not of its type.
         ValueError: there is no such recipe.
-        SystemExit: a field is unknown or its value is not of its type; tyro has explained it.
     """
     run = recipes.get(recipe, scale=scale, seed=seed)
     if data:
@@ -67,7 +68,8 @@ def chosen_run(
     # The recipe says which kind of task and of model it is: no subcommand chooses another.
     kind = tyro.conf.AvoidSubcommands[Run]
     if fields:
-        run = tyro.cli(kind, default=run, args=list(fields), prog=f"python -m reservoir run {recipe}")
+        prog, before = f"python -m reservoir run {recipe}", run
+        run = in_one_sentence(lambda: tyro.cli(kind, default=before, args=list(fields), prog=prog))
     said = {
         word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"
     }

@@ -35,6 +35,7 @@ from collections.abc import Sequence
 
 from reservoir import launch
 from reservoir.datasets.errors import DataError
+from reservoir.launch.parsing import UsageError
 from reservoir.training.preemption import EXIT_STATUS, Preempted
 
 EXTRAS = {
@@ -47,10 +48,6 @@ EXTRAS = {
     "submitit": "cluster",
 }
 """Module -> the extra of the package that installs it."""
-
-
-class UsageError(ValueError):
-    """The command line cannot be understood."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,7 +84,7 @@ def execute(words: list[str]) -> None:
 
     Raises:
         UsageError: there is no such command, or it does not take such an argument.
-        SystemExit: help was printed, or an argument was explained by tyro.
+        SystemExit: help was printed.
     """
     commands = launch.commands.COMMANDS
     name, *rest = words

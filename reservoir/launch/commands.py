@@ -16,6 +16,7 @@ import tyro
 from reservoir import launch
 from reservoir.launch.gpus import Target
 from reservoir.launch.model_commands import Classify, Generate, Score, Translate
+from reservoir.launch.parsing import in_one_sentence
 from reservoir.launch.resources import Cluster, Resources
 from reservoir.runs.registry import Scale
 
@@ -303,13 +304,9 @@ def parse(words: Sequence[str], *, description: str) -> tuple[Callable[[Sequence
     """The command that a command line asks for, and the words that it does not know, which may be fields of a run.
 
     Raises:
-        SystemExit: help was printed, or an argument was explained.
+        UsageError: an argument is missing or has a wrong value.
+        SystemExit: help was printed.
     """
     kinds: Any = Union[*(Annotated[kind, tyro.conf.subcommand(name)] for name, kind in COMMANDS.items())]
-    return tyro.cli(
-        kinds,
-        prog="python -m reservoir",
-        description=description,
-        args=words,
-        return_unknown_args=True,
-    )
+    options: Any = {"prog": "python -m reservoir", "description": description, "return_unknown_args": True}
+    return in_one_sentence(lambda: tyro.cli(kinds, args=words, **options))

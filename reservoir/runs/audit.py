@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import cast, get_args
 
-from reservoir.datasets import atomic_write, shipped
+from reservoir.datasets import shipped
+from reservoir.files import atomic_write
 from reservoir.runs import registry
 from reservoir.runs.building import build, device_of
 from reservoir.runs.machine import code, machine
