@@ -9,6 +9,7 @@ from .gradients import Gradients
 from .hidden_network import HiddenNetwork
 from .layer_stack import LayerStack
 from .masking import Masking
+from .playground import Playground
 from .random_projection import RandomProjection
 from .seeded_weights import SeededWeights
 from .separability import Separability
@@ -26,6 +27,7 @@ __all__ = [
     "HiddenNetwork",
     "LayerStack",
     "Masking",
+    "Playground",
     "RandomProjection",
     "SeededWeights",
     "Separability",

@@ -1,0 +1,148 @@
+// One run of the playground, in a worker next to the page: it trains in short turns, answers between them, and says how far
+// it is. The classic script that the page starts is `serve`.
+import { vocabularyOf } from '../stored_translator/model.mjs';
+import { bleu } from './bleu.mjs';
+import { Engine, LONGEST } from './engine.mjs';
+import { miniature } from './grammar.mjs';
+import { epoch } from './order.mjs';
+import { folder, zip } from './save.mjs';
+
+const TURN = 60; // ms of training before messages are answered
+const POINTS = 20; // validations of a run, twice as many as in the recipes
+const VALID = 200; // sentences of a validation
+export const SAMPLES = [0, 1, 2, 5]; // test sentences that are shown
+
+/** The text of the miniature, cut: one for all runs of a worker. */
+export function prepare({ lexicon, tokenizer }) {
+  const vocabulary = vocabularyOf(tokenizer);
+  const text = miniature(JSON.parse(lexicon));
+  const cut = (part, side) => text[part].map((pair) => vocabulary.encode(pair[side]));
+  return { vocabulary, text, src: cut('train', 0), tgt: cut('train', 1), valid: cut('valid', 0).slice(0, VALID), test: cut('test', 0) };
+}
+
+/** A run: an engine, the order of its batches, and what is said of it. */
+export class Training {
+  constructor(kernels, data, settings) {
+    Object.assign(this, { data, settings, engine: new Engine(kernels, settings, data.vocabulary.tokens.length) });
+    this.reset();
+  }
+
+  reset() {
+    this.engine.reset(this.settings.seed);
+    Object.assign(this, { seconds: 0, operations: 0, number: 0, at: 0, batches: this.#epoch(0), stopped: undefined });
+  }
+
+  #epoch(number) { return epoch(this.data.src, this.data.tgt, { seed: this.settings.seed, number }); }
+
+  get step() { return this.engine.step; }
+
+  get done() { return this.stopped !== undefined || this.step >= this.settings.steps; }
+
+  /** One optimiser step; the loss per token, in nats. */
+  train(now) {
+    if (this.at === this.batches.length) { this.number += 1; this.at = 0; this.batches = this.#epoch(this.number); }
+    const begun = now();
+    this.engine.load(this.data.src, this.data.tgt, this.batches[this.at]);
+    const loss = this.engine.train();
+    this.at += 1;
+    this.seconds += (now() - begun) / 1000;
+    this.operations = this.engine.operations;
+    if (!Number.isFinite(loss)) this.stopped = this.step + 1;
+    return loss;
+  }
+
+  write(ids) { return this.engine.translate(ids).map((one) => this.data.vocabulary.decode(one)); }
+
+  valid() { return bleu(this.write(this.data.valid), this.data.text.valid.slice(0, VALID).map(([, en]) => en)); }
+
+  test() { return bleu(this.write(this.data.test), this.data.text.test.map(([, en]) => en)); }
+
+  samples() { return this.write(SAMPLES.map((i) => this.data.test[i])); }
+
+  /** A sentence that somebody typed: {translation, cut: whether it was too long, unknown: characters never seen}. */
+  translate(sentence) {
+    const { vocabulary } = this.data;
+    const ids = vocabulary.encode(sentence);
+    const known = new Set(vocabulary.tokens);
+    return { translation: this.write([ids.slice(0, LONGEST - 1)])[0], cut: ids.length > LONGEST - 1, unknown: [...new Set(sentence.normalize('NFC'))].filter((c) => c.trim() && !known.has(c)) };
+  }
+
+  /** A corner of a tensor to look at: {name, rows, columns, values, bits}. */
+  look(part, most = 64) {
+    const tensor = this.engine.tensors.find((one) => one.part === part && one.shape.length === 2) ?? this.engine.tensors.find((one) => one.part === part);
+    if (!tensor) return {};
+    const [rows, columns] = tensor.shape.length === 2 ? tensor.shape : [1, tensor.shape[0]];
+    const [r, c] = [Math.min(rows, most), Math.min(columns, most)];
+    const skip = tensor.kind === 'table' ? 4 : 0; // special pieces, one of them zero
+    const values = this.engine.read(tensor.stream);
+    const bits = tensor.masked ? this.engine.bits(tensor.stream) : undefined;
+    const pick = (from) => from && Float32Array.from({ length: r * c }, (_, i) => from[(Math.floor(i / c) + Math.min(skip, rows - r)) * columns + (i % c)]);
+    return { name: tensor.stream, origin: tensor.origin, rows: r, columns: c, of: tensor.shape, values: pick(values), bits: pick(bits) };
+  }
+
+  zip(tokenizer, about) { return zip(folder(this.engine, tokenizer, about), 'reservoir-playground'); }
+}
+
+/** Answers messages {do, …} with `post`: 'start' {files, settings, kernels}, 'run', 'pause', 'step', 'reset', 'translate', 'look', 'save'. */
+export function serving(kernels, post, { now = () => performance.now(), later = (turn) => setTimeout(turn) } = {}) {
+  let [files, training, going, waiting, asked, life] = [undefined, undefined, false, false, '', 0];
+  const say = (message) => post({ ...message, life });
+  const told = (more = {}) => say({ kind: 'told', step: training.step, seconds: training.seconds, operations: training.operations, ...more });
+  const shown = () => ({ samples: training.samples(), ...(asked ? { typed: training.translate(asked) } : {}) });
+
+  function one() {
+    const loss = training.train(now);
+    if (training.stopped !== undefined) {
+      going = false;
+      say({ kind: 'failed', step: training.stopped, rate: training.settings.rate });
+      return;
+    }
+    const { step, settings } = training;
+    const every = Math.max(1, Math.floor(settings.steps / POINTS));
+    const point = step % every === 0 || step === settings.steps ? { bleu: training.valid() } : {};
+    told({ loss, ...point, ...(point.bleu === undefined ? {} : shown()) });
+    if (step === settings.steps) {
+      going = false;
+      say({ kind: 'done', test: training.test(), seconds: training.seconds });
+    }
+  }
+  function turn() {
+    waiting = false;
+    const until = now() + TURN;
+    while (going && !training.done && now() < until) one();
+    if (going && !training.done) go();
+  }
+  function go() { if (!waiting) { waiting = true; later(turn); } }
+
+  const work = {
+    start(message) {
+      going = false;
+      life = message.life;
+      files ??= { ...message.files, ...prepare(message.files) };
+      training = new Training(kernels, files, message.settings);
+      say({ kind: 'ready', bytes: training.engine.memory.buffer.byteLength, references: SAMPLES.map((i) => files.text.test[i]), ...shown() });
+    },
+    run() { going = !training.done; if (going) go(); },
+    pause() { going = false; },
+    step() { going = false; if (!training.done) one(); told(training.done ? {} : shown()); },
+    translate({ sentence }) { asked = sentence; if (training) told(shown()); },
+    look({ part }) { say({ kind: 'looked', part, ...training.look(part) }); },
+    save({ about }) { say({ kind: 'saved', zip: training.zip(files.tokenizer, about) }); },
+  };
+  return (message) => {
+    try {
+      work[message.do](message);
+    } catch (error) {
+      going = false;
+      say({ kind: 'refused', why: error.message });
+    }
+  };
+}
+
+export default function serve(worker) {
+  let answer;
+  worker.onmessage = ({ data }) => {
+    answer ??= serving(new WebAssembly.Module(data.kernels), (message) => worker.postMessage(message));
+    answer(data);
+  };
+}
