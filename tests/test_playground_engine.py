@@ -24,7 +24,7 @@ from reservoir.recipes.playground import ALLOWED, PRESETS, lettered, parts
 from reservoir.runs import Run, outline
 from reservoir.training import Decoding, TranslationTask, bleu, translate
 from reservoir.weights import freeze, initialise, mark_trained, owned, report, supermask
-from reservoir.weights.supermask import Supermask, mask_bits, maskable
+from reservoir.weights.supermask import Supermask
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
 PIECES = 160
@@ -288,11 +288,10 @@ def test_draws_have_pythons_bits_and_what_is_frozen_keeps_them(width: int):
             assert torch.equal(
                 unpacked(found["scores"][stream.removesuffix(".scores")]), scores.detach().flatten()
             )
-        for module in maskable(model):
-            if module.mask is not None and module.stream in found["bits"]:
-                bits = torch.tensor(found["bits"][module.stream], dtype=torch.bool)
-                assert torch.equal(bits, mask_bits(module.mask).flatten()), module.stream
-                assert found["kept"][module.stream] == int(bits.sum())
+        for mask in {module for module in model.modules() if isinstance(module, Supermask)}:
+            bits = torch.tensor(found["bits"][mask.stream], dtype=torch.bool)
+            assert torch.equal(bits, mask.chosen().flatten()), mask.stream
+            assert found["kept"][mask.stream] == int(bits.sum())
         assert found["moved"] == [] and found["still"] == []
 
 
