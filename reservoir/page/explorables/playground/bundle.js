@@ -676,6 +676,7 @@ var worker_default = '(() => {\n  // reservoir/page/explorables/shared/bpe.mjs\n
 
 // reservoir/page/explorables/playground/view.mjs
 var RUNS = 4;
+var CALM = 120;
 var DASHES = [void 0, "7 4", "2 3", "9 3 2 3"];
 var ORIGIN_WORDS = { t: "trained", s: "seeded, frozen", m: "masked", f: "fixed" };
 var BUDGETS = [3e4, 1e5, 3e5];
@@ -801,7 +802,10 @@ var view_default = {
           if (run) best.set(size, { score: run.test, line: run.line });
         }
         if (kind !== "looked" && looking && runs[active].begun && performance.now() - looked > 700) peek();
-        ui.redraw();
+        later ||= setTimeout(() => {
+          later = 0;
+          ui.redraw();
+        }, CALM);
       },
       saved(run, zip) {
         const link = html("a", { href: URL.createObjectURL(new Blob([zip], { type: "application/zip" })), download: "reservoir-playground.zip" });
@@ -812,6 +816,7 @@ var view_default = {
       }
     };
     let looked = 0;
+    let later = 0;
     const peek = () => {
       looked = performance.now();
       runs[active].show(part);
@@ -1051,8 +1056,8 @@ var view_default = {
         const fourier = one.kind === "attention" && letter === "f";
         const made = html(
           "button",
-          { type: "button", class: `pg-part pg-${LETTERS[letter]} pg-kind-${one.kind}`, "data-part": one.name, "aria-label": `${named(one)}: ${fourier ? "a Fourier transform" : ORIGIN_WORDS[letter]}` },
-          html("span", { text: fourier ? "Fourier transform" : WHAT[one.kind] }),
+          { type: "button", class: `pg-part pg-${LETTERS[letter]} pg-kind-${one.kind}`, "data-part": one.name },
+          html("span", {}, one.side && html("span", { class: "ex-hidden", text: `${one.side}${one.layer === void 0 ? "" : ` layer ${one.layer + 1}`}, ` }), fourier ? "Fourier transform" : WHAT[one.kind]),
           html("small", { text: ORIGIN_WORDS[letter] })
         );
         made.addEventListener("click", () => {
@@ -1163,6 +1168,7 @@ var view_default = {
       canvas.setAttribute("aria-label", text);
     }
     return () => {
+      clearTimeout(later);
       document.removeEventListener("visibilitychange", away);
       runs.forEach((run) => run.close());
       ui.close();

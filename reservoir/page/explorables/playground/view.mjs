@@ -6,6 +6,7 @@ import { countsOf, lettersOf, LETTERS, partsOf, RANGES, read, refused, STANDARD,
 import source from './worker.mjs?worker';
 
 const RUNS = 4;
+const CALM = 120; // ms between drawings while runs report
 const DASHES = [undefined, '7 4', '2 3', '9 3 2 3'];
 const ORIGIN_WORDS = { t: 'trained', s: 'seeded, frozen', m: 'masked', f: 'fixed' };
 const BUDGETS = [30_000, 100_000, 300_000];
@@ -112,7 +113,7 @@ export default {
           if (run) best.set(size, { score: run.test, line: run.line });
         }
         if (kind !== 'looked' && looking && runs[active].begun && performance.now() - looked > 700) peek();
-        ui.redraw();
+        later ||= setTimeout(() => { later = 0; ui.redraw(); }, CALM);
       },
       saved(run, zip) {
         const link = html('a', { href: URL.createObjectURL(new Blob([zip], { type: 'application/zip' })), download: 'reservoir-playground.zip' });
@@ -123,6 +124,7 @@ export default {
       },
     };
     let looked = 0;
+    let later = 0;
     const peek = () => { looked = performance.now(); runs[active].show(part); };
 
     // ---- the settings: one line a run, in the address ----
@@ -300,8 +302,8 @@ export default {
       const box = (one) => {
         const letter = letters.get(one.name);
         const fourier = one.kind === 'attention' && letter === 'f';
-        const made = html('button', { type: 'button', class: `pg-part pg-${LETTERS[letter]} pg-kind-${one.kind}`, 'data-part': one.name, 'aria-label': `${named(one)}: ${fourier ? 'a Fourier transform' : ORIGIN_WORDS[letter]}` },
-          html('span', { text: fourier ? 'Fourier transform' : WHAT[one.kind] }), html('small', { text: ORIGIN_WORDS[letter] }));
+        const made = html('button', { type: 'button', class: `pg-part pg-${LETTERS[letter]} pg-kind-${one.kind}`, 'data-part': one.name },
+          html('span', {}, one.side && html('span', { class: 'ex-hidden', text: `${one.side}${one.layer === undefined ? '' : ` layer ${one.layer + 1}`}, ` }), fourier ? 'Fourier transform' : WHAT[one.kind]), html('small', { text: ORIGIN_WORDS[letter] }));
         made.addEventListener('click', () => {
           const brush = model.get('brush');
           if (!one.letters.includes(brush)) {
@@ -401,7 +403,7 @@ export default {
       canvas.setAttribute('aria-label', text);
     }
 
-    return () => { document.removeEventListener('visibilitychange', away); runs.forEach((run) => run.close()); ui.close(); };
+    return () => { clearTimeout(later); document.removeEventListener('visibilitychange', away); runs.forEach((run) => run.close()); ui.close(); };
   },
 };
 
