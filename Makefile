@@ -13,7 +13,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit mutate unit-lowest bench lint format records queue audit counts notebooks pdf publish-to catalogue explorables clean
+.PHONY: help setup book read lab test unit mutate unit-lowest bench lint format records queue audit counts notebooks plain pdf publish-to catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -75,6 +75,9 @@ counts: $(INSTALLED)  ## count again what the recorded models are made of (data/
 # from a clone. Two at once; ARGS=--check only says what is stale.
 notebooks: $(INSTALLED)  ## execute the notebooks that are stale; CHAPTERS=chapters/03-transformer.md executes that one
 	@$(PYTHON_ENV) theme/notebooks.py --jobs 2 $(ARGS) $(CHAPTERS)
+
+plain: book  ## write the notebooks without MyST, for Colab, VS Code and GitHub, to _build/plain
+	@$(PYTHON_ENV) theme/plain.py
 
 pdf: book  ## print the rendered book to _build/book.pdf, with chromium
 	@$(PYTHON_ENV) theme/pdf.py

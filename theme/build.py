@@ -18,7 +18,10 @@ from urllib.parse import urlsplit
 import check
 import large_states
 import notebooks
+import plain
 import publish
+from chromium import on_path
+from stills import StillError
 
 THEME = Path(__file__).resolve().parent
 # What mystmd says of itself on every run: where its own services are, that a newer one exists, how it serves pages; and
@@ -149,6 +152,8 @@ def build(
     if not problems and not (site / "index.html").exists():
         problems.append("mystmd ended well but wrote no index.html")
     if not problems:
+        problems = write_twins(project, site, publication, say=say)
+    if not problems:
         large_states.move_large_states(site)
         base = base_url or urlsplit(publication.address).path.rstrip("/")
         problems = finish(site, base_url=base) or check.problems(site, base=base)
@@ -156,6 +161,17 @@ def build(
         shutil.rmtree(site, ignore_errors=True)
         raise BuildError("\n".join(problems))
     return site
+
+
+def write_twins(project: Path, site: Path, publication: publish.Publication, *, say=print) -> list[str]:
+    """Write the plain twins that the pages offer to download, and return what went wrong."""
+    if not (drawable := on_path() is not None):
+        say("note: there is no chromium, so figures in the notebooks to download have no picture beside them")
+    try:
+        plain.write(project, site / plain.FOLDER, publication, pictures=drawable)
+    except (plain.PlainError, StillError) as error:
+        return [str(error)]
+    return []
 
 
 def refuse_stale(project: Path) -> None:

@@ -44,16 +44,19 @@ export function secondsToRun(notebook) {
 
 export const rounded = (minutes) => (minutes < 10 ? Math.max(1, Math.round(minutes)) : 5 * Math.round(minutes / 5));
 
+// The plain twins of the notebooks: their folder in the site, and the branch to which they are published.
+const TWINS = 'notebooks';
+
 /** `{colab, binder, source}`: where a file of the published book can be opened; without a repository, nothing. */
 export function elsewhere({ repository, tag: revision }, location, { source = location } = {}) {
   const [, owned] = /^https:\/\/github\.com\/([^/]+\/[^/]+?)\/?$/.exec(repository ?? '') ?? [];
   if (!owned || !location) return {};
   const path = location.replace(/^\//, '').split('/').map(encodeURIComponent).join('/');
   const where = revision || 'main';
-  const notebook = path.endsWith('.ipynb');
+  const twin = path.endsWith('.ipynb') && path.split('/').at(-1);
   return {
-    colab: notebook && `https://colab.research.google.com/github/${owned}/blob/${where}/${path}`,
-    binder: notebook && `https://mybinder.org/v2/gh/${owned}/${where}?urlpath=lab/tree/${path}`,
+    colab: twin && `https://colab.research.google.com/github/${owned}/blob/${TWINS}/${twin}`,
+    binder: twin && `https://mybinder.org/v2/gh/${owned}/${TWINS}?urlpath=lab/tree/${twin}`,
     source: `https://github.com/${owned}/blob/${where}/${source.replace(/^\//, '')}`,
   };
 }
@@ -70,6 +73,7 @@ export function bar(page, frontmatter, { mdast, notebook }) {
   const file = frontmatter.exports?.find(({ format, url }) => format === 'ipynb' && url);
   const paired = frontmatter.jupytext?.formats?.includes('md');
   const places = elsewhere(page.site.publication, page.location, { source: paired ? page.location.replace(/\.ipynb$/, '.md') : page.location });
+  const twin = file && page.location.split('/').at(-1);
   const minutes = minutesToRead(mdast);
   const seconds = notebook && secondsToRun(notebook);
   const link = (href, name, words, more = {}) => href && tag('li', {}, tag('a', { href, ...more }, icon(name), words));
@@ -79,7 +83,7 @@ export function bar(page, frontmatter, { mdast, notebook }) {
   ].filter(Boolean);
   const links = [
     link(places.colab, 'run', 'Colab', { 'aria-label': 'Open in Colab' }), link(places.binder, 'run', 'Binder', { 'aria-label': 'Open in Binder' }),
-    link(file && page.asset(file.url), 'download', 'Notebook', { download: file?.filename, 'aria-label': 'Download the notebook' }),
+    link(twin && `${page.root}${TWINS}/${twin}`, 'download', 'Notebook', { download: twin, 'aria-label': 'Download the notebook' }),
     link(places.source, 'source', 'Source', { 'aria-label': 'View the source' }),
   ].filter(Boolean);
   const shown = [['', 'to learn from'], ['all', 'all'], ['none', 'none']].map(([value, words]) => tag('option', { value }, words));

@@ -218,8 +218,8 @@ test('a published book links to Colab, Binder and its source, another to none', 
   };
   assert.deepEqual(await links({}), []);
   assert.deepEqual(await links({ repository: 'https://github.com/someone/a-book', tag: 'v1.2' }), [
-    'Open in Colab: https://colab.research.google.com/github/someone/a-book/blob/v1.2/chapters/03-one.ipynb',
-    'Open in Binder: https://mybinder.org/v2/gh/someone/a-book/v1.2?urlpath=lab/tree/chapters/03-one.ipynb',
+    'Open in Colab: https://colab.research.google.com/github/someone/a-book/blob/notebooks/03-one.ipynb',
+    'Open in Binder: https://mybinder.org/v2/gh/someone/a-book/notebooks?urlpath=lab/tree/03-one.ipynb',
     'View the source: https://github.com/someone/a-book/blob/v1.2/chapters/03-one.md',
   ]);
 });
