@@ -17,6 +17,7 @@ NEEDS = {  # module of ours, or a folder of them -> the extras that it may impor
     "reservoir/datasets/moses.py": ("data",),
     "reservoir/datasets/papers.py": ("data",),
     "reservoir/datasets/pictures.py": ("pictures",),
+    "reservoir/datasets/own/pictures.py": ("pictures",),
     "reservoir/launch/submit.py": ("cluster",),
     "reservoir/launch": ("cli",),
     "reservoir/page": ("pages",),
