@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ import pytest
 from safetensors.torch import load_file
 from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
 
+from reservoir.datasets import DataError
 from reservoir.files import WriteError
 from reservoir.launch import cli, train
 from reservoir.runs import execution
@@ -322,19 +324,22 @@ def test_a_very_long_sentence_to_validate_or_test_on_is_named(tmp_path, results,
     text = write_text(tmp_path / "text", **{f"{part}_{language}": lines(part, language, LONG)})
     said = fails(arguments(text))
     assert (
-        f"{text}, {part}.{language}, line {PARTS[part]}: " in said
+        f"{text / part}.{language}, line {PARTS[part]}: " in said
         and "split it" in said
         and files(results) == []
     )
 
 
-def test_an_empty_sentence_is_trained_on_and_its_translation_is_empty(tmp_path, results):
-    changed = {f"{part}_{language}": lines(part, language, "") for part in PARTS for language in ("de", "en")}
-    changed["train_de"] = lines("train", "de", "", "")  # one of which has a translation
+def test_pairs_without_text_are_refused_or_left_out_and_an_empty_sentence_has_an_empty_translation(
+    tmp_path, results
+):
+    changed = {"train_de": lines("train", "de", "", "")}  # both of which have a translation
     run = small_run(write_text(tmp_path / "text", **changed))
+    with pytest.raises(DataError, match=r"train\.de, line \d+: half of a pair"):
+        execute(run)
+    run = run.evolve(task={"files": replace(run.task.files, blank="skip")})
     record = execute(run)
-    assert record.samples[-1] == {"source": "", "reference": "", "translation": ""}
-    assert record.tests["test"]["sentences"] == PARTS["test"]
+    assert any("2 lines left out, without text: 149, 150" in note for note in record.notes), record.notes
     model, task, _ = load(run)
     assert task.translate(model, task.src_vocabulary.encode_batch(["", "   "])) == ["", ""]
 
@@ -352,7 +357,7 @@ def test_bytes_that_are_not_utf_8_and_line_counts_that_differ_are_named(tmp_path
     assert f"{path} has {PARTS[part] + 1} lines but {text / part}.en has {PARTS[part]}" in said
     path.write_bytes(b"")
     (text / f"{part}.en").write_bytes(b"")
-    assert f"{text}, {part}: there are no sentences" in fails(arguments(text))
+    assert "there is no text in them; write some, one a line" in fails(arguments(text))
     path.unlink()
     if part != "test":  # there may be any number of those
         assert f"{text} has no {part}.de" in fails(arguments(text))
