@@ -24,8 +24,9 @@ def solutions() -> dict[str, str]:
     return found
 
 
-def test_every_exercise_has_a_solution_and_every_solution_a_check():
-    assert set(solutions()) == set(checks.EXERCISES)
+def test_every_check_has_a_solution_and_every_solution_in_code_a_check():
+    """Exercises that ask to change something and explain what happens are solved in words."""
+    assert {label for label, code in solutions().items() if code} == set(checks.EXERCISES)
 
 
 @pytest.mark.parametrize("label", checks.EXERCISES)

@@ -250,7 +250,7 @@ def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
     from reservoir.runs.tasks import masked_language_modelling as module
 
     line = "The well @-@ known <unk> sold 3 @,@ 000 at 1 @.@ 5 .\n" * 40
-    monkeypatch.setattr(module, "text", lambda name: Text(name, line, line, line))
+    monkeypatch.setattr(module, "text", lambda name, files: Text(name, line, line, line))
     corpus, vocabulary = MaskedLanguageModelling("wikitext-2", vocabulary=100).load()
     ids = vocabulary.encode(corpus.test.split("\n")[0])
     assert ids.count(Vocabulary.unk) == 1

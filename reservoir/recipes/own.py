@@ -1,4 +1,4 @@
-"""Models for data of your own, a recipe for each kind: `run --data PATH` takes the one that fits.
+"""Models for data of your own, after those of Chapter 3, one for each kind: `run --data PATH` takes what fits.
 
 Everything in them is trained from a random start. As they stand they learn data that the library makes, so that they
 can be tried without any; every other recipe takes data of your own as well, and is compared with these.
