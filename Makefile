@@ -90,7 +90,7 @@ catalogue: $(INSTALLED)  ## write data/recipes.json, from which `list` prints, a
 	@$(PYTHON_ENV) -c 'from reservoir.launch import catalogue; catalogue.write()'
 
 explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
-	@node theme/bundle.mjs
+	@node theme/kernels.mjs && node theme/bundle.mjs
 	@$(PYTHON_ENV) -m reservoir.page.explorables.stored index.ipynb chapters/*.ipynb
 
 clean:  ## delete what building and testing left behind (keeps .venv, results and downloaded data)

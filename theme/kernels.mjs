@@ -1,5 +1,5 @@
-// Compile the playground's kernels.ts to kernels.wasm, beside it: the same bytes from the same compiler. bundle.mjs runs
-// this first, where AssemblyScript is installed.
+// Compile the playground's kernels.ts to kernels.wasm, beside it: the same bytes from the same compiler. `make
+// explorables` runs this before it bundles.
 //
 //     node theme/kernels.mjs [--check]
 import fs from 'node:fs';
