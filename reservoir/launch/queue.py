@@ -6,6 +6,7 @@ import statistics
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from reservoir import recipes
 from reservoir.datasets.errors import DataError
@@ -37,7 +38,7 @@ def read_queue(file: Path) -> list[tuple[Run, str]]:
     ]
 
 
-def _entry(entry: dict[str, object], where: str) -> Iterator[tuple[Run, str]]:
+def _entry(entry: dict[str, Any], where: str) -> Iterator[tuple[Run, str]]:
     for name in NEEDED:
         if name not in entry:
             raise ValueError(f"{where}: {name} is missing; an entry has {', '.join(NEEDED)}")
@@ -49,10 +50,10 @@ def _entry(entry: dict[str, object], where: str) -> Iterator[tuple[Run, str]]:
     scale = entry.get("scale", "laptop")
     if scale not in SCALES:
         raise ValueError(f"{where}: scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    for name in entry["recipes"]:  # type: ignore[attr-defined]
+    for name in entry["recipes"]:
         for recipe in recipes.family(name):
-            for seed in entry["seeds"]:  # type: ignore[attr-defined]
-                run = recipes.get(recipe, scale=scale, seed=seed)  # type: ignore[arg-type]
+            for seed in entry["seeds"]:
+                run = recipes.get(recipe, scale=scale, seed=seed)
                 record = find_record(recipe, scale=run.scale, seed=seed)
                 if record is None or (entry.get("again") and precision(record) != run.precision):
                     yield run, str(entry["why"])

@@ -19,10 +19,11 @@ from reservoir.datasets import shipped
 from reservoir.files import atomic_write
 from reservoir.runs import registry
 from reservoir.runs.building import build, device_of
+from reservoir.runs.execution import train_run
 from reservoir.runs.machine import code, machine
 from reservoir.runs.records import RESULTS_ADVICE, Record
 from reservoir.runs.run import Run
-from reservoir.training import Event, Listener, Validated, train
+from reservoir.training import Event, Listener, Validated
 from reservoir.training.precision import Precision
 
 FILE = "audits.json"
@@ -90,19 +91,8 @@ def _begun(run: Run, metric: str, points: int, listeners: Sequence[Listener]) ->
 
     model, task, _ = build(run)
     try:
-        train(
-            model,
-            task,
-            optimiser=run.optimiser,
-            budget=run.budget,
-            seed=run.seed,
-            name=f"{run.recipe} ({run.scale}, seed {run.seed}, {run.precision})",
-            listeners=[*listeners, listen],
-            precision=run.precision,
-            compiled=run.compiled,
-            late=run.freeze if run.freeze.after else None,
-            skip=run.skip,
-        )
+        name = f"{run.recipe} ({run.scale}, seed {run.seed}, {run.precision})"
+        train_run(run, model, task, name=name, listeners=[*listeners, listen])
     except _Enough:
         pass
     return values

@@ -122,20 +122,14 @@ def train_and_test(
         _tell(listeners, note)
     identity, begun_with = stamp(run, model), references(model)
     made_of = report(model)  # before training, since what stops later is trained too
-    history = train(
+    history = train_run(
+        run,
         model,
         task,
-        optimiser=run.optimiser,
-        budget=run.budget,
-        seed=run.seed,
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
         identity=identity,
         checkpoint=checkpoint,
         listeners=listeners,
-        precision=run.precision,
-        compiled=run.compiled,
-        late=run.freeze if run.freeze.after else None,
-        skip=run.skip,
         stop=stop,
     )
     if not world.main:
@@ -151,6 +145,22 @@ def train_and_test(
         checkpoint.unlink(missing_ok=True)
     world.wait()
     return record
+
+
+def train_run(run: Run, model: nn.Module, task: Task, **options: Any) -> History:
+    """Train what `build` made of a run, as its fields say; options are those of `training.train` that are no fields."""
+    return train(
+        model,
+        task,
+        optimiser=run.optimiser,
+        budget=run.budget,
+        seed=run.seed,
+        precision=run.precision,
+        compiled=run.compiled,
+        late=run.freeze if run.freeze.after else None,
+        skip=run.skip,
+        **options,
+    )
 
 
 def _tell(listeners: Sequence[Listener], words: str) -> None:
