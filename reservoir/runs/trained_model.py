@@ -341,5 +341,5 @@ def stored_folder(name: str | Path, *, scale: str = "laptop", seed: int = 0) -> 
         return folder if is_export(folder) else export(run, folder)
     raise CheckpointError(
         f"there is no stored model {str(name)!r}: give a folder that export wrote, or the name of a run in"
-        f" {results()} ({scale}, seed {seed}); `python -m reservoir list` shows yours"
+        f" {results()} ({scale}, seed {seed})"
     )

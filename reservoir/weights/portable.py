@@ -21,7 +21,7 @@ from reservoir.files import atomic_write
 from reservoir.weights.files import WeightsError, digest, read_tensors
 from reservoir.weights.naming import KEPT, bare, owned
 from reservoir.weights.origins import Pretrained, set_origin
-from reservoir.weights.storage import base_files, file_digest, load_into, model_bytes
+from reservoir.weights.storage import base_files, load_into, model_bytes, tensor_digest
 
 
 def save(
@@ -92,16 +92,16 @@ def pretrained(model: nn.Module, folder: Path | str) -> nn.Module:
     folder = Path(folder)
     keys: dict[str, str] = {}
     for file in base_files(folder):
-        keys |= {file_digest(tensor): key for key, tensor in read_tensors(file).items()}
+        keys |= {tensor_digest(tensor): key for key, tensor in read_tensors(file).items()}
     checkpoint = f"{folder}@{digest(' '.join(sorted(keys)).encode())}"
-    found = {item.path: item for item in owned(model) if file_digest(item.parameter) in keys}
+    found = {item.path: item for item in owned(model) if tensor_digest(item.parameter) in keys}
     if not found:
         raise WeightsError(
             f"no parameter of the model is a tensor of {folder}: load it first, with from_pretrained(folder) of"
             " transformers, in the type that the folder has"
         )
     for item in found.values():
-        known = file_digest(item.parameter)
+        known = tensor_digest(item.parameter)
         set_origin(item, Pretrained(checkpoint, keys[known], known))
     return model
 

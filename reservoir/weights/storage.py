@@ -139,7 +139,7 @@ def model_bytes(
         said = _described(item)[1]
         if "digest" not in said:
             tensors[item.path] = item.parameter.detach().cpu().to(dtype).contiguous()
-            said["digest"] = file_digest(tensors[item.path])
+            said["digest"] = tensor_digest(tensors[item.path])
         contents["parameters"][item.path] = said
     names: dict[int, str] = {}
     for item in maskable(model):
@@ -149,12 +149,12 @@ def model_bytes(
         if name not in tensors:
             bits = item.mask.chosen()
             tensors[name] = pack(bits)
-            said = {"shape": list(bits.shape), "digest": file_digest(tensors[name]), "modules": []}
+            said = {"shape": list(bits.shape), "digest": tensor_digest(tensors[name]), "modules": []}
             contents["masks"][name] = said
         contents["masks"][name]["modules"].append(item.path)
     for name, buffer in _buffers(model).items():
         tensors[BUFFER + name] = buffer.detach().cpu().contiguous()
-        contents["buffers"][name] = file_digest(tensors[BUFFER + name])
+        contents["buffers"][name] = tensor_digest(tensors[BUFFER + name])
     text = canonical_json(contents)
     own = {"format": FORMAT, "generator": GENERATOR, "contents": text, "digest": digest(text.encode())}
     return safetensors_bytes(tensors, {**(metadata or {}), **own})
@@ -182,7 +182,7 @@ def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, An
                 return origin, said | {"digest": digest(drawn)} | _origin_json(origin)
         lost, origin = f"drawn from seed {origin.seed}", Trained()
     elif isinstance(origin, Pretrained) and origin.key:
-        if file_digest(parameter) == origin.digest:
+        if tensor_digest(parameter) == origin.digest:
             return origin, said | {"digest": origin.digest} | _origin_json(origin)
         lost, origin = f"of {origin.checkpoint}", Trained()
     if lost and not parameter.requires_grad:
@@ -234,8 +234,8 @@ def _buffers(model: nn.Module) -> dict[str, Tensor]:
     return found
 
 
-def file_digest(tensor: Tensor) -> str:
-    """The digest of a tensor as a file has it: of type, shape and bytes."""
+def tensor_digest(tensor: Tensor) -> str:
+    """The digest of a tensor as it is stored: of its type, shape and bytes."""
     return digest([f"{tensor.dtype} {tuple(tensor.shape)}".encode(), tensor])
 
 
@@ -582,7 +582,7 @@ def _checked(
     *,
     base: str = "",
 ) -> Tensor:
-    if name not in tensors or file_digest(tensors[name]) != wanted:
+    if name not in tensors or tensor_digest(tensors[name]) != wanted:
         problem = (
             f"is not in the base as it was in {base}" if base else "is damaged: its digest does not match"
         )
