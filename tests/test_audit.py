@@ -68,6 +68,7 @@ def test_a_family_without_records_is_one_sentence(capsys):
     assert "there is no record of nothing/here to audit" in capsys.readouterr().err
 
 
-def test_shipped_records_have_a_known_precision_or_say_that_it_is_unknown():
-    found = find_record("initial/kaiming-50")
-    assert found is not None and precision(found) in ("bf16", "unknown")
+def test_a_shipped_record_of_format_2_says_its_precision_and_one_that_nobody_audited_does_not():
+    said, old = find_record("language/attention"), find_record("narrow/embeddings")
+    assert said and old and precision(said) == said.run["precision"] == "bf16"
+    assert precision(old) == "unknown" and old.run["precision"] == "auto"
