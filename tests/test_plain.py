@@ -9,6 +9,7 @@ from urllib.parse import urldefrag
 import nbformat
 import pytest
 from nbconvert import HTMLExporter, PythonExporter
+from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "theme"))
@@ -253,6 +254,12 @@ def test_pictures_are_drawn_once(tmp_path, monkeypatch):
     assert stills.stills(wanted, tmp_path) == first
     with pytest.raises(stills.StillError, match="install one"):
         stills.stills([(stills.SVG, DIAGRAM.replace("40", "50"))], tmp_path)
+
+
+@pytest.mark.browser
+def test_pictures_are_drawn_where_a_browser_is_open_already(tmp_path):
+    with sync_playwright():
+        assert len(stills.stills([(stills.SVG, DIAGRAM)], tmp_path)) == 1
 
 
 def test_a_twin_that_is_too_large_is_refused(monkeypatch, tmp_path):

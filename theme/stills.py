@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,10 @@ def stills(wanted: Sequence[tuple[str, Any]], kept: Path = KEPT) -> list[str]:
     missing = {file: one for file, one in zip(files, wanted, strict=True) if not file.exists()}
     if missing:
         kept.mkdir(parents=True, exist_ok=True)
-        draw(missing)
+        with ThreadPoolExecutor(
+            1
+        ) as own:  # Playwright refuses a thread that has a browser or an event loop already.
+            own.submit(draw, missing).result()
     return [base64.b64encode(file.read_bytes()).decode() for file in files]
 
 
