@@ -6,6 +6,8 @@ VENV := .venv
 PYTHON_ENV := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 NODE_INSTALLED := theme/node_modules/.installed
+INSTALL = $(PYTHON_ENV) -m pip --disable-pip-version-check install --quiet \
+	--constraint constraints.txt --no-build-isolation $(PIP_ARGS)
 STAGES := slow or data or chapters or book or browser or wheel
 
 # The stamp holds the folder it was made in: an editable install in a moved clone would import the old place.
@@ -40,6 +42,7 @@ unit: $(INSTALLED)  ## run the unit tests alone, two files at a time; they need 
 	@$(PYTEST) -m "not ($(STAGES))" $(ARGS)
 
 mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)
+	@$(PYTHON_ENV) -c 'import cosmic_ray' 2>/dev/null || $(INSTALL) --editable '.[mutate]'
 	@$(PYTHON_ENV) tests/mutate.py $(ARGS)
 
 unit-lowest: $(INSTALLED)  ## run the unit tests with the lowest versions that pyproject.toml allows, in .venv-lowest
@@ -110,8 +113,7 @@ $(INSTALLED): pyproject.toml constraints.txt hatch_build.py
 	  "$$found" -m venv --clear $(VENV) || { rm -rf $(VENV); \
 	    echo "$$found could not make a virtual environment (above is why): Debian keeps that in python3-venv."; exit 1; }; \
 	fi; \
-	install="$(PYTHON_ENV) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt $(PIP_ARGS)"; \
-	$$install hatchling && $$install --no-build-isolation --editable '.[book,test]' || { \
+	$(INSTALL) hatchling setuptools && $(INSTALL) --editable '.[book,test]' || { \
 	  echo "pip could not install the book's packages (above is why); run 'make setup' again once that is mended."; exit 1; }
 	@mkdir -p $(VENV)/etc/ipython/startup && cp theme/startup.py $(VENV)/etc/ipython/startup/50-book.py
 	@echo '$(CURDIR)' > $@

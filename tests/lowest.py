@@ -16,7 +16,6 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 UNIT = "not (slow or data or chapters or book or browser or wheel)"
 TOOLS = {
-    "cosmic-ray",
     "griffelib",
     "hatchling",
     "jupyterlab",
