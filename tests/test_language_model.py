@@ -81,3 +81,18 @@ def test_sizes_that_are_given_stay(kind):
     given = kind(**dict.fromkeys(names, 7)).sized(9)
     filled = kind(**dict.fromkeys(names, 0)).sized(9)
     assert all(getattr(given, name) == 7 and getattr(filled, name) == 9 for name in names)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_texts_go_on_past_the_positions_by_a_seed_or_by_the_most_probable_token(positions):
+    model, ids = make(positions=positions, max_length=6), torch.tensor([[3, 4, 5], [6, 7, 8]])
+    found = model.generate(ids, max_new_tokens=9)
+    assert found.shape == (2, 12) and torch.equal(found[:, :3], ids)
+    seen = found[:, :-1] if positions == "sinusoidal" else found[:, -7:-1]
+    assert torch.equal(found[:, -1], model(seen)[:, -1].argmax(-1))
+    drawn = [model.generate(ids, max_new_tokens=9, temperature=1.0, seed=seed) for seed in (1, 1, 2)]
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
+    cold = model.generate(ids, max_new_tokens=9, temperature=1e-6)
+    assert torch.equal(cold, found)
+    with pytest.raises(ValueError, match="there must be a token to go on from"):
+        model.generate(ids[:, :0], max_new_tokens=1)

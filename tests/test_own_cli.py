@@ -1,11 +1,13 @@
 """Data of one's own on the command line: trained, used and scored; what is not there is said before anything begins."""
 
 import json
+import shutil
 
 import pytest
 from own import write_own
 
 from reservoir.launch.cli import main
+from reservoir.runs import open_model
 
 
 @pytest.fixture(scope="module")
@@ -53,3 +55,106 @@ def test_fields_and_a_name_are_kept(data, results):
 def test_a_dry_run_on_a_folder_that_is_not_there_fails(words, results, capsys):
     assert main(["run", "transformer/miniature", "--dry-run", *words]) == 1
     assert "there is no file or folder nosuchfolder" in capsys.readouterr().err
+
+
+LONG = "numbers/" + "of-a-name-that-is-longer-than-a-terminal-is-wide-" * 2 + "x"
+
+
+@pytest.fixture(scope="module")
+def stored(data, tmp_path_factory):
+    """A results folder with a run of a long name, whose data are gone."""
+    folder = tmp_path_factory.mktemp("stored")
+    words = ["run", "--data", str(shutil.copytree(data["pairs"], folder / "gone")), "--name", LONG]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(folder / "results"))
+        assert main([*words, "--scale", "smoke", "--seeds", "0", "1"]) == 0
+        shutil.rmtree(folder / "gone")
+        yield folder
+
+
+@pytest.fixture
+def said(stored, capsys, monkeypatch):
+    """What a command on these results prints."""
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(stored / "results"))
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def call(*words):
+        status = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        assert status == 0, captured.err
+        return json.loads(captured.out) if "--json" in words else captured.out
+
+    return call
+
+
+def test_own_runs_are_listed_whole_and_as_json(said, stored):
+    about = f"own/translator on {stored / 'gone'}"
+    for words in ([], [LONG], ["numbers"]):
+        (line,) = [line for line in said("list", *words).splitlines() if LONG in line]
+        assert [cell.strip() for cell in line.split("│")[1:-1]] == [LONG, about, "smoke"]
+    row = {"recipe": LONG, "about": about, "recorded": ["smoke"]}
+    assert said("list", LONG, "--json") == [row]
+    found = said("list", "--json")
+    assert found["own"] == [row] and {"family", "about", "recipes", "recorded"} == found["families"][0].keys()
+
+
+def test_own_runs_are_shown_in_text_and_as_json_where_their_data_are_gone(said, stored):
+    shown = said("show", LONG, "--scale", "smoke")
+    assert "base='own/translator'" in shown and "encoder.0" in shown and f"{LONG} (smoke, seed 1)" in shown
+    found = said("show", LONG, "--scale", "smoke", "--json")
+    assert found["run"]["recipe"] == LONG and [record["seed"] for record in found["records"]] == [0, 1]
+    assert found["parameters"] == found["records"][0]["parameters"]
+
+
+def test_own_runs_have_a_table(said):
+    assert LONG in said("table", LONG, "--scale", "smoke")
+    (row,) = said("table", "numbers", "--scale", "smoke", "--json")
+    assert row["recipe"] == LONG and row["seeds"] == "2" and "BLEU test" in row
+    quoted = said("table", "poster/big", "--json")
+    assert quoted["poster/big"][0]["recipe"] == "components/baseline"
+
+
+def test_own_runs_are_exported_by_name(said, tmp_path):
+    assert "MB" in said("export", LONG, "--to", tmp_path / "model", "--scale", "smoke")
+    assert isinstance(open_model(tmp_path / "model").translate("tre due"), str)
+
+
+@pytest.mark.parametrize("words", [["show"], ["translate"], ["export", "--to", "model"], ["run"]])
+def test_a_run_that_is_recorded_at_another_scale_says_at_which(words, said, capsys):
+    assert main([words[0], LONG, *words[1:]]) == 1
+    assert "it is recorded at the smoke scale: add --scale smoke" in capsys.readouterr().err
+
+
+def test_the_name_of_another_run_is_refused_before_anything_is_trained(data, results, capsys):
+    words = ["run", "--data", str(data["labels"]), "--name", "mine", "--scale", "smoke"]
+    assert main(words) == 0
+    record = results / "mine" / "smoke" / "seed-0.json"
+    before = record.read_bytes()
+    for more in (["--optimiser.lr", "0.5"], ["--optimiser.lr", "0.5", "--seeds", "1"]):
+        assert main([*words, *more]) == 1
+        said = capsys.readouterr().err
+        assert f"the name mine is taken: {record} was made with optimiser.lr 0.002 (now 0.5)" in said
+        assert "with --name" in said and "--fresh" in said and "step" not in said.rpartition("error:")[2]
+    assert main([*words[:2], str(data["text"]), *words[3:]]) == 1
+    assert record.read_bytes() == before and len(list(record.parent.glob("*.json"))) == 1
+    assert main([*words, "--optimiser.lr", "0.5", "--fresh"]) == 0 and record.read_bytes() != before
+
+
+def test_edited_data_are_trained_on_anew_under_the_same_name(data, results, capsys, tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text(data["labels"].read_text())
+    words = ["run", "--data", str(path), "--scale", "smoke"]
+    assert main(words) == 0
+    path.write_text("\n".join([*path.read_text().splitlines(), "a fine book,2"]))
+    assert main(words) == 0
+    assert "is not used, since it was made with other data" in capsys.readouterr().err
+    record = json.loads((results / "few" / "smoke" / "seed-0.json").read_text())
+    assert any("3 classes: 1 16, 2 17, 3 16" in note for note in record["notes"])
+
+
+def test_two_vocabularies_are_refused_before_anything_is_trained(data, results, capsys):
+    words = ["run", "--data", str(data["pairs"]), "--scale", "smoke", "--task.dictionaries", "20", "20"]
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert "two vocabularies" in said and "--task.dictionaries None" in said and "12 steps" not in said
+    assert not list(results.glob("**/*.json"))

@@ -1,17 +1,18 @@
 """Runs on data of one's own: what is fitted to the data, recorded, stored and used again."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 from own import write_own
 
 from reservoir import recipes
 from reservoir.datasets import DataError
-from reservoir.runs import command_of, execute, on_files, open_model, read_record, run_from_json
+from reservoir.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
 from reservoir.runs.export import export, export_stored, folder_of
 from reservoir.runs.own import DEFAULTS, MOST
 from reservoir.runs.records import path_of
-from reservoir.training import CheckpointError, Message
+from reservoir.training import CheckpointError, Message, Recorded
 
 
 def test_a_run_is_read_back_from_its_json():
@@ -83,6 +84,24 @@ def test_a_second_run_hears_what_the_first_did(trained):
     execute(run, listeners=[events.append])
     said = [event.text for event in events if isinstance(event, Message)]
     assert said[: len(said)] == read_record(path_of(run)).notes
+
+
+def test_a_recorded_run_tells_its_listeners_its_curve_and_where_it_is(trained):
+    events, run = [], trained["pairs"]
+    record = execute(run, listeners=[events.append])
+    (event,) = events
+    assert isinstance(event, Recorded) and event.path == str(path_of(run)) and event.steps == 12
+    assert [asdict(point) for point in event.points] == record.points
+
+
+def test_a_run_is_found_by_its_name_whatever_its_seed(trained):
+    run = trained["pairs"]
+    assert find_run("it-en", scale="smoke") == run
+    assert find_run("it-en", scale="smoke", seed=7) == run.evolve(seed=7)
+    with pytest.raises(ValueError, match="at the laptop scale; it is recorded at the smoke scale"):
+        find_run("it-en")
+    with pytest.raises(ValueError, match="did you mean 'own/translator'"):
+        find_run("own/translater")
 
 
 def test_stored_models_take_and_give_plain_things(trained, data):

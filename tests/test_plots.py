@@ -12,7 +12,7 @@ import torch
 
 from reservoir.page import plots
 from reservoir.page.live import POINTS, LiveCurve
-from reservoir.training import Finished, Point, Started, Stepped, Validated
+from reservoir.training import Finished, Point, Recorded, Started, Stepped, Validated
 
 CSS = (Path(__file__).resolve().parent.parent / "theme" / "public" / "book.css").read_text(encoding="utf-8")
 PAPERS = sorted(set(re.findall(r"--paper: (#[0-9a-f]{6})", CSS)))
@@ -190,6 +190,19 @@ def test_the_live_curve_draws_rarely_but_always_the_end():
         curve(event)
     assert len(drawn) <= 2
     assert shown(drawn[-1])["data"][1]["x"][-1] == 50
+
+
+def test_of_a_recorded_run_the_curve_is_drawn_with_its_source():
+    drawn = []
+    curve = LiveCurve(every=3600.0, show=drawn.append)
+    points = [Point(step, 1.0, step, 0.0, {"bleu": float(step)}) for step in (10, 20)]
+    curve(Recorded("results/mine/laptop/seed-0.json", 20, points))
+    (figure,) = map(shown, drawn)
+    assert figure["layout"]["title"]["text"] == "read from results/mine/laptop/seed-0.json"
+    assert figure["data"][1]["x"] == figure["data"][1]["y"] == [10, 20]
+    for event in run_of(10):
+        curve(event)
+    assert "text" not in shown(drawn[-1])["layout"].get("title", {}), "what is trained afterwards is not read"
 
 
 def test_in_a_notebook_the_curve_is_one_output_updated_in_place(monkeypatch):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from reservoir.evidence.comparison import spread
-from reservoir.recipes import family
+from reservoir.runs.named import family
 from reservoir.runs.records import METRICS, frame
 from reservoir.runs.registry import Scale
 
@@ -16,7 +16,7 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
     """The recorded runs of a family of recipes, one line a recipe.
 
     Args:
-        name: a family such as "transformer", or one recipe.
+        name: a family such as "transformer", or one recipe or run of your own.
         scale: "smoke", "laptop" or "full".
 
     Returns:

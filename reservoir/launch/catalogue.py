@@ -7,17 +7,19 @@ changed since, the registry itself is asked, which takes seconds. `make catalogu
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from rich.table import Column
 
 from reservoir import launch
+from reservoir.datasets.own.parts import FILES
 from reservoir.datasets.shipped import PACKAGE, shipped
-from reservoir.launch.console import new_table, show
-from reservoir.runs.places import is_recorded
+from reservoir.launch.console import new_table, show, show_json
+from reservoir.runs.places import is_recorded, own_names, results
 from reservoir.runs.registry import SCALES, family
 
 
@@ -62,24 +64,55 @@ def write() -> None:
     file().write_text(text + "\n", encoding="utf-8")
 
 
-def list_recipes(names: Sequence[str]) -> None:
-    """Print all families, or the recipes of those that are named."""
+def list_recipes(names: Sequence[str], *, as_json: bool = False) -> None:
+    """Print all families and the runs of one's own, or the recipes and runs of those that are named."""
     known = catalogue()
+    own = {name: _about(name) for name in own_names(known.recipes)}
     if names:
-        table = new_table("recipe", "what it is", "recorded")
-        for recipe in (recipe for name in names for recipe in family(name, known.recipes)):
-            recorded = [scale for scale in SCALES if is_recorded(recipe, scale)]
-            table.add_row(recipe, known.recipes[recipe], ", ".join(recorded) or "-")
-        show(table)
+        described = known.recipes | own
+        found = _listed({one: described[one] for name in names for one in family(name, described)})
+        show_json(found) if as_json else _show(found, "recipe")
+        return
+    families = []
+    for name, about in known.families.items():
+        members = family(name, known.recipes)
+        recorded = [one for one in members if any(is_recorded(one, scale) for scale in SCALES)]
+        families.append({"family": name, "about": about, "recipes": len(members), "recorded": len(recorded)})
+    if as_json:
+        show_json({"families": families, "own": _listed(own)})
         return
     table = new_table(
         "family", "what it is", *(Column(name, justify="right") for name in ("recipes", "recorded"))
     )
-    for name, about in known.families.items():
-        members = family(name, known.recipes)
-        recorded_members = [
-            recipe for recipe in members if any(is_recorded(recipe, scale) for scale in SCALES)
-        ]
-        table.add_row(name, about, str(len(members)), str(len(recorded_members)))
+    for row in families:
+        table.add_row(*map(str, row.values()))
     show(table)
+    if own:
+        _show(_listed(own), "run of your own")
     show("python -m reservoir list FAMILY lists its recipes")
+
+
+def _listed(described: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"recipe": name, "about": about, "recorded": [scale for scale in SCALES if is_recorded(name, scale)]}
+        for name, about in described.items()
+    ]
+
+
+def _show(found: Sequence[Mapping[str, Any]], kind: str) -> None:
+    table = new_table(kind, "what it is", "recorded")
+    for row in found:
+        table.add_row(row["recipe"], row["about"], ", ".join(row["recorded"]) or "-")
+    show(table)
+
+
+def _about(name: str) -> str:
+    """What a run of one's own is, as its newest record says: "own/translator on it-en"."""
+    path = max((results() / name).glob("*/seed-*.json"), key=lambda path: path.stat().st_mtime)
+    try:
+        run = json.loads(path.read_text(encoding="utf-8"))["run"]
+        task = run["task"]
+        data = next(task[field] for field in ("corpus", "text", "images", "kind") if field in task)
+        return f"{run.get('base') or 'a run without a recipe'} on {data.removeprefix(FILES)}"
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        return f"its record is damaged: {path}"

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import tyro
 
-from reservoir import recipes
+import reservoir.recipes  # noqa: F401 (enters the recipes)
 from reservoir.datasets.own import FILES, kind_of
 from reservoir.launch.parsing import in_one_sentence
+from reservoir.runs.named import family, find_run
 from reservoir.runs.own import DEFAULTS, fitted, retargeted
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
@@ -26,7 +27,7 @@ def chosen_runs(
     """A run for each recipe and seed.
 
     Args:
-        names: recipes or families.
+        names: recipes, families, or runs of one's own.
         scale, seeds: of the runs.
         fields: options that change fields, such as "--optimiser.lr", "1e-3".
         data: a file or folder of one's own; without names its kind says the recipe.
@@ -48,7 +49,7 @@ def chosen_runs(
     return [
         chosen_run(recipe, scale=scale, seed=seed, fields=fields, data=data, name=name)
         for given in names
-        for recipe in recipes.family(given)
+        for recipe in family(given)
         for seed in seeds
     ]
 
@@ -62,7 +63,7 @@ def chosen_run(
         UsageError: a field is unknown or its value is not of its type.
         ValueError: there is no such recipe.
     """
-    run = recipes.get(recipe, scale=scale, seed=seed)
+    run = find_run(recipe, scale=scale, seed=seed)
     if data:
         run = retargeted(run, data, name=name)
     # The recipe says which kind of task and of model it is: no subcommand chooses another.
@@ -78,4 +79,4 @@ def chosen_run(
 
 def show_fields(name: str) -> None:
     """Print the fields of the runs of a recipe or family, with their defaults."""
-    chosen_run(recipes.family(name)[0], scale="laptop", fields=["--help"])
+    chosen_run(family(name)[0], scale="laptop", fields=["--help"])

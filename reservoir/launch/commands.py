@@ -23,23 +23,26 @@ from reservoir.runs.registry import Scale
 
 @dataclass(frozen=True)
 class List:
-    """List the families of recipes, or every recipe of some families with the scales at which it is recorded.
+    """List the families of recipes and your own runs, or every recipe of some families with the scales recorded.
 
     examples:
       python -m reservoir list
       python -m reservoir list components universal/digits
+      python -m reservoir list it-en --json
     """
 
     families: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Such as components, or universal/digits."""
+    """Such as components, or universal/digits, or the name of a run of yours."""
+    json: bool = False
+    """Print JSON."""
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.catalogue.list_recipes(self.families)
+        launch.catalogue.list_recipes(self.families, as_json=self.json)
 
 
 @dataclass(frozen=True)
 class Show:
-    """Show a recipe: its fields, the parts of its model, and its records.
+    """Show a recipe or a run of yours: its fields, the parts of its model, and its records.
 
     Any field can be changed, to see what that does to the model. `show RECIPE --help` lists the fields.
 
@@ -49,12 +52,14 @@ class Show:
     """
 
     recipe: tyro.conf.Positional[str]
-    """Such as transformer/multi30k."""
+    """Such as transformer/multi30k, or the name of a run of yours."""
     scale: Scale = "laptop"
     """smoke, laptop or full."""
+    json: bool = False
+    """Print JSON."""
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.show.show_recipe(self.recipe, self.scale, fields)
+        launch.show.show_recipe(self.recipe, self.scale, fields, as_json=self.json)
 
 
 @dataclass(frozen=True)
@@ -184,12 +189,15 @@ class Table:
     """
 
     name: tyro.conf.Positional[str]
-    """A family of recipes, such as transformer, or one recipe; or a source, such as poster, or one of its tables."""
+    """A family of recipes, such as transformer, or one recipe or run of yours; or a source, such as poster, or one of
+    its tables."""
     scale: Scale = "laptop"
     """smoke, laptop or full."""
+    json: bool = False
+    """Print JSON."""
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.tables.show_table(self.name, self.scale)
+        launch.tables.show_table(self.name, self.scale, as_json=self.json)
 
 
 @dataclass(frozen=True)
@@ -205,7 +213,7 @@ class Export:
     """
 
     recipe: tyro.conf.Positional[str]
-    """Such as seeds/miniature or gpt/wikipedia."""
+    """Such as seeds/miniature or gpt/wikipedia, or the name of a run of yours."""
     to: str
     """The folder: missing, empty, or an earlier export, which is replaced."""
     scale: Scale = "laptop"

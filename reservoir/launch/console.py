@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import Any
@@ -31,3 +32,8 @@ def show(*things: RenderableType) -> None:
     """Print tables, and text without breaking its lines."""
     for thing in things:
         console().print(thing, soft_wrap=isinstance(thing, str))
+
+
+def show_json(found: Any) -> None:
+    """Print data for programs."""
+    print(json.dumps(found, ensure_ascii=False, indent=1))

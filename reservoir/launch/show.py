@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from rich.pretty import Pretty
 
 from reservoir import recipes
 from reservoir.launch.chosen import chosen_run
-from reservoir.launch.console import console, new_table, show
+from reservoir.launch.console import console, new_table, show, show_json
+from reservoir.models import from_pretrained
 from reservoir.runs.building import outline
-from reservoir.runs.export import destination, export, is_export
+from reservoir.runs.export import destination, export, export_stored, folder_of, is_export
+from reservoir.runs.named import stored_folder
 from reservoir.runs.records import METRICS, Record, find_records
 from reservoir.runs.registry import Scale
 from reservoir.weights import report
@@ -18,12 +21,21 @@ from reservoir.weights import report
 READABLE = 110  # columns of the fields
 
 
-def show_recipe(name: str, scale: Scale, fields: Sequence[str]) -> None:
-    """Print a recipe, with the fields that are changed, the report of its model, and what is recorded."""
+def show_recipe(name: str, scale: Scale, fields: Sequence[str], *, as_json: bool = False) -> None:
+    """Print a recipe or run, with the fields that are changed, the report of its model, and what is recorded."""
     run = chosen_run(name, scale=scale, fields=fields)
+    stored = folder_of(run)  # which knows the sizes that came from the data, and needs no data
+    made_of = report(
+        from_pretrained(stored) if run.base and is_export(stored) and not fields else outline(run)
+    )
+    records = find_records(name, scale=scale)
+    if as_json:
+        counts = {"parameters": made_of.counts(), "origins": made_of.origins()}
+        show_json({"run": run.to_json(), **counts, "records": [asdict(record) for record in records]})
+        return
     console().print(Pretty(run), width=min(READABLE, console().width))
-    show(str(report(outline(run))))
-    for record in find_records(name, scale=scale):
+    show(str(made_of))
+    for record in records:
         show_record(record)
 
 
@@ -52,8 +64,10 @@ def export_run(name: str, to: str, *, scale: Scale, seed: int) -> None:
         ValueError: `to` is none that an export may replace.
         CheckpointError: the run has no trained weights here.
     """
-    run = recipes.get(name, scale=scale, seed=seed)
     before = is_export(destination(to))
-    folder = export(run, to)
+    if name in recipes.names():
+        folder = export(recipes.get(name, scale=scale, seed=seed), to)
+    else:
+        folder = export_stored(stored_folder(name, scale=scale, seed=seed), to)
     size = sum(file.stat().st_size for file in folder.iterdir())
     show(f"{folder}: {size / 1e6:.2f} MB{', in place of an earlier export' if before else ''}")

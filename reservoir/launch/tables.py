@@ -10,24 +10,31 @@ from rich.text import Text
 from reservoir.evidence import sources
 from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.tables import table as recorded_runs
-from reservoir.launch.console import new_table, show
+from reservoir.launch.console import new_table, show, show_json
 from reservoir.runs.registry import Scale
 
 NOT_SCORES = ("recipe", "seeds", "trained", "of", "steps", "minutes", "on")
 FEW = 4  # recipes that stand side by side in a table; more stand below each other
 
 
-def show_table(name: str, scale: Scale) -> None:
+def show_table(name: str, scale: Scale, *, as_json: bool = False) -> None:
     """Print the recorded runs of a family or recipe, or the tables of a source next to ours.
 
     Raises:
         ValueError: neither a recipe nor a table has that name.
     """
     if name.partition("/")[0] in sources.names():
-        for where in _tables_of(name):
+        tables = _tables_of(name)
+        if as_json:
+            show_json({where: comparisons()[where].frame(scale).to_dict("records") for where in tables})
+            return
+        for where in tables:
             _show_comparison(where, scale)
         return
     frame = recorded_runs(name, scale=scale)
+    if as_json:
+        show_json(frame.to_dict("records"))
+        return
     if len(frame) > FEW:  # the first test set alone: `reservoir.runs.frame` has the others
         scores = [column for column in frame.columns if column not in NOT_SCORES][:1]
         table = new_table("recipe", "seeds", *scores, "trained", "minutes")

@@ -8,7 +8,7 @@ from reservoir.launch.console import show
 from reservoir.launch.show import show_record
 from reservoir.runs.building import device_of
 from reservoir.runs.execution import execute
-from reservoir.runs.records import path_of, recorded
+from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
 from reservoir.training.distribution import World, join_world
 from reservoir.training.distribution import leave_world as leave_world  # for the command line, when it fails
@@ -40,8 +40,6 @@ def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard:
     if not world.main:
         execute(run, fresh=fresh, stop=stop)
         return
-    if not fresh and recorded(run):
-        show(f"{path_of(run)} is there already; --fresh runs again")
     listeners = automatic(tensorboard=tensorboard)
     if world.size > 1:
         for listener in listeners:

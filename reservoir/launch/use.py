@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -12,8 +11,9 @@ from rich.console import Console
 from rich.progress import track
 
 from reservoir.datasets.own.parts import own_lines
+from reservoir.launch.console import show_json
+from reservoir.runs.named import open_model
 from reservoir.runs.registry import Scale
-from reservoir.runs.trained_model import open_model
 
 AT_ONCE = 64
 """Lines that are answered together."""
@@ -52,7 +52,7 @@ def score(model: str, data: str, *, scale: Scale, seed: int, as_json: bool) -> N
     """Print what a model scores on files of one's own."""
     found = open_model(model, scale=scale, seed=seed).score(data)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
+        show_json(found)
         return
     for part, metrics in found.items():
         for name, value in metrics.items():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 
 from reservoir.page import plots
-from reservoir.training import Event, Finished, Started, Stepped, Validated
+from reservoir.training import Event, Finished, Point, Recorded, Started, Stepped, Validated
 
 POINTS = 200  # of the loss, at most: more could not be seen, and would make the notebook larger
 
@@ -36,23 +36,32 @@ class LiveCurve:
         self.steps = 0
         self.loss: list[tuple[int, float]] = []
         self.points: list[tuple[int, float]] = []
+        self.source = ""
         self._drawn = 0.0
 
     def __call__(self, event: Event) -> None:
         match event:
             case Started(steps=steps):
-                self.steps, self.loss, self.points = steps, [], []
+                self.steps, self.loss, self.points, self.source = steps, [], [], ""
             case Stepped(step=step, loss=loss):
                 self.loss.append((step, loss))
-            case Validated(point=point) if self.metric in point.metrics:
-                self.points.append((point.step, point.metrics[self.metric]))
+            case Validated(point=point):
+                self._add(point)
+            case Recorded(path=path, steps=steps, points=points):
+                self.steps, self.loss, self.points, self.source = steps, [], [], f"read from {path}"
+                for point in points:
+                    self._add(point)
         now = time.monotonic()
-        if isinstance(event, Finished) or now - self._drawn >= self.every:
+        if isinstance(event, Finished | Recorded) or now - self._drawn >= self.every:
             self._drawn = now
             self.show(self.figure())
 
+    def _add(self, point: Point) -> None:
+        if self.metric in point.metrics:
+            self.points.append((point.step, point.metrics[self.metric]))
+
     def figure(self) -> go.Figure:
-        """The curves so far."""
+        """The curves so far; of a run that is recorded that of the metric alone, and where it was read."""
         drawn = plots.figure(x="steps", y="loss (nats per token)", height=400, showlegend=False)
         group = max(1, -(-len(self.loss) // POINTS))
         groups = [self.loss[i : i + group] for i in range(0, len(self.loss), group)]
@@ -82,6 +91,12 @@ class LiveCurve:
                 "automargin": True,
             },
         )
+        if self.source:  # a record has no loss of every step
+            drawn.update_layout(
+                title={"text": self.source, "font": {"size": 13}},
+                yaxis={"visible": False},
+                yaxis2={"domain": [0, 1]},
+            )
         return drawn
 
 

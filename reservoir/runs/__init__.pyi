@@ -1,5 +1,6 @@
 from .building import bare_model, build, load, outline
 from .execution import execute, train_and_test
+from .named import find_run, open_model
 from .own import command_of, on_files
 from .reading import run_from_json
 from .records import Record, RecordError, find_record, find_records, frame, read_record
@@ -10,7 +11,7 @@ from .tasks.computation import Bits, Computation, Expressions, Pictures, Protein
 from .tasks.language_modelling import LanguageModelling
 from .tasks.masked_language_modelling import MaskedLanguageModelling
 from .tasks.translation import Translation
-from .trained_model import TrainedModel, open_model
+from .trained_model import TrainedModel
 
 __all__ = [
     "Bits",
@@ -35,6 +36,7 @@ __all__ = [
     "execute",
     "find_record",
     "find_records",
+    "find_run",
     "frame",
     "load",
     "on_files",

@@ -15,13 +15,21 @@ from torch import nn
 from reservoir.datasets.content import content_digest
 from reservoir.files import WriteError, atomic_write
 from reservoir.runs.building import Corpus, build, device_of, outline, precision_of, stamp, task_of
-from reservoir.runs.export import store
+from reservoir.runs.export import store, vocabulary_of
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.runs.own import passes
-from reservoir.runs.records import RESULTS_ADVICE, Record, other_fields, path_of, read_record, recorded
+from reservoir.runs.records import (
+    RESULTS_ADVICE,
+    Record,
+    check_name,
+    other_fields,
+    path_of,
+    read_record,
+    recorded,
+)
 from reservoir.runs.run import Run
 from reservoir.runs.start import references
-from reservoir.training import History, Listener, Message, StopSignal, Task, aucc, train
+from reservoir.training import History, Listener, Message, Point, Recorded, StopSignal, Task, aucc, train
 from reservoir.training.checkpoint import clear_partials, write_weights
 from reservoir.training.distribution import current_world
 from reservoir.training.precision import has_bf16
@@ -49,11 +57,17 @@ def execute(
 
     Raises:
         Preempted: `stop` said so; calling this again goes on.
+        ValueError: the name is that of another run on data of one's own.
     """
     world = current_world()
     path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
     if not fresh and (record := recorded(run)):
+        points = [Point(**point) for point in record.points]
+        for listener in listeners:
+            listener(Recorded(str(path), record.run["budget"]["steps"], points))
         return record
+    if not fresh:
+        check_name(run)
     if not fresh and path.exists() and (why := other_fields(read_record(path), run)):
         _tell(listeners, f"{path} is not used, since it was made with {why}: training anew")
     world.wait()  # until all have seen that it is not there
@@ -117,6 +131,7 @@ def train_and_test(
         )
     notes = [*getattr(corpus, "notes", ())]
     if run.base:
+        vocabulary_of(run, task)  # two cannot be stored with the model
         notes.append(passes(run, len(task.epoch(0)) / run.budget.accumulate))
     for note in notes:
         _tell(listeners, note)

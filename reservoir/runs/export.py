@@ -174,9 +174,10 @@ def vocabulary_of(run: Run, task: Any) -> Any:
         for name in ("src_vocabulary", "tgt_vocabulary", "vocabulary")
         if hasattr(task, name)
     ]
-    if any(len(side) != len(sides[0]) for side in sides):
+    if any(side is not sides[0] for side in sides):
         raise ValueError(
-            f"{run.recipe} cuts its texts by two vocabularies, and a folder holds one, for both languages"
+            f"{run.recipe} cuts its texts by two vocabularies, and a stored model holds one, for both languages:"
+            " give the run one with --task.dictionaries None"
         )
     return sides[0] if sides else None
 

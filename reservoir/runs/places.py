@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from reservoir.datasets.shipped import shipped
+from reservoir.runs.registry import SCALES
 
 
 def results() -> Path:
@@ -31,3 +33,11 @@ def is_recorded(recipe: str, scale: str) -> bool:
     folders = (results(), shipped() / "results")
     found = (path.name for folder in folders for path in (folder / recipe / scale).glob("seed-*.json"))
     return any("-with-" not in name for name in found)
+
+
+def own_names(recipes: Collection[str]) -> list[str]:
+    """The names in the results folder that are no recipe's, as the folders have them: no file is read."""
+    folder = results()
+    records = (path for path in folder.glob("**/seed-*.json") if path.parent.name in SCALES)
+    found = {path.parent.parent.relative_to(folder).as_posix() for path in records}
+    return sorted(found.difference(recipes))

@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -260,9 +260,33 @@ def recorded(run: Run) -> Record | None:
 
 def other_fields(record: Record, run: Run) -> str:
     """In which fields a record was made by another run than `run`, in words; empty if in none."""
+    return _listed([*_other_data(record, run), *_differences(record, run)])
+
+
+def check_name(run: Run) -> None:
+    """Refuse the name of a run on data of one's own if another one has it, of this seed or another.
+
+    One that was made with an earlier content of the same files may be replaced.
+
+    Raises:
+        ValueError: another one has it; the message says in which fields they differ.
+    """
+    for path in sorted(path_of(run).parent.glob("seed-*.json")) if run.base else ():
+        record = read_record(path)
+        edited = run.task.data in record.run["task"].values() and any(_other_data(record, run))
+        if not edited and (found := _differences(record, run.evolve(seed=record.seed))):
+            raise ValueError(
+                f"the name {run.recipe} is taken: {path} was made with {_listed(found)}; give this run a name of its"
+                " own with --name, or replace that one with --fresh"
+            )
+
+
+def _differences(record: Record, run: Run) -> list[str]:
     found = differences(record.run, run)
-    words = [*_other_data(record, run)]
-    words += [f"{name} {_shown(theirs)} (now {_shown(ours)})" for name, (theirs, ours) in found.items()]
+    return [f"{name} {_shown(theirs)} (now {_shown(ours)})" for name, (theirs, ours) in found.items()]
+
+
+def _listed(words: Sequence[str]) -> str:
     more = f" and {len(words) - FEW} other fields" if len(words) > FEW else ""
     return ", ".join(words[:FEW]) + more
 

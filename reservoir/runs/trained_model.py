@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -18,32 +17,21 @@ from reservoir.datasets import (
     Labelled,
     Stored,
     Vocabulary,
-    Windows,
     own,
 )
 from reservoir.datasets.examples import padded_numbers
 from reservoir.models import from_pretrained, read_labels
 from reservoir.models.pretrained import TOKENIZER
 from reservoir.runs.building import device_of, precision_of
-from reservoir.runs.export import RUN, export, folder_of, is_export
-from reservoir.runs.places import record_path, results
+from reservoir.runs.export import RUN
 from reservoir.runs.reading import run_from_json
-from reservoir.runs.records import read_record
 from reservoir.runs.run import Run
+from reservoir.runs.scoring import Scores, scored
 from reservoir.runs.tasks.classification import Classification
 from reservoir.runs.tasks.computation import Pictures, Sequences
 from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.runs.tasks.translation import Translation
-from reservoir.training import (
-    CheckpointError,
-    ComputationTask,
-    LanguageModellingTask,
-    TextReader,
-    accuracy,
-    bleu,
-    continued,
-    translate,
-)
+from reservoir.training import ComputationTask, TextReader, translate
 from reservoir.weights.files import read_json
 
 DOES = {
@@ -164,12 +152,12 @@ class TrainedModel:
                 )
                 for number, thing in enumerate(things, start=1)
             ]
-            stored = self._stored(rows, [0] * len(rows))
+            stored = self.stored(rows, [0] * len(rows))
         with torch.inference_mode(), precision_of(self.run):
             batches = stored.in_order(batch=200)
             return torch.cat([ComputationTask.logits(self.module, batch).float().cpu() for batch in batches])
 
-    def _stored(self, rows: list[list[float]], labels: list[int]) -> Stored:
+    def stored(self, rows: list[list[float]], labels: list[int]) -> Stored:
         mean, spread = (torch.tensor(self.inputs[name], dtype=torch.float64) for name in ("mean", "spread"))
         shaped = [torch.tensor(row, dtype=torch.float64).view(-1, len(mean)) for row in rows]
         x, last = padded_numbers([((row - mean) / spread).float() for row in shaped])
@@ -193,11 +181,13 @@ class TrainedModel:
             for prompt in prompts:
                 ids = self.vocabulary.encode(prompt) or [self.vocabulary.line_end]
                 with precision_of(self.run):
-                    said = continued(
-                        self.module, ids, tokens=tokens, end=None, temperature=temperature, seed=seed
+                    said = self.module.generate(
+                        torch.tensor([ids], device=device_of(self.run)),
+                        max_new_tokens=tokens,
+                        temperature=temperature,
+                        seed=seed,
                     )
-                lines = self._lines(said)
-                found.append(prompt + lines)
+                found.append(prompt + self._lines(said[0, len(ids) :].tolist()))
             return found
 
         return _each(prompts, str, several)
@@ -216,7 +206,7 @@ class TrainedModel:
         text = f" {text}" if first.startswith(("▁", "Ġ")) and not text.startswith(" ") else text
         return text.encode("utf-8", "replace").decode()  # bytes may stop inside a character
 
-    def score(self, path: Path | str) -> dict[str, dict[str, float | str]]:
+    def score(self, path: Path | str) -> dict[str, Scores]:
         """Scores on files laid out like those that were trained on: BLEU, accuracy, or perplexity.
 
         Args:
@@ -228,67 +218,8 @@ class TrainedModel:
         Raises:
             DataError: something is wrong with the files, or a class is unknown to the model.
         """
-        task: Any = self._task(*DOES)
-        name, files = f"{own.FILES}{path}", task.files
-        if isinstance(task, Translation):
-            pairs = own.own_pairs(name, task.src, task.tgt, files, whole=True)[0]
-            return {
-                part: self._bleu([row[0] for row in rows.rows], [row[1] for row in rows.rows])
-                for part, rows in pairs.items()
-            }
-        if isinstance(task, LanguageModelling):
-            texts = own.own_text(name, files, whole=True)[0]
-            return {part: self._perplexity(text) for part, text in texts.items()}
-        if isinstance(task, Classification):
-            rows = own.own_labelled(name, files, self.labels)[0]
-            parts = {
-                part: ([row[:-1] for row in one.rows], [row[-1] for row in one.rows])
-                for part, one in rows.items()
-            }
-            return {
-                part: self._accuracy(self.classify(texts), labels) for part, (texts, labels) in parts.items()
-            }
-        if isinstance(task, Pictures):
-            size, channels = tuple(self.inputs["size"]), self.inputs["channels"]
-            unit = task.patch * task.shrink
-            found = own.own_pictures(
-                name, files, patch=unit, size=size, channels=channels, known=self.labels
-            )[0]
-            stored = {part: Stored(x, y, prepare=task.sequences) for part, (x, y) in found.items()}
-        else:
-            numbers = own.own_sequences(name, files, self.labels, features=task.features)[0]
-            stored = {part: self._stored(*rows) for part, rows in numbers.items()}
-        with precision_of(self.run):
-            return {
-                part: {**ComputationTask.score(self.module, one), "examples": len(one)}
-                for part, one in stored.items()
-            }
-
-    def _bleu(self, sources: list[str], references: list[str]) -> dict[str, float | str]:
-        found = bleu(self.translate(sources), references)
-        return {"bleu": found.bleu, "signature": found.signature, "examples": len(sources)}
-
-    def _accuracy(self, found: list[str], labels: list[str]) -> dict[str, float | str]:
-        numbers = {label: number for number, label in enumerate(self.labels)}
-        said, right = ([numbers[label] for label in labels_] for labels_ in (found, labels))
-        return {"accuracy": accuracy(said, right), "examples": len(labels)}
-
-    def _perplexity(self, text: str) -> dict[str, float | str]:
-        ids = self.vocabulary.encode_text(text)
-        length = min(self.run.task.length, len(ids) - 1)  # type: ignore[union-attr]  # a language model's
-        if length < 1:
-            raise DataError("the text has fewer than two tokens: write more")
-        with precision_of(self.run):
-            nats, tokens = LanguageModellingTask.score(
-                self.module,
-                Windows(ids, length=length, batch=self.run.task.batch, seed=0),  # type: ignore[union-attr]
-            )
-        size = len(text.encode("utf-8", "surrogateescape"))
-        return {
-            "perplexity": math.exp(min(nats / tokens, 50.0)),
-            "bits_per_byte": nats / math.log(2) / size,
-            "examples": tokens,
-        }
+        self._task(*DOES)
+        return scored(self, path)
 
     def _task(self, *kinds: type) -> Any:
         if not isinstance(self.run.task, kinds):
@@ -304,42 +235,3 @@ def _each(things: str | Sequence[str], single: type, several: Callable[[Sequence
     if not isinstance(things, single):
         return several(list(things))
     return several([cast(str, things)])[0]
-
-
-def open_model(name: str | Path, *, scale: str = "laptop", seed: int = 0) -> TrainedModel:
-    """The stored model of a folder, or of a run in the results folder by its name.
-
-    `open_model("it-en").translate("tre case")`
-
-    Args:
-        name: a folder that `export` wrote; the name of a run of your own; or a recipe that was run here.
-        scale, seed: of the run.
-
-    Raises:
-        CheckpointError: there is no such model.
-    """
-    return TrainedModel(stored_folder(name, scale=scale, seed=seed))
-
-
-def stored_folder(name: str | Path, *, scale: str = "laptop", seed: int = 0) -> Path:
-    """Where the model of a run lies, or the folder of that name.
-
-    Raises:
-        CheckpointError: there is none.
-    """
-    path = Path(name).expanduser()
-    if is_export(path) and (path / RUN).is_file():
-        return path
-    if is_export(path):
-        raise CheckpointError(
-            f"{path} was exported by an earlier version, which stored no {RUN}: export it again"
-        )
-    record = record_path(results(), str(name), scale, seed)
-    if record.is_file():
-        run = run_from_json(read_record(record).run)
-        folder = folder_of(run)
-        return folder if is_export(folder) else export(run, folder)
-    raise CheckpointError(
-        f"there is no stored model {str(name)!r}: give a folder that export wrote, or the name of a run in"
-        f" {results()} ({scale}, seed {seed})"
-    )

@@ -6,7 +6,19 @@ from .classification import ClassificationTask, TextReader, accuracy
 from .computation import ComputationTask
 from .decoding import Decoding, beam_search, translate
 from .detour import Detour, skip, tap
-from .events import Event, Finished, Listener, Message, Point, Saved, Started, Stepped, Stopped, Validated
+from .events import (
+    Event,
+    Finished,
+    Listener,
+    Message,
+    Point,
+    Recorded,
+    Saved,
+    Started,
+    Stepped,
+    Stopped,
+    Validated,
+)
 from .flops import cost
 from .gradient_estimators import (
     GradientEstimator,
@@ -16,7 +28,7 @@ from .gradient_estimators import (
     ZeroGradient,
 )
 from .history import History
-from .language_modelling import LanguageModellingTask, continued
+from .language_modelling import LanguageModellingTask
 from .loop import Budget, TrainingError, train
 from .losses import smoothed_cross_entropy
 from .masked_language_modelling import MaskedLanguageModellingTask
@@ -53,6 +65,7 @@ __all__ = [
     "Optimiser",
     "Point",
     "Preempted",
+    "Recorded",
     "Saved",
     "Score",
     "Skip",
@@ -72,7 +85,6 @@ __all__ = [
     "aucc",
     "beam_search",
     "bleu",
-    "continued",
     "cost",
     "has_bf16",
     "mask",

@@ -84,5 +84,19 @@ class Stopped:
     step: int
 
 
-Event = Message | Started | Stepped | Validated | Saved | Finished | Stopped
+@dataclass(frozen=True)
+class Recorded:
+    """Nothing is trained: the run is recorded in a file, with these validation points."""
+
+    path: str
+    steps: int
+    points: list[Point]
+
+    @property
+    def text(self) -> str:
+        """The same in words."""
+        return f"{self.path} is there already; --fresh runs again (in Python, fresh=True)"
+
+
+Event = Message | Started | Stepped | Validated | Saved | Finished | Stopped | Recorded
 Listener = Callable[[Event], None]

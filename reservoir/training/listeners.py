@@ -22,6 +22,7 @@ from reservoir.training.events import (
     Listener,
     Message,
     Point,
+    Recorded,
     Saved,
     Started,
     Stepped,
@@ -60,7 +61,7 @@ class PlainLines:
                 )
             case Validated(point=point):
                 self._say(describe(point))
-            case Message(text=text):
+            case Message(text=text) | Recorded(text=text):
                 self._say(text)
 
     def _say(self, line: str) -> None:
@@ -95,7 +96,7 @@ class ProgressBar:
                 self.progress.update(self.bar, completed=step, note=f"loss {loss:.3f}")
             case Validated(point=point):
                 self.progress.console.print(describe(point), highlight=False)
-            case Message(text=text):
+            case Message(text=text) | Recorded(text=text):
                 self.progress.console.print(text, highlight=False)
             case Finished() | Stopped():  # a bar that is not stopped leaves the terminal without a cursor
                 self.progress.stop()
