@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +12,16 @@ from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
 from reservoir.layers.arguments import check_number
 from reservoir.models.config import TransformerConfig
 from reservoir.models.familiar import Familiar
-from reservoir.models.stack import CAUSAL, LayerKind, causal_attention, check_kinds, positions, stack
+from reservoir.models.stack import (
+    CAUSAL,
+    LayerKind,
+    bare,
+    causal_attention,
+    check_kinds,
+    positions,
+    stack,
+    tie_layers,
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,8 @@ class LanguageModelConfig(TransformerConfig):
         kinds: what each layer is, from the bottom up: "transformer", or "ffn" for a feed-forward layer alone. Empty:
             all are transformer layers. The other kinds of `reservoir.models.stack` look ahead.
         scale_embeddings: whether embeddings are multiplied by √d_model (Vaswani et al. 2017, §3.4); GPT-2's are not.
+        share_layers: one layer, used at every depth (Dehghani et al. 2019).
+        bare: norms without weights and biases, linear maps without biases.
     """
 
     vocab: int = 0
@@ -34,6 +45,8 @@ class LanguageModelConfig(TransformerConfig):
     tie: bool = True
     kinds: tuple[LayerKind, ...] = ()
     scale_embeddings: bool = True
+    share_layers: bool = field(default=False, metadata={"omit_if_default": True})
+    bare: bool = field(default=False, metadata={"omit_if_default": True})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,7 +80,11 @@ class Body(nn.Module):
         self.positions = positions(c, "positions")
         self.dropout = Dropout(c.dropout)
         self.layers = stack(c, c.layers, prefix="layer", kinds=c.kinds, mixing=causal_attention)
+        if c.share_layers:
+            tie_layers(self.layers)
         self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
+        if c.bare:
+            bare(self)
 
     def states(self, x: Tensor) -> Tensor:
         """Return the last states of embedded inputs: (batch, length, d_model) -> same."""

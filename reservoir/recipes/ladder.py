@@ -1,0 +1,105 @@
+"""Appendix A6: does the answer change with size? Four comparisons of the book at four sizes, each trained equally far.
+
+A size is a width, and one rule gives the rest: a trained layer for each 64 of the width and at least two, heads of 32,
+feed-forward layers four times as wide, eight tokens a batch for each unit of width, and tokens in proportion to the
+weights of the trained layers: eight for each weight where every token is predicted, twenty where a fifth is. A row's
+learning rate is the best of `RATES` at width 64, on validation with seed 0, and falls with the root of the width. The
+full scale is the laptop's.
+
+Three comparisons are of language models on the bytes of WikiText-2. Fourier transforms look ahead, so the fourth is of
+masked language models, on pieces of about one character. In both, a model that mixes nothing is the control.
+"""
+
+from typing import Any
+
+from reservoir.models import LanguageModelConfig, MaskedLanguageModelConfig
+from reservoir.models.mixings import hybrid
+from reservoir.recipes.reservoirs import placed
+from reservoir.recipes.scaled import SIZES, scaled
+from reservoir.runs.registry import Scale, enter
+from reservoir.runs.run import Run
+from reservoir.runs.tasks.language_modelling import LanguageModelling
+from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+from reservoir.weights import Freeze, Mask, placement
+
+WIDTHS = (32, 64, 128, 256)
+TUNED = 64  # the width at which learning rates are chosen
+RATES = {"lr-4e-3": 4e-3, "lr-8e-3": 8e-3, "lr-16e-3": 16e-3, "lr-32e-3": 32e-3}
+ROWS = {
+    "trained": ("lr-8e-3", "a language model on bytes, everything trained"),
+    "reservoirs": ("lr-8e-3", "the same with a frozen feed-forward layer after every second trained layer"),
+    "attention-frozen": ("lr-8e-3", "the same with its attention frozen"),
+    "masks": ("lr-8e-3", "one random layer with a mask for each depth; nothing else is trained"),
+    "no-attention": ("lr-8e-3", "feed-forward layers alone: a byte is predicted from the last one"),
+    "holes-attention": ("lr-8e-3", "a masked language model, everything trained"),
+    "holes-fourier": ("lr-8e-3", "the same with Fourier transforms in the place of attention"),
+    "holes-no-mixing": ("lr-8e-3", "the same with feed-forward layers alone"),
+}
+"""Row -> the rate that was chosen for it, and what it is. The controls have the rate of what they are compared with."""
+SWEPT = ("trained", "reservoirs", "attention-frozen", "masks", "holes-attention", "holes-fourier")
+VALID = 20_000  # tokens that are read at each validation point
+
+
+def depth(width: int) -> int:
+    """How many trained layers a model of that width has."""
+    return max(2, width // 64)
+
+
+def weights(width: int) -> int:
+    """The weights of its trained layers: 12 width² in each (Kaplan et al. 2020, §2.1)."""
+    return 12 * width**2 * depth(width)
+
+
+def baseline(width: int, scale: Scale, *, holes: bool) -> Run:
+    """A language model of a width, or a masked one, everything trained."""
+    batch, length, each = (width // 8, 64, 20) if holes else (width // 16, 128, 8)
+    sizes: dict[str, Any] = {"d_model": width, "n_heads": width // 32, "d_ff": 4 * width, "dropout": 0.0}
+    if scale == "smoke":
+        batch, length, sizes = 8, 24, SIZES["smoke"]
+    if holes:
+        config: Any = MaskedLanguageModelConfig(**sizes, layers=depth(width), max_length=length)
+        small: Any = MaskedLanguageModelling("miniature", vocabulary=300, length=length, batch=batch)
+        large: Any = MaskedLanguageModelling(
+            "wikitext-2", vocabulary=100, length=length, batch=batch, share=0.2, valid_tokens=VALID
+        )
+    else:
+        config = LanguageModelConfig(**sizes, layers=depth(width))
+        bytewise: Any = {"unit": "bytes", "vocabulary": 260, "length": length, "batch": batch}
+        small = LanguageModelling("miniature", **bytewise)
+        large = LanguageModelling("wikitext-2", **bytewise, valid_tokens=VALID)
+    steps = 12 if scale == "smoke" else each * weights(width) // (batch * length)
+    task = small if scale == "smoke" else large
+    return scaled(f"ladder/{width}", scale, task, config, steps=steps, lr=1.0, warmup=100)
+
+
+def at_rate(width: int, row: str, rate: str, scale: Scale) -> Run:
+    """A row at a width; `rate` is what its learning rate would be at width 64."""
+    holes = row.startswith("holes-")
+    run = baseline(width, scale, holes=holes).evolve(optimiser={"lr": RATES[rate] * (TUNED / width) ** 0.5})
+    layers = depth(width)
+    match row.removeprefix("holes-"):
+        case "reservoirs":
+            run = placed(run, placement(layers + layers // 2, layers // 2), "ffn", prefix="layer")
+        case "attention-frozen":
+            run = run.evolve(freeze=Freeze(attention=True))
+        case "masks":
+            run = run.evolve(
+                model={"share_layers": True, "bare": True},
+                mask=Mask(keep=0.5, drawn="as-trained"),
+                optimiser={"weight_decay": 0.0},
+            )
+        case "fourier":
+            run = run.evolve(model={"mixing": hybrid(layers, 0, where="top", other="fourier-normalised")})
+        case "no-attention" | "no-mixing":
+            run = run.evolve(model={"kinds": ("ffn",) * layers})
+    return run
+
+
+for _row, (_rate, _words) in ROWS.items():
+    for _width in WIDTHS:
+        _about = f"Ours, width {_width}: {_words}."
+        enter(f"ladder/{_width}/{_row}", _about, at_rate, _width, _row, _rate)
+for _row in SWEPT:
+    for _name in RATES:
+        _about = f"Ours, width {TUNED}, {_name}: {ROWS[_row][1]}."
+        enter(f"ladder/rates/{_row}/{_name}", _about, at_rate, TUNED, _row, _name)

@@ -1,0 +1,55 @@
+"""The ladder of sizes: each is trained equally far, and rows of a size differ in what the comparison is about alone."""
+
+import pytest
+
+from reservoir import recipes
+from reservoir.recipes import ladder
+from reservoir.runs.building import bare_model, outline
+from reservoir.runs.run import differences
+from reservoir.weights import report
+
+
+def run_of(width, row):
+    return recipes.get(f"ladder/{width}/{row}", scale="laptop")
+
+
+@pytest.mark.parametrize(("row", "tokens"), [("trained", 8), ("holes-attention", 20)])
+def test_every_size_is_trained_for_as_many_tokens_a_weight(row, tokens):
+    for width in ladder.WIDTHS:
+        run = run_of(width, row)
+        seen = run.budget.steps * run.task.batch * run.task.length
+        model = bare_model(run, 0)
+        matrices = sum(p.numel() for name, p in model.named_parameters() if "layers." in name and p.ndim == 2)
+        assert matrices == ladder.weights(width)
+        assert seen == pytest.approx(tokens * matrices, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("row", "fields"),
+    [
+        ("reservoirs", {"model.layers", "model.kinds", "freeze.layers", "freeze.drawn"}),
+        ("attention-frozen", {"freeze.attention"}),
+        ("masks", {"model.share_layers", "model.bare", "mask.keep", "optimiser.weight_decay"}),
+        ("no-attention", {"model.kinds"}),
+    ],
+)
+@pytest.mark.parametrize("width", ladder.WIDTHS)
+def test_a_row_differs_from_the_trained_one_in_its_subject_and_its_rate_alone(row, fields, width):
+    found = differences(run_of(width, "trained").to_json(), run_of(width, row))
+    assert set(found) - {"recipe", "optimiser.lr"} == fields
+
+
+@pytest.mark.parametrize("width", ladder.WIDTHS)
+def test_reservoirs_leave_as_many_trained_weights_as_the_trained_model_has(width):
+    trained, reservoirs = (report(outline(run_of(width, row))) for row in ("trained", "reservoirs"))
+    assert trained.trainable == reservoirs.trainable
+    assert reservoirs.total - trained.total > 8 * width**2 * (ladder.depth(width) // 2)
+
+
+@pytest.mark.parametrize("row", ladder.SWEPT)
+def test_the_rates_of_a_sweep_differ_in_nothing_else(row):
+    runs = [recipes.get(f"ladder/rates/{row}/{name}", scale="laptop") for name in ladder.RATES]
+    assert [run.optimiser.lr for run in runs] == list(ladder.RATES.values())
+    assert {run.evolve(recipe="x", optimiser={"lr": 1.0}).identity() for run in runs} == {
+        run_of(ladder.TUNED, row).evolve(recipe="x", optimiser={"lr": 1.0}).identity()
+    }
