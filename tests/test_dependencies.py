@@ -19,6 +19,7 @@ NEEDS = {  # module of ours, or a folder of them -> the extras that it may impor
     "reservoir/datasets/pictures.py": ("pictures",),
     "reservoir/datasets/own/pictures.py": ("pictures",),
     "reservoir/launch/submit.py": ("cluster",),
+    "reservoir/weights/jit.py": ("fast",),
     "reservoir/launch": ("cli",),
     "reservoir/page": ("pages",),
     "reservoir/training/listeners.py": ("book",),  # TensorBoard, if somebody asks for its logs

@@ -187,7 +187,7 @@ def test_the_configuration_says_what_the_model_is_made_of(tmp_path):
     save_pretrained(model, tmp_path, labels=("no", "yes"), data="0123")
     text = (tmp_path / CONFIG).read_text()
     said = json.loads(text)
-    assert said["format"] == "reservoir-model-2" and said["model"] == "EncoderDecoder"
+    assert said["format"] == "reservoir-model-3" and said["model"] == "EncoderDecoder"
     assert said["origins"] == report(model).origins() and said["data"] == "0123"
     assert text == json.dumps(said, indent=1, sort_keys=True) + "\n"
     with pytest.raises(WeightsError, match="labels must be a list of names, got 3"):

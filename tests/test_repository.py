@@ -150,7 +150,7 @@ def test_imports_inside_functions_are_found(statement: str, ours: bool):
 
 # ---- faces -----------------------------------------------------------------------------------------------------------
 
-NEEDS_TRITON = {"reservoir.weights.fused"}
+OPTIONAL = {"reservoir.weights.fused": "triton", "reservoir.weights.jit": "numba"}
 
 
 @pytest.mark.parametrize("face", FACES, ids=lambda face: face.relative_to(ROOT).parent.as_posix())
@@ -163,7 +163,8 @@ def test_every_name_of_a_face_is_there(face: Path):
             assert alias.asname is None, (
                 f"{package}: {alias.name} is renamed, which the lazy loader does not do"
             )
-            if f"{package}.{alias.name}" not in NEEDS_TRITON or importlib.util.find_spec("triton"):
+            needs = OPTIONAL.get(f"{package}.{alias.name}", package)
+            if importlib.util.find_spec(needs):
                 assert getattr(module, alias.name) is not None
     (listed,) = (
         ast.literal_eval(node.value)

@@ -1,14 +1,34 @@
 """One file for any module whose tensors have origins: seeds, bits, trained tensors and buffers."""
 
+import hashlib
+import itertools
+import json
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from reservoir.layers import Linear
 from reservoir.weights import Mask, Supermask, WeightsError, initialise, mark_trained, owned, supermask
-from reservoir.weights.files import read_header, read_safetensors
+from reservoir.weights.files import (
+    WORDS,
+    canonical_json,
+    digest,
+    digest_of_sums,
+    read_header,
+    read_safetensors,
+    safetensors_bytes,
+)
 from reservoir.weights.initialisation import Constant
-from reservoir.weights.storage import load_model, model_bytes, read_contents
+from reservoir.weights.storage import (
+    SECOND_FORMAT,
+    hash_of_tensor,
+    load_model,
+    model_bytes,
+    read_contents,
+)
 
 
 class Normalised(nn.Module):
@@ -133,3 +153,69 @@ def test_a_header_is_read_without_its_tensors(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(WeightsError, match="it ends within"):
         read_header(path)
+
+
+# ---- digests ---------------------------------------------------------------------------------------------------------
+
+
+def sums_by_hand(data: bytes, head: str) -> str:
+    """The digest as its docstring words it, one word at a time."""
+    data += bytes(-len(data) % (8 * WORDS))
+    rows, columns = [0] * (len(data) // (8 * WORDS)), [0] * WORDS
+    for place in range(len(data) // 8):
+        word = int.from_bytes(data[8 * place : 8 * place + 8], "little")
+        rows[place // WORDS] += word
+        columns[place % WORDS] += word
+    sums = b"".join((value % 2**64).to_bytes(8, "little") for value in rows + columns)
+    return hashlib.sha256(head.encode() + sums).hexdigest()[:16]
+
+
+@given(
+    size=st.integers(0, 20000), seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 20000), max_size=4)
+)
+@settings(deadline=None, max_examples=25)
+def test_a_digest_is_of_sums_of_words_however_the_tensor_is_cut(size, seed, cuts):
+    numbers = torch.randint(0, 256, (size,), generator=torch.Generator().manual_seed(seed)).to(torch.uint8)
+    expected = sums_by_hand(numbers.numpy().tobytes(), "head")
+    places = [0, *sorted(min(cut, size) for cut in cuts), size]
+    assert digest_of_sums(numbers, "head") == expected != digest_of_sums(numbers, "another")
+    pieces = [numbers[low:high] for low, high in itertools.pairwise(places)]
+    assert digest_of_sums(iter(pieces), "head") == expected
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=50)
+def test_a_word_that_is_damaged_or_has_changed_places_is_found(data):
+    numbers = torch.randn(70, 130, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    known, flat = digest_of_sums(numbers), numbers.view(-1)
+    place, other = (data.draw(st.integers(0, flat.numel() - 1)) for _ in range(2))
+    bits = flat.view(torch.int64)
+    bits[place] ^= 1 << data.draw(st.integers(0, 62))
+    assert digest_of_sums(numbers) != known
+    numbers = torch.randn(70, 130, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    flat = numbers.view(-1)
+    flat[[place, other]] = flat[[other, place]]
+    assert (digest_of_sums(numbers) == known) == (place == other)
+
+
+def test_files_of_the_second_format_whose_digests_are_of_all_bytes_are_read(tmp_path):
+    model = supermask(made(), Mask(keep=0.5, patterns=("readout",)), seed=0)
+    path = put(model, tmp_path)
+    tensors, metadata = read_safetensors(path)
+    contents = json.loads(metadata["contents"])
+    values = {item.path: item.parameter.detach() for item in owned(model)}
+    for name, said in contents["parameters"].items():
+        said["digest"] = digest(values[name]) if said["origin"] == "seeded" else hash_of_tensor(tensors[name])
+    for name, said in contents["masks"].items():
+        said["digest"] = hash_of_tensor(tensors[name])
+    for name in contents["buffers"]:
+        contents["buffers"][name] = hash_of_tensor(tensors[f"buffers/{name}"])
+    text = canonical_json(contents)
+    metadata |= {"format": SECOND_FORMAT, "contents": text, "digest": digest(text.encode())}
+    path.write_bytes(safetensors_bytes(tensors, metadata))
+    again = load_model(path, Normalised)
+    assert torch.equal(again(X), model.eval()(X))
+    tensors["buffers/norm.running_mean"][3] += 1
+    path.write_bytes(safetensors_bytes(tensors, metadata))
+    with pytest.raises(WeightsError, match=r"norm\.running_mean is damaged: its digest does not match"):
+        load_model(path, Normalised)

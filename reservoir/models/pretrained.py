@@ -25,8 +25,8 @@ from reservoir.models.universal import Universal, UniversalConfig
 from reservoir.weights.files import WeightsError, digest, read_json, shortened
 from reservoir.weights.report import report
 from reservoir.weights.storage import (
-    FIRST_FORMAT,
     FORMAT,
+    FORMATS,
     LARGEST,
     Contents,
     load_model,
@@ -192,9 +192,9 @@ def _read_config(path: Path) -> tuple[dict[str, Any], str]:
     except OSError as error:
         raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error
     said = read_json(data, str(path))
-    if said.get("format") not in (FORMAT, FIRST_FORMAT):
+    if said.get("format") not in FORMATS:
         raise WeightsError(
-            f"{path} must have the format {FORMAT} or {FIRST_FORMAT}, got {shortened(said.get('format'))}"
+            f"{path} must have one of the formats {', '.join(FORMATS)}, got {shortened(said.get('format'))}"
         )
     return said, digest(data)
 

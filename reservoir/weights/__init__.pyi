@@ -1,4 +1,4 @@
-from . import draws, fused
+from . import draws, fused, jit
 from .files import WeightsError
 from .freezing import Freeze, freeze
 from .generator import Stream, philox
@@ -53,6 +53,7 @@ __all__ = [
     "fused",
     "held_bytes",
     "initialise",
+    "jit",
     "kept_count",
     "largest",
     "load",

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from safetensors import safe_open
 from safetensors.torch import save
@@ -19,6 +20,10 @@ DTYPES = {"U8": 1, "F16": 2, "BF16": 2, "F32": 4, "F64": 8, "I64": 8, "I32": 4, 
 """Bytes of a number, by the name that a safetensors header gives its type."""
 LONGEST_HEADER = 2**26
 RESERVED = "__metadata__"
+WORDS = 512
+"""64-bit words of a row of `digest_of_sums`: 4 kB."""
+ROWS = 128
+"""Rows that are added up at a time: half a megabyte, which stays in a core's cache for the second sum."""
 
 
 class WeightsError(ValueError):
@@ -45,6 +50,41 @@ def digest(pieces: bytes | Tensor | Iterable[bytes | Tensor]) -> str:
         if isinstance(piece, Tensor):
             piece = piece.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
         found.update(piece)
+    return found.hexdigest()[:16]
+
+
+def digest_of_sums(pieces: Tensor | Iterable[Tensor], head: str = "") -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of `head` and of sums over a tensor's bytes.
+
+    The little-endian bytes, in row-major order, are 64-bit words in rows of `WORDS`, the last row filled up with zeros.
+    Hashed are the sums of the rows, one after the other, and then the sums of the columns, all modulo 2^64. So any word
+    that is damaged is found, and any two that have changed places, at the speed of the memory: a hash of all bytes
+    takes ten times as long. It does not withstand somebody who wants two tensors to have one digest.
+
+    Args:
+        pieces: a tensor, or stretches of one; they are taken as if they were joined.
+        head: what must agree beside the numbers, such as type and shape.
+    """
+    found, columns = hashlib.sha256(head.encode()), np.zeros(WORDS, "<u8")
+    rest = np.zeros(0, np.uint8)
+
+    def add(rows: np.ndarray) -> None:
+        for low in range(0, len(rows), ROWS):
+            some = rows[low : low + ROWS]
+            found.update(some.sum(1, dtype="<u8").tobytes())
+            columns[:] += some.sum(0, dtype="<u8")
+
+    for piece in [pieces] if isinstance(pieces, Tensor) else pieces:
+        data = piece.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+        data = np.concatenate([rest, data]) if len(rest) else data
+        whole = len(data) - len(data) % (8 * WORDS)
+        add(data[:whole].view("<u8").reshape(-1, WORDS))
+        rest = data[whole:]
+    if len(rest):
+        last = np.zeros(8 * WORDS, np.uint8)
+        last[: len(rest)] = rest
+        add(last.view("<u8").reshape(1, WORDS))
+    found.update(columns.tobytes())
     return found.hexdigest()[:16]
 
 

@@ -9,7 +9,7 @@ arithmetic, which PyTorch on any device, a Triton kernel (`tl.philox(seed, c0, c
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import SupportsIndex, cast
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -67,10 +67,10 @@ def checked_seed(seed: object) -> int:
     Raises:
         ValueError: it is not an integer in [0, 2**64).
     """
-    if isinstance(seed, SupportsIndex) and not isinstance(seed, bool | Tensor):
+    if not isinstance(seed, bool | Tensor):
         try:
-            value = operator.index(seed)
-        except TypeError:  # numpy.bool has the method and refuses
+            value = operator.index(seed)  # type: ignore[arg-type]
+        except TypeError:  # it is no integer, or is numpy.bool, which has the method and refuses
             value = -1
         if 0 <= value < 2**64:
             return value

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from reservoir.weights.files import (
     WeightsError,
     canonical_json,
     digest,
+    digest_of_sums,
     read_header,
     read_json,
     read_tensors,
@@ -42,10 +43,16 @@ from reservoir.weights.origins import Pretrained, Seeded, Trained, recorded_orig
 from reservoir.weights.streaming import TiledWeight, draw_lazily, pack, streamable, unpack
 from reservoir.weights.supermask import FixedMask, Supermask, maskable
 
-FORMAT, FIRST_FORMAT = "reservoir-model-2", "reservoir-model-1"
+FORMAT, SECOND_FORMAT, FIRST_FORMAT = FORMATS = (
+    "reservoir-model-3",
+    "reservoir-model-2",
+    "reservoir-model-1",
+)
 GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
 BUFFER = "buffers/"
 FLOATS = {"F16", "BF16", "F32", "F64"}
+LOADED = 2**18
+"""Elements of a tile that is drawn while a model is loaded: 1 MB."""
 LARGEST = 2**28
 """How many numbers a model may have that is loaded without being asked for more: 1 GiB of fp32."""
 
@@ -57,7 +64,7 @@ class StoredTensor:
     Args:
         origin: how to get it: by drawing it, from the file, or from a base.
         moves: whether training changes it.
-        digest: of its bytes, with type and shape before them if it is in the file.
+        digest: of its numbers, type and shape (`tensor_digest`).
         shape: None in files of the first format, which do not say it.
         dtype: the type of one that is drawn or of a base, if it is not float32; such as "torch.bfloat16".
     """
@@ -103,6 +110,14 @@ class Contents:
     buffers: dict[str, str]
     file: dict[str, TensorInfo]
     metadata: dict[str, str]
+
+    def digest_of(self, tensor: Tensor) -> str:
+        """The digest of a tensor of the file, as this file has it."""
+        return (tensor_digest if self.metadata["format"] == FORMAT else hash_of_tensor)(tensor)
+
+    def digest_of_drawn(self, tiles: Tensor | Iterable[Tensor], shape: torch.Size) -> str:
+        """The digest of a tensor that is drawn, as a whole or in tiles, as this file has it."""
+        return tensor_digest(tiles, shape) if self.metadata["format"] == FORMAT else digest(tiles)
 
     @property
     def drawn(self) -> dict[str, Seeded]:
@@ -178,12 +193,12 @@ def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, An
     if isinstance(origin, Seeded):
         if not (parameter.requires_grad and _begins_otherwise(parameter, origin)):
             drawn = origin.draw(parameter.shape)
-            if digest(parameter) == digest(drawn.to(parameter.dtype)):
-                return origin, said | {"digest": digest(drawn)} | _origin_json(origin)
+            if tensor_digest(parameter) == tensor_digest(drawn.to(parameter.dtype)):
+                return origin, said | {"digest": tensor_digest(drawn)} | _origin_json(origin)
         lost, origin = f"drawn from seed {origin.seed}", Trained()
     elif isinstance(origin, Pretrained) and origin.key:
-        if tensor_digest(parameter) == origin.digest:
-            return origin, said | {"digest": origin.digest} | _origin_json(origin)
+        if origin.digest in (known := tensor_digest(parameter), hash_of_tensor(parameter)):
+            return origin, said | {"digest": known} | _origin_json(origin)
         lost, origin = f"of {origin.checkpoint}", Trained()
     if lost and not parameter.requires_grad:
         raise WeightsError(
@@ -234,8 +249,20 @@ def _buffers(model: nn.Module) -> dict[str, Tensor]:
     return found
 
 
-def tensor_digest(tensor: Tensor) -> str:
-    """The digest of a tensor as it is stored: of its type, shape and bytes."""
+def tensor_digest(tensor: Tensor | Iterable[Tensor], shape: torch.Size | None = None) -> str:
+    """The digest of a tensor: of its type, its shape and sums over its bytes.
+
+    Args:
+        tensor: it, or its stretches, which are float32 of the given shape together.
+        shape: of the whole; a tensor has its own.
+    """
+    dtype = tensor.dtype if isinstance(tensor, Tensor) else torch.float32
+    whole = tensor.shape if isinstance(tensor, Tensor) else shape
+    return digest_of_sums(tensor, f"{dtype} {tuple(whole or ())}")
+
+
+def hash_of_tensor(tensor: Tensor) -> str:
+    """What stood for a tensor in files of the first two formats: a hash of its type, shape and bytes."""
     return digest([f"{tensor.dtype} {tuple(tensor.shape)}".encode(), tensor])
 
 
@@ -250,12 +277,12 @@ def read_contents(path: Path) -> Contents:
     """
     file, metadata = read_header(path)
     said = metadata.get("format")
-    if said not in (FORMAT, FIRST_FORMAT):
-        raise WeightsError(f"{path} must have the format {FORMAT} or {FIRST_FORMAT}, got {shortened(said)}")
+    if said not in FORMATS:
+        raise WeightsError(f"{path} must have one of the formats {', '.join(FORMATS)}, got {shortened(said)}")
     text, name = metadata.get("contents", ""), f"{path}: its list of contents"
     listed = read_json(text, name)
     try:
-        parameters, masks, buffers = (_contents if said == FORMAT else _first_contents)(listed)
+        parameters, masks, buffers = (_first_contents if said == FIRST_FORMAT else _contents)(listed)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise WeightsError(f"{name} is damaged: {type(error).__name__}, {shortened(str(error))}") from error
     found = Contents(path, parameters, masks, buffers, file, metadata)
@@ -509,7 +536,7 @@ def _fits(outline: nn.Module, contents: Contents, largest: int | None) -> None:
             _can_be_drawn(path, name, stored.origin, shape)
         elif stored.inside:
             wanted[name] = shape, FLOATS
-    places = {item.path: tuple(item.parameter.shape) for item in maskable(outline)}
+    places = {item.path: tuple(item.parameter.shape) for item in maskable(outline)} if contents.masks else {}
     for name, mask in contents.masks.items():
         wanted[name] = (-(-math.prod(mask.shape) // 8),), {"U8"}
         for stream in mask.modules:
@@ -550,23 +577,25 @@ def _fill(model: nn.Module, contents: Contents, tensors: dict[str, Tensor], *, s
         item.parameter.requires_grad_(stored.moves)
         set_origin(item, stored.origin)
         if isinstance(stored.origin, Seeded):
-            _draw(contents.path, item, stored.origin, stored.digest, streamed=streamed)
+            _draw(contents, item, stored.origin, stored.digest, streamed=streamed)
         else:
-            found = _checked(contents.path, tensors, item.path, stored.digest, base=stored.base)
+            found = _checked(contents, tensors, item.path, stored.digest, base=stored.base)
             item.parameter.copy_(found)
     for name, buffer in _buffers(model).items():
-        buffer.copy_(_checked(contents.path, tensors, BUFFER + name, contents.buffers[name]))
+        buffer.copy_(_checked(contents, tensors, BUFFER + name, contents.buffers[name]))
 
 
-def _draw(path: Path, item: Owned, origin: Seeded, wanted: str, *, streamed: bool) -> None:
-    """Draw a tensor again and compare its digest; one that is to be streamed is drawn in tiles, and not kept."""
-    shape = item.parameter.shape
+def _draw(contents: Contents, item: Owned, origin: Seeded, wanted: str, *, streamed: bool) -> None:
+    """Draw a tensor again, in tiles where that can be, and compare its digest; a streamed one is not kept."""
+    shape, path = item.parameter.shape, contents.path
     try:
-        if streamed and streamable(item):
-            found = digest(TiledWeight(origin, shape).tiles())
+        if streamable(item):  # each tile is summed and copied while it is in the cache
+            kept = None if streamed else item.parameter
+            tiles = TiledWeight(origin, shape).tiles(tile=LOADED)
+            found = contents.digest_of_drawn(_kept(tiles, kept), shape)
         else:
             tensor = origin.draw(shape)
-            found = digest(tensor)
+            found = contents.digest_of_drawn(tensor, shape)
             item.parameter.copy_(tensor)
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise WeightsError(f"{path}: {item.path} cannot be drawn: {shortened(str(error), 200)}") from error
@@ -574,28 +603,38 @@ def _draw(path: Path, item: Owned, origin: Seeded, wanted: str, *, streamed: boo
         raise WeightsError(f"{path}: {item.path}, drawn from seed {origin.seed}, is not what its digest says")
 
 
+def _kept(tiles: Iterable[Tensor], whole: Tensor | None) -> Iterator[Tensor]:
+    """Rows one after the other, copied into a tensor, if there is one, as they come."""
+    row = 0
+    for tile in tiles:
+        if whole is not None:
+            whole[row : row + len(tile)].copy_(tile)
+            row += len(tile)
+        yield tile
+
+
 def _checked(
-    path: Path,
+    contents: Contents,
     tensors: dict[str, Tensor],
     name: str,
     wanted: str,
     *,
     base: str = "",
 ) -> Tensor:
-    if name not in tensors or tensor_digest(tensors[name]) != wanted:
+    if name not in tensors or contents.digest_of(tensors[name]) != wanted:
         problem = (
             f"is not in the base as it was in {base}" if base else "is damaged: its digest does not match"
         )
-        raise WeightsError(f"{path}: {name} {problem}")
+        raise WeightsError(f"{contents.path}: {name} {problem}")
     return tensors[name]
 
 
 def _put_masks(model: nn.Module, contents: Contents, tensors: dict[str, Tensor]) -> None:
     made: dict[str, FixedMask] = {}
     for name, mask in contents.masks.items():
-        bits = unpack(_checked(contents.path, tensors, name, mask.digest), 0, math.prod(mask.shape))
+        bits = unpack(_checked(contents, tensors, name, mask.digest), 0, math.prod(mask.shape))
         fixed = FixedMask(bits.view(mask.shape), stream=name.removesuffix(".mask"))
         made |= dict.fromkeys(mask.modules, fixed)
-    for item in maskable(model):
+    for item in maskable(model) if made else ():
         if item.path in made:
             item.put(made[item.path].to(item.parameter.device))

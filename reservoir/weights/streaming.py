@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from reservoir import weights
 from reservoir.layers import Embedding, Linear
-from reservoir.weights.draws import DISTRIBUTIONS
+from reservoir.weights.draws import DISTRIBUTIONS, compiles
 from reservoir.weights.generator import MASK, Stream, philox
 from reservoir.weights.naming import Owned, owned
 from reservoir.weights.origins import Seeded, recorded_origin
@@ -39,6 +39,9 @@ def pack(mask: Tensor) -> Tensor:
 def unpack(bits: Tensor, start: int, stop: int) -> Tensor:
     """Return elements start..stop of a packed mask: bool, (stop - start,)."""
     first = start // 8
+    if bits.device.type == "cpu":
+        whole = np.unpackbits(bits[first : -(-stop // 8)].numpy(), bitorder="little").view(np.bool_)
+        return torch.from_numpy(whole[start - 8 * first : stop - 8 * first])
     each = (bits[first : -(-stop // 8), None] >> torch.arange(8, dtype=torch.uint8, device=bits.device)) & 1
     return each.view(-1)[start - 8 * first : stop - 8 * first].bool()
 
@@ -76,11 +79,6 @@ class TiledWeight(nn.Module):
     def extra_repr(self) -> str:
         return f"{self.origin.stream}, {tuple(self.shape)}, {'masked' if self.bits is not None else 'whole'}"
 
-    @property
-    def tile_rows(self) -> int:
-        """Rows per tile."""
-        return max(1, TILE // self.shape[1])
-
     def rows(self, low: int, high: int, *, device: torch.device | str | None = None) -> Tensor:
         """Return rows low..high, masked, fp32, (high - low, columns), with the same bits as drawing the whole matrix.
 
@@ -98,13 +96,17 @@ class TiledWeight(nn.Module):
         if zero is not None and low <= zero < high:
             part[zero - low] = 0.0
         if self.bits is not None:
-            part *= unpack(self.bits, start, stop).view_as(part)
+            if compiles(stop - start, part.device):
+                weights.jit.mask(part.view(-1), self.bits, start)
+            else:
+                part *= unpack(self.bits, start, stop).view_as(part)
         return part
 
-    def tiles(self, *, device: torch.device | str | None = None) -> Iterator[Tensor]:
-        """Yield all rows, one tile at a time."""
-        for low in range(0, self.shape[0], self.tile_rows):
-            yield self.rows(low, min(low + self.tile_rows, self.shape[0]), device=device)
+    def tiles(self, *, tile: int = TILE, device: torch.device | str | None = None) -> Iterator[Tensor]:
+        """Yield all rows, about `tile` elements at a time."""
+        step = max(1, tile // self.shape[1])
+        for low in range(0, self.shape[0], step):
+            yield self.rows(low, min(low + step, self.shape[0]), device=device)
 
     def chosen(self, ids: Tensor) -> Tensor:
         """Look up the rows `ids`: (...) -> (..., columns), fp32."""

@@ -114,7 +114,7 @@ class FixedMask(WeightMask):
     def __init__(self, mask: Tensor, *, stream: str, kept: int | None = None):
         super().__init__()
         self.stream = stream
-        self.kept = int(mask.sum()) if kept is None else kept
+        self.kept = int(mask.count_nonzero()) if kept is None else kept
         self.register_buffer("mask", mask)
 
     def chosen(self) -> Tensor:

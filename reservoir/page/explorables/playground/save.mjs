@@ -1,21 +1,14 @@
 // A trained model as the folder that reservoir.models.save_pretrained writes, in a zip: `from_pretrained` loads it.
-import { sha256 } from '../shared/sha256.mjs';
+import { digest, digestOfSums } from '../shared/digest.mjs';
 import { LONGEST } from './engine.mjs';
 import { countsOf, HEADS, lettersOf, written } from './settings.mjs';
 
-const FORMAT = 'reservoir-model-2';
+const FORMAT = 'reservoir-model-3';
 const GENERATOR = 'philox4x32-10, names by FNV-1a, version 1';
 const encode = (text) => new TextEncoder().encode(text);
 const bytesOf = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-const digest = (...pieces) => sha256(...pieces).slice(0, 16);
 /** JSON with the keys of every object in order. */
 const sorted = (value) => JSON.stringify(value, (_, one) => (one && typeof one === 'object' && !Array.isArray(one) ? Object.fromEntries(Object.keys(one).sort().map((key) => [key, one[key]])) : one));
-
-/** The digest of a tensor as the file has it. */
-function fileDigest(name, shape, values) {
-  const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;
-  return digest(encode(`torch.${name} ${tuple}`), bytesOf(values));
-}
 
 function initialisation({ kind, shape, blocks, masked }, keep) {
   if (kind === 'table') return { kind: 'Normal', std: shape[1] ** -0.5, keep: masked ? keep : 1 };
@@ -50,15 +43,15 @@ export function folder(engine, tokenizer, about) {
     const values = engine.read(stream);
     const said = { shape, moves: moves && !masked };
     if (moves && !masked) {
-      contents.parameters[stream] = { ...said, origin: 'trained', digest: fileDigest('float32', shape, values) };
+      contents.parameters[stream] = { ...said, origin: 'trained', digest: digestOfSums('torch.float32', shape, bytesOf(values)) };
       stored.push([stream, 'F32', shape, values]);
     } else {
-      contents.parameters[stream] = { ...said, origin: 'seeded', seed: engine.seed, stream, blocks: blocks ?? 1, zero_row: kind === 'table' ? 0 : null, initialisation: initialisation(tensor, settings.keep), digest: digest(bytesOf(values)) };
+      contents.parameters[stream] = { ...said, origin: 'seeded', seed: engine.seed, stream, blocks: blocks ?? 1, zero_row: kind === 'table' ? 0 : null, initialisation: initialisation(tensor, settings.keep), digest: digestOfSums('torch.float32', shape, bytesOf(values)) };
     }
     if (!masked) continue;
     const bits = packed(engine.bits(stream));
     const name = `${stream}.mask`;
-    contents.masks[name] = { shape, digest: fileDigest('uint8', [bits.length], bits), modules: kind === 'table' ? [stream, 'output'] : [stream] };
+    contents.masks[name] = { shape, digest: digestOfSums('torch.uint8', [bits.length], bits), modules: kind === 'table' ? [stream, 'output'] : [stream] };
     stored.push([name, 'U8', [bits.length], bits]);
   }
   stored.sort(([, a], [, b]) => (a > b) - (a < b)); // words before bytes

@@ -3,12 +3,12 @@
 // The folder's files are read as they are: config.json, model.safetensors, tokenizer.json. What does not agree is refused
 // with the tensor's name, as Python refuses it.
 import { Vocabulary } from '../shared/bpe.mjs';
+import { digest, digestOfSums, head } from '../shared/digest.mjs';
 import { normal, sign, uniform } from '../shared/draws.mjs';
 import { EncoderDecoder } from '../shared/encoder-decoder.mjs';
 import { Stream } from '../shared/philox.mjs';
-import { sha256 } from '../shared/sha256.mjs';
 
-const FORMATS = ['reservoir-model-2', 'reservoir-model-1'];
+const FORMATS = ['reservoir-model-3', 'reservoir-model-2', 'reservoir-model-1'];
 const GENERATOR = 'philox4x32-10, names by FNV-1a, version 1';
 const DTYPES = { F32: ['torch.float32', 4], U8: ['torch.uint8', 1] };
 const END = 2;
@@ -19,7 +19,6 @@ export class StoredError extends Error {}
 
 const text = (bytes) => new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 const bytesOf = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-const short = (...pieces) => sha256(...pieces).slice(0, 16);
 const product = (shape) => shape.reduce((a, b) => a * b, 1);
 
 /** The tensors of a safetensors file by name, and its metadata. */
@@ -44,7 +43,7 @@ export function readSafetensors(bytes) {
   return { tensors, metadata };
 }
 
-/** The contents of format 2, one entry for each parameter and mask, in the groups of format 1. */
+/** The contents of formats 2 and 3, one entry for each parameter and mask, in the groups of format 1. */
 function byOrigin({ parameters, masks }) {
   const groups = { seeded: {}, trained: {}, pretrained: {} };
   for (const [name, said] of Object.entries(parameters)) groups[said.origin][name] = said;
@@ -71,22 +70,22 @@ function elementwise(said, shape, blocks) {
 }
 
 /** A tensor that is nothing but a seed, a name and an initialisation, held against its digest. */
-function draw(name, said, shape) {
+function draw(name, said, shape, { metadata }) {
   const [kind, options] = elementwise(said.initialisation, shape, said.blocks);
   const drawn = kind(new Stream(said.seed, said.stream), product(shape), options);
   if (said.zero_row !== null) drawn.fill(0, said.zero_row * shape[1], (said.zero_row + 1) * shape[1]);
-  if (short(bytesOf(drawn)) !== said.digest) throw new StoredError(`${name}, drawn from seed ${said.seed}, is not what its digest says`);
+  const found = metadata.format === FORMATS[0] ? digestOfSums('torch.float32', shape, bytesOf(drawn)) : digest(bytesOf(drawn));
+  if (found !== said.digest) throw new StoredError(`${name}, drawn from seed ${said.seed}, is not what its digest says`);
   return drawn;
 }
 
 /** A tensor of the file, held against its digest. */
-function stored(name, said, { tensors }) {
+function stored(name, said, { tensors, metadata }) {
   const tensor = tensors.get(name);
   if (!tensor) throw new StoredError(`the file has nothing for ${name}`);
-  const shape = tensor.shape.length === 1 ? `(${tensor.shape[0]},)` : `(${tensor.shape.join(', ')})`;
-  if (short(new TextEncoder().encode(`${tensor.written} ${shape}`), tensor.bytes) !== said.digest) {
-    throw new StoredError(`${name} is damaged: its digest does not match`);
-  }
+  const { written, shape, bytes } = tensor;
+  const found = metadata.format === FORMATS[0] ? digestOfSums(written, shape, bytes) : digest(head(written, shape), bytes);
+  if (found !== said.digest) throw new StoredError(`${name} is damaged: its digest does not match`);
   return tensor;
 }
 
@@ -130,7 +129,7 @@ export class StoredModel {
     let sizes;
     try {
       contents = JSON.parse(metadata.contents.replace(/"seed": ?(\d+)/g, '"seed": "$1"')); // 64 bits are too many for a number
-      if (metadata.format === FORMATS[0]) contents = byOrigin(contents);
+      if (metadata.format !== FORMATS.at(-1)) contents = byOrigin(contents);
       const said = JSON.parse(config);
       if (said.model !== 'EncoderDecoder') throw new Error(`a page runs an EncoderDecoder, not ${said.model}`);
       sizes = said.config;
@@ -139,7 +138,7 @@ export class StoredModel {
     }
     const drawn = Object.keys(contents.drawn);
     if (drawn.length && metadata.generator !== GENERATOR) throw new StoredError(`${drawn[0]} was drawn by “${metadata.generator}”, and this page draws by “${GENERATOR}”`);
-    if (metadata.config !== short(new TextEncoder().encode(config))) throw new StoredError('the file was not written with the config.json beside it, or one of the two is damaged');
+    if (metadata.config !== digest(new TextEncoder().encode(config))) throw new StoredError('the file was not written with the config.json beside it, or one of the two is damaged');
     for (const [name, wanted] of Object.entries({ norm_first: true, activation: 'relu', positions: 'sinusoidal' })) {
       if (sizes[name] !== wanted) throw new StoredError(`a page runs a model with ${name}=${wanted}, got ${sizes[name]}`);
     }
@@ -148,7 +147,7 @@ export class StoredModel {
     this.counts = { drawn: 0, bits: 0, trained: 0 };
     this.places = []; // of masked matrices, to look at: {name, rows, columns, weight, bits}
     this.model = new EncoderDecoder(sizes, this.#tensors(file));
-    if (metadata.digest !== short(new TextEncoder().encode(metadata.contents))) throw new StoredError('its list of contents is damaged: its digest does not match');
+    if (metadata.digest !== digest(new TextEncoder().encode(metadata.contents))) throw new StoredError('its list of contents is damaged: its digest does not match');
     this.vocabulary = vocabularyOf(tokenizer);
   }
 
@@ -162,7 +161,7 @@ export class StoredModel {
       if (raw.has(name)) return raw.get(name);
       let found;
       if (contents.drawn[name]) {
-        found = draw(name, contents.drawn[name], shape);
+        found = draw(name, contents.drawn[name], shape, file);
         this.counts.drawn += found.length;
       } else if (contents.trained[name] ?? contents.pretrained[name]) {
         const { bytes, written, shape: has } = stored(name, contents.trained[name] ?? contents.pretrained[name], file);
