@@ -1,4 +1,4 @@
-"""Appendix A6: does the answer change with size? Four comparisons of the book at four sizes, each trained equally far.
+"""Chapter 12, with appendix A6: does the answer change with size? Four comparisons at four sizes, each trained equally far.
 
 A size is a width, and one rule gives the rest: a trained layer for each 64 of the width and at least two, heads of 32,
 feed-forward layers four times as wide, eight tokens a batch for each unit of width, and tokens in proportion to the
