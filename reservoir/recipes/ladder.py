@@ -1,10 +1,10 @@
-"""Chapter 12, with appendix A6: does the answer change with size? Four comparisons at four sizes, each trained equally far.
+"""Chapter 12, with appendix A6: does the answer change with size? Four comparisons, each at four sizes.
 
-A size is a width, and one rule gives the rest: a trained layer for each 64 of the width and at least two, heads of 32,
-feed-forward layers four times as wide, eight tokens a batch for each unit of width, and tokens in proportion to the
-weights of the trained layers: eight for each weight where every token is predicted, twenty where a fifth is. A row's
-learning rate is the best of `RATES` at width 64, on validation with seed 0, and falls with the root of the width. The
-full scale is the laptop's.
+All sizes are trained equally far. A size is a width, and one rule gives the rest: a trained layer for each 64 of the
+width and at least two, heads of 32, feed-forward layers four times as wide, eight tokens a batch for each unit of width,
+and tokens in proportion to the weights of the trained layers: eight for each weight where every token is predicted,
+twenty where a fifth is. A row's learning rate is the best of `RATES` at width 64, on validation with seed 0, and falls
+with the root of the width. The full scale is the laptop's.
 
 Three comparisons are of language models on the bytes of WikiText-2. Fourier transforms look ahead, so the fourth is of
 masked language models, on pieces of about one character. In both, a model that mixes nothing is the control.
@@ -24,7 +24,14 @@ from reservoir.weights import Freeze, Mask, placement
 
 WIDTHS = (32, 64, 128, 256)
 TUNED = 64  # the width at which learning rates are chosen
-RATES = {"lr-4e-3": 4e-3, "lr-8e-3": 8e-3, "lr-16e-3": 16e-3, "lr-32e-3": 32e-3}
+RATES = {
+    "lr-1e-3": 1e-3,
+    "lr-2e-3": 2e-3,
+    "lr-4e-3": 4e-3,
+    "lr-8e-3": 8e-3,
+    "lr-16e-3": 16e-3,
+    "lr-32e-3": 32e-3,
+}
 ROWS = {
     "trained": ("lr-8e-3", "a language model on bytes, everything trained"),
     "reservoirs": ("lr-8e-3", "the same with a frozen feed-forward layer after every second trained layer"),
