@@ -1,7 +1,7 @@
 """Chapter 12, with appendix A6: does the answer change with size? Four comparisons, each at four sizes.
 
 All sizes are trained equally far. A size is a width, and one rule gives the rest: a trained layer for each 64 of the
-width and at least two, heads of 32, feed-forward layers four times as wide, eight tokens a batch for each unit of width,
+width and at least two, heads of 32, feed-forward layers four times as wide, eight tokens a batch per unit of width,
 and tokens in proportion to the weights of the trained layers: eight for each weight where every token is predicted,
 twenty where a fifth is. A row's learning rate is the best of `RATES` at width 64, on validation with seed 0, and falls
 with the root of the width. The full scale is the laptop's.
