@@ -1,4 +1,4 @@
-from . import claims, comparison, costs, counts, coverage, fronts, sources, tables
+from . import claims, comparison, costs, counts, coverage, fronts, sources, tables, trend
 
 __all__ = [
     "claims",
@@ -9,4 +9,5 @@ __all__ = [
     "fronts",
     "sources",
     "tables",
+    "trend",
 ]
