@@ -7,7 +7,7 @@ import jupytext
 import pytest
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
-REWRITTEN = ("00-reading", "02-echo-states", "03-transformer", "08-mixing")
+REWRITTEN = ("00-reading", "02-echo-states", "03-transformer", "08-mixing", "12-what-to-train")
 NAMES = (
     *REWRITTEN,
     "01-random-features",

@@ -44,7 +44,7 @@ class Axis:
 
 
 AXES = {
-    "trained": Axis("numbers that learn", "numbers that learn"),
+    "trained": Axis("trainable parameters", "trainable parameters"),
     "bytes": Axis("bytes in a file that stands alone", "bytes on disk"),
     "flops": Axis("operations of training", "training operations"),
     "seconds": Axis("processor seconds", "seconds"),
