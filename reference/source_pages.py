@@ -1,0 +1,95 @@
+"""A page for each source: what was done, on what, how often; what it leaves out; its claims and what our records say.
+
+The words are those of `data/sources`, the verdicts those of the ledger on the day of the build.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reservoir.evidence import claims, sources
+from reservoir.page import evidence
+
+FRONT = "---\ntitle: {title}\nnumbering:\n  headings: false\n---\n\n"
+CLAIMS = {"frozen-pretrained": ("frozen-pretrained", "lu"), "cross-modal": ("cross-modal", "rothermel")}
+"""Source -> prefixes of the names of its claims, where they are not the source's own name alone."""
+SECTION = {"reservoirs": "a-reservoirs", "poster": "a-poster", "one-layer": "a-one-layer"}
+ELSEWHERE = "a-frozen-attention"
+LEDGER = "../../chapters/A1-claims.ipynb"
+
+
+def verdicts(name: str) -> list[claims.Verdict]:
+    """The verdicts on a source's claims, decided ones first."""
+    prefixes = CLAIMS.get(name, (name,))
+    found = [claims.verdict(one) for one in claims.entries() if one.partition("/")[0] in prefixes]
+    return sorted(found, key=lambda one: evidence.OUTCOMES.index(one.outcome))
+
+
+def plain(text: str) -> str:
+    """Text for a cell of a Markdown table, with nothing special in it."""
+    for character in "\\*_[]<>$@~{}`":
+        text = text.replace(character, f"\\{character}")
+    return " ".join(text.split())
+
+
+def page(name: str) -> str:
+    """The page of a source as MyST Markdown.
+
+    Raises:
+        ValueError: its file does not say what the page has to.
+    """
+    one = sources.source(name)
+    if missing := sources.ABOUT.keys() - one.about.keys():
+        raise ValueError(f"data/sources/{name}.toml: [page] lacks {', '.join(sorted(missing))}")
+    found = verdicts(name)
+    decided = sum(entry.outcome in ("holds here", "does not hold here") for entry in found)
+    cited = f" {{cite:p}}`{one.citation}`" if one.citation else ""
+    out = [
+        FRONT.format(title=f'"{one.title}"'),
+        f"{one.authors}{f', {one.year}' if one.year else ''}{cited}.\n",
+    ]
+    for key, heading in sources.ABOUT.items():
+        out.append(f"{heading}\n: {plain(one.about[key])}\n")
+    anchor = SECTION.get(evidence.section(f"{name}/x"), ELSEWHERE)
+    if found:
+        out.append(
+            f"## What our runs say\n\nWe quote {len(found)} of its claims and decide {decided} of them. Rules, records"
+            f" and scales stand in the [ledger]({LEDGER}#{anchor}); where it prints tables, they stand next to ours in"
+            " [appendix A2](../../chapters/A2-tables.ipynb).\n"
+        )
+        out.append(
+            f":::{{list-table}} Its claims, decided ones first.\n:name: tab-source-{name}\n:header-rows: 1\n"
+        )
+        rows = [("Claim", "Here", "What was seen")]
+        rows += [(plain(entry.entry.says), plain(entry.shown), plain(entry.seen)) for entry in found]
+        for claim, here, seen in rows:
+            out.append(f"* - {claim}\n  - {here}\n  - {seen}")
+        out.append(":::\n")
+    return "\n".join(out)
+
+
+def overview() -> str:
+    """The page that lists the sources."""
+    lines = [
+        FRONT.format(title="Sources"),
+        "What the book is held against, in the order in which it takes them.\n",
+    ]
+    for name in sources.names():
+        one = sources.source(name)
+        found = verdicts(name)
+        decided = sum(entry.outcome in ("holds here", "does not hold here") for entry in found)
+        counted = (
+            f" {len(found)} claims, {decided} decided by our runs."
+            if found
+            else " A table, and no claims of its own."
+        )
+        lines.append(f"- [{one.title}]({name}.md).{counted}")
+    return "\n".join(lines) + "\n"
+
+
+def write(folder: Path) -> None:
+    """Write the overview and a page for each source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "sources.md").write_text(overview(), encoding="utf-8")
+    for name in sources.names():
+        (folder / f"{name}.md").write_text(page(name), encoding="utf-8")
