@@ -15,7 +15,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit mutate unit-lowest bench lint format records queue audit counts notebooks plain pdf publish-to catalogue explorables clean
+.PHONY: help setup book read lab test unit mutate unit-lowest bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -28,9 +28,9 @@ book: setup  ## render the executed chapters to _build/html
 read: setup  ## serve the rendered book and print its address
 	@$(PYTHON_ENV) theme/serve.py
 
-lab: $(INSTALLED)  ## open the chapters in JupyterLab
+lab: $(INSTALLED)  ## open the book in JupyterLab
 	@[ "$$(id -u)" != 0 ] || root=--allow-root; \
-	$(PYTHON_ENV) -m jupyterlab $$root $(ARGS) chapters
+	$(PYTHON_ENV) theme/lab.py $$root $(ARGS)
 
 # Two processes share the tests, a file at a time, in the order of tests/conftest.py: torch in each takes a gigabyte or two.
 PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
@@ -88,6 +88,12 @@ pdf: book  ## print the rendered book to _build/book.pdf, with chromium
 publish-to: $(INSTALLED)  ## say where the book is published: REPO=owner/name on GitHub, empty for nowhere
 	@[ '$(origin REPO)' != undefined ] || { echo "Say where: make publish-to REPO=owner/name, or REPO= for nowhere."; exit 1; }
 	@$(PYTHON_ENV) theme/publish.py "$(REPO)"
+
+publish: setup  ## build what the tag of this version publishes and say what would be pushed; ARGS=--push pushes it
+	@$(PYTHON_ENV) theme/deploy.py $(ARGS)
+
+release: setup  ## build wheel, source archive and the pages' archive into dist, and check them in a fresh environment
+	@$(PYTHON_ENV) theme/release.py $(ARGS)
 
 catalogue: $(INSTALLED)  ## write data/recipes.json, from which `list` prints, after recipes have changed
 	@$(PYTHON_ENV) -c 'from reservoir.launch import catalogue; catalogue.write()'

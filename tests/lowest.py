@@ -18,7 +18,7 @@ UNIT = "not (slow or data or chapters or book or browser or wheel)"
 TOOLS = {
     "griffelib",
     "hatchling",
-    "jupyterlab",
+    "jupyterlab-myst",
     "mypy",
     "mystmd",
     "pandas-stubs",

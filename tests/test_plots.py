@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import plotly.graph_objects as go
@@ -222,7 +223,14 @@ def test_in_a_notebook_the_curve_is_one_output_updated_in_place(monkeypatch):
         curve(event)
     updates = [update for _, update in calls]
     assert len(updates) > 20 and updates == [False] + [True] * (len(updates) - 1)
-    assert all("application/vnd.plotly.v1+json" in data for data, _ in calls)
+    kinds = [set(data) for data, _ in calls]
+    assert kinds[:-1] == [{"image/svg+xml"}] * (len(kinds) - 1), (
+        "a front end draws plotly's first figure alone"
+    )
+    assert "application/vnd.plotly.v1+json" in kinds[-1]
+    before, after = (ElementTree.fromstring(calls[at][0]["image/svg+xml"]) for at in (3, -2))
+    lengths = [len(picture.findall(".//{*}polyline")[1].get("points").split()) for picture in (before, after)]
+    assert lengths[0] < lengths[1]
 
 
 def test_a_reference_is_grey_and_named_once():

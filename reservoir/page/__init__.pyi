@@ -1,4 +1,4 @@
-from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots
+from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots, progress
 
 __all__ = [
     "benchmarks",
@@ -10,4 +10,5 @@ __all__ = [
     "kernel",
     "live",
     "plots",
+    "progress",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 from IPython import get_ipython
 
 import reservoir
+from reservoir.page.progress import show_progress
 
 MODULES = {
     "anywidget": "anywidget",
@@ -25,7 +26,7 @@ ABOVE = "run the cells above first (Run → Run All Above Selected Cell; in Cola
 
 
 def ready() -> None:
-    """Say which version this is and whether training runs on a GPU, and explain missing names from now on.
+    """Say which version this is and whether training runs on a GPU; from now on explain missing names, show progress.
 
     Raises:
         ModuleNotFoundError: packages of the extra `chapters` are missing; the message names them.
@@ -47,6 +48,7 @@ def ready() -> None:
             " and reload the page."
         )
     explain_names(get_ipython())
+    show_progress(get_ipython())
 
 
 def explain_names(shell: Any) -> None:

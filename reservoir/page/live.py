@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import plotly.graph_objects as go
 
 from reservoir.page import plots
+from reservoir.page.explorables import pictures
 from reservoir.training import Event, Finished, Point, Recorded, Started, Stepped, Validated
 
 POINTS = 200  # of the loss, at most: more could not be seen, and would make the notebook larger
@@ -20,7 +22,8 @@ class LiveCurve:
         metric: the name of the validation metric in the record.
         title: of the axis of the metric, with its unit.
         every: seconds between two updates.
-        show: called with each new figure; None shows one output in the notebook and updates it.
+        show: called with each new figure; None shows one output in the notebook and updates it. While training runs,
+            that is a sketch: JupyterLab's renderer of plotly's figures draws the first one alone.
     """
 
     def __init__(
@@ -32,7 +35,9 @@ class LiveCurve:
         show: Callable[[go.Figure], None] | None = None,
     ):
         self.metric, self.title, self.every = metric, title, every
-        self.show = show or _Display()
+        output = _Output()
+        self.show = show or (lambda figure: output(plots.bundle(figure)))
+        self.draft = show or (lambda figure: output({"image/svg+xml": sketch(figure)}))
         self.steps = 0
         self.loss: list[tuple[int, float]] = []
         self.points: list[tuple[int, float]] = []
@@ -54,7 +59,8 @@ class LiveCurve:
         now = time.monotonic()
         if isinstance(event, Finished | Recorded) or now - self._drawn >= self.every:
             self._drawn = now
-            self.show(self.figure())
+            draw = self.show if isinstance(event, Finished | Recorded) else self.draft
+            draw(self.figure())
 
     def _add(self, point: Point) -> None:
         if self.metric in point.metrics:
@@ -100,18 +106,43 @@ class LiveCurve:
         return drawn
 
 
-class _Display:
+def sketch(figure: go.Figure) -> str:
+    """The two panels of a live curve as a small SVG: lines, and the ends of their axes."""
+    width, height, left, gap = 640, 400, 60, 40
+    panel = (height - 3 * gap) / 2
+    most = float(figure.layout.xaxis.range[1] or 1)
+    parts = [pictures.rect(0, 0, width, height, fill="#fffefb")]
+    for number, (trace, title) in enumerate(
+        zip(figure.data, (figure.layout.yaxis.title.text, figure.layout.yaxis2.title.text), strict=True)
+    ):
+        bottom = gap + panel + number * (panel + gap)
+        top = max(trace.y, default=1) or 1
+        points = [
+            (left + (width - left - 20) * x / most, bottom - panel * y / top)
+            for x, y in zip(trace.x, trace.y, strict=True)
+        ]
+        parts += [
+            pictures.line([(left, bottom - panel), (left, bottom), (width - 20, bottom)], pictures.INK, 1),
+            pictures.line(points, trace.line.color),
+            pictures.text(left, bottom - panel - 8, f"{title}, at most {top:.3g}"),
+            pictures.text(left, bottom + 18, "0"),
+            pictures.text(width - 20, bottom + 18, f"{most:,.0f} steps", text_anchor="end"),
+        ]
+    return pictures.svg(width, height, *parts)
+
+
+class _Output:
     """One output of the cell, updated in place."""
 
     def __init__(self) -> None:
-        self.handle = None
+        self.handle: Any = None
 
-    def __call__(self, figure: go.Figure) -> None:
+    def __call__(self, bundle: dict[str, Any]) -> None:
         # Imported here: training without a notebook needs no IPython.
         from IPython.display import display
 
         # As plain data: a figure would also show itself, next to the output that is updated.
         if self.handle is None:
-            self.handle = display(plots.bundle(figure), raw=True, display_id=True)
+            self.handle = display(bundle, raw=True, display_id=True)
         else:
-            self.handle.update(plots.bundle(figure), raw=True)
+            self.handle.update(bundle, raw=True)

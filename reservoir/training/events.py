@@ -100,3 +100,6 @@ class Recorded:
 
 Event = Message | Started | Stepped | Validated | Saved | Finished | Stopped | Recorded
 Listener = Callable[[Event], None]
+
+ALWAYS: list[Listener] = []
+"""Told of all training in this process, next to a run's own listeners: a notebook shows its progress so."""

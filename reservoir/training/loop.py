@@ -20,6 +20,7 @@ from reservoir.training import checkpoint as checkpoints
 from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.distribution import Exchange, current_world, shard_batch
 from reservoir.training.events import (
+    ALWAYS,
     Event,
     Finished,
     Listener,
@@ -158,7 +159,7 @@ def train(
     made_of = report(model)
 
     def tell(event: Event) -> None:
-        for listener in listeners:
+        for listener in (*listeners, *ALWAYS):
             listener(event)
 
     def read_clocks() -> None:

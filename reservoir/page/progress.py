@@ -1,0 +1,71 @@
+"""How far training is in a cell of a notebook, and how long it still takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from reservoir.training.events import ALWAYS, Event, Finished, Started, Stepped, Stopped
+
+PATIENCE = 2.0  # seconds of training before a line appears
+EVERY = 0.5
+
+
+class Progress:
+    """A listener that says the step, the loss and the time left in one line, which it updates.
+
+    Args:
+        show: called with each new line.
+        clock: seconds; only differences count.
+    """
+
+    def __init__(self, show: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic):
+        self.show, self.clock = show, clock
+        self.begun, self.first, self.steps, self.said = 0.0, 0, 0, 0.0
+
+    def __call__(self, event: Event) -> None:
+        now = self.clock()
+        match event:
+            case Started(step=step, steps=steps):
+                self.begun, self.first, self.steps, self.said = now, step, steps, now + PATIENCE - EVERY
+            case Stepped(step=step, loss=loss) if now - self.said >= EVERY:
+                self.said = now
+                left = (now - self.begun) * (self.steps - step) / max(step - self.first, 1)
+                self.show(f"step {step:,} of {self.steps:,}, loss {loss:.2f}, {duration(left)} left")
+            case Finished() | Stopped() if now - self.begun >= PATIENCE:
+                self.show(f"{self.steps:,} steps in {duration(now - self.begun)}")
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    whole = round(seconds)
+    return f"{whole} s" if whole < 90 else f"{whole // 60} min {whole % 60:02d} s"
+
+
+class Line:
+    """One output of the cell that runs, updated in place; each cell has its own."""
+
+    def __init__(self, shell: Any):
+        self.shell, self.cell, self.handle = shell, None, None
+
+    def __call__(self, words: str) -> None:
+        # Imported here: training without a notebook needs no IPython.
+        from IPython.display import display
+
+        if self.cell != self.shell.execution_count:
+            self.cell = self.shell.execution_count
+            self.handle = display({"text/plain": words}, raw=True, display_id=True)
+        elif self.handle is not None:
+            self.handle.update({"text/plain": words}, raw=True)
+
+
+def show_progress(shell: Any) -> None:
+    """Let all training in `shell`, an IPython shell or None, say how far it is, where somebody is there to see it.
+
+    Programs that run notebooks, such as nbclient, say that nobody can answer a question; the book's stored outputs
+    then have no such line.
+    """
+    parent: dict[str, Any] = getattr(getattr(shell, "kernel", None), "get_parent", dict)()
+    if parent.get("content", {}).get("allow_stdin") and not any(isinstance(one, Progress) for one in ALWAYS):
+        ALWAYS.append(Progress(Line(shell)))

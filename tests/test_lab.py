@@ -1,0 +1,273 @@
+"""The book in JupyterLab: looking changes nothing, running changes outputs alone, editing changes both halves alike."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "theme"))
+import lab  # noqa: E402
+import names  # noqa: E402
+import notebooks  # noqa: E402
+from plain import walk  # noqa: E402
+
+CHAPTER = "chapters/03-transformer.ipynb"
+HALVES = notebooks.pairs(ROOT)
+PNG = "iVBORw0KGgo="
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def copy_of_the_repository(to: Path) -> Path:
+    """What git tracks or would track here, in a repository of its own."""
+    for name in git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, to / name)
+    git(to, "init", "--quiet")
+    git(to, "add", "--all")
+    git(to, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "all")
+    return to
+
+
+# ---- without a browser -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    (tmp_path / "chapters").mkdir()
+    for half in (ROOT / CHAPTER, (ROOT / CHAPTER).with_suffix(".md")):
+        shutil.copy(half, tmp_path / "chapters")
+    return tmp_path
+
+
+@pytest.fixture
+def contents(clone: Path) -> lab.Contents:
+    return lab.Contents(root_dir=str(clone))
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {path.suffix: path.read_bytes() for path in (folder / "chapters").glob("03-*")}
+
+
+def opened(contents: lab.Contents) -> dict:
+    """The model that a front end gets, with what JupyterLab and plotly's renderer add to it on their own."""
+    model = contents.get(CHAPTER)
+    model["content"] = json.loads(json.dumps(model["content"]))
+    model["content"]["metadata"]["language_info"]["version"] = "3.99"
+    for cell in model["content"]["cells"]:
+        for output in cell.get("outputs", []):
+            if lab.PLOTLY in output.get("data", {}):
+                output["data"]["image/png"] = PNG
+    return model
+
+
+def test_saving_what_was_only_looked_at_writes_no_byte(contents, clone):
+    before, model = bytes_of(clone), opened(contents)
+    assert PNG in json.dumps(model["content"]), "the chapter has a figure, without which this shows nothing"
+    contents.save(model, CHAPTER)
+    assert bytes_of(clone) == before
+
+
+def test_saving_a_run_changes_outputs_alone(contents, clone):
+    before, model = bytes_of(clone), opened(contents)
+    cell = next(cell for cell in model["content"]["cells"] if cell["cell_type"] == "code")
+    cell["outputs"] = [nbformat.v4.new_output("stream", name="stdout", text="other words")]
+    contents.save(model, CHAPTER)
+    after = bytes_of(clone)
+    assert after[".md"] == before[".md"] and b"other words" in after[".ipynb"]
+    old, new = (nbformat.reads(half[".ipynb"].decode(), as_version=4) for half in (before, after))
+    assert lab.sources(old) == lab.sources(new) and old.metadata == new.metadata
+    assert [cell.metadata for cell in old.cells] == [cell.metadata for cell in new.cells]
+
+
+def test_saving_an_edit_changes_that_cell_in_both_halves(contents, clone):
+    before, model = bytes_of(clone)[".md"].decode(), opened(contents)
+    cell = next(cell for cell in model["content"]["cells"] if "by_hand = weights" in cell["source"])
+    cell["source"] = cell["source"].replace("by_hand = weights", "by_hand = 1.0 * weights")
+    contents.save(model, CHAPTER)
+    after = bytes_of(clone)[".md"].decode()
+    assert after == before.replace("by_hand = weights", "by_hand = 1.0 * weights") != before
+    assert "1.0 * weights" in bytes_of(clone)[".ipynb"].decode()
+
+
+def test_an_edit_of_the_markdown_half_is_what_opens_and_is_not_lost(contents, clone):
+    half = (clone / CHAPTER).with_suffix(".md")
+    earlier = contents.get(CHAPTER, content=False, require_hash=True)["hash"]
+    half.write_text(half.read_text(encoding="utf-8").replace("Each position asks", "Every position asks"))
+    model = contents.get(CHAPTER)
+    assert any("Every position asks" in cell["source"] for cell in model["content"]["cells"])
+    assert contents.get(CHAPTER, content=False, require_hash=True)["hash"] != earlier
+    written = half.read_bytes()
+    contents.save(model, CHAPTER)
+    assert half.read_bytes() == written
+    assert lab.sources(nbformat.read(clone / CHAPTER, as_version=4)) == lab.sources(jupytext.read(half))
+
+
+@pytest.mark.parametrize("half", HALVES, ids=lambda half: half.stem)
+def test_a_markdown_half_is_written_as_it_stands(half):
+    text = half.read_text(encoding="utf-8")
+    assert lab.markdown(text, notebooks.updated(half)) == text
+
+
+# ---- names -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.book
+def test_names_are_those_of_the_rendered_book(rendered_book):
+    """Each citation, and each figure's number, as mystmd has resolved it."""
+    known, cited, counted = names.citations(ROOT), 0, 0
+    figures = {
+        label: number for half in HALVES for label, number, _ in names.figures(half.with_suffix(".ipynb"))
+    }
+    for page in (rendered_book.parent / "site" / "content").glob("*.json"):
+        for node in walk(json.loads(page.read_text(encoding="utf-8"))["mdast"]):
+            if node["type"] == "cite":
+                said = "".join(part.get("value", "") for child in node["children"] for part in walk(child))
+                one = known[node["label"]]
+                narrative = node.get("kind") == "narrative"
+                assert said == (f"{one.who} ({one.year})" if narrative else f"{one.who}, {one.year}")
+                cited += 1
+            if node["type"] == "container" and node.get("identifier") in figures:
+                assert figures.pop(node["identifier"]) == f"Figure {node['enumerator']}"
+                counted += 1
+    assert cited > 100 and counted > 50 and not figures
+
+
+def test_every_term_that_a_chapter_links_is_explained():
+    terms = lab.known(ROOT)["terms"]
+    assert len(terms) > 50 and all(len(said) > 10 and "`" not in said for said in terms.values())
+
+
+# ---- a real JupyterLab -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[str]:
+    """JupyterLab as `make lab` starts it, without a browser of its own; its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "theme/lab.py", "--allow-root", "--no-browser", f"--ServerApp.port={port}"]
+    command += ["--IdentityProvider.token=a-token", "--ServerApp.port_retries=0"]
+    home = folder.parent / "home"  # no settings of the machine's user
+    settings = {
+        "HOME": str(home),
+        "PYTHONPATH": str(folder),
+        "OMP_NUM_THREADS": "1",
+        "JUPYTER_PREFER_ENV_PATH": "1",
+    }
+    settings |= {"RESERVOIR_OFFLINE": "1", "RESERVOIR_RESULTS": str(folder.parent / "results")}
+    with (folder.parent / "log").open("w+") as log:
+        server = subprocess.Popen(command, cwd=folder, env=os.environ | settings, stdout=log, stderr=log)
+        try:
+            for _ in range(240):
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/api?token=a-token", timeout=1).close()
+                    break
+                except OSError:
+                    assert server.poll() is None, (folder.parent / "log").read_text()
+                    server_wait(server)
+            yield f"http://127.0.0.1:{port}/?token=a-token"
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def server_wait(server: subprocess.Popen) -> None:
+    try:
+        server.wait(0.25)
+    except subprocess.TimeoutExpired:
+        pass  # it is still starting, as it should be
+
+
+def tab(page: Page, name: str):
+    return page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab", has_text=name)
+
+
+def close(page: Page, name: str) -> None:
+    tab(page, name).locator(".lm-TabBar-tabCloseIcon").click()
+    expect(tab(page, name)).to_have_count(0)  # and no question about saving
+
+
+@pytest.mark.browser
+def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
+    folder = copy_of_the_repository(tmp_path / "book")
+    with started(folder) as address, sync_playwright() as playwright:
+        browser, page = opened_at(address, playwright, chromium)
+        # The landing page is in front, with its picture and its values.
+        expect(tab(page, "index.ipynb")).to_have_class(re.compile("lm-mod-current"))
+        expect(page.locator(".book-caption", has_text="Figure 1.")).to_be_visible()
+        # A link leads to a chapter, and a chapter to a page of the reference.
+        page.locator('.jp-Notebook .myst a[href*="03-transformer"]').first.click()
+        expect(tab(page, "03-transformer.ipynb")).to_be_visible()
+        chapter = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+        expect(chapter.locator(".book-name", has_text="Vaswani et al. (2017)").first).to_be_visible()
+        expect(chapter.locator(".jp-mod-dirty, [title$='Not Found']:not([hidden])")).to_have_count(0)
+        expect(chapter.locator(".book-caption").nth(3)).to_be_attached()  # all cells are there
+        chapter.locator(".myst a.hover-link[title]").first.dispatch_event(
+            "click"
+        )  # where it is, even as it moves
+        expect(page.locator(".jp-MarkdownViewer", has_text="Where a weight comes from")).to_be_visible()
+        for name in ("glossary.md", "03-transformer.ipynb", "index.ipynb"):
+            close(page, name)
+        assert git(folder, "status", "--porcelain") == ""
+        browser.close()
+
+
+@pytest.mark.browser
+def test_a_chapter_is_run_watched_saved_and_closed(tmp_path, chromium):
+    folder = copy_of_the_repository(tmp_path / "book")
+    before = nbformat.read(folder / CHAPTER, as_version=4)
+    with started(folder) as address, sync_playwright() as playwright:
+        browser, page = opened_at(address.replace("/?", f"/lab/tree/{CHAPTER}?"), playwright, chromium)
+        cell = page.locator(".jp-CodeCell", has=page.locator(".book-caption", has_text="BLEU rises late"))
+        cell.scroll_into_view_if_needed()
+        page.locator(".lm-MenuBar-item", has_text="Run").click()
+        page.locator('.lm-Menu-item[data-command="runmenu:run-all"]').click()
+        # The curve is drawn anew while the cell runs, with the time left above it, and ends as a figure of plotly's.
+        seen, picture = set(), cell.locator(".jp-RenderedSVG img")
+        expect(cell.get_by_text(re.compile(r"step \d+ of \d+, loss .* left"))).to_be_visible()
+        while len(seen) < 4:
+            expect(picture).to_be_visible()
+            seen.add(picture.get_attribute("src"))
+            page.wait_for_timeout(500)
+        expect(cell.get_by_text(re.compile(r"^\d+ steps in \d+ (s|min)"))).to_be_visible(timeout=300_000)
+        expect(cell.locator(".js-plotly-plot")).to_be_visible()
+        expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
+            timeout=300_000
+        )
+        page.locator(".lm-MenuBar-item", has_text="File").click()
+        page.locator('.lm-Menu-item[data-command="docmanager:save"]').click()
+        expect(page.locator(".lm-DockPanel-tabBar .jp-mod-dirty")).to_have_count(0)
+        close(page, "03-transformer.ipynb")
+        browser.close()
+    assert git(folder, "status", "--porcelain") == f"M {CHAPTER}"
+    after = nbformat.read(folder / CHAPTER, as_version=4)
+    assert lab.sources(before) == lab.sources(after) and before.metadata == after.metadata
+    assert [cell.get("outputs") for cell in before.cells] != [cell.get("outputs") for cell in after.cells]
+
+
+def opened_at(address: str, playwright, chromium: str):
+    browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    page = browser.new_page(viewport={"width": 1300, "height": 1000})
+    page.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    page.goto(address)
+    return browser, page
