@@ -35,7 +35,7 @@ RATES = {
 ROWS = {
     "trained": ("lr-8e-3", "a language model on bytes, everything trained"),
     "reservoirs": ("lr-8e-3", "the same with a frozen feed-forward layer after every second trained layer"),
-    "attention-frozen": ("lr-8e-3", "the same with its attention frozen"),
+    "attention-frozen": ("lr-16e-3", "the same with its attention frozen"),
     "masks": ("lr-8e-3", "one random layer with a mask for each depth; nothing else is trained"),
     "no-attention": ("lr-8e-3", "feed-forward layers alone: a byte is predicted from the last one"),
     "holes-attention": ("lr-8e-3", "a masked language model, everything trained"),
