@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import source_pages
+
 try:
     import griffe
 except ModuleNotFoundError:
@@ -522,6 +524,7 @@ def generate(project: Path) -> None:
         (api / f"{package}.md").write_text(package_page(library, package), encoding="utf-8")
         for module in library.modules(package):
             (api / file_of(module)).write_text(page(library, module), encoding="utf-8")
+    source_pages.write(project / "reference" / "sources")
     (project / "reference" / "bibliography.md").write_text(bibliography(project), encoding="utf-8")
     (project / "reference" / "exercises.md").write_text(exercise_page(project), encoding="utf-8")
     (project / "reference" / "contents.txt").write_text(contents(project), encoding="utf-8")

@@ -1,10 +1,12 @@
 """A page for each source: what was done, on what, how often; what it leaves out; its claims and what our records say.
 
-The words are those of `data/sources`, the verdicts those of the ledger on the day of the build.
+The words are those of `reference/sources.toml`, the verdicts those of the ledger on the day of the build.
 """
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from pathlib import Path
 
 from reservoir.evidence import claims, sources
@@ -15,7 +17,22 @@ CLAIMS = {"frozen-pretrained": ("frozen-pretrained", "lu"), "cross-modal": ("cro
 """Source -> prefixes of the names of its claims, where they are not the source's own name alone."""
 SECTION = {"reservoirs": "a-reservoirs", "poster": "a-poster", "one-layer": "a-one-layer"}
 ELSEWHERE = "a-frozen-attention"
+ABOUT = {
+    "did": "What they did",
+    "data": "Data",
+    "hardware": "Hardware",
+    "runs": "Runs",
+    "missing": "What it leaves out",
+    "read": "How we read it",
+}
+"""What a source's page says of it, and the heading of each part."""
 LEDGER = "../../chapters/A1-claims.ipynb"
+
+
+@functools.cache
+def written() -> dict[str, dict[str, str]]:
+    """Source -> what its page says of it."""
+    return tomllib.loads((Path(__file__).parent / "sources.toml").read_text(encoding="utf-8"))
 
 
 def verdicts(name: str) -> list[claims.Verdict]:
@@ -39,8 +56,9 @@ def page(name: str) -> str:
         ValueError: its file does not say what the page has to.
     """
     one = sources.source(name)
-    if missing := sources.ABOUT.keys() - one.about.keys():
-        raise ValueError(f"data/sources/{name}.toml: [page] lacks {', '.join(sorted(missing))}")
+    about = written().get(name, {})
+    if missing := ABOUT.keys() - about.keys():
+        raise ValueError(f"reference/sources.toml: [{name}] lacks {', '.join(sorted(missing))}")
     found = verdicts(name)
     decided = sum(entry.outcome in ("holds here", "does not hold here") for entry in found)
     cited = f" {{cite:p}}`{one.citation}`" if one.citation else ""
@@ -48,8 +66,8 @@ def page(name: str) -> str:
         FRONT.format(title=f'"{one.title}"'),
         f"{one.authors}{f', {one.year}' if one.year else ''}{cited}.\n",
     ]
-    for key, heading in sources.ABOUT.items():
-        out.append(f"{heading}\n: {plain(one.about[key])}\n")
+    for key, heading in ABOUT.items():
+        out.append(f"{heading}\n: {plain(about[key])}\n")
     anchor = SECTION.get(evidence.section(f"{name}/x"), ELSEWHERE)
     if found:
         out.append(
