@@ -95,8 +95,8 @@ publish: setup  ## build what the tag of this version publishes and say what wou
 release: setup  ## build wheel, source archive and the pages' archive into dist, and check them in a fresh environment
 	@$(PYTHON_ENV) theme/release.py $(ARGS)
 
-catalogue: $(INSTALLED)  ## write data/recipes.json, from which `list` prints, after recipes have changed
-	@$(PYTHON_ENV) -c 'from reservoir.launch import catalogue; catalogue.write()'
+catalogue: $(INSTALLED)  ## write data/recipes.json and fields.json, from which `list` and `run RECIPE --help` print, after recipes have changed
+	@$(PYTHON_ENV) -c 'from reservoir.launch import catalogue, fields; catalogue.write(); fields.write()'
 
 explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
 	@node theme/kernels.mjs && node theme/bundle.mjs

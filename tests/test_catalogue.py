@@ -1,13 +1,17 @@
 """What `list` prints without importing the recipes is what the registry would say."""
 
 import json
+import shlex
 import subprocess
 import sys
 from dataclasses import asdict, replace
 
 import pytest
 
-from reservoir.launch import catalogue, cataloguing
+from reservoir import recipes
+from reservoir.datasets.shipped import shipped
+from reservoir.launch import catalogue, cataloguing, fields
+from reservoir.launch.chosen import chosen_run
 
 
 def test_the_stored_catalogue_is_the_registrys():
@@ -29,9 +33,35 @@ def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path
         assert catalogue.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
 
 
-def test_list_and_help_do_not_import_torch():
+def test_the_stored_fields_are_the_recipes():
+    made = json.loads(json.dumps(asdict(cataloguing.fields_from_registry())))
+    assert json.loads((shipped() / "fields.json").read_text(encoding="utf-8")) == made, "run `make catalogue`"
 
-    for words in (["--help"], ["list"], ["list", "components"], ["run", "--help"], ["frobnicate"], ["data"]):
+
+@pytest.mark.parametrize("name", ["own/translator", "combinations/gpt-masks-50/lr-3e-2", "universal/digits"])
+def test_every_field_that_help_lists_can_be_given_with_its_value(name, capsys):
+    fields.show_fields(name)
+    words = []
+    for line in capsys.readouterr().out.splitlines():
+        if line.startswith("--") and " =" in line:
+            option, _, value = line.partition(" =")
+            words += [option.split()[0], *shlex.split(value)]
+        elif line.startswith("--"):
+            yes, no, value = line.split()
+            words.append({"yes": yes.rstrip(","), "no": no}[value])
+    name = recipes.family(name)[0]
+    assert len(words) > 60 and chosen_run(name, scale="laptop", fields=words) == recipes.get(name)
+
+
+def test_stale_fields_are_made_anew(monkeypatch):
+    monkeypatch.setattr(fields, "sources_digest", lambda: "of another day")
+    monkeypatch.setattr(cataloguing, "fields_from_registry", lambda: "made anew")
+    assert fields.stored() == "made anew"
+
+
+def test_list_and_help_do_not_import_torch():
+    help_of = (["--help"], ["run", "--help"], ["run", "own/translator", "--help"])
+    for words in (*help_of, ["list"], ["list", "components"], ["frobnicate"], ["data"]):
         program = f"import sys\nfrom reservoir.launch.cli import main\ntry: main({words})\n"
         program += "except SystemExit: pass\nprint(*sys.modules)"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

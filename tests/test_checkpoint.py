@@ -88,6 +88,26 @@ def test_what_is_frozen_is_not_written_since_the_seed_gives_it_back(tmp_path):
         assert (tmp_path / f"small.{kind}").stat().st_size == (tmp_path / f"large.{kind}").stat().st_size
 
 
+def test_the_running_statistics_of_a_cut_off_run_come_back(tmp_path):
+    def made(steps):
+        model = initialise(nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)), seed=0)
+        optimiser = Optimiser(lr=0.1).build(model)
+        for step in range(steps):
+            take_step(model, optimiser, step)
+        return model, optimiser
+
+    model, optimiser = made(3)
+    write(tmp_path / "a.checkpoint", model, optimiser, State("mine", PROGRESS))
+    again, its = made(1)
+    read(tmp_path / "a.checkpoint", again, its, identity="mine")
+    for number in (3, 4):
+        take_step(model, optimiser, number)
+        take_step(again, its, number)
+    assert model.state_dict().keys() == again.state_dict().keys()
+    assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())
+    assert again[1].num_batches_tracked == 5
+
+
 def test_weights_come_back_by_stream_names(tmp_path):
     path = tmp_path / "seed-0.safetensors"
     model, _ = make(steps=3)

@@ -234,3 +234,11 @@ def test_translating_leaves_the_model_in_its_mode(training):
 def test_a_beam_of_nothing_is_an_error():
     with pytest.raises(ValueError, match="beam must be at least 1, got 0"):
         Decoding(beam=0)
+
+
+@pytest.mark.parametrize("sources", ["tre due", ["tre due"], [[3], "tre due"]])
+def test_text_in_place_of_ids_is_told_what_takes_text(sources):
+    with pytest.raises(
+        TypeError, match=r"sources are token ids, got the text 'tre due'.*encode_batch.*open_model"
+    ):
+        translate(made(), sources)

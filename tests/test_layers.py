@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.layers import (
     Attention,
+    BiGRU,
     Cache,
     CrossAttention,
     Dropout,
@@ -25,6 +26,7 @@ from reservoir.layers import (
 )
 from reservoir.layers.attention import attention_weights
 from reservoir.layers.linear import ROWS, linear, pad_rows
+from reservoir.models import LanguageModelConfig
 from reservoir.weights import initialise
 
 D, HEADS = 16, 4
@@ -355,3 +357,22 @@ def test_a_sequence_beyond_the_learned_positions_is_an_error():
     positions = drawn(LearnedPositions(9, D, stream="p"))
     with pytest.raises(ValueError, match="the model has 9 positions, but the sequence needs 10"):
         positions(torch.zeros(1, 1, D), 9)
+
+
+def test_a_hand_written_loop_over_weights_that_nobody_drew_is_told_what_to_call():
+    model = LanguageModelConfig(9, d_model=8, n_heads=2, d_ff=8, layers=1).build()
+    with pytest.raises(ValueError, match=r"of embedding were never initialised: call reservoir\.initialise"):
+        model(torch.tensor([[1, 2]]))
+    assert model.output.weight.isnan().all(), "no run looks well by chance"
+    assert initialise(model, seed=0)(torch.tensor([[1, 2]])).isfinite().all()
+    for layer, x in (
+        (Linear(4, 4, stream="map"), torch.ones(1, 4)),
+        (BiGRU(4, stream="gru"), torch.ones(1, 3, 4)),
+        (Embedding(4, 4, stream="table"), torch.tensor([1])),
+    ):
+        with pytest.raises(ValueError, match=f"the weights of {layer.stream} were never initialised"):
+            layer(x)
+    layer = Linear(4, 4, stream="map")
+    layer.weight.data.normal_()  # by hand, as far as it is filled
+    layer.bias.data.zero_()
+    assert layer(torch.ones(1, 4)).isfinite().all()

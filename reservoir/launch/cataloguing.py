@@ -1,11 +1,24 @@
-"""The catalogue of recipes, made from the registry: imports every recipe, and so torch."""
+"""The catalogue of recipes and of their fields, made from the registry: imports every recipe, and so torch."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from reservoir import recipes
 from reservoir.launch.catalogue import Catalogue, sources_digest
+from reservoir.launch.fields import Fields
+from reservoir.runs.named import find_run
+from reservoir.runs.places import is_recorded
+from reservoir.runs.registry import SCALES
+from reservoir.runs.run import Run
+
+SAID_OTHERWISE = ("recipe", "scale", "seed", "base", "start")
+"""Fields of a run that are no options: the command line sets them in other ways, or not from nothing."""
 
 
 def from_registry() -> Catalogue:
@@ -16,6 +29,67 @@ def from_registry() -> Catalogue:
         families.setdefault(name.partition("/")[0], _first_line(module.__doc__))
     described = {name: _first_line(recipes.RECIPES[name].__doc__) for name in recipes.names()}
     return Catalogue(sources_digest(), families, described)
+
+
+def fields_from_registry() -> Fields:
+    """The fields of every recipe at the laptop scale."""
+    return _fields(recipes.get(name) for name in recipes.names())
+
+
+def fields_of_own(name: str) -> Fields:
+    """The fields of a run of one's own, at the first scale at which it is recorded."""
+    return _fields([find_run(name, scale=next(scale for scale in SCALES if is_recorded(name, scale)))])
+
+
+def _fields(runs: Iterable[Run]) -> Fields:
+    words: dict[str, list[str]] = {}
+    found: dict[str, dict[str, Any]] = {}
+    before: dict[str, Any] = {}
+    for run in runs:
+        now: dict[str, Any] = {}
+        for field, part, value in _leaves(run):
+            words |= (
+                {} if f"{type(part).__name__}.{field.rpartition('.')[2]}" in words else _words(type(part))
+            )
+            now[field] = [type(part).__name__, list(value) if isinstance(value, tuple) else value]
+        changes = {field: said for field, said in now.items() if before.get(field) != said}
+        found[run.recipe] = changes | dict.fromkeys(before.keys() - now.keys())
+        before = now
+    return Fields(sources_digest(), words, found)
+
+
+def _leaves(part: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Each field that is not made of fields: its dotted name, the dataclass that has it, and its value."""
+    for entry in fields(part):
+        value = getattr(part, entry.name)
+        if is_dataclass(value):
+            yield from _leaves(value, f"{prefix}{entry.name}.")
+        elif prefix or entry.name not in SAID_OTHERWISE:
+            yield f"{prefix}{entry.name}", part, value
+
+
+def _words(kind: type) -> dict[str, list[str]]:
+    """What each field of a dataclass takes, and what its docstring, or that of a class above it, says of it."""
+    hints, about = get_type_hints(kind), dict[str, str]()
+    for above in reversed(kind.__mro__):
+        for names, said in re.findall(r"^ {8}(\w+(?:, \w+)*): (.*(?:\n {12}.*)*)", above.__doc__ or "", re.M):
+            about |= dict.fromkeys(names.split(", "), " ".join(said.split()))
+    return {
+        f"{kind.__name__}.{entry.name}": [_takes(hints[entry.name]), about.get(entry.name, "")]
+        for entry in fields(kind)
+    }
+
+
+def _takes(hint: Any) -> str:
+    """What stands for a value: "INT", "FLOAT FLOAT", "STR ...", "refuse|skip"."""
+    kinds = get_args(hint)
+    if get_origin(hint) is Literal:
+        return "|".join(map(str, kinds))
+    if get_origin(hint) in (Union, UnionType):
+        return "|".join("None" if one is NoneType else _takes(one) for one in kinds)
+    if get_origin(hint) is tuple:
+        return " ".join("..." if one is Ellipsis else _takes(one) for one in kinds)
+    return getattr(hint, "__name__", "value").upper()
 
 
 def _first_line(text: str | None) -> str:

@@ -75,8 +75,3 @@ def chosen_run(
         word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"
     }
     return fitted(run, keep=said) if data else run
-
-
-def show_fields(name: str) -> None:
-    """Print the fields of the runs of a recipe or family, with their defaults."""
-    chosen_run(family(name)[0], scale="laptop", fields=["--help"])

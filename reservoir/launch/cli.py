@@ -94,7 +94,7 @@ def execute(words: list[str]) -> None:
         raise UsageError(f"there is no command {name!r}; {hint}")
     takes_fields = name in launch.commands.TAKE_FIELDS
     if takes_fields and {"--help", "-h"} & set(rest) and not rest[0].startswith("-"):
-        launch.chosen.show_fields(rest[0])
+        launch.fields.show_fields(rest[0])
         return
     command, fields = launch.commands.parse(words, description=__doc__ or "")
     if fields and not takes_fields:

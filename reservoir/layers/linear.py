@@ -13,6 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reservoir.layers.undrawn import Undrawn
+
 ROWS = 256
 # oneDNN keeps the code it compiled for the last 1024 shapes, close to a gigabyte with sentences of all lengths.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
@@ -84,7 +86,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
 
 
-class Linear(nn.Linear):
+class Linear(Undrawn, nn.Linear):
     """`x Wᵀ + b`, with a stream name for its weight.
 
     Args:
@@ -109,11 +111,9 @@ class Linear(nn.Linear):
         self.stream, self.blocks, self.mask = stream, blocks, None
         super().__init__(d_in, d_out, bias=bias)
 
-    def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
-
     def effective_weight(self) -> Tensor:
         """The matrix that the product uses, (d_out, d_in): the weight itself, or what `mask`, a module, makes of it."""
+        self.check_drawn()
         return self.weight if self.mask is None else self.mask(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -121,7 +121,7 @@ class Linear(nn.Linear):
         return linear(x, self.effective_weight(), self.bias)
 
 
-class Embedding(nn.Embedding):
+class Embedding(Undrawn, nn.Embedding):
     """A table of `n` vectors of `d_model` numbers, looked up by token id.
 
     Args:
@@ -140,11 +140,9 @@ class Embedding(nn.Embedding):
         )
         super().__init__(n, d_model, padding_idx=padding)
 
-    def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.weights.initialise` draws the table from its stream."""
-
     def effective_weight(self) -> Tensor:
         """The table that is looked up, (n, d_model): the weight itself, or what `mask`, a module, makes of it."""
+        self.check_drawn()
         return self.weight if self.mask is None else self.mask(self.weight)
 
     def forward(self, ids: Tensor) -> Tensor:

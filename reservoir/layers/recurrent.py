@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from reservoir.layers.precision import full_precision
+from reservoir.layers.undrawn import Undrawn
 
 
 def read_packed(read: Callable[..., tuple[PackedSequence, Any]], x: Tensor, mask: Tensor) -> Tensor:
@@ -28,7 +29,7 @@ def read_packed(read: Callable[..., tuple[PackedSequence, Any]], x: Tensor, mask
     return states if bool(lengths.all()) else states * mask[..., None]
 
 
-class BiGRU(nn.GRU):
+class BiGRU(Undrawn, nn.GRU):
     """Reads a sequence from either end; each direction gives half of the features (Cho et al. 2014, PyTorch's form).
 
     Args:
@@ -42,11 +43,9 @@ class BiGRU(nn.GRU):
         self.stream, self.blocks = stream, 3  # the maps of three gates are stacked along the rows
         super().__init__(d_model, d_model // 2, batch_first=True, bidirectional=True)
 
-    def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
-
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # type: ignore[override]
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
+        self.check_drawn()
         with full_precision(x.device):  # sums over hundreds of steps need fp32
             x = x.float()
             if mask is None:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Linear
 from reservoir.layers.recurrent import read_packed
+from reservoir.layers.undrawn import Undrawn
 from reservoir.reservoirs import EchoState, SpectralRadius
 from reservoir.weights.initialisation import Uniform
 
@@ -63,7 +64,7 @@ class Projection(nn.Module):
         return self.map(x)
 
 
-class LSTM(nn.LSTM):
+class LSTM(Undrawn, nn.LSTM):
     """A long short-term memory in both directions, half of `d_encoder` each, all weights uniform on ±1 / √half."""
 
     def __init__(self, config: Sizes):
@@ -72,11 +73,9 @@ class LSTM(nn.LSTM):
         super().__init__(config.d_model, half, batch_first=True, bidirectional=True)
         self.initialisations = dict.fromkeys(dict(self.named_parameters()), Uniform(half**-0.5))
 
-    def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
-
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]  # called as an `Encoder`
         """(batch, length, d_model) -> (batch, length, d_encoder)."""
+        self.check_drawn()
         if x.is_meta:
             return super().forward(x)[0]
         return read_packed(super().forward, x, mask)

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers.precision import full_precision
+from reservoir.layers.undrawn import Undrawn
 from reservoir.models.config import ModelConfig
 from reservoir.models.familiar import Familiar
 
@@ -32,7 +33,7 @@ class LSTMConfig(ModelConfig):
         return LSTMBody(self)
 
 
-class LSTMBody(Familiar, nn.LSTM):
+class LSTMBody(Familiar, Undrawn, nn.LSTM):
     """An LSTM (Hochreiter & Schmidhuber 1997); its memory is not initialised.
 
     Args:
@@ -44,14 +45,12 @@ class LSTMBody(Familiar, nn.LSTM):
         self.stream, self.blocks = "lstm", 4  # the maps of four gates are stacked along the rows
         super().__init__(config.d_model, config.d_model, config.layers, batch_first=True)
 
-    def reset_parameters(self) -> None:
-        """Leave the memory as it is: `reservoir.weights.initialise` draws every weight from its stream."""
-
     def states(self, x: Tensor) -> Tensor:
         """Return the last layer's states: (batch, length, d_model) -> same.
 
         On the meta device it returns something of their shape, by as many operations.
         """
+        self.check_drawn()
         if x.is_meta:  # PyTorch would take every time step, which takes a minute although nothing is computed
             return self._outline(x)
         with full_precision(x.device):  # a sum over hundreds of steps wants its digits

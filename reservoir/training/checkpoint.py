@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from reservoir.files import atomic_write, lock
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
 from reservoir.weights.files import safetensors_bytes
+from reservoir.weights.storage import state_buffers
 
 BORN = time.time()  # of this process, as good as
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
@@ -52,7 +53,7 @@ def write(
     *,
     beside: Beside | None = None,
 ) -> None:
-    """Write tensors that move or have moved, the optimiser's moments and `state` to `path`, atomically.
+    """Write tensors that move or have moved, buffers, the optimiser's moments and `state` to `path`, atomically.
 
     Tensors that never moved are not written: the seed gives them back.
 
@@ -67,6 +68,7 @@ def write(
     """
     tensors: dict[str, Tensor] = {}
     for prefix, (module, its) in _learners(model, optimiser, beside).items():
+        tensors |= {f"{prefix}buffer/{name}": buffer for name, buffer in state_buffers(module).items()}
         for name, parameter in _learned(module).items():
             tensors[f"{prefix}model/{name}"] = parameter
             for key, value in its.state.get(parameter, {}).items():
@@ -92,9 +94,10 @@ def read(
     tensors, progress = _read(path, CHECKPOINT, identity, f"checkpoint {path}", advice)
     learners = _learners(model, optimiser, beside)
     wanted = {
-        f"{prefix}model/{name}": parameter
+        f"{prefix}{kind}/{name}": tensor
         for prefix, (module, _) in learners.items()
-        for name, parameter in _learned(module).items()
+        for kind, tensors_ in (("model", _learned(module)), ("buffer", state_buffers(module)))
+        for name, tensor in tensors_.items()
     }
     _copy(tensors, wanted, f"checkpoint {path}", advice)
     for prefix, (module, its) in learners.items():
@@ -201,7 +204,7 @@ def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple
 
 
 @torch.no_grad()
-def _copy(tensors: dict[str, Tensor], parameters: dict[str, nn.Parameter], what: str, advice: str) -> None:
+def _copy(tensors: dict[str, Tensor], parameters: Mapping[str, Tensor], what: str, advice: str) -> None:
     """Put tensors into the parameters of the same names, all of them or none."""
     for name, parameter in parameters.items():
         shape = tuple(tensors[name].shape) if name in tensors else None

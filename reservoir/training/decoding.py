@@ -169,7 +169,15 @@ def translate(
         decoding: how to search; the default is a beam of 5.
         autocast: decode in bf16, or not; None leaves that to the autocast context of the caller.
         progress: called with the number of sentences just finished.
+
+    Raises:
+        TypeError: a source is text.
     """
+    if text := next((source for source in (sources, *sources) if isinstance(source, str)), None):
+        raise TypeError(
+            f"sources are token ids, got the text {text!r}: give vocabulary.encode_batch([…]), and decode what comes"
+            " back; a stored model takes text: reservoir.runs.open_model(name).translate(text)"
+        )
     decoding = decoding or Decoding()
     device = device_of(model)
     order = sorted((i for i, s in enumerate(sources) if len(s)), key=lambda i: len(sources[i]))

@@ -167,7 +167,7 @@ def model_bytes(
             said = {"shape": list(bits.shape), "digest": tensor_digest(tensors[name]), "modules": []}
             contents["masks"][name] = said
         contents["masks"][name]["modules"].append(item.path)
-    for name, buffer in _buffers(model).items():
+    for name, buffer in state_buffers(model).items():
         tensors[BUFFER + name] = buffer.detach().cpu().contiguous()
         contents["buffers"][name] = tensor_digest(tensors[BUFFER + name])
     text = canonical_json(contents)
@@ -232,7 +232,7 @@ def _origin_json(origin: Trained | Seeded | Pretrained) -> dict[str, Any]:
             return {"origin": origin.name}
 
 
-def _buffers(model: nn.Module) -> dict[str, Tensor]:
+def state_buffers(model: nn.Module) -> dict[str, Tensor]:
     """Buffers that are part of the model's state, by path, without those of masks."""
     model = bare(model)
     parameters = dict(model.named_parameters(remove_duplicate=False))
@@ -542,7 +542,7 @@ def _fits(outline: nn.Module, contents: Contents, largest: int | None) -> None:
         for stream in mask.modules:
             if places.get(stream) != mask.shape:
                 raise WeightsError(f"{path}: {shortened(name)} is no mask of {shortened(stream)}")
-    buffers = _buffers(outline)
+    buffers = state_buffers(outline)
     if missing := sorted(buffers.keys() ^ contents.buffers.keys()):
         raise WeightsError(
             f"{path}: the buffer {shortened(missing[0])} is not in both the model and the file"
@@ -581,7 +581,7 @@ def _fill(model: nn.Module, contents: Contents, tensors: dict[str, Tensor], *, s
         else:
             found = _checked(contents, tensors, item.path, stored.digest, base=stored.base)
             item.parameter.copy_(found)
-    for name, buffer in _buffers(model).items():
+    for name, buffer in state_buffers(model).items():
         buffer.copy_(_checked(contents, tensors, BUFFER + name, contents.buffers[name]))
 
 
