@@ -38,7 +38,13 @@ def written() -> dict[str, dict[str, str]]:
 def verdicts(name: str) -> list[claims.Verdict]:
     """The verdicts on a source's claims, decided ones first."""
     prefixes = CLAIMS.get(name, (name,))
-    found = [claims.verdict(one) for one in claims.entries() if one.partition("/")[0] in prefixes]
+    entries = claims.entries()
+    its = [
+        one
+        for one in entries
+        if one.partition("/")[0] in prefixes or entries[one].where.startswith(f"{name},")
+    ]
+    found = [claims.verdict(one) for one in its]
     return sorted(found, key=lambda one: evidence.OUTCOMES.index(one.outcome))
 
 
@@ -64,7 +70,7 @@ def page(name: str) -> str:
     cited = f" {{cite:p}}`{one.citation}`" if one.citation else ""
     out = [
         FRONT.format(title=f'"{one.title}"'),
-        f"{one.authors}{f', {one.year}' if one.year else ''}{cited}.\n",
+        f"Authors\n: {one.authors}{f', {one.year}' if one.year else ''}{cited}\n",
     ]
     for key, heading in ABOUT.items():
         out.append(f"{heading}\n: {plain(about[key])}\n")

@@ -1,0 +1,37 @@
+"""Each source has a page that says what was done and what our runs make of every claim of it."""
+
+import sys
+
+import pytest
+from test_repository import ROOT
+
+from reservoir.evidence import claims, sources
+
+sys.path.insert(0, str(ROOT / "reference"))
+import source_pages
+
+
+def test_every_source_has_a_page_and_nothing_else_has():
+    assert list(source_pages.written()) == sources.names()
+
+
+@pytest.mark.parametrize("name", sources.names())
+def test_a_page_says_everything_and_shows_each_claim_with_its_verdict(name):
+    text = source_pages.page(name)
+    assert all(heading in text for heading in source_pages.ABOUT.values())
+    for verdict in source_pages.verdicts(name):
+        assert source_pages.plain(verdict.entry.says) in text
+        assert source_pages.plain(verdict.seen) in text
+
+
+def test_every_claim_of_a_source_is_on_one_page():
+    shown = [one.entry.name for name in sources.names() for one in source_pages.verdicts(name)]
+    quoted = {name for name in claims.entries() if claims.entries()[name].mark != "ours"}
+    assert len(shown) == len(set(shown))
+    assert quoted <= set(shown)
+
+
+def test_a_page_that_lacks_a_part_is_refused(monkeypatch):
+    monkeypatch.setattr(source_pages, "written", lambda: {"poster": {"did": "something"}})
+    with pytest.raises(ValueError, match=r"\[poster\] lacks data, hardware, missing, read, runs"):
+        source_pages.page("poster")
