@@ -38,9 +38,9 @@ ROWS = {
     "attention-frozen": ("lr-16e-3", "the same with its attention frozen"),
     "masks": ("lr-8e-3", "one random layer with a mask for each depth; nothing else is trained"),
     "no-attention": ("lr-8e-3", "feed-forward layers alone: a byte is predicted from the last one"),
-    "holes-attention": ("lr-8e-3", "a masked language model, everything trained"),
-    "holes-fourier": ("lr-8e-3", "the same with Fourier transforms in the place of attention"),
-    "holes-no-mixing": ("lr-8e-3", "the same with feed-forward layers alone"),
+    "holes-attention": ("lr-4e-3", "a masked language model, everything trained"),
+    "holes-fourier": ("lr-16e-3", "the same with Fourier transforms in the place of attention"),
+    "holes-no-mixing": ("lr-4e-3", "the same with feed-forward layers alone"),
 }
 """Row -> the rate that was chosen for it, and what it is. The controls have the rate of what they are compared with."""
 SWEPT = ("trained", "reservoirs", "attention-frozen", "masks", "holes-attention", "holes-fourier")
