@@ -357,3 +357,17 @@ def test_pictures_are_seen_and_what_is_nothing_is_said(tmp_path):
     assert kind_of(f"files:{paint(tmp_path / 'p', 'L', [(8, 8)])}") == "pictures"
     with pytest.raises(DataError, match="holds none of what can be trained on: parallel text"):
         kind_of(write(tmp_path / "q", a__pdf="x"))
+
+
+def test_sentences_too_short_for_bleu_are_said(tmp_path):
+    corpus = pairs(write(tmp_path, train__it=lines(20), train__en=lines(20, "t")))
+    assert "BLEU counts groups of 4 words, which no text in en has: it will be 0" in corpus.notes
+    longer = lines(19, "t") + "one of four words\n"
+    corpus = pairs(write(tmp_path, train__it=lines(20), train__en=longer))
+    assert not any("BLEU" in note for note in corpus.notes)
+
+
+def test_a_language_in_the_name_of_a_test_does_not_split_it(tmp_path):
+    test = {"test__it-news__it": "q r\n", "test__it-news__en": "t u\n"}
+    corpus = pairs(write(tmp_path, train__it=lines(20), train__en=lines(20), **test))
+    assert corpus.tests["test.it-news"].src == ["q r"] and corpus.tests["test.it-news"].tgt == ["t u"]

@@ -19,6 +19,8 @@ examples:
   python -m reservoir run --data it-en --task.src it
   python -m reservoir translate it-en "tre due uno"
 
+The page "Use it on your own data" (reference/own-data.md) has a command and its output for each kind of data.
+
 exit status:
   0   done
   1   it failed, and the last line says why

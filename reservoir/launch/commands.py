@@ -66,10 +66,10 @@ class Show:
 class Run:
     """Train, test and record. Any field of the run can be changed: --optimiser.lr 1e-3 --budget.steps 200.
 
-    `run RECIPE --help` lists the fields; so does `show`, with their values. A run with changed fields is recorded under
+    `run RECIPE --help` lists the fields with their values. A run with changed fields is recorded under
     a name of its own. `--data PATH` trains on data of your own: parallel text, running text, a labelled table, a folder
-    of pictures or a table of numbers. Its run has a name of its own, by which translate, classify, generate and score
-    find its model.
+    of pictures or a table of numbers. Its run has a name of its own, by which the other commands find it and its model.
+    The page "Use it on your own data" (reference/own-data.md) has an example of each.
 
     SIGTERM and SIGUSR1 end a run after the current step, with a checkpoint and exit status 75; the same command
     continues from there. Under torchrun the processes share every batch: the tokens per step stay the same.

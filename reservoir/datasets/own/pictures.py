@@ -68,7 +68,7 @@ def own_pictures(
     )
     same = {shape[:2] for shape in shapes} == {rows_columns}
     notes.append(
-        f"pictures of {rows_columns[0]} × {rows_columns[1]} pixels, {channels} channels"
+        f"pictures of {rows_columns[0]} × {rows_columns[1]} pixels, {channels} channel{'s' * (channels > 1)}"
         + (
             ""
             if same

@@ -204,7 +204,8 @@ def own_sequences(
         for part, rows in parts.items()
     }
     lengths = [len(row) // features for rows, _ in found.values() for row in rows]
-    notes.append(f"{min(lengths)} to {max(lengths)} positions of {features} number{'s' * (features > 1)}")
+    range_ = " to ".join(map(str, sorted({min(lengths), max(lengths)})))
+    notes.append(f"{range_} positions of {features} number{'s' * (features > 1)}")
     return found, classes, notes
 
 

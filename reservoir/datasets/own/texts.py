@@ -23,6 +23,8 @@ from reservoir.datasets.own.parts import (
 from reservoir.datasets.own.tables import TABLES, read_table
 
 TEXTS = (".txt", ".md", ".text")
+WORDS = 4
+"""The longest groups of words that BLEU counts; where there are none, it is 0."""
 STRETCHES = 100
 """What running text is cut into where it has no file to validate and to test on: neighbouring lines stay together."""
 
@@ -61,6 +63,8 @@ def own_pairs(
             for part, stem in _parts(path, name, src, tgt, whole).items()
         }
     found = {part: without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
+    if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
+        notes.append(f"BLEU counts groups of {WORDS} words, which no text in {tgt} has: it will be 0")
     return found if whole else split(found, files, notes, unit="pairs"), notes
 
 
