@@ -10,7 +10,7 @@ CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 REWRITTEN = (
     "00-reading", "01-random-features", "02-echo-states", "03-transformer",
     "04-components", "05-reservoir-layers", "06-backskipping",
-    "08-mixing",
+    "07-masked-language-models", "08-mixing", "09-frozen-pretrained",
     "12-what-to-train",
 )  # fmt: skip
 NAMES = (
