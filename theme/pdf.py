@@ -1,7 +1,7 @@
 """Print the rendered book as one PDF: `python theme/pdf.py` writes `_build/book.pdf`.
 
 Chromium lays it out. Each page of the site is opened, its figures are drawn, and its article is taken out as static
-HTML (print.js); all of them become one document with a title page and contents. That is printed twice: the first print
+HTML (print.js), without what is folded there; all of them become one document with a title page and contents. That is printed twice: the first print
 says on which page each section begins, and the second has those numbers in its contents.
 """
 
@@ -14,10 +14,26 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
+import publish
 import serve
 from chromium import on_path
 
 THEME = Path(__file__).resolve().parent
+MOST_PAGES, MOST_BYTES = 350, 25_000_000  # that one would hold in the hand, and send
+ON_THE_WEB = {"library", "schema", "exercises"}  # what docstrings say, formats, and an index of links
+
+
+# A link to what is not printed is none, and a table that is wider than the text is made smaller.
+FIT = """() => {
+  document.querySelectorAll('a[href^="#"]').forEach((link) => {
+    if (!document.getElementById(decodeURIComponent(link.hash.slice(1)))) link.removeAttribute('href');
+  });
+  document.querySelectorAll('table').forEach((table) => {
+    const room = table.closest('.chapter article').clientWidth / table.scrollWidth;
+    if (room < 1) table.style.zoom = Math.max(room, 0.55);
+  });
+}"""
+WIDTH = 627  # of the text on paper, in a page's pixels
 
 
 class PrintError(Exception):
@@ -34,9 +50,19 @@ class Entry:
 
 
 def order(site: Path) -> list[tuple[str, str]]:
-    """(slug, title) of each page in reading order, and ('', title) for the title of a part."""
+    """(slug, title) of each page to print in reading order, and ('', title) for the title of a part.
+
+    What is looked up rather than read stays on the web: the pages named in `ON_THE_WEB`, and those below them.
+    """
     (project,) = json.loads((site / "config.json").read_text(encoding="utf-8"))["projects"]
-    return [("", "")] + [(page.get("slug", ""), page["title"]) for page in project["pages"]]
+    out, above = [("", "")], 0
+    for page in project["pages"]:
+        if above and page["level"] > above:
+            continue
+        above = page["level"] if page.get("slug") in ON_THE_WEB else 0
+        if not above:
+            out.append((page.get("slug", ""), page["title"]))
+    return out
 
 
 def contents(entries: list[Entry], pages: dict[str, int]) -> str:
@@ -69,8 +95,15 @@ def find_chromium() -> str:
     )
 
 
-def print_book(site: Path, to: Path, *, chromium: str | None = None, say=print) -> int:
+def print_book(site: Path, to: Path, *, address: str = "", chromium: str | None = None, say=print) -> int:
     """Print the site that lies in `site` to the file `to`, and return the number of pages.
+
+    Args:
+        site: the rendered book.
+        to: the file.
+        address: where the book is published, for what is not printed; '' for nowhere.
+        chromium: its path; by default the one that is found.
+        say: told of each page.
 
     Raises:
         PrintError: there is no site or no chromium.
@@ -99,12 +132,16 @@ def print_book(site: Path, to: Path, *, chromium: str | None = None, say=print) 
             page.route(
                 "**/explorables.js", lambda route: route.abort()
             )  # their still picture is what is printed
-            for slug, name in order(site):
+            pages_to_print = order(site)
+            printed_names = [
+                slug.replace(".", "/") or "start" for slug, name in pages_to_print if slug or not name
+            ]
+            for slug, name in pages_to_print:
                 if not slug and name:
                     entries.append(Entry(name))
                     continue
                 page.goto(base + (f"{slug.replace('.', '/')}/" if slug else ""), wait_until="load")
-                taken = page.evaluate(take, base)
+                taken = page.evaluate(take, [base, printed_names, address])
                 heading = page.locator("article h1").inner_text()
                 kicker = page.locator("article .kicker")
                 number = f"{kicker.inner_text().split()[-1]}. " if kicker.count() else ""
@@ -123,10 +160,13 @@ def print_book(site: Path, to: Path, *, chromium: str | None = None, say=print) 
                 page.route(
                     "**/book.pdf.html", lambda route: route.fulfill(body=document, content_type="text/html")
                 )
+                page.emulate_media(media="print", color_scheme="light", reduced_motion="reduce")
+                page.set_viewport_size({"width": WIDTH, "height": 1000})
                 page.goto(f"{base}book.pdf.html", wait_until="load")
                 page.evaluate(
                     "Promise.all([document.fonts.ready, ...[...document.images].map(image => image.decode())])"
                 )
+                page.evaluate(FIT)
                 return page.pdf(prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
 
             first = destinations(printed({}))
@@ -162,11 +202,19 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     try:
-        pages = print_book(arguments.site, arguments.to)
+        address = publish.read(Path.cwd()).address
+        pages = print_book(arguments.site, arguments.to, address=address)
     except PrintError as error:
         print(f"The book was not printed: {error}.", file=sys.stderr)
         return 1
-    print(f"{pages} pages in {arguments.to} ({arguments.to.stat().st_size / 1e6:.1f} MB)")
+    size = arguments.to.stat().st_size
+    print(f"{pages} pages in {arguments.to} ({size / 1e6:.1f} MB)")
+    if pages > MOST_PAGES or size > MOST_BYTES:
+        print(
+            f"That is more than {MOST_PAGES} pages or {MOST_BYTES / 1e6:.0f} MB: fold some code.",
+            file=sys.stderr,
+        )
+        return 1
     return 0
 
 
