@@ -1,7 +1,7 @@
 """The first minutes of each place, as README's table gives them: its commands are there, and do what it says.
 
-JupyterLab itself is driven in test_lab.py, the pages in test_browser.py, Colab's first cell in test_setup_cell.py, what is
-published in test_deploy.py; a fresh clone is set up by .ci/run.
+JupyterLab itself is driven in test_lab.py, the pages in test_browser.py, Colab's first cell in test_setup_cell.py, what
+is published in test_deploy.py; a fresh clone is set up by .ci/run.
 """
 
 import re

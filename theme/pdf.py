@@ -1,8 +1,8 @@
 """Print the rendered book as one PDF: `python theme/pdf.py` writes `_build/book.pdf`.
 
 Chromium lays it out. Each page of the site is opened, its figures are drawn, and its article is taken out as static
-HTML (print.js), without what is folded there; all of them become one document with a title page and contents. That is printed twice: the first print
-says on which page each section begins, and the second has those numbers in its contents.
+HTML (print.js), without what is folded there; all of them become one document with a title page and contents. That is
+printed twice: the first print says on which page each section begins, and the second has those numbers in its contents.
 """
 
 import argparse
