@@ -136,7 +136,8 @@ def table(measured: dict[str, list[Line]], caption: str) -> Table:
 def versions() -> dict[str, str]:
     """Of the peers that are installed."""
     found = {}
-    for name in ("torch", "transformers", "peft", "x-transformers", "reservoirpy", "nbconvert", "mystmd"):
+    peers = ("transformers", "ctranslate2", "peft", "x-transformers", "reservoirpy", "nbconvert", "mystmd")
+    for name in ("torch", *peers):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found

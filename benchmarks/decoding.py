@@ -1,9 +1,10 @@
-"""Translating a test set: sentences a second of our beam search and of transformers' `generate`, on the same weights.
+"""Translating a test set: sentences a second of our beam search and of others', on the same weights.
 
-The peer is transformers' Pegasus, whose layers are ours: pre-LN, sinusoidal positions, one table of embeddings. It is
-given our weights, our batches and the same search: beams of equal width, no length penalty (the two libraries' formulas
-differ, and agree where there is none), the same longest translation. Both keep keys and values of what they have read.
-"Same" counts the sentences whose two translations agree in every token.
+The peers are CTranslate2 (`benchmarks.engine`), in fp32 and in int8, and transformers' Pegasus, whose layers are ours:
+pre-LN, sinusoidal positions, one table of embeddings. They are given our weights, our batches and the same search:
+beams of equal width, no length penalty (the libraries' formulas differ, and agree where there is none), the same
+longest translation. All keep keys and values of what they have read. "Same" counts the sentences whose
+two translations agree in every token.
 
 The model is that of a finished run, since an untrained one does not know when to stop:
 `python -m reservoir run components/baseline` trains the small one in minutes.
@@ -11,12 +12,16 @@ The model is that of a finished run, since an untrained one does not know when t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import operator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
+from benchmarks import engine
 from benchmarks.libraries import transformers_sizes
 from benchmarks.measure import Comparison, Line, Settings, compare
 from reservoir import recipes
@@ -28,7 +33,7 @@ from reservoir.training.decoding import EOS, beam_search
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
 MODELS = {"laptop": "components/baseline", "chapter 3's": "transformer/multi30k"}
-FASTER, SAME = 2.0, 0.99
+FASTER, LEVEL, SAME = 2.0, 0.85, 0.99  # than transformers; with CTranslate2 in fp32; translations
 
 
 @dataclass(frozen=True)
@@ -37,26 +42,26 @@ class Agreement:
 
     Args:
         case: what was translated.
+        peer: by whom.
         same, of: sentences.
         required: the share that is asked for.
     """
 
     case: str
+    peer: str
     same: int
     of: int
-    required: float = SAME
+    required: float | None = SAME
 
     def __str__(self) -> str:
-        mark = "✓" if self.same >= self.required * self.of else "✗"
-        return f"{self.case}: {self.same} of {self.of} translations are the same {mark}"
+        mark = "" if self.required is None else "✓" if self.same >= self.required * self.of else "✗"
+        return f"{self.case}: {self.same} of {self.of} translations are those of {self.peer} {mark}".rstrip()
 
     @property
     def line(self) -> Line:
         """A row of the table, whose ratio is the share that is the same."""
         ours, theirs = f"{self.same} the same", f"{self.of} sentences"
-        return Line(
-            self.case, "transformers' generate", ours, theirs, self.same / self.of, required=self.required
-        )
+        return Line(self.case, self.peer, ours, theirs, self.same / self.of, required=self.required)
 
 
 def run(settings: Settings) -> Iterator[Comparison | Agreement]:
@@ -72,32 +77,56 @@ def run(settings: Settings) -> Iterator[Comparison | Agreement]:
         model = model.to(settings.device).eval()
         sources = task.src_vocabulary.encode_batch(corpus.tests["test2016"].src)
         case = f"{size} model, test2016, beam {BEAM}"
-        yield from beside_generate(model, sources, case=case, settings=settings)
+        yield from beside_others(model, sources, case=case, settings=settings)
     if not found:
         print("decoding: nothing was measured, since no trained model is at hand")
 
 
-def beside_generate(
+def beside_others(
     model: EncoderDecoder, sources: Sequence[Sequence[int]], *, case: str, settings: Settings
 ) -> Iterator[Comparison | Agreement]:
-    """Our search and transformers' on the same sentences: how fast, and whether they find the same."""
-    theirs = peer(model).to(settings.device)
+    """Our search and the peers' on the same sentences: how fast, and whether they find the same."""
+    pegasus = peer(model).to(settings.device)
     batches = [batch.to(settings.device) for batch in in_batches(sources)]
-    with torch.inference_mode():
+    with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
         ours = [ids for batch in batches for ids in search(model, batch)]
-        others = [ids for batch in batches for ids in generate(theirs, batch)]
-        yield Agreement(case, sum(a == b for a, b in zip(ours, others, strict=True)), len(ours))
-        yield compare(
-            lambda turn: search(model, batches[turn % len(batches)]),
-            lambda turn: generate(theirs, batches[turn % len(batches)]),
-            case=case,
-            peer="transformers' generate",
-            unit="sentences",
-            work=lambda turn: len(batches[turn % len(batches)]),
-            settings=settings,
-            warm_up=(0,),
-            required=FASTER,
-        )
+        for name, theirs, faster, same in peers(pegasus, Path(folder), settings):
+            others = [ids for batch in batches for ids in theirs(batch)]
+            yield Agreement(case, name, sum(map(operator.eq, ours, others)), len(ours), same)
+            yield compare(
+                lambda turn: search(model, batches[turn % len(batches)]),
+                lambda turn, theirs=theirs: theirs(batches[turn % len(batches)]),
+                case=case,
+                peer=name,
+                unit="sentences",
+                work=lambda turn: len(batches[turn % len(batches)]),
+                settings=settings,
+                warm_up=(0,),
+                required=faster,
+            )
+
+
+Search = Callable[[Tensor], list[list[int]]]
+
+
+def peers(
+    pegasus: nn.Module, folder: Path, settings: Settings
+) -> Iterator[tuple[str, Search, float | None, float | None]]:
+    """Each peer's name, its search, the ratio of speeds and the share of equal translations that are asked for."""
+    yield "transformers' generate", lambda batch: generate(pegasus, batch), FASTER, SAME
+    if settings.device.type != "cpu":
+        return
+    for precision, faster, same in (("float32", LEVEL, 1.0), ("int8", None, None)):
+        try:
+            translator = engine.engine(pegasus, folder / precision, precision=precision)
+        except ImportError:
+            print("decoding: CTranslate2 is not installed: pip install ctranslate2, or the extra peers")
+            return
+
+        def translate(batch: Tensor, translator=translator) -> list[list[int]]:
+            return engine.search(translator, batch, beam=BEAM, longest=longest(batch))
+
+        yield f"CTranslate2, {precision}", translate, faster, same
 
 
 def in_batches(sources: Sequence[Sequence[int]]) -> list[Tensor]:

@@ -1,5 +1,6 @@
 """The peers that the benchmarks measure against do the same work as ours."""
 
+import importlib.util
 import io
 from dataclasses import asdict
 from pathlib import Path
@@ -58,10 +59,17 @@ def test_both_searches_find_the_same_translations_and_are_measured(model):
     draw = torch.Generator().manual_seed(1)
     sources = [torch.randint(3, 40, (n,), generator=draw).tolist() for n in range(1, 13)]
     settings = Settings(0.0, torch.device("cpu"))
-    agreement, speed = decoding.beside_generate(model, sources, case="small", settings=settings)
+    agreement, speed, *engine = decoding.beside_others(model, sources, case="small", settings=settings)
     assert (agreement.same, agreement.of) == (12, 12)
-    assert "12 of 12 translations are the same ✓" in str(agreement)
+    assert "12 of 12 translations are those of transformers' generate ✓" in str(agreement)
     assert speed.ours > 0 and speed.theirs > 0 and speed.required == decoding.FASTER
+    if importlib.util.find_spec("ctranslate2") is None:
+        assert not engine
+        return
+    same, beside, in_int8, beside_int8 = engine
+    assert (same.same, same.of) == (12, 12) and same.peer == beside.peer == "CTranslate2, float32"
+    assert beside.required == decoding.LEVEL and beside.theirs > 0
+    assert in_int8.required is beside_int8.required is None and in_int8.peer == "CTranslate2, int8"
 
 
 def test_a_model_that_pegasus_cannot_be_is_refused():
@@ -99,7 +107,7 @@ def test_all_results_are_rows_of_one_table():
     results = [
         Comparison("case", "a peer", "tokens", 2000.0, 1000.0, 2.0, 1.9, 2.1, 2.05, 7, 1.5),
         Amount("padding", "a peer", "%", 3.0, 6.0),
-        decoding.Agreement("case", 99, 100),
+        decoding.Agreement("case", "a peer", 99, 100),
         Traffic("case", 2, 0.25, 250, 250, 0.25),
         Saving("case", 0.5, 2.0, 1.5, 0.625, 0.8, 0.7, 0.9, 0.85, 6, 0.5, 0.5, 0.9),
         book.Built("the book", "a peer", 10.0, 20.0, 2.0, 1.9, 2.1, 3),

@@ -11,7 +11,9 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.layers import (
+    Ancestry,
     Attention,
+    BeamCache,
     BiGRU,
     Cache,
     CrossAttention,
@@ -25,9 +27,9 @@ from reservoir.layers import (
     sinusoids,
 )
 from reservoir.layers.attention import attention_weights
-from reservoir.layers.linear import ROWS, linear, pad_rows
+from reservoir.layers.linear import ROWS, linear, packed_for_inference, pad_rows
 from reservoir.models import LanguageModelConfig
-from reservoir.weights import initialise
+from reservoir.weights import FixedMask, initialise
 
 D, HEADS = 16, 4
 
@@ -179,14 +181,36 @@ def test_hypotheses_of_a_beam_share_one_memory():
     torch.testing.assert_close(cross(x, memory, mask), copies)
 
 
-def test_a_cache_follows_the_rows_of_a_beam():
+def test_a_cache_keeps_the_rows_that_are_asked_for():
     cache, index = Cache(), torch.tensor([2, 0, 0])
     k, v = torch.randn(2, 3, HEADS, 4, 5)
-    cache.order(index)  # empty: nothing to do
+    cache.keep(index)  # empty: nothing to do
     cache.append(k[:, :, :3], v[:, :, :3])
     cache.append(k[:, :, 3:], v[:, :, 3:])
-    cache.order(index)
+    cache.keep(index)
     assert torch.equal(cache.k, k[index]) and torch.equal(cache.v, v[index])
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_hypotheses_see_their_ancestors_alone(beam):
+    """A beam's attention is what plain attention to the tokens of each hypothesis is, though nothing is reordered."""
+    attention, batch, steps = drawn(Attention(D, HEADS, stream="a", causal=True)), 4, 5
+    ancestry = Ancestry(batch, beam)
+    cache, sentences = BeamCache(ancestry, 1 + (steps - 1) * beam), torch.arange(batch)
+    tokens = torch.randn(batch, 1, 1, D)  # (sentences, hypotheses, position, width)
+    for step in range(steps):
+        found = attention(tokens[:, :, -1:].flatten(0, 1), cache=cache)
+        torch.testing.assert_close(found[:, 0], attention(tokens.flatten(0, 1))[:, -1])
+        assert len(cache) == step + 1
+        if step == 2:
+            sentences = torch.tensor([3, 0])
+            tokens = tokens[sentences]
+            ancestry.keep(sentences)
+            cache.keep(sentences)
+        parents = torch.randint(0, tokens.shape[1], (len(sentences), beam))
+        ancestry.descend(parents)
+        ancestors = tokens[torch.arange(len(sentences))[:, None], parents]
+        tokens = torch.cat([ancestors, torch.randn(len(sentences), beam, 1, D)], 2)
 
 
 def test_heads_that_do_not_divide_the_width_are_named():
@@ -376,3 +400,18 @@ def test_a_hand_written_loop_over_weights_that_nobody_drew_is_told_what_to_call(
     layer.weight.data.normal_()  # by hand, as far as it is filled
     layer.bias.data.zero_()
     assert layer(torch.ones(1, 4)).isfinite().all()
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="PyTorch was built without oneDNN")
+@pytest.mark.parametrize("rows", [1, 31, 32, 33, ROWS + 1])
+def test_packed_products_are_the_plain_ones_and_see_the_mask(rows):
+    layer = drawn(Linear(D, 3 * D, stream="l"))
+    layer.mask = FixedMask(torch.rand(3 * D, D) < 0.5, stream="l")
+    x = torch.randn(rows, 1, D)
+    with torch.no_grad(), packed_for_inference(layer, rows=rows):
+        assert layer.packed is not None
+        packed = layer(x)
+    torch.testing.assert_close(packed, F.linear(x, layer.mask(layer.weight), layer.bias))
+    assert layer.packed is None
+    with packed_for_inference(layer, rows=rows):  # gradients have to flow
+        assert layer.packed is None

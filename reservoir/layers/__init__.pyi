@@ -1,5 +1,6 @@
-from .attention import Attention, Cache, CrossAttention, attend
+from .attention import Attention, CrossAttention, attend
 from .block import DecoderLayer, EncoderLayer
+from .cache import Ancestry, BeamCache, Cache
 from .convolution import DynamicConvolution
 from .dropout import Dropout
 from .feed_forward import FeedForward, GatedFeedForward
@@ -14,7 +15,9 @@ from .rotary import RotaryAttention, turn
 
 __all__ = [
     "DFT",
+    "Ancestry",
     "Attention",
+    "BeamCache",
     "BiGRU",
     "Cache",
     "CrossAttention",

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reservoir.layers.cache import BeamCache, Cache
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.linear import Linear
 
@@ -73,28 +74,6 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, p
     return F.scaled_dot_product_attention(q, k, v, attn_mask=None if hidden is None else ~hidden, dropout_p=p)
 
 
-class Cache:
-    """Keys and values of the positions decoded so far, (batch, heads, length, d_head) each."""
-
-    def __init__(self) -> None:
-        self.k: Tensor | None = None
-        self.v: Tensor | None = None
-
-    def __len__(self) -> int:
-        return 0 if self.k is None else self.k.shape[2]
-
-    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add the keys and values of new positions, (batch, heads, new, d_head); returns all of them."""
-        self.k = k if self.k is None else torch.cat([self.k, k], dim=2)
-        self.v = v if self.v is None else torch.cat([self.v, v], dim=2)
-        return self.k, self.v
-
-    def order(self, index: Tensor) -> None:
-        """Follow a beam search: row i becomes what row index[i] was."""
-        if self.k is not None and self.v is not None:
-            self.k, self.v = self.k.index_select(0, index), self.v.index_select(0, index)
-
-
 class _Heads(nn.Module):
     """What both kinds of attention share: splitting into heads, and checks."""
 
@@ -145,12 +124,16 @@ class Attention(_Heads):
         self.qkv = Linear(d_model, 3 * d_model, stream=f"{stream}.qkv", blocks=3, bias=bias)
         self.out = Linear(d_model, d_model, stream=f"{stream}.out", bias=bias)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, cache: Cache | BeamCache | None = None
+    ) -> Tensor:
         """(batch, length, d_model), and a mask (batch, keys) that is true at tokens -> (batch, length, d_model).
 
         With a cache, x holds the new positions alone, and the keys are those of all positions so far.
         """
         q, k, v = self._split(self.qkv(x), 3)
+        if isinstance(cache, BeamCache):
+            return self.out(cache.attend(q, k, v))
         if cache is not None:
             k, v = cache.append(k, v)
         return self.out(self._join(attend(q, k, v, mask=mask, causal=self.causal, drop=self.dropout)))

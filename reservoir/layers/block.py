@@ -6,7 +6,7 @@ from functools import partial
 
 from torch import Tensor, nn
 
-from reservoir.layers.attention import Cache
+from reservoir.layers.cache import BeamCache, Cache
 from reservoir.layers.residual import Residual
 
 
@@ -76,7 +76,11 @@ class DecoderLayer(nn.Module):
         self.feed_forward = around(feed_forward, stream=f"{stream}.feed_forward")
 
     def forward(
-        self, x: Tensor, memory: Tensor, mask: Tensor | None = None, cache: tuple[Cache, Cache] | None = None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        cache: tuple[Cache | BeamCache, Cache] | None = None,
     ) -> Tensor:
         """(batch, tgt_len, d_model), (batch, src_len, d_model), mask (batch, src_len) -> (batch, tgt_len, d_model)."""
         own, cross = cache if cache is not None else (None, None)

@@ -7,6 +7,8 @@ here, where the tensor is made, so that renaming an attribute or a class later c
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -15,25 +17,25 @@ from torch import Tensor, nn
 
 from reservoir.layers.undrawn import Undrawn
 
-ROWS = 256
+ROWS, PACKED_ROWS = 256, 32
 # oneDNN keeps the code it compiled for the last 1024 shapes, close to a gigabyte with sentences of all lengths.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
 
 
-def round_up(rows: int) -> int:
-    """`rows` rounded up to a multiple of 256."""
-    return -(-rows // ROWS) * ROWS
+def round_up(rows: int, multiple: int = ROWS) -> int:
+    """`rows` rounded up to a multiple of 256, or of another number."""
+    return -(-rows // multiple) * multiple
 
 
-def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """`x`, (..., d), as a matrix of `dtype` with zero rows below it up to a multiple of 256.
+def pad_rows(x: Tensor, dtype: torch.dtype, multiple: int = ROWS) -> Tensor:
+    """`x`, (..., d), as a matrix of `dtype` with zero rows below it up to a multiple of 256, or of another number.
 
     PyTorch's bf16 products on a CPU are compiled for each shape they meet, which takes as long as many products and
     keeps the code in memory. Batches of sentences bring a new number of rows nearly every time; rounded, there are
     a few.
     """
     x = x.reshape(-1, x.shape[-1])
-    rows = round_up(len(x))
+    rows = round_up(len(x), multiple)
     if rows == len(x) and x.dtype == dtype:
         return x
     padded = x.new_empty(rows, x.shape[1], dtype=dtype)
@@ -100,10 +102,12 @@ class Linear(Undrawn, nn.Linear):
     Attributes:
         initialisations: how to draw parameters by name, where a layer wants another initialisation than the model's.
         mask: a module that chooses among the weights, or None.
+        packed: the matrix laid out for oneDNN, within `packed_for_inference`.
     """
 
     initialisations: dict[str, Any]
     mask: nn.Module | None
+    packed: Tensor | None = None
 
     def __init__(self, d_in: int, d_out: int, *, stream: str, blocks: int = 1, bias: bool = True):
         if d_out % blocks:
@@ -118,7 +122,42 @@ class Linear(Undrawn, nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_in) -> (..., d_out)."""
+        if self.packed is not None:
+            rows = x.numel() // x.shape[-1]
+            padded = pad_rows(x, x.dtype, PACKED_ROWS if rows < ROWS else ROWS)
+            y = torch.ops.mkldnn._linear_pointwise(padded, self.packed, self.bias, "none", [], "")
+            return y[:rows].view(*x.shape[:-1], -1)
         return linear(x, self.effective_weight(), self.bias)
+
+
+@contextmanager
+def packed_for_inference(model: nn.Module, *, rows: int) -> Iterator[None]:
+    """Within the context, oneDNN computes the fp32 products of a model on a CPU, from matrices that it lays out once.
+
+    With AVX-512 on an AMD processor it is twice as fast as MKL, by which PyTorch multiplies otherwise, and which takes
+    AVX2 there. A mask is applied once, too. Without effect on a GPU, in autocast, with gradients, or where PyTorch was
+    built without oneDNN. The results differ from those outside in rounding alone.
+
+    Args:
+        model: its weights must not change within the context.
+        rows: how many vectors are usually multiplied at once.
+    """
+    packs = hasattr(torch.ops.mkldnn, "_linear_pointwise") and torch.backends.mkldnn.is_available()
+    packs = packs and not torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
+    chosen = [
+        module
+        for module in model.modules()
+        if packs and isinstance(module, Linear) and module.weight.device.type == "cpu"
+        if module.weight.dtype == torch.float32 and not torch.compiler.is_compiling()
+    ]
+    try:
+        for module in chosen:
+            weight = module.effective_weight().detach()
+            module.packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), rows)
+        yield
+    finally:
+        for module in chosen:
+            module.packed = None
 
 
 class Embedding(Undrawn, nn.Embedding):
