@@ -53,7 +53,7 @@ def _fields(runs: Iterable[Run]) -> Fields:
             )
             now[field] = [type(part).__name__, list(value) if isinstance(value, tuple) else value]
         changes = {field: said for field, said in now.items() if before.get(field) != said}
-        found[run.recipe] = changes | dict.fromkeys(before.keys() - now.keys())
+        found[run.recipe] = changes | dict.fromkeys(field for field in before if field not in now)
         before = now
     return Fields(sources_digest(), words, found)
 
