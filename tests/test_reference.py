@@ -16,6 +16,7 @@ from test_book import THEME  # noqa: F401  puts the theme on the path
 from reservoir.page import checks
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "reference"))  # where a script's own folder is when it is run
 CHAPTERS = {path.stem for path in (ROOT / "chapters").glob("[0-9A-Z]*-*.md")}
 
 
