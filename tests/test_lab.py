@@ -211,6 +211,7 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
     folder = copy_of_the_repository(tmp_path / "book")
     with started(folder) as address, sync_playwright() as playwright:
         browser, page = opened_at(address, playwright, chromium)
+        assert (folder / "reference" / "api" / "library.md").exists()
         # The landing page is in front, with its picture and its values.
         expect(tab(page, "index.ipynb")).to_have_class(re.compile("lm-mod-current"))
         expect(page.locator(".book-caption", has_text="Figure 1.")).to_be_visible()
@@ -234,6 +235,7 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
 @pytest.mark.browser
 def test_a_chapter_is_run_watched_saved_and_closed(tmp_path, chromium):
     folder = copy_of_the_repository(tmp_path / "book")
+    (folder / lab.MADE).touch()  # the pages of the reference are not looked at here
     before = nbformat.read(folder / CHAPTER, as_version=4)
     with started(folder) as address, sync_playwright() as playwright:
         browser, page = opened_at(address.replace("/?", f"/lab/tree/{CHAPTER}?"), playwright, chromium)

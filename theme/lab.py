@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import build
 import jupytext
 import names
 import nbformat
@@ -27,6 +28,7 @@ from nbformat import NotebookNode
 THEME = Path(__file__).resolve().parent
 ROOT = THEME.parent
 NAME = "reservoir-book"
+MADE = "reference/bibliography.md"  # one of the pages that chapters link to and that git does not hold
 PLOTLY = "application/vnd.plotly.v1+json"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 SETTINGS = {
@@ -192,6 +194,9 @@ def arguments(project: Path, folder: Path) -> list[str]:
 
 
 def main() -> None:
+    if not (ROOT / MADE).exists():
+        print("Writing the pages of the reference, once: some seconds.", flush=True)
+        build.generate(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         extension(ROOT, Path(folder))
         LabApp.launch_instance([*arguments(ROOT, Path(folder)), *sys.argv[1:]])
