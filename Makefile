@@ -48,7 +48,7 @@ mutate: $(INSTALLED)  ## change the library in small ways, and see whether a uni
 unit-lowest: $(INSTALLED)  ## run the unit tests with the lowest versions that pyproject.toml allows, in .venv-lowest
 	@$(PYTHON_ENV) tests/lowest.py .venv-lowest $(ARGS)
 
-bench: $(INSTALLED)  ## measure the library side by side with its peers, on one thread
+bench: $(INSTALLED)  ## measure the library beside its peers, on one thread; ARGS=--compare names what became slower
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
 
 lint: $(INSTALLED)  ## check the code's style with ruff and the library's types with mypy

@@ -7,8 +7,9 @@ import contextlib
 import json
 import os
 import shutil
+import time
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -39,7 +40,9 @@ from benchmarks import (
     selection,
     step,
 )
-from benchmarks.measure import Benchmark, Line, Settings
+from benchmarks.measure import Benchmark, Comparison, Line, Settings
+from reservoir.datasets.shipped import shipped
+from reservoir.files import atomic_write
 from reservoir.page.benchmarks import times
 from reservoir.runs.machine import code, machine
 
@@ -88,6 +91,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, metavar="S", help="how long to measure each case (20; 1 with --quick)"
     )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on where a run of the same code was cut off"
+    )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="name what is slower than the last record; exit status 1 if any is",
+    )
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where (cpu)")
     chosen = parser.parse_args()
     for name in chosen.names:
@@ -124,7 +135,9 @@ def table(measured: dict[str, list[Line]], caption: str) -> Table:
                 line.ours,
                 line.theirs,
                 f"[bold]{times(line.ratio)}[/]",
-                "" if line.low is None else f"{times(line.low)} … {times(line.high)}",
+                ""
+                if line.low is None
+                else f"{times(line.low)} … {times(line.high)}{'' if line.settled else ' not settled'}",
                 "" if line.cpu_ratio is None else times(line.cpu_ratio),
                 str(line.pairs or ""),
                 asked,
@@ -141,6 +154,72 @@ def versions() -> dict[str, str]:
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = metadata.version(name)
     return found
+
+
+def read_lines(path: Path) -> list[Line]:
+    """The lines of a record; none if it is not there, or is damaged, which is said."""
+    try:
+        return [Line(**line) for line in json.loads(path.read_text(encoding="utf-8"))["lines"]]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        print(f"{path} cannot be read, and is left out: {error}")
+        return []
+
+
+def measured_before(path: Path, asked: dict) -> dict[tuple[str, str], Comparison]:
+    """What a run of the same code and settings on this machine has measured before it was cut off."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if any(record[key] != value for key, value in asked.items()):
+            return {}
+        found = [Comparison(**one) for one in record["comparisons"] if one.keys() == FIELDS]
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return {(one.case, one.peer): one for one in found}
+
+
+FIELDS = {one.name for one in fields(Comparison)}
+
+
+def last_lines(name: str, device: torch.device) -> list[Line]:
+    """The lines of the records of a benchmark that ship with the book, of all its sizes and precisions."""
+    files = sorted((shipped() / "benchmarks").glob(f"{name}-{device.type}*.json"))
+    return [line for file in files for line in read_lines(file)]
+
+
+def slower(fresh: list[Line], last: list[Line]) -> list[str]:
+    """The lines whose ratio is below the last record's by more than the quartiles of both, in a sentence each."""
+    known = {(line.case, line.peer): line for line in last}
+    found = []
+    for line in fresh:
+        before = known.get((line.case, line.peer))
+        if before and (line.high or line.ratio) < (before.low or before.ratio):
+            found.append(
+                f"{line.case}: {times(line.ratio)} × {line.peer}, and {times(before.ratio)} when recorded"
+            )
+    return found
+
+
+def measure(name: str, settings: Settings, path: Path, asked: dict, console: Console) -> list[Line]:
+    """One benchmark, written down after each line, with the time that is left by the lines of the last record."""
+    settings = replace(settings, known=measured_before(path, asked) if asked.pop("resume") else {})
+    expected = len(read_lines(shipped() / "benchmarks" / path.name))
+    results: list[dict] = []
+    lines: list[Line] = []
+    begun = time.monotonic()
+    console.print(f"{name}: begun" + (f", about {expected} lines" if expected else ""), highlight=False)
+    for result in BENCHMARKS[name](settings):
+        results.append(asdict(result))
+        lines.append(result.line)
+        record = {**asked, "lines": [asdict(line) for line in lines], "comparisons": results}
+        atomic_write(path, json.dumps(record, indent=1, ensure_ascii=False).encode() + b"\n")
+        left = ""
+        if expected > len(lines):
+            minutes = (expected - len(lines)) * (time.monotonic() - begun) / len(lines) / 60
+            left = f" ({len(lines)} of {expected}, about {minutes:.1f} min left)"
+        console.print(f"{name}: {result}{left}", highlight=False)
+    return lines
 
 
 def main() -> None:
@@ -160,28 +239,36 @@ def main() -> None:
     folder = Path(os.environ.get("RESERVOIR_RESULTS") or "results") / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
     measured: dict[str, list[Line]] = {}
+    worse, failed, known = [], False, False
     for name in chosen.names or BENCHMARKS:
-        results = []
-        measured[name] = []
-        for result in BENCHMARKS[name](settings):
-            results.append(asdict(result))
-            measured[name].append(result.line)
-            console.print(f"{name}: {result}", highlight=False)
-        record = {
+        parts = (name, device.type, settings.size, chosen.precision, "quick" if chosen.quick else None)
+        path = folder / f"{'-'.join(part for part in parts if part)}.json"
+        asked = {
             "benchmark": name,
             "seconds": seconds,
             "machine": where,
             "versions": versions(),
             "code": code(),
-            "lines": [asdict(line) for line in measured[name]],
-            "comparisons": results,
         }
-        parts = (name, device.type, settings.size, chosen.precision, "quick" if chosen.quick else None)
-        path = folder / f"{'-'.join(part for part in parts if part)}.json"
-        path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        try:
+            measured[name] = measure(name, settings, path, {**asked, "resume": chosen.resume}, console)
+        except (ImportError, MemoryError, RuntimeError, OSError) as error:  # the others do not depend on it
+            console.print(f"{name}: not measured: {error}", highlight=False)
+            failed = True
+            continue
+        last = last_lines(name, device)
+        known = known or bool(last)
+        worse += slower(measured[name], last)
     about = {**where, **versions()}
     caption = ", ".join(f"{key} {value}" for key, value in about.items() if value is not None)
     console.print(table(measured, f"{caption}; figures in {folder}"))
+    if chosen.compare:
+        nothing = (
+            "is slower than the last record by more than the quartiles of both" if known else "is recorded"
+        )
+        for said in worse or [f"nothing {nothing}"]:
+            console.print(said, highlight=False)
+    raise SystemExit(failed or bool(chosen.compare and worse))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
-"""Weights drawn a second, eager and compiled, beside PyTorch's own generator and beside copying them from memory."""
+"""Weights drawn a second, by PyTorch, by numba and compiled, beside PyTorch's own generator and beside a copy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir.weights import Stream
+from reservoir.weights import Stream, draws
 from reservoir.weights.draws import normal, sign, uniform
 
 SIZES = {"laptop": (512, 256), "IWSLT": (1024, 1024)}
@@ -23,7 +24,7 @@ def run(settings: Settings) -> Iterator[Comparison]:
 def _of_shape(size: str, shape: tuple[int, int], settings: Settings) -> Iterator[Comparison]:
     device = settings.device
     stored, out = torch.randn(shape, device=device), torch.empty(shape, device=device)
-    draws: dict[str, Callable[[Stream], Tensor]] = {
+    drawn: dict[str, Callable[[Stream], Tensor]] = {
         "uniform": lambda stream: uniform(stream, shape, bound=0.1, device=device),
         "sign": lambda stream: sign(stream, shape, scale=0.1, device=device),
         "normal": lambda stream: normal(stream, shape, std=0.1, device=device),
@@ -33,8 +34,12 @@ def _of_shape(size: str, shape: tuple[int, int], settings: Settings) -> Iterator
         "sign": lambda turn: out.bernoulli_().mul_(0.2).sub_(0.1),
         "normal": lambda turn: out.normal_(0.0, 0.1),
     }
-    for name, draw in draws.items():
-        for kind in ("eager", "compiled") if settings.compiled else ("eager",):
+    kinds = ["eager", *["numba"] * (device.type == "cpu" and draws.numba_is_here())]
+    kinds += ["compiled"] * settings.compiled
+    for name, draw in drawn.items():
+        for kind in kinds:
+            # The library takes numba once enough has been drawn; here each row is of one way alone.
+            draws.WORTHWHILE = 0 if kind == "numba" else math.inf
             function = torch.compile(draw) if kind == "compiled" else draw
             for peer, theirs in (
                 ("torch's generator", torchs[name]),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from safetensors.torch import load_file, save_model
 
 from benchmarks.measure import Comparison, Settings, compare
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
@@ -60,7 +61,7 @@ def _product(name: str, size: int, kind: str, settings: Settings) -> Iterator[Co
 
 
 def _loading(name: str, sizes: dict, settings: Settings) -> Iterator[Comparison]:
-    """Seconds to load: weights drawn and checked and bits unpacked, beside as many weights read from a file."""
+    """Seconds to load: weights drawn and checked and bits unpacked, or read and checked, beside plain safetensors."""
     config = EncoderDecoderConfig(norm_first=True, dropout=0.0, **sizes)
     masked = supermask(initialise(EncoderDecoder(config), seed=0), Mask(keep=0.5), seed=0)
     freeze(masked, Freeze(patterns=("*.bias", "*norm")))
@@ -72,6 +73,25 @@ def _loading(name: str, sizes: dict, settings: Settings) -> Iterator[Comparison]
             save_pretrained(model, Path(place) / which)
             for which, model in (("bits", masked), ("fp32", trained))
         ]
+        plain = Path(place) / "plain.safetensors"
+        save_model(trained, str(plain))
+
+        def load_plainly(turn: int) -> EncoderDecoder:
+            model = EncoderDecoder(config)
+            model.load_state_dict(load_file(plain), strict=False)  # tied tables are in the file once
+            return model.to(settings.device).eval()
+
+        yield compare(
+            lambda turn: from_pretrained(folders[1], device=settings.device),
+            load_plainly,
+            case=f"{name}, a model of {weights / 1e6:.1f} M weights loaded from 32 bits a weight, checked",
+            peer="plain safetensors",
+            unit="weights",
+            work=lambda turn: weights,
+            settings=settings,
+            warm_up=(0,),
+            required=1 / 1.5,
+        )
         yield compare(
             lambda turn: from_pretrained(folders[0], device=settings.device),
             lambda turn: from_pretrained(folders[1], device=settings.device),

@@ -5,14 +5,15 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import torch
 
 from reservoir.page.benchmarks import times
 
-FEWEST, MOST = 3, 300  # pairs of turns
+FEWEST, ENOUGH, MOST = 3, 10, 300  # pairs of turns
+WITHIN = 0.1  # of its median a ratio's quartiles lie, once it is settled
 T = TypeVar("T")
 
 
@@ -26,6 +27,7 @@ class Settings:
         size: the one size to measure, such as "laptop"; all if None.
         compiled: whether to measure with `torch.compile` as well.
         precisions: of the products.
+        known: comparisons of an earlier run that was cut off, by case and peer; they are not measured again.
     """
 
     seconds: float
@@ -33,6 +35,7 @@ class Settings:
     size: str | None = None
     compiled: bool = True
     precisions: tuple[torch.dtype, ...] = (torch.bfloat16, torch.float32)
+    known: dict[tuple[str, str], Comparison] = field(default_factory=dict)
 
     def chosen(self, sizes: dict[str, T]) -> dict[str, T]:
         """Those of a benchmark's sizes that are to be measured."""
@@ -64,6 +67,16 @@ class Line:
     cpu_ratio: float | None = None
     pairs: int = 0
     required: float | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether its quartiles lie within 10 % of the ratio, or nothing varies."""
+        return self.low is None or self.high is None or settled(self.low, self.ratio, self.high)
+
+
+def settled(low: float, ratio: float, high: float) -> bool:
+    """Whether the quartiles of a ratio lie within 10 % of its median."""
+    return low >= (1 - WITHIN) * ratio and high <= (1 + WITHIN) * ratio
 
 
 class Result(Protocol):
@@ -104,7 +117,8 @@ class Comparison:
     required: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.case}: {times(self.ratio)} × {self.peer}"
+        said = f"{self.case}: {times(self.ratio)} × {self.peer}"
+        return said if self.line.settled else f"{said}, not settled ({times(self.low)} … {times(self.high)})"
 
     @property
     def line(self) -> Line:
@@ -182,7 +196,7 @@ def compare(
     warm_up: Sequence[int] = (0, 1),
     required: float | None = None,
 ) -> Comparison:
-    """Call `ours(turn)` and `theirs(turn)` in turns until `settings.seconds` are over.
+    """Call `ours(turn)` and `theirs(turn)` in turns until the ratio is settled, or `settings.seconds` are over.
 
     Args:
         ours, theirs: do the work of a turn.
@@ -191,6 +205,8 @@ def compare(
         settings: how long, and where.
         warm_up: turns that either side takes first, unmeasured.
     """
+    if (case, peer) in settings.known:
+        return settings.known[case, peer]
     sides = (ours, theirs)
     for side in sides:
         for turn in warm_up:
@@ -208,8 +224,9 @@ def compare(
             wall[which].append(time.perf_counter() - start)
             cpu[which].append(time.process_time() - cpu_start)
         turn += 1
-    ratios = [b / a for a, b in zip(*wall, strict=True)]
-    low, ratio, high = statistics.quantiles(ratios, n=4, method="inclusive")
+        if turn >= ENOUGH and settled(*_quartiles(wall)):
+            break
+    low, ratio, high = _quartiles(wall)
     rates = [statistics.median(work(i) / t for i, t in enumerate(times)) for times in wall]
     on_cpu = settings.device.type == "cpu"
     return Comparison(
@@ -225,6 +242,13 @@ def compare(
         pairs=turn,
         required=required,
     )
+
+
+def _quartiles(wall: tuple[list[float], list[float]]) -> tuple[float, float, float]:
+    low, ratio, high = statistics.quantiles(
+        [b / a for a, b in zip(*wall, strict=True)], n=4, method="inclusive"
+    )
+    return low, ratio, high
 
 
 def synchronise(device: torch.device) -> None:

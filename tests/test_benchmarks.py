@@ -10,11 +10,11 @@ import torch
 from rich.console import Console
 
 from benchmarks import book, decoding, libraries, pipeline
-from benchmarks.__main__ import BENCHMARKS, GROUPS, table
+from benchmarks.__main__ import BENCHMARKS, GROUPS, measure, measured_before, read_lines, slower, table
 from benchmarks.communication import Traffic
 from benchmarks.estimate import Foretold
 from benchmarks.freezing import Saving
-from benchmarks.measure import Amount, Comparison, Settings
+from benchmarks.measure import Amount, Comparison, Line, Settings, compare
 from reservoir.datasets import Batch, TokenBatches
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.page import benchmarks as page
@@ -182,3 +182,53 @@ def test_a_page_is_weighed_with_what_it_loads(tmp_path):
         book.slug(Path("03-transformer.ipynb")) == "transformer"
         and book.slug(Path("B-errata.ipynb")) == "b-errata"
     )
+
+
+def line(case: str, low: float, ratio: float, high: float) -> Line:
+    return Line(case, "a peer", "1", "1", ratio, low, high, None, 9)
+
+
+def test_a_ratio_is_settled_once_its_quartiles_are_near_it():
+    assert line("a", 0.91, 1.0, 1.09).settled and not line("a", 0.89, 1.0, 1.09).settled
+    assert not line("a", 0.91, 1.0, 1.11).settled and Line("a", "b", "1", "1", 0.5).settled
+    assert "not settled (0.80 … 1.20)" in str(
+        Comparison("c", "p", "u", 1.0, 1.0, 1.0, 0.8, 1.2, None, 9)
+    ) and "settled" not in str(Comparison("c", "p", "u", 1.0, 1.0, 1.0, 0.95, 1.05, None, 9))
+
+
+def test_what_became_slower_than_its_quartiles_is_named():
+    last = [line("same", 0.9, 1.0, 1.1), line("slower", 0.9, 1.0, 1.1), line("gone", 1.0, 1.0, 1.0)]
+    fresh = [line("same", 0.85, 0.88, 0.95), line("slower", 0.5, 0.6, 0.7), line("new", 0.1, 0.1, 0.1)]
+    (found,) = slower(fresh, last)
+    assert found == "slower: 0.60 × a peer, and 1.00 when recorded"
+
+
+def test_a_benchmark_that_is_cut_off_keeps_its_lines_and_goes_on(tmp_path, monkeypatch):
+    """Each line is written as soon as it is measured, and a second call measures the others alone."""
+    calls, cut = [], [True]
+
+    def benchmark(settings):
+        for case in ("first", "second"):
+
+            def ours(turn, case=case):
+                if case == "second" and cut:
+                    raise KeyboardInterrupt
+                calls.append(case) if turn == 0 else None
+
+            yield compare(
+                ours, lambda turn: None, case=case, peer="p", unit="u", work=lambda turn: 1, settings=settings,
+                warm_up=(),
+            )  # fmt: skip
+
+    monkeypatch.setitem(BENCHMARKS, "trial", benchmark)
+    path, settings = tmp_path / "trial-cpu.json", Settings(0.0, torch.device("cpu"))
+    console, asked = Console(file=io.StringIO(), width=200), {"benchmark": "trial", "seconds": 0.0}
+    with pytest.raises(KeyboardInterrupt):
+        measure("trial", settings, path, {**asked, "resume": False}, console)
+    assert [one.case for one in read_lines(path)] == ["first"] and calls == ["first"]
+    cut.clear()
+    again = measure("trial", settings, path, {**asked, "resume": True}, console)
+    assert [one.case for one in again] == ["first", "second"] and calls == ["first", "second"]
+    assert not measured_before(path, {**asked, "seconds": 1.0}), "of other settings"
+    path.write_text("{", encoding="utf-8")
+    assert not measured_before(path, asked) and read_lines(path) == []
