@@ -1,11 +1,13 @@
 """What a line through the ladder of sizes says, and what it may not say."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 
 from reservoir import recipes
+from reservoir.datasets.shipped import shipped
 from reservoir.evidence import trend
 from reservoir.recipes import ladder
 from reservoir.runs.building import outline
@@ -61,3 +63,13 @@ def test_the_sources_models_have_so_many_weights_in_their_layers(name, recipe):
 def test_rows_that_are_compared_are_of_the_ladder():
     for one in trend.COMPARED.values():
         assert {one.row, one.rival, one.control} <= set(ladder.ROWS)
+
+
+def test_what_is_written_down_is_what_the_three_smaller_sizes_foretell():
+    written = json.loads((shipped() / "claims" / trend.FORETOLD).read_text(encoding="utf-8"))["foretold"]
+    lines = trend.trends(ladder.WIDTHS[:-1])
+    assert written.keys() == lines.keys()
+    for name, line in lines.items():
+        assert written[name]["largest"] == pytest.approx(line.at(ladder.weights(ladder.WIDTHS[-1])))
+        assert written[name]["sources"] == pytest.approx(line.at(trend.COMPARED[name].source[1]))
+        assert written[name]["slope"] == pytest.approx(line.steepness)
