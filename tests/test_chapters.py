@@ -1,5 +1,6 @@
 """Each chapter is a pair that agrees with itself, starts like the others, and was run from top to bottom."""
 
+import ast
 import re
 import sys
 import tomllib
@@ -112,3 +113,51 @@ def test_numbers_carry_the_chapter(name: str):
     assert notebook(name).metadata.get("numbering", {}).get("enumerator") == wanted, (
         f"the header of {name}.md needs 'numbering:' and below it '  enumerator: {wanted}'"
     )
+
+
+def bound(source: str) -> set[str]:
+    """The names that a code cell binds in the notebook's own namespace, loop variables included."""
+    names: set[str] = set()
+
+    def walk(node: ast.AST) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                names.add(child.name)
+            elif not isinstance(
+                child, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+            ):
+                if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                    names.add(child.id)
+                walk(child)
+
+    walk(ast.parse(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE)))
+    return names
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_summary_says_what_the_cells_below_it_computed(name: str):
+    """Text that names what is defined below it is evaluated last, when a later cell may have bound the name anew."""
+    defined, seen = notebook(name).cells, set[str]()
+    binds = [bound(cell.source) if cell.cell_type == "code" else set() for cell in defined]
+    for number, cell in enumerate(defined):
+        seen |= binds[number]
+        wanted = [
+            node for text in notebooks.expressions(cell) for node in ast.walk(ast.parse(text, mode="eval"))
+        ]
+        used = {node.id for node in wanted if isinstance(node, ast.Name)} & set().union(*binds)
+        if used - seen:  # evaluated last
+            twice = {one for one in used if sum(one in cell_binds for cell_binds in binds) > 1}
+            assert not twice, (
+                f"cell {number} is evaluated last, and {', '.join(sorted(twice))} is bound more than once"
+            )
+
+
+def test_no_label_is_used_twice_in_the_book():
+    """Labels are the book's, not a page's: mystmd refuses a second one, and only when all pages are built."""
+    label = re.compile(r"^(?::label:|#\| label:|:name:) (\S+)$|^\((\S+)\)=$", re.MULTILINE)
+    places: dict[str, list[str]] = {}
+    for path in notebooks.pairs(ROOT):
+        for found in label.finditer(path.read_text(encoding="utf-8")):
+            places.setdefault(found[1] or found[2], []).append(path.stem)
+    assert len(places) > 100
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -2,9 +2,10 @@
 
 This is the one pass that runs the chapters."""
 
+import inspect
 import os
+import re
 import resource
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -108,10 +109,62 @@ def test_the_library_of_the_chapters_is_the_wheels(reader):
     assert Path(done.stdout.strip()).is_relative_to(python.parent.parent)
 
 
+NUMBER = re.compile(r"[-+−]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
+WITHIN = 0.1  # of a number in a sentence: other processors round differently, and training carries that on
+TIMED = re.compile(r"second|took|faster|slower|times_as|speed|milli|per_s\b|time\b|elapsed")
+"""What an expression is called that tells of the clock, which no two runs agree on."""
+
+
+def differs(now: str, before: str) -> bool:
+    """Whether a value that stands in a sentence has changed: its words, or a number by more than rounding."""
+    if NUMBER.sub("#", now) != NUMBER.sub("#", before):
+        return True
+    numbers = [
+        [float(one.replace(",", "").replace("−", "-")) for one in NUMBER.findall(text)]
+        for text in (now, before)
+    ]
+    return any(abs(a - b) > WITHIN * max(abs(a), abs(b)) for a, b in zip(*numbers, strict=True))
+
+
+def with_values_checked(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook with a cell after each text that says whether the values in its sentences are still those stored."""
+    cells, later = [nbformat.v4.new_code_cell(CHECK)], []
+    for cell in notebook.cells:
+        cells.append(cell)
+        stored = {
+            one["expression"]: one["result"]["data"]["text/plain"]
+            for one in cell.metadata.get("user_expressions", [])
+            if not TIMED.search(one["expression"])
+        }
+        if stored:
+            cells.append(nbformat.v4.new_code_cell(f"_later |= _check({stored!r})"))
+            later = [nbformat.v4.new_code_cell("assert not _check(_later), 'names that no cell defines'")]
+    notebook.cells = [*cells, *later]
+    return notebook
+
+
+CHECK = f"""
+import re
+NUMBER, WITHIN, _later = re.compile({NUMBER.pattern!r}), {WITHIN}, {{}}
+{inspect.getsource(differs)}
+def _check(stored):
+    missing = {{}}
+    for expression, before in stored.items():
+        try:
+            now = repr(eval(expression, globals()))
+        except NameError:
+            missing[expression] = before
+            continue
+        advice = "execute the chapter again"
+        assert not differs(now, before), f"{{{{eval}}}}`{{expression}}` was {{before}} and is {{now}}: {{advice}}"
+    return missing
+"""
+
+
 def run_notebook(notebook: Path, reader) -> tuple[subprocess.CompletedProcess, float]:
     """Run every cell, compare the outputs that are tagged so, and say how many seconds of processor time it took."""
     python, folder, environment = reader
-    shutil.copy(notebook, folder)
+    nbformat.write(with_values_checked(nbformat.read(notebook, as_version=4)), folder / notebook.name)
     command = [
         python,
         "-m",
@@ -139,12 +192,28 @@ def test_a_chapter_runs_on_the_wheel_alone(notebook: Path, reader, record_proper
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("now", "before", "changed"),
+    [
+        ("'31.0 BLEU'", "'31.0 BLEU'", False),
+        ("'31.2 BLEU'", "'31.0 BLEU'", False),  # another processor
+        ("'24.0 BLEU'", "'31.0 BLEU'", True),
+        ("'holds here'", "'cannot tell'", True),
+        ("'−0.41 (−0.64 to −0.17)'", "'0.41 (−0.64 to −0.17)'", True),
+        ("'1,600 steps'", "'1,000 steps'", True),
+    ],
+)
+def test_a_value_that_stands_in_a_sentence_may_differ_by_rounding_alone(now, before, changed):
+    assert differs(now, before) == changed
+
+
 def test_a_cell_that_fails_and_an_output_that_changed_are_noticed(reader, tmp_path):
     """The pass itself: each of the two ways in which a chapter can go wrong turns it red."""
     cells = {
         "sound": ("1 + 1", [], "2"),
         "fails": ("assert 1 + 1 == 3", [], ""),
         "changed": ("1 + 1", ["nbval-check-output"], "3"),
+        "value": ("x = 24.0", [], ""),
         "network": ("import requests; requests.get('http://example.org', timeout=5)", [], ""),
     }
     for name, (source, tags, text) in cells.items():
@@ -153,6 +222,9 @@ def test_a_cell_that_fails_and_an_output_that_changed_are_noticed(reader, tmp_pa
         )
         cell = nbformat.v4.new_code_cell(source, outputs=outputs, metadata={"tags": tags}, execution_count=1)
         notebook = tmp_path / f"{name}.ipynb"
-        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), notebook)
+        said = nbformat.v4.new_markdown_cell("{eval}`x`")
+        stored = {"status": "ok", "data": {"text/plain": "31.0"}, "metadata": {}}
+        said.metadata["user_expressions"] = [{"expression": "x", "result": stored}]
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell] + [said] * (name == "value")), notebook)
         done, _ = run_notebook(notebook, reader)
         assert (done.returncode == 0) == (name == "sound"), name + done.stdout
