@@ -107,8 +107,8 @@ def test_a_second_life_begins_nothing_afresh(name, text, tmp_path, monkeypatch, 
     record = execute(run)
     words = [*map(str, arguments(text)), "--fresh"]
     monkeypatch.setenv(name, "1")
-    assert main(words) == 0 and "is there already" in capsys.readouterr().out
+    assert main(words) == 0 and "is there already" in capsys.readouterr().err
     assert read_record(path_of(run)).seconds == record.seconds
     monkeypatch.setenv(name, "0")
-    assert main(words) == 0 and "is there already" not in capsys.readouterr().out
+    assert main(words) == 0 and "is there already" not in capsys.readouterr().err
     assert read_record(path_of(run)).seconds != record.seconds

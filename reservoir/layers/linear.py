@@ -55,7 +55,7 @@ class _LowPrecisionLinear(torch.autograd.Function):
         wants = ctx.needs_input_grad
         ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
         ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
-        return y[:rows].view(*x.shape[:-1], -1)
+        return y[:rows].view(*x.shape[:-1], self.out_features)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
@@ -126,7 +126,7 @@ class Linear(Undrawn, nn.Linear):
             rows = x.numel() // x.shape[-1]
             padded = pad_rows(x, x.dtype, PACKED_ROWS if rows < ROWS else ROWS)
             y = torch.ops.mkldnn._linear_pointwise(padded, self.packed, self.bias, "none", [], "")
-            return y[:rows].view(*x.shape[:-1], -1)
+            return y[:rows].view(*x.shape[:-1], self.out_features)
         return linear(x, self.effective_weight(), self.bias)
 
 
