@@ -163,6 +163,7 @@
   switchCode();
   askFirst();
   reachScrollers();
+  document.fonts?.ready.then(reachScrollers); // letters of another font are wider: what fitted may scroll now
   agreeOnTabs();
   linkFromDisk();
   if (document.querySelector('details') && location.hash) unfoldTarget();
