@@ -142,10 +142,16 @@ def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str 
     )
 
 
-def encoders(scale: Scale = "laptop", *, text: str = "wikitext-2") -> pd.DataFrame:
-    """All recorded masked language models of a text, chapters 7 and 8, as `translators`; quality is a perplexity."""
+def encoders(scale: Scale = "laptop", *, text: str = "wikitext-2", vocabulary: int = 6_000) -> pd.DataFrame:
+    """All recorded masked language models of a text, chapters 7 and 8, as `translators`; quality is a perplexity.
+
+    A perplexity is one per piece, so models with other pieces, as those of `ladder`, are not in the table.
+    """
     return _table(
-        lambda run: isinstance(run.task, MaskedLanguageModelling) and run.task.text == text,
+        lambda run: (
+            isinstance(run.task, MaskedLanguageModelling)
+            and (run.task.text, run.task.vocabulary) == (text, vocabulary)
+        ),
         lambda record: float(record.tests[next(iter(record.tests))]["perplexity"]),
         scale,
     )

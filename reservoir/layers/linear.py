@@ -55,7 +55,7 @@ class _LowPrecisionLinear(torch.autograd.Function):
         wants = ctx.needs_input_grad
         ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
         ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
-        return y[:rows].view(*x.shape[:-1], self.out_features)
+        return y[:rows].view(*x.shape[:-1], len(weight))
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
