@@ -18,6 +18,7 @@ from reservoir.datasets import (
 from reservoir.models import EncoderDecoderConfig
 from reservoir.runs.tasks.batch_spec import FILLED, LENGTH, BatchSpec, share_of, token_ids
 from reservoir.training import Decoding, TranslationTask, bleu
+from reservoir.weights.quantised import rounded
 
 SAMPLES = 8  # test sentences that a record shows
 LONGEST = 1024
@@ -41,6 +42,8 @@ class Translation:
         decoding: how the test sets are translated.
         tests: which of the corpus's test sets are; empty for all.
         files: how files of your own are read and split.
+        rounded: bits; the test sets are translated again with each matrix rounded to so many an entry
+            (`reservoir.weights.quantised`), and scored as "bleu at 8 bits".
     """
 
     corpus: str
@@ -55,6 +58,7 @@ class Translation:
     tests: tuple[str, ...] = ()
     dictionaries: tuple[int, int] | None = None
     files: Files = field(default_factory=Files)
+    rounded: tuple[int, ...] = field(default=(), metadata={"omit_if_default": True})
 
     @property
     def data(self) -> str:
@@ -141,6 +145,11 @@ class Translation:
             hypotheses = task.translate(model, task.src_vocabulary.encode_batch(pairs.src), self.decoding)
             score = bleu(hypotheses, pairs.tgt, tokenise=_tokeniser(corpus))
             tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
+            for bits in self.rounded:
+                said = task.translate(
+                    rounded(model, bits), task.src_vocabulary.encode_batch(pairs.src), self.decoding
+                )
+                tests[name][f"bleu at {bits} bits"] = bleu(said, pairs.tgt, tokenise=_tokeniser(corpus)).bleu
             if not samples:
                 samples = [
                     {"source": s, "reference": r, "translation": h}

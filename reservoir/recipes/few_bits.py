@@ -1,0 +1,51 @@
+"""Chapter 10: masks over random weights and trained models rounded to few bits, all six times as long as in `keep/`.
+
+The paper leaves open whether, for the same bytes, a mask is better than trained weights of few bits. In `keep/` the
+trained models are cut short and scored before rounding. Here each row has six times the steps, at the learning rate
+that it has there, and a copy of each trained model with its matrices rounded to eight and to four bits is scored as
+well. No embeddings come from another model, so there is no donor to pay for.
+
+Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each, the narrow rows 2 to 3.
+"""
+
+from dataclasses import replace
+
+from reservoir.recipes.supermasks import HALF, NARROW, kept, narrow, trained
+from reservoir.runs.registry import Scale, enter
+from reservoir.runs.run import Run
+
+LONGER = 6
+"""Times the steps of `keep/`."""
+
+ROWS = {
+    "trained": (lambda scale: trained(scale), "Everything trained, a layer for each depth."),
+    "masks": (
+        lambda scale: kept("shared", "random", HALF, scale),
+        "Half of one shared random layer and embeddings.",
+    ),
+    **{
+        f"narrow-{bits}": (
+            lambda scale, bits=bits: narrow(bits, scale),
+            f"Everything trained, so narrow that {bits} bits a weight take the masks' bytes.",
+        )
+        for bits in NARROW
+    },
+}
+"""Name in a recipe -> the row of `keep/` that it goes on from, and what it is."""
+
+
+def longer(row: str, scale: Scale) -> Run:
+    """A row of `keep/`, trained longer; trained ones are tested in few bits as well."""
+    run = ROWS[row][0](scale)
+    if row != "masks":
+        run = run.evolve(task={"rounded": tuple(NARROW)})
+    if scale == "smoke":
+        return run
+    budget = run.budget
+    return run.evolve(
+        budget=replace(budget, steps=LONGER * budget.steps, validate_every=LONGER * budget.steps // 12)
+    )
+
+
+for _row, (_, _about) in ROWS.items():
+    enter(f"few-bits/{_row}", _about, longer, _row)
