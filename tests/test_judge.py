@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reservoir.evidence import calibration
-from reservoir.evidence.judge import AnyOf, Comparison, Estimate, Every, Spread, expected_false, judge
+from reservoir.evidence import calibration, power
+from reservoir.evidence.judge import LEVEL, AnyOf, Comparison, Estimate, Every, Spread, expected_false, judge
 
 A, B = (31.2, 30.8, 31.1), (29.0, 29.3, 28.9)
 
@@ -174,6 +174,21 @@ def test_few_verdicts_are_wrong_where_nothing_differs(name, kind):
     outcomes = calibration.rates(calibration.SHAPES[name], calibration.WORLDS[kind], found, worlds=150)
     # 5 % of 150 is 7.5; a true rate of 5 % gives more than 16 once in a thousand times.
     assert 1 - outcomes["cannot tell"] <= 16 / 150
+
+
+def test_power_is_what_detectable_turns_round():
+    found = Estimate.of(A) - Estimate.of(B)
+    assert found.power(found.detectable()) == pytest.approx(0.8)
+    assert found.power(1e-9) == pytest.approx(LEVEL, rel=1e-3) and found.power(50) > 0.999
+    assert math.isnan((Estimate(2.0) - Estimate(1.0)).power(1.0))
+
+
+def test_the_power_for_reported_effects_is_that_of_rows_with_three_runs():
+    found = power.reported().set_index(["table", "row", "column"])
+    assert (found["runs"] >= 3).all() and found["power"].between(0.99 * LEVEL, 1).all() and len(found) >= 40
+    one = found.loc["poster/big", "(2)", "BLEU"]
+    assert one["reported"] == pytest.approx(22.3 - 24.3)  # as the poster prints them
+    assert (found["power"] >= 0.8).equals(found["reported"].abs() >= found["shown"])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-from . import claims, comparison, costs, counts, coverage, fronts, sources, tables, trend
+from . import claims, comparison, costs, counts, coverage, fronts, power, sources, tables, trend
 
 __all__ = [
     "claims",
@@ -7,6 +7,7 @@ __all__ = [
     "counts",
     "coverage",
     "fronts",
+    "power",
     "sources",
     "tables",
     "trend",

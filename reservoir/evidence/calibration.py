@@ -7,6 +7,7 @@ they scatter as real runs do; rows scatter unequally, as the recorded ones do or
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import sys
@@ -162,6 +163,51 @@ def each_of_some(k: int = 2) -> Shape:
     return shape
 
 
+def mean_of_differences(k: int = 3) -> Shape:
+    """On average, `k` rows are above one baseline."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        base = _row(rows, 0, spread)
+        gaps = [_row(rows, i, spread) - base for i in range(1, k + 1)]
+        return Comparison(functools.reduce(Estimate.__add__, gaps) * (1 / k), low=0.0)
+
+    return shape
+
+
+def apart_by(factor: float = 1.5, *, level: float = 30.0) -> Shape:
+    """Two rows, one of 30 standard deviations above nothing, are a factor apart, when they are just that."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        whole = level * float(np.max(deviations))
+        ratio = _row(rows, 0, spread, plus=factor * whole) / _row(rows, 1, spread, plus=whole)
+        return AnyOf((Comparison(ratio, low=factor), Comparison(ratio, high=1 / factor)))
+
+    return shape
+
+
+def alone() -> Shape:
+    """One row is above another in a measure for which nothing is borrowed, as speeds and areas."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        return Comparison(_row(rows, 1, Spread()) - _row(rows, 0, Spread()), low=0.0)
+
+    return shape
+
+
+def chosen(rates: int = 3) -> Shape:
+    """One row is above another, each at the best of some learning rates, when all rates are equally good.
+
+    The worst case: what chooses is the score that is compared, and not one on other data.
+    """
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        arms = [range(start, start + rates) for start in (0, rates)]
+        a, b = (_row(rows, max(arm, key=lambda i: float(np.mean(rows[i]))), spread) for arm in arms)
+        return Comparison(b - a, low=0.0)
+
+    return shape
+
+
 SHAPES: dict[str, Shape] = {
     "one row above another": above(1),
     "five rows above a baseline": above(5),
@@ -171,6 +217,10 @@ SHAPES: dict[str, Shape] = {
     "two rows as good as each other": within(),
     "a share of a baseline": share(),
     "a difference of differences": difference_of_differences(),
+    "a mean of three differences": mean_of_differences(),
+    "two rows a factor apart": apart_by(),
+    "one row above another, nothing borrowed": alone(),
+    "one row above another, at the best of three rates": chosen(),
 }
 """Every shape of claim in the ledger, where nothing differs, or by just the margin."""
 
