@@ -1,10 +1,9 @@
-from . import claims, comparison, costs, counts, coverage, fronts, sources, tables, trend
+from . import claims, comparison, costs, coverage, fronts, sources, tables, trend
 
 __all__ = [
     "claims",
     "comparison",
     "costs",
-    "counts",
     "coverage",
     "fronts",
     "sources",

@@ -4,7 +4,7 @@ A row of a table has three seeds or so, too few to say how much they scatter. Th
 alike, though not equally, so each row's variance is moderated: drawn towards what is usual among them, by as much as
 they agree (Smyth 2004, "Linear models and empirical Bayes methods"). A row that scatters more than its neighbours, or
 one of whose runs failed, would be judged too boldly by that alone; so a difference counts only if Welch's test, which
-borrows nothing, agrees. `reservoir.evidence.calibration` measures how often the two are wrong together.
+borrows nothing, agrees. `reference/calibration.py` measures how often the two are wrong together.
 
 Nothing here knows what a record or a recipe is.
 """
