@@ -68,15 +68,16 @@ _SAID = tomllib.loads((shipped() / "miniature.toml").read_text(encoding="utf-8")
 Forms = tuple[Any, ...]
 
 
-def _verb(*forms: str, **more: Any) -> Verb:
-    """A verb in whose groups `{person}` and the like stand for several."""
-    groups = _SAID["groups"]
-    said = {name: value.format(**groups) if isinstance(value, str) else value for name, value in more.items()}
-    return Verb(*(form.format(**groups) for form in forms), **said)
+def _named(value: Any) -> Any:
+    """A text in which `{person}` and the like stand for several groups."""
+    return value.format(**_SAID["groups"]) if isinstance(value, str) else value
 
 
 NOUNS = tuple(Noun(*row) for row in _SAID["nouns"])
-VERBS = tuple(_verb(*row[:7], **(row[7] if row[7:] else {})) for row in _SAID["verbs"])
+VERBS = tuple(
+    Verb(*map(_named, row[:7]), **{name: _named(value) for more in row[7:] for name, value in more.items()})
+    for row in _SAID["verbs"]
+)
 REPORTING: tuple[Forms, ...] = tuple(map(tuple, _SAID["reporting"]))
 PLACES = tuple((tuple(german), english) for english, *german in _SAID["places"])
 ADJECTIVES = {group: tuple(map(tuple, rows)) for group, rows in _SAID["adjectives"].items()}

@@ -2,7 +2,7 @@
 
 One kind is the order of a table's rows: what the source has clearly above something else should be there. A pair counts
 where the source has them further apart than a margin. The pairs that our records have run must all lie in the source's
-order; one that clearly does not, after Holm's correction, refutes. The others are arithmetic, or ask whether some method
+order; one that clearly does not, after Holm's correction, refutes. The others are arithmetic, or ask whether a method
 beats another of its class.
 """
 
