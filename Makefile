@@ -72,7 +72,7 @@ audit: $(INSTALLED)  ## begin some records again and compare; ARGS="--sample 20 
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir audit $(ARGS)
 
 counts: $(INSTALLED)  ## count again what the recorded models are made of (data/results/counts.json)
-	@$(PYTHON_ENV) -m reservoir.evidence.counts
+	@$(PYTHON_ENV) reference/counts.py
 
 # The Markdown half is the source. A chapter reads shipped data and records alone, so that what is committed can be had
 # from a clone. Two at once; ARGS=--check only says what is stale.
@@ -100,7 +100,7 @@ catalogue: $(INSTALLED)  ## write data/recipes.json and fields.json, from which 
 
 explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
 	@node theme/kernels.mjs && node theme/bundle.mjs
-	@$(PYTHON_ENV) -m reservoir.page.explorables.stored index.ipynb chapters/*.ipynb
+	@$(PYTHON_ENV) theme/widget_modules.py index.ipynb chapters/*.ipynb
 
 clean:  ## delete what building and testing left behind (keeps .venv, results and downloaded data)
 	@rm -rf _build build dist .pytest_cache .ruff_cache .hypothesis

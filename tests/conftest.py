@@ -8,6 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "reference"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
 from chromium import on_path
 

@@ -6,9 +6,8 @@ import torch
 from reservoir.evidence import sources
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.weights import Freeze, Mask, freeze, held_bytes, initialise, report, supermask
-from reservoir.weights.accounting import account, matrices
+from reservoir.weights.accounting import account, matrices, round_rows, rounded, rounded_bytes
 from reservoir.weights.files import read_safetensors
-from reservoir.weights.quantised import round_rows, rounded, rounded_bytes
 
 D, FF, SRC, TGT = 16, 24, 40, 30
 CONFIGS = {

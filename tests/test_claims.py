@@ -332,7 +332,7 @@ HISTORY = json.loads((shipped() / "claims" / "history.json").read_text(encoding=
 
 
 def test_a_rule_keeps_its_date_while_its_words_stay_the_same():
-    """Changing its words needs a new date: `python -m reservoir.evidence.claims.history` finds it in the history."""
+    """Changing its words needs a new date: `python reference/claim_dates.py` finds it in the history."""
     digests = {name: claims.digest(entry.rule) for name, entry in claims.entries().items()}
     assert digests == {name: dated["digest"] for name, dated in HISTORY["rules"].items()}
 

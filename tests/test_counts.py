@@ -3,10 +3,10 @@
 import json
 from fnmatch import fnmatchcase
 
+import counts
 import pytest
 
 from reservoir import recipes
-from reservoir.evidence import counts
 from reservoir.launch.cost_model import plan
 from reservoir.runs.building import build, outline
 from reservoir.runs.records import find_record

@@ -38,8 +38,9 @@ sys.path.insert(0, str(THEME))
 import build
 import check
 import large_states
+import widget_modules
 
-from reservoir.page.explorables import Explorable, stored
+from reservoir.page.explorables import Explorable
 
 ROOT = Path(__file__).parent.parent
 
@@ -158,20 +159,20 @@ CHAPTERS = [ROOT / "index.ipynb", *sorted((ROOT / "chapters").glob("*.ipynb"))]
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_the_notebooks_store_the_modules_as_they_are(chapter):
-    old = sum(1 for _ in stored.stale(json.loads(chapter.read_text(encoding="utf-8"))))
+    old = sum(1 for _ in widget_modules.stale(json.loads(chapter.read_text(encoding="utf-8"))))
     assert not old, f"{chapter.name} stores {old} texts that have changed since: run make explorables"
 
 
 def test_a_stale_module_is_noticed_and_brought_up_to_date(tmp_path):
     source = next(path for path in CHAPTERS if '"_esm"' in path.read_text(encoding="utf-8"))
     notebook = json.loads(source.read_text(encoding="utf-8"))
-    for model in notebook["metadata"]["widgets"][stored.STATE]["state"].values():
+    for model in notebook["metadata"]["widgets"][widget_modules.STATE]["state"].values():
         if "_css" in model["state"]:
             model["state"]["_css"] = "old"
     path = tmp_path / source.name
     path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    assert list(stored.stale(notebook))
-    assert stored.refresh(path) and not stored.refresh(path)
+    assert list(widget_modules.stale(notebook))
+    assert widget_modules.refresh(path) and not widget_modules.refresh(path)
     assert path.read_text(encoding="utf-8") == source.read_text(encoding="utf-8")
 
 

@@ -2,13 +2,14 @@
 
 import math
 
+import calibration
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reservoir.evidence import calibration, power
+from reservoir.evidence import power
 from reservoir.evidence.judge import LEVEL, AnyOf, Comparison, Estimate, Every, Spread, expected_false, judge
 
 A, B = (31.2, 30.8, 31.1), (29.0, 29.3, 28.9)

@@ -6,7 +6,7 @@ import pytest
 
 from reservoir.launch import queue
 from reservoir.launch.cli import main
-from reservoir.runs.places import record_path
+from reservoir.runs.registry import record_path
 
 ENTRY = '[[runs]]\nrecipes = ["norms-only/digits/lr-1e-2"]\nseeds = [7, 8]\nscale = "smoke"\nwhy = "a test"\n'
 

@@ -1,7 +1,6 @@
 from . import papers, pictures
 from .batches import Batch, Epoch, TokenBatches, pad_sources
-from .byte_pieces import BytePieces, train_byte_pieces
-from .byte_vocabulary import ByteVocabulary
+from .byte_vocabulary import BytePieces, ByteVocabulary, train_byte_pieces
 from .corpora import Text, parallel, text
 from .dictionary import Dictionary
 from .errors import DataError
@@ -11,9 +10,8 @@ from .labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
 from .miniature import tagged
 from .newstest import test_set
 from .own import Files
-from .pairs import Pairs, ParallelCorpus
 from .pictures import ImageCorpus, Images, images
-from .reading import read_lines, read_pairs, read_text
+from .reading import Pairs, ParallelCorpus, read_lines, read_pairs, read_text
 from .series import lorenz, mackey_glass
 from .shipped import shipped
 from .store import cache_dir

@@ -1,18 +1,45 @@
-"""Batches of sentence pairs by number of tokens, with little padding and an order that the seed fixes."""
+"""Batches of sentence pairs by number of tokens, made when asked for: little padding, an order that the seed fixes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from reservoir.datasets.errors import check_whole
-from reservoir.datasets.lazy import Lazy
 from reservoir.datasets.vocabulary import Vocabulary
+
+T = TypeVar("T")
+
+
+class Lazy(Sequence[T], Generic[T]):
+    """A sequence of `length` items, of which `make(index)` makes one each time it is asked for.
+
+    A slice is such a sequence too, and makes nothing.
+    """
+
+    def __init__(self, length: int, make: Callable[[int], T]):
+        self._indices, self._make = range(length), make
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Lazy[T]: ...
+
+    def __getitem__(self, index: int | slice) -> T | Lazy[T]:
+        if isinstance(index, slice):
+            chosen = self._indices[index]
+            return Lazy(len(chosen), lambda number: self._make(chosen[number]))
+        return self._make(self._indices[index])
+
 
 PAD, BOS, EOS = Vocabulary.pad, Vocabulary.bos, Vocabulary.eos
 POOL = (

@@ -10,8 +10,7 @@ from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
 from reservoir.datasets.own import FILES, Files, own_pairs, own_text
-from reservoir.datasets.pairs import Pairs, ParallelCorpus
-from reservoir.datasets.reading import read_bytes, read_lines, read_pairs, read_text
+from reservoir.datasets.reading import Pairs, ParallelCorpus, read_bytes, read_lines, read_pairs, read_text
 
 MULTI30K_TESTS = {
     "test2016": "test_2016_flickr",

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reservoir.datasets.batches import Lazy
 from reservoir.datasets.errors import check_whole
-from reservoir.datasets.lazy import Lazy
 
 
 @dataclass(frozen=True)

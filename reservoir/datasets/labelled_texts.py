@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,6 +14,7 @@ from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
 from reservoir.datasets.own import FILES, Files, own_labelled
 from reservoir.datasets.reading import read_lines
+from reservoir.datasets.shipped import shipped
 
 ORDER_SIZES = {"test": 500, "valid": 300, "train": 2000}
 
@@ -55,7 +57,7 @@ class _Table:
 
     train: str
     tests: dict[str, str]
-    texts: tuple[str, ...]
+    texts: list[str]
     label: str
     classes: dict[str, str]  # as written in the file -> as we call it
     held_out: int
@@ -64,49 +66,8 @@ class _Table:
 
 
 TABLES = {
-    "sst-2": _Table(
-        train="train.tsv",
-        tests={"dev": "dev.tsv"},
-        texts=("sentence",),
-        label="label",
-        classes={"0": "negative", "1": "positive"},
-        held_out=1000,
-    ),
-    "rte": _Table(
-        train="train.tsv",
-        tests={"dev": "dev.tsv"},
-        texts=("sentence1", "sentence2"),
-        label="label",
-        classes={"entailment": "entailment", "not_entailment": "not entailment"},
-        held_out=250,
-    ),
-    "mrpc": _Table(
-        train="msr_paraphrase_train.txt",
-        tests={"test": "msr_paraphrase_test.txt"},
-        texts=("#1 String", "#2 String"),
-        label="Quality",
-        classes={"0": "different", "1": "paraphrase"},
-        held_out=400,
-    ),
-    "mnli": _Table(
-        train="MNLI/train.tsv",
-        tests={"matched": "MNLI/dev_matched.tsv", "mismatched": "MNLI/dev_mismatched.tsv"},
-        texts=("sentence1", "sentence2"),
-        label="gold_label",
-        classes={"entailment": "entailment", "neutral": "neutral", "contradiction": "contradiction"},
-        held_out=5000,
-        archive="MNLI.zip",
-    ),
-    "qqp": _Table(
-        train="QQP/train.tsv",
-        tests={"dev": "QQP/dev.tsv"},
-        texts=("question1", "question2"),
-        label="is_duplicate",
-        classes={"0": "different", "1": "duplicate"},
-        held_out=5000,
-        archive="QQP-clean.zip",
-        broken=50,  # questions with a line end inside; GLUE's first release had some twenty
-    ),
+    name: _Table(**entry)
+    for name, entry in tomllib.loads((shipped() / "labelled.toml").read_text(encoding="utf-8")).items()
 }
 CLASSES = {
     "miniature-order": ("effect first", "cause first"),

@@ -1,8 +1,11 @@
 """The words of the miniature: German nouns, adjectives, verbs and small words, with their English."""
 
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from reservoir.datasets.shipped import shipped
 
 
 @dataclass(frozen=True)
@@ -61,128 +64,28 @@ class Verb:
         return self.prefix + self.plural
 
 
-NOUNS = (
-    Noun("Mann", "m", "Mann", "Männer", "Männern", "man", "men", "adult", mine=False),
-    Noun("Frau", "f", "Frau", "Frauen", "Frauen", "woman", "women", "adult", mine=False),
-    Noun("Lehrer", "m", "Lehrer", "Lehrer", "Lehrern", "teacher", "teachers", "adult"),
-    Noun("Ärztin", "f", "Ärztin", "Ärztinnen", "Ärztinnen", "doctor", "doctors", "adult"),
-    Noun("Nachbar", "m", "Nachbarn", "Nachbarn", "Nachbarn", "neighbour", "neighbours", "adult"),
-    Noun("Bruder", "m", "Bruder", "Brüder", "Brüdern", "brother", "brothers", "sibling"),
-    Noun("Schwester", "f", "Schwester", "Schwestern", "Schwestern", "sister", "sisters", "sibling"),
-    Noun("Kind", "n", "Kind", "Kinder", "Kindern", "child", "children", "child"),
-    Noun("Junge", "m", "Jungen", "Jungen", "Jungen", "boy", "boys", "child", mine=False),
-    Noun("Mädchen", "n", "Mädchen", "Mädchen", "Mädchen", "girl", "girls", "child", mine=False),
-    Noun("Hund", "m", "Hund", "Hunde", "Hunden", "dog", "dogs", "animal"),
-    Noun("Katze", "f", "Katze", "Katzen", "Katzen", "cat", "cats", "animal"),
-    Noun("Pferd", "n", "Pferd", "Pferde", "Pferden", "horse", "horses", "animal"),
-    Noun("Vogel", "m", "Vogel", "Vögel", "Vögeln", "bird", "birds", "animal"),
-    Noun("Ball", "m", "Ball", "Bälle", "Bällen", "ball", "balls", "toy"),
-    Noun("Brief", "m", "Brief", "Briefe", "Briefen", "letter", "letters", "text"),
-    Noun("Zeitung", "f", "Zeitung", "Zeitungen", "Zeitungen", "newspaper", "newspapers", "text"),
-    Noun("Buch", "n", "Buch", "Bücher", "Büchern", "book", "books", "text"),
-    Noun("Apfel", "m", "Apfel", "Äpfel", "Äpfeln", "apple", "apples", "food"),
-    Noun("Kuchen", "m", "Kuchen", "Kuchen", "Kuchen", "cake", "cakes", "food"),
-    Noun("Tür", "f", "Tür", "Türen", "Türen", "door", "doors", "fixture"),
-    Noun("Fenster", "n", "Fenster", "Fenster", "Fenstern", "window", "windows", "fixture"),
-    Noun("Tasche", "f", "Tasche", "Taschen", "Taschen", "bag", "bags", "object"),
-    Noun("Lampe", "f", "Lampe", "Lampen", "Lampen", "lamp", "lamps", "object"),
-    Noun("Bild", "n", "Bild", "Bilder", "Bildern", "picture", "pictures", "object"),
-    Noun("Geschenk", "n", "Geschenk", "Geschenke", "Geschenken", "present", "presents", "object"),
+_SAID = tomllib.loads((shipped() / "miniature.toml").read_text(encoding="utf-8"))
+Forms = tuple[Any, ...]
+
+
+def _named(value: Any) -> Any:
+    """A text in which `{person}` and the like stand for several groups."""
+    return value.format(**_SAID["groups"]) if isinstance(value, str) else value
+
+
+NOUNS = tuple(Noun(*row) for row in _SAID["nouns"])
+VERBS = tuple(
+    Verb(*map(_named, row[:7]), **{name: _named(value) for more in row[7:] for name, value in more.items()})
+    for row in _SAID["verbs"]
 )
-
-# Stem, to which the endings -e, -en, -er and -es go, and the English.
-ADJECTIVES = {
-    "adult": (
-        ("alt", "old"),
-        ("jung", "young"),
-        ("müd", "tired"),
-        ("freundlich", "friendly"),
-        ("klug", "clever"),
-    ),
-    "sibling": (("müd", "tired"), ("freundlich", "friendly"), ("klug", "clever")),
-    "child": (("klein", "small"), ("müd", "tired"), ("freundlich", "friendly"), ("klug", "clever")),
-    "animal": (("alt", "old"), ("jung", "young"), ("klein", "small"), ("groß", "big"), ("schwarz", "black")),
-    "toy": (("alt", "old"), ("neu", "new"), ("klein", "small"), ("groß", "big"), ("rot", "red")),
-    "text": (("alt", "old"), ("neu", "new"), ("schön", "beautiful")),
-    "food": (("klein", "small"), ("groß", "big")),
-    "fixture": (("alt", "old"), ("neu", "new"), ("klein", "small"), ("groß", "big"), ("rot", "red")),
-    "object": (("alt", "old"), ("neu", "new"), ("klein", "small"), ("groß", "big"), ("schön", "beautiful")),
+REPORTING: tuple[Forms, ...] = tuple(map(tuple, _SAID["reporting"]))
+PLACES = tuple((tuple(german), english) for english, *german in _SAID["places"])
+ADJECTIVES = {group: tuple(map(tuple, rows)) for group, rows in _SAID["adjectives"].items()}
+MODALS: dict[str, Forms] = {name: (*row, None)[:5] for name, row in _SAID["modals"].items()}
+PRONOUNS: dict[str, Forms] = {
+    name: tuple(None if form == "" else form for form in row) for name, row in _SAID["pronouns"].items()
 }
-
-PERSON = "adult sibling child"
-THING = "toy text food fixture object"
-WARES = "toy food object Buch Zeitung"
-
-VERBS = (
-    Verb("schlafen", "schläft", "geschlafen", "sleep", "sleeps", "slept", f"{PERSON} animal", place=True),
-    Verb("lachen", "lacht", "gelacht", "laugh", "laughs", "laughed", PERSON),
-    Verb("warten", "wartet", "gewartet", "wait", "waits", "waited", f"{PERSON} Hund Katze", place=True),
-    Verb("arbeiten", "arbeitet", "gearbeitet", "work", "works", "worked", "adult sibling", place=True),
-    Verb("singen", "singt", "gesungen", "sing", "sings", "sang", f"{PERSON} Vogel", place=True),
-    Verb("spielen", "spielt", "gespielt", "play", "plays", "played", "child sibling Hund Katze",
-         companion="child Hund Katze Ball", place=True),
-    Verb("sehen", "sieht", "gesehen", "see", "sees", "saw", f"{PERSON} animal",
-         accusative=f"{PERSON} animal {THING}", place=True),
-    Verb("hören", "hört", "gehört", "hear", "hears", "heard", f"{PERSON} animal",
-         accusative=f"{PERSON} animal", place=True),
-    Verb("suchen", "sucht", "gesucht", "look", "looks", "looked", f"{PERSON} Hund Katze",
-         accusative=f"{PERSON} animal {WARES} Brief", en_preposition="for", place=True),
-    Verb("finden", "findet", "gefunden", "find", "finds", "found", PERSON,
-         accusative=f"{PERSON} animal {WARES} Brief", place=True),
-    Verb("kaufen", "kauft", "gekauft", "buy", "buys", "bought", PERSON, accusative=f"animal {WARES}"),
-    Verb("lesen", "liest", "gelesen", "read", "reads", "read", PERSON, accusative="text", place=True),
-    Verb("essen", "isst", "gegessen", "eat", "eats", "ate", PERSON, accusative="food", place=True),
-    Verb("fragen", "fragt", "gefragt", "ask", "asks", "asked", PERSON, accusative=PERSON),
-    Verb("helfen", "hilft", "geholfen", "help", "helps", "helped", PERSON, dative=f"{PERSON} animal", place=True),
-    Verb("danken", "dankt", "gedankt", "thank", "thanks", "thanked", PERSON, dative=PERSON),
-    Verb("geben", "gibt", "gegeben", "give", "gives", "gave", PERSON, dative=PERSON, accusative=f"{WARES} Brief"),
-    Verb("zeigen", "zeigt", "gezeigt", "show", "shows", "showed", PERSON,
-         dative=PERSON, accusative=f"animal {WARES} Brief"),
-    Verb("machen", "macht", "aufgemacht", "open", "opens", "opened", PERSON,
-         accusative="fixture Tasche Geschenk Brief", prefix="auf"),
-    Verb("machen", "macht", "zugemacht", "close", "closes", "closed", PERSON,
-         accusative="fixture Tasche", prefix="zu"),
-    Verb("wecken", "weckt", "aufgeweckt", "wake", "wakes", "woke", f"{PERSON} animal",
-         accusative=f"{PERSON} animal", prefix="auf", en_particle="up"),
-    Verb("rufen", "ruft", "angerufen", "call", "calls", "called", PERSON, accusative=PERSON, prefix="an"),
-    Verb("nehmen", "nimmt", "mitgenommen", "take", "takes", "took", PERSON,
-         accusative=f"{PERSON} animal {WARES} Brief", prefix="mit", en_particle="along"),
-    # These two begin like "buys" and "hears"; only the last word of the clause tells.
-    Verb("kaufen", "kauft", "eingekauft", "shop", "shops", "shopped", "adult sibling", prefix="ein"),
-    Verb("hören", "hört", "aufgehört", "stop", "stops", "stopped", f"{PERSON} Vogel", prefix="auf"),
-)  # fmt: skip
-
-# Verbs that take a clause with "dass": third singular, third plural, English plain form, third singular.
-REPORTING = (
-    ("weiß", "wissen", "know", "knows"),
-    ("glaubt", "glauben", "believe", "believes"),
-    ("sagt", "sagen", "say", "says"),
-)
-
-# Singular, plural, then the English: singular, plural, and with "does" (which "not" and questions need).
-MODALS: dict[str, tuple[Any, ...]] = {
-    "können": ("kann", "können", "can", "can", None),
-    "müssen": ("muss", "müssen", "must", "must", None),
-    "dürfen": ("darf", "dürfen", "may", "may", None),
-    "wollen": ("will", "wollen", "wants to", "want to", "want to"),
-}
-
-# Nominative, accusative, dative, and the English subject and object; a dash where "sie" would be ambiguous.
-PRONOUNS: dict[str, tuple[Any, ...]] = {
-    "er": ("er", "ihn", "ihm", "he", "him", False),
-    "sie": ("sie", None, "ihr", "she", "her", False),
-    "wir": ("wir", "uns", "uns", "we", "us", True),
-    "sie alle": ("sie", None, "ihnen", "they", "them", True),
-    "ich": (None, "mich", "mir", None, "me", False),
-}
-
-TIMES = {"heute": "today", "jetzt": "now", "gestern": "yesterday", "oft": "often"}
-PLACES = (
-    (("im", "Garten"), "in the garden"),
-    (("im", "Park"), "in the park"),
-    (("in", "der", "Küche"), "in the kitchen"),
-    (("in", "der", "Schule"), "at school"),
-)
+TIMES: dict[str, str] = _SAID["times"]
 
 
 @cache

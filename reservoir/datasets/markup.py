@@ -9,8 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from reservoir.datasets.errors import DataError
-from reservoir.datasets.pairs import Pairs
-from reservoir.datasets.reading import read_lines
+from reservoir.datasets.reading import Pairs, read_lines
 
 SEGMENT = re.compile(r"<seg id=[^>]*>(.*)</seg>")
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"

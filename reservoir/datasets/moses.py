@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
-from reservoir.datasets.pairs import Pairs
+from reservoir.datasets.reading import Pairs
 
 
 class _Visible(dict):

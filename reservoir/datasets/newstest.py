@@ -5,8 +5,7 @@ from pathlib import Path
 from reservoir.datasets import manifest
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
-from reservoir.datasets.pairs import Pairs
-from reservoir.datasets.reading import read_pairs
+from reservoir.datasets.reading import Pairs, read_pairs
 
 
 def test_set(name: str, *, src: str, tgt: str) -> Pairs:

@@ -13,9 +13,8 @@ from reservoir.datasets.errors import DataError
 from reservoir.datasets.fetching import fetch
 from reservoir.datasets.markup import read_segments, read_tmx
 from reservoir.datasets.newstest import test_set
-from reservoir.datasets.pairs import Pairs, ParallelCorpus
 from reservoir.datasets.prepared import prepared
-from reservoir.datasets.reading import read_lines
+from reservoir.datasets.reading import Pairs, ParallelCorpus, read_lines
 from reservoir.files import file_digest
 
 IWSLT14_TESTS = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")

@@ -1,10 +1,9 @@
-from . import claims, comparison, costs, counts, coverage, fronts, power, sources, tables, trend
+from . import claims, comparison, costs, coverage, fronts, power, sources, tables, trend
 
 __all__ = [
     "claims",
     "comparison",
     "costs",
-    "counts",
     "coverage",
     "fronts",
     "power",

@@ -4,7 +4,7 @@ A row of a table has three seeds or so, too few to say how much they scatter. Th
 alike, though not equally, so each row's variance is moderated: drawn towards what is usual among them, by as much as
 they agree (Smyth 2004, "Linear models and empirical Bayes methods"). A row that scatters more than its neighbours, or
 one of whose runs failed, would be judged too boldly by that alone; so a difference counts only if Welch's test, which
-borrows nothing, agrees. `reservoir.evidence.calibration` measures how often the two are wrong together.
+borrows nothing, agrees. `reference/calibration.py` measures how often the two are wrong together.
 
 Nothing here knows what a record or a recipe is.
 """
@@ -24,7 +24,7 @@ Outcome = Literal["holds here", "does not hold here", "cannot tell", "unfit"]
 
 # One-sided levels. A 95 % interval leaves out 0.025 on a side, and 0.05 is usual for each half of an equivalence test;
 # three seeds of rows that scatter unequally err more often than such tests say. These are the largest levels that we
-# tried at which no shape of claim errs in more than 5 % of the worlds of `reservoir.evidence.calibration`.
+# tried at which no shape of claim errs in more than 5 % of the worlds of `reference/calibration.py`.
 LEVEL = 0.0135
 EQUIVALENT = 0.0275
 POWER = 0.8  # with which the smallest difference that could have been shown would have been

@@ -19,8 +19,7 @@ from reservoir import launch
 from reservoir.datasets.own.parts import FILES
 from reservoir.datasets.shipped import PACKAGE, shipped
 from reservoir.launch.console import new_table, show, show_json
-from reservoir.runs.places import is_recorded, own_names, results
-from reservoir.runs.registry import SCALES, family
+from reservoir.runs.registry import SCALES, family, is_recorded, own_names, results
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from reservoir import recipes
 from reservoir.launch.catalogue import Catalogue, sources_digest
 from reservoir.launch.fields import Fields
 from reservoir.runs.named import find_run
-from reservoir.runs.places import is_recorded
-from reservoir.runs.registry import SCALES
+from reservoir.runs.registry import SCALES, is_recorded
 from reservoir.runs.run import Run
 
 SAID_OTHERWISE = ("recipe", "scale", "seed", "base", "start")

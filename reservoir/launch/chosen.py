@@ -8,7 +8,7 @@ import tyro
 
 import reservoir.recipes  # noqa: F401 (enters the recipes)
 from reservoir.datasets.own import FILES, kind_of
-from reservoir.launch.parsing import in_one_sentence
+from reservoir.launch.console import in_one_sentence
 from reservoir.runs.named import family, find_run
 from reservoir.runs.own import DEFAULTS, fitted, retargeted
 from reservoir.runs.registry import Scale

@@ -37,7 +37,7 @@ from collections.abc import Sequence
 
 from reservoir import launch
 from reservoir.datasets.errors import DataError
-from reservoir.launch.parsing import UsageError
+from reservoir.launch.console import UsageError
 from reservoir.training.preemption import EXIT_STATUS, Preempted
 
 EXTRAS = {
@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (DataError, OSError, ValueError) as error:
         status, message = 1, str(error)
     except RuntimeError as error:
-        if not isinstance(error, launch.failures.EXPLAINED):
+        if not isinstance(error, launch.train.EXPLAINED):
             raise
         status, message = 1, str(error)
     print(f"error: {message}", file=sys.stderr)

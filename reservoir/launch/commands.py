@@ -14,9 +14,9 @@ from typing import Annotated, Any, Union
 import tyro
 
 from reservoir import launch
+from reservoir.launch.console import in_one_sentence
 from reservoir.launch.gpus import Target
 from reservoir.launch.model_commands import Classify, Generate, Score, Translate
-from reservoir.launch.parsing import in_one_sentence
 from reservoir.launch.resources import Cluster, Resources
 from reservoir.runs.registry import Scale
 

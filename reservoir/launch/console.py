@@ -1,11 +1,15 @@
-"""Printing: tables as wide as they need to be where no terminal limits them, and text as it is given."""
+"""What a terminal shows: tables as wide as they need to be, text as it is given, and wrong usage in one sentence."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import re
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -37,3 +41,43 @@ def show(*things: RenderableType) -> None:
 def show_json(found: Any) -> None:
     """Print data for programs."""
     print(json.dumps(found, ensure_ascii=False, indent=1))
+
+
+T = TypeVar("T")
+
+
+class UsageError(ValueError):
+    """The command line cannot be understood."""
+
+
+def in_one_sentence(parse: Callable[[], T]) -> T:
+    """Call `parse`, which calls `tyro.cli`, and return what it returns.
+
+    Raises:
+        UsageError: tyro refused the command line. It prints why in a frame of several lines; this is one sentence.
+        SystemExit: tyro printed help.
+    """
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(printed):
+            return parse()
+    except SystemExit as end:
+        if not end.code:
+            raise
+    raise UsageError(sentence(printed.getvalue()))
+
+
+def sentence(frame: str) -> str:
+    """Turn a frame of tyro's, with sections between rules, into a sentence: the fault, what would do, where help is."""
+    body = "\n".join(
+        frame.splitlines()[1:]
+    )  # without the title; rules are of - where the output is not UTF-8
+    parts = [" ".join(re.sub("[│╰╯]", " ", part).split()) for part in re.split("[─-]{4,}", body)]
+    sections = [part for part in parts if part]
+    fault = sections[0].removeprefix("Error parsing ").removesuffix("(required)")
+    parts = [fault]
+    if option := re.search(r"(--[\w.-]+)(?: \[?([A-Z]+))?", " ".join(sections[1:-1])):
+        parts.append(f"it takes {option[2]}" if option[1] in fault else f"did you mean {option[1]}?")
+    parts.append(sections[-1].replace("For full helptext", "for help"))
+    message = "; ".join(part.strip().rstrip(".") for part in parts)
+    return message[0].lower() + message[1:]

@@ -15,8 +15,7 @@ from reservoir import launch
 from reservoir.datasets.shipped import shipped
 from reservoir.launch.catalogue import catalogue, sources_digest
 from reservoir.launch.console import show
-from reservoir.runs.places import own_names
-from reservoir.runs.registry import family
+from reservoir.runs.registry import family, own_names
 
 WIDTH = 100
 ABOUT = """usage: python -m reservoir run {name} [--FIELD VALUE ...]

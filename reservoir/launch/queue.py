@@ -10,10 +10,9 @@ from typing import Any
 
 from reservoir import recipes
 from reservoir.datasets.errors import DataError
-from reservoir.launch import failures
 from reservoir.launch.console import new_table, show
 from reservoir.launch.dry_run import in_hours
-from reservoir.launch.train import train_runs
+from reservoir.launch.train import EXPLAINED, train_runs
 from reservoir.runs.audit import precision
 from reservoir.runs.records import find_record, find_records
 from reservoir.runs.registry import SCALES
@@ -91,7 +90,7 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
         try:
             train_runs([run])
         except (
-            *failures.EXPLAINED,
+            *EXPLAINED,
             DataError,
             OSError,
             ValueError,

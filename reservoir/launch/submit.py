@@ -21,8 +21,8 @@ import reservoir.recipes  # noqa: F401 (a job is unpickled where nothing else ha
 from reservoir.launch.console import show
 from reservoir.launch.resources import Cluster, Resources
 from reservoir.runs.execution import execute
-from reservoir.runs.places import results
 from reservoir.runs.records import path_of, recorded
+from reservoir.runs.registry import results
 from reservoir.runs.run import Run
 from reservoir.training.distribution import PATIENCE, join_world
 from reservoir.training.listeners import PlainLines

@@ -8,13 +8,16 @@ from reservoir.launch.console import show
 from reservoir.launch.show import show_record
 from reservoir.runs.building import device_of
 from reservoir.runs.execution import execute
-from reservoir.runs.records import path_of
+from reservoir.runs.records import RecordError, path_of
 from reservoir.runs.run import Run
+from reservoir.training.checkpoint import CheckpointError
 from reservoir.training.distribution import World, join_world
 from reservoir.training.distribution import leave_world as leave_world  # for the command line, when it fails
 from reservoir.training.events import Message
 from reservoir.training.listeners import automatic
+from reservoir.training.loop import TrainingError
 from reservoir.training.preemption import StopSignal, restarted
+from reservoir.weights.files import WeightsError
 
 
 def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | None = None) -> None:
@@ -46,3 +49,6 @@ def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard:
             listener(Message(f"{world.size} processes share every batch"))
     show_record(execute(run, fresh=fresh, listeners=listeners, stop=stop))
     show(f"recorded in {path_of(run)}")
+
+
+EXPLAINED = (CheckpointError, RecordError, TrainingError, WeightsError)

@@ -1,5 +1,5 @@
 from .attention import Attention, CrossAttention, attend
-from .block import DecoderLayer, EncoderLayer
+from .block import DecoderLayer, EncoderLayer, Residual
 from .cache import Ancestry, BeamCache, Cache
 from .convolution import DynamicConvolution
 from .dropout import Dropout
@@ -10,7 +10,6 @@ from .mixing import LinearMixing, MLPMixing
 from .norm import LayerNorm, RMSNorm
 from .positions import LearnedPositions, SinusoidalPositions, sinusoids
 from .recurrent import BiGRU
-from .residual import Residual
 from .rotary import RotaryAttention, turn
 
 __all__ = [

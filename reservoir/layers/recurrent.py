@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from reservoir.layers.linear import Undrawn
 from reservoir.layers.precision import full_precision
-from reservoir.layers.undrawn import Undrawn
 
 
 def read_packed(read: Callable[..., tuple[PackedSequence, Any]], x: Tensor, mask: Tensor) -> Tensor:

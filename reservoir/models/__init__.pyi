@@ -4,12 +4,17 @@ from .gpt2 import load_gpt2
 from .language_model import LanguageModel, LanguageModelConfig
 from .llama import Llama, LlamaConfig, load_llama2c
 from .lstm import LSTMConfig
-from .masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
+from .mixings import RandomFeatureAttention
 from .pretrained import from_pretrained, read_labels, save_pretrained
-from .random_feature_attention import RandomFeatureAttention
 from .shared_backbone import SharedBackbone
-from .text_classifier import TextClassifier, TextClassifierConfig
-from .text_encoder import TextEncoder, TextEncoderConfig
+from .text_encoder import (
+    MaskedLanguageModel,
+    MaskedLanguageModelConfig,
+    TextClassifier,
+    TextClassifierConfig,
+    TextEncoder,
+    TextEncoderConfig,
+)
 from .universal import Universal, UniversalConfig
 
 __all__ = [

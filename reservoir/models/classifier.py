@@ -11,9 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.models.config import ModelConfig
+from reservoir.models.config import Familiar, ModelConfig
 from reservoir.models.encoders import LSTM, Bag, EchoStates, Encoder, Projection
-from reservoir.models.familiar import Familiar
 
 Pooling = Literal["mean", "max"]
 

@@ -21,8 +21,7 @@ from reservoir.layers import (
     LayerNorm,
     Linear,
 )
-from reservoir.models.config import EncoderConfig
-from reservoir.models.familiar import Familiar
+from reservoir.models.config import EncoderConfig, Familiar
 from reservoir.models.mixings import check_mixing, named
 from reservoir.models.stack import (
     LayerKind,

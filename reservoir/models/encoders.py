@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Linear
+from reservoir.layers.linear import Undrawn
 from reservoir.layers.recurrent import read_packed
-from reservoir.layers.undrawn import Undrawn
 from reservoir.reservoirs import EchoState, SpectralRadius
 from reservoir.weights.initialisation import Uniform
 

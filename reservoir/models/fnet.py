@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
-from reservoir.models.config import ModelConfig
-from reservoir.models.familiar import Familiar
+from reservoir.models.config import Familiar, ModelConfig
 from reservoir.weights.files import WeightsError
 
 EPS = 1e-12  # of every norm

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
 from reservoir.layers.arguments import check_number
-from reservoir.models.config import TransformerConfig
-from reservoir.models.familiar import Familiar
+from reservoir.models.config import Familiar, TransformerConfig
 from reservoir.models.stack import (
     CAUSAL,
     LayerKind,

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
-from reservoir.models.config import ModelConfig
-from reservoir.models.familiar import Familiar
+from reservoir.models.config import Familiar, ModelConfig
 from reservoir.weights import Pretrained, owned, set_origin
 from reservoir.weights.files import WeightsError
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reservoir.layers.linear import Undrawn
 from reservoir.layers.precision import full_precision
-from reservoir.layers.undrawn import Undrawn
-from reservoir.models.config import ModelConfig
-from reservoir.models.familiar import Familiar
+from reservoir.models.config import Familiar, ModelConfig
 
 GATES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 """PyTorch's names of a layer's parameters."""

@@ -18,9 +18,14 @@ from reservoir.models.fnet import FNet, FNetConfig
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
 from reservoir.models.llama import Llama, LlamaConfig
 from reservoir.models.lstm import LSTMBody, LSTMConfig
-from reservoir.models.masked_language_model import MaskedLanguageModel, MaskedLanguageModelConfig
-from reservoir.models.text_classifier import TextClassifier, TextClassifierConfig
-from reservoir.models.text_encoder import TextEncoder, TextEncoderConfig
+from reservoir.models.text_encoder import (
+    MaskedLanguageModel,
+    MaskedLanguageModelConfig,
+    TextClassifier,
+    TextClassifierConfig,
+    TextEncoder,
+    TextEncoderConfig,
+)
 from reservoir.models.universal import Universal, UniversalConfig
 from reservoir.weights.files import WeightsError, digest, read_json, shortened
 from reservoir.weights.report import report

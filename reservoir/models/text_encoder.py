@@ -1,18 +1,18 @@
-"""An encoder of texts: embeddings, positions and a stack of layers, to put a head on."""
+"""An encoder of texts, and two heads on it: a masked language model (Devlin et al. 2019) and a classifier of texts."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Self
+from typing import Literal, Self
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reservoir.layers import Dropout, Embedding, LayerNorm
+from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
 from reservoir.layers.feed_forward import Activation
-from reservoir.models.config import EncoderConfig
-from reservoir.models.familiar import Familiar
+from reservoir.models.config import EncoderConfig, Familiar
 from reservoir.models.mixings import check_mixing, named
 from reservoir.models.stack import (
     LayerKind,
@@ -109,3 +109,106 @@ class TextEncoder(Familiar, nn.Module):
                 continue
             x = layer(x, mask)
         return self.norm(x[:, :length])
+
+
+@dataclass(frozen=True)
+class MaskedLanguageModelConfig(TextEncoderConfig):
+    """Sizes and choices of a masked language model; the defaults are RoBERTa-base's (Liu et al. 2019) in pre-LN."""
+
+    def build(self) -> MaskedLanguageModel:
+        """Make the model, its memory not initialised."""
+        return MaskedLanguageModel(self)
+
+
+class MaskedLanguageModel(Familiar, nn.Module):
+    """Logits of the token at each position of a text in which some are hidden.
+
+    The head is RoBERTa's: one linear map, GELU and a norm, then the table of embeddings once more as the output
+    (Press & Wolf 2017). RoBERTa adds a bias for every token to that; here there is none.
+
+    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
+
+    Args:
+        config: sizes and choices.
+        mixing: as in `TextEncoder`.
+    """
+
+    def __init__(self, config: MaskedLanguageModelConfig, *, mixing: Make | None = None):
+        super().__init__()
+        self.config = config
+        self.encoder = TextEncoder(config, mixing=mixing)
+        self.transform = Linear(config.d_model, config.d_model, stream="head.transform")
+        self.transform_norm = LayerNorm(config.d_model, stream="head.norm")
+        self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
+        self.output.weight = self.encoder.embedding.weight
+
+    def hidden(self, ids: Tensor) -> Tensor:
+        """Return the encoder's last states: (batch, length) -> (batch, length, d_model)."""
+        return self.encoder(ids)
+
+    def head(self, hidden: Tensor) -> Tensor:
+        """Return what the output compares with each token's embedding: (..., d_model) -> same.
+
+        Only the rows of hidden tokens need it.
+        """
+        return self.transform_norm(F.gelu(self.transform(hidden)))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of each position's token: (batch, length) -> (batch, length, vocab)."""
+        return self.output(self.head(self.hidden(ids)))
+
+
+@dataclass(frozen=True)
+class TextClassifierConfig(TextEncoderConfig):
+    """Sizes and choices of a text classifier; those of its encoder are `TextEncoderConfig`'s.
+
+    Args:
+        classes: number of classes; 0 is filled in from the data.
+        pooling: what the readout sees of a text: "first" takes the state of its first token, as BERT and RoBERTa do;
+            "mean" that of all tokens.
+    """
+
+    classes: int = 0
+    pooling: Literal["first", "mean"] = "first"
+
+    def sized(self, pieces: int, classes: int = 0) -> TextClassifierConfig:
+        """Return the configuration with sizes of 0 filled in."""
+        return super().sized(pieces).filled_in(classes=classes)
+
+    def build(self) -> TextClassifier:
+        """Make the model, its memory not initialised."""
+        return TextClassifier(self)
+
+
+class TextClassifier(Familiar, nn.Module):
+    """A text classifier as RoBERTa has it: encoder, pooling, one hidden layer, readout.
+
+    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
+
+    Args:
+        config: sizes and choices.
+        mixing: as in `TextEncoder`.
+    """
+
+    def __init__(self, config: TextClassifierConfig, *, mixing: Make | None = None):
+        super().__init__()
+        self.config = config
+        self.encoder = TextEncoder(config, mixing=mixing)
+        self.dropout = Dropout(config.dropout)
+        self.dense = Linear(config.d_model, config.d_model, stream="readout.dense")
+        self.readout = Linear(config.d_model, config.classes, stream="readout")
+        if config.bare:
+            bare(self)
+
+    def features(self, ids: Tensor) -> Tensor:
+        """Return what the readout sees of each text: (batch, length) -> (batch, d_model)."""
+        x = self.encoder(ids)
+        if self.config.pooling == "first":
+            return x[:, 0]
+        mask = (ids != self.config.padding)[..., None]
+        return (x * mask).sum(1) / mask.sum(1)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of the classes: (batch, length) -> (batch, classes)."""
+        hidden = torch.tanh(self.dense(self.dropout(self.features(ids))))
+        return self.readout(self.dropout(hidden))

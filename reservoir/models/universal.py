@@ -9,8 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.models.config import ModelConfig
-from reservoir.models.familiar import Familiar
+from reservoir.models.config import Familiar, ModelConfig
 from reservoir.models.language_model import LanguageModelConfig
 from reservoir.models.llama import LlamaConfig
 from reservoir.models.lstm import LSTMConfig

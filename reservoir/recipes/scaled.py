@@ -7,7 +7,7 @@ from reservoir.datasets.content import MADE
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Model, Run, TaskConfig
 from reservoir.training import Budget, Optimiser
-from reservoir.training.precision import Precision
+from reservoir.training.task import Precision
 
 SIZES: dict[Scale, dict[str, Any]] = {
     "smoke": dict(d_model=32, n_heads=4, d_ff=64, dropout=0.0),

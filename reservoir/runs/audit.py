@@ -24,7 +24,7 @@ from reservoir.runs.machine import code, machine
 from reservoir.runs.records import RESULTS_ADVICE, Record
 from reservoir.runs.run import Run
 from reservoir.training import Event, Listener, Validated
-from reservoir.training.precision import Precision
+from reservoir.training.task import Precision
 
 FILE = "audits.json"
 """Next to the shipped records: what audits have found, by record."""

@@ -32,7 +32,7 @@ from reservoir.runs.start import references
 from reservoir.training import History, Listener, Message, Point, Recorded, StopSignal, Task, aucc, train
 from reservoir.training.checkpoint import clear_partials, write_weights
 from reservoir.training.distribution import current_world
-from reservoir.training.precision import has_bf16
+from reservoir.training.task import has_bf16
 from reservoir.weights import Report, report
 
 PROBE = 4096  # bytes that are written to see whether any can be

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 import reservoir
-from reservoir.training.precision import has_bf16
+from reservoir.training.task import has_bf16
 
 
 def machine(device: torch.device) -> dict[str, Any]:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from reservoir.runs import registry
 from reservoir.runs.export import RUN, export, folder_of, is_export
-from reservoir.runs.places import is_recorded, own_names, record_path, results
 from reservoir.runs.reading import run_from_json
 from reservoir.runs.records import read_record
-from reservoir.runs.registry import SCALES, Scale
+from reservoir.runs.registry import SCALES, Scale, is_recorded, own_names, record_path, results
 from reservoir.runs.run import Run
 from reservoir.runs.trained_model import TrainedModel
 from reservoir.training import CheckpointError

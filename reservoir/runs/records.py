@@ -19,7 +19,7 @@ from reservoir.datasets.content import content_digest
 from reservoir.files import atomic_write
 from reservoir.runs import registry
 from reservoir.runs.legacy import upgraded
-from reservoir.runs.places import record_path, results
+from reservoir.runs.registry import record_path, results
 from reservoir.runs.run import ABSENT, Run, differences, flat
 from reservoir.runs.schema import (
     Amount,

@@ -1,4 +1,4 @@
-"""The registry of recipes: what `reservoir.recipes` enters by name, and what everything else looks up.
+"""Names: the registry of recipes, which `reservoir.recipes` enters, and where the records of each lie.
 
 It holds functions and knows nothing of runs, so that a run can look up the one it begins with. Names are found once
 `reservoir.recipes` has been imported, which entry points do.
@@ -7,9 +7,15 @@ It holds functions and knows nothing of runs, so that a run can look up the one 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+import json
+import os
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from reservoir.datasets.shipped import shipped
 
 if TYPE_CHECKING:
     from reservoir.runs.run import Run
@@ -95,3 +101,33 @@ def _unknown(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else "`python -m reservoir list` shows all"
     return f"there is no recipe {name!r}; {hint}"
+
+
+def results() -> Path:
+    """Where new records go: `$RESERVOIR_RESULTS`, or `results` in the current folder."""
+    return Path(os.environ.get("RESERVOIR_RESULTS") or "results").expanduser()
+
+
+def record_path(
+    folder: Path, recipe: str, scale: str, seed: int, overrides: dict[str, Any] | None = None
+) -> Path:
+    """`<recipe>/<scale>/seed-<n>.json` under `folder`; a run with overrides gets a name of its own."""
+    name = f"seed-{seed}"
+    if overrides:
+        name += "-with-" + blake2b(json.dumps(overrides, sort_keys=True).encode(), digest_size=4).hexdigest()
+    return folder / recipe / scale / f"{name}.json"
+
+
+def is_recorded(recipe: str, scale: str) -> bool:
+    """Whether any seed of a recipe is recorded, as the folders have it: no file is read."""
+    folders = (results(), shipped() / "results")
+    found = (path.name for folder in folders for path in (folder / recipe / scale).glob("seed-*.json"))
+    return any("-with-" not in name for name in found)
+
+
+def own_names(recipes: Collection[str]) -> list[str]:
+    """The names in the results folder that are no recipe's, as the folders have them: no file is read."""
+    folder = results()
+    records = (path for path in folder.glob("**/seed-*.json") if path.parent.name in SCALES)
+    found = {path.parent.parent.relative_to(folder).as_posix() for path in records}
+    return sorted(found.difference(recipes))

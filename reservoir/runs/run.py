@@ -31,7 +31,7 @@ from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
 from reservoir.runs.tasks.translation import Translation
 from reservoir.training import Budget, Optimiser, Skip
-from reservoir.training.precision import Precision
+from reservoir.training.task import Precision
 from reservoir.weights import Freeze, Mask
 from reservoir.weights.generator import checked_seed
 

@@ -5,10 +5,10 @@ from .checkpoint import CheckpointError
 from .classification import ClassificationTask, TextReader, accuracy
 from .computation import ComputationTask
 from .decoding import Decoding, beam_search, translate
-from .detour import Detour, skip, tap
 from .events import (
     Event,
     Finished,
+    History,
     Listener,
     Message,
     Point,
@@ -21,23 +21,24 @@ from .events import (
 )
 from .flops import cost
 from .gradient_estimators import (
+    Detour,
     GradientEstimator,
     IdentityGradient,
     SyntheticGradient,
     ValueGradient,
     ZeroGradient,
+    skip,
+    tap,
 )
-from .history import History
 from .language_modelling import LanguageModellingTask
 from .loop import Budget, TrainingError, train
 from .losses import smoothed_cross_entropy
 from .masked_language_modelling import MaskedLanguageModellingTask
 from .masking import MaskedBatch, mask
 from .optimisers import Optimiser
-from .precision import has_bf16
 from .preemption import EXIT_STATUS, Preempted, StopSignal
 from .prefix import CachedPrefix
-from .task import Task
+from .task import Task, has_bf16
 from .translation import TranslationTask
 
 __all__ = [

@@ -15,8 +15,7 @@ from torch import nn
 
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.training import gradient_estimators
-from reservoir.training.detour import Detour
-from reservoir.training.gradient_estimators import EstimatorKind, GradientEstimator, SyntheticGradient
+from reservoir.training.gradient_estimators import Detour, EstimatorKind, GradientEstimator, SyntheticGradient
 from reservoir.weights.generator import Stream
 from reservoir.weights.naming import owned
 from reservoir.weights.origins import initialise

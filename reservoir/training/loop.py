@@ -23,6 +23,7 @@ from reservoir.training.events import (
     ALWAYS,
     Event,
     Finished,
+    History,
     Listener,
     Message,
     Point,
@@ -33,12 +34,9 @@ from reservoir.training.events import (
     Validated,
 )
 from reservoir.training.flops import count_flops, count_products
-from reservoir.training.history import History
-from reservoir.training.memory import release
 from reservoir.training.optimisers import Optimiser
-from reservoir.training.precision import Precision
 from reservoir.training.preemption import Preempted
-from reservoir.training.task import Task, device_of
+from reservoir.training.task import Precision, Task, device_of, release
 from reservoir.weights import Freeze, freeze, mark_trained, owned, recorded_origin, report
 from reservoir.weights.naming import explicit
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reservoir.datasets import Vocabulary, Windows
-from reservoir.datasets.lazy import Lazy
+from reservoir.datasets.batches import Lazy
 from reservoir.layers.arguments import check_number
 from reservoir.models import MaskedLanguageModel
 from reservoir.training.losses import smoothed_cross_entropy

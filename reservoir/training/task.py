@@ -1,13 +1,36 @@
-"""What the training loop needs of a task: batches, a loss and a way to validate."""
+"""What the training loop needs: of a task, batches, a loss, a way to validate; of a machine, precision and memory."""
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import math
+import sys
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+Precision = Literal["fp32", "bf16"]
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether the hardware multiplies bf16 itself; elsewhere it is emulated, to the same values but slowly.
+
+    Args:
+        device: True for a GPU that supports bf16, or a CPU with AVX-512-BF16 or AMX.
+    """
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        # There is no public name for these yet; where one is missing, the answer is no.
+        tests = (
+            getattr(torch.cpu, name, None) for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+        )
+        return any(test is not None and test() for test in tests)
+    return False
+
 
 Model = TypeVar("Model", bound=nn.Module, contravariant=True)
 
@@ -55,3 +78,11 @@ def device_of(model: nn.Module) -> torch.device:
 def perplexity(nats: float, predictions: float) -> float:
     """`exp(nats / predictions)`, at most exp(50), so that it stays a number that JSON can hold."""
     return math.exp(min(nats / predictions, 50.0))
+
+
+def release() -> None:
+    """Return free memory to the system, where the C library is glibc; elsewhere nothing is needed."""
+    if sys.platform == "linux" and (name := ctypes.util.find_library("c")):
+        trim = getattr(ctypes.CDLL(name), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

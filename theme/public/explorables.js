@@ -1,5 +1,6 @@
 // A front end for explorables: anywidget modules, mounted near the view from the state that the notebook stored, without
-// a kernel. A model answers as anywidget's does; beside that it has `book`: the page's address, and figures by label.
+// a kernel. A model answers as anywidget's does; beside that it has `book`: the page's address, links that name what is
+// to be shown, and figures by label.
 (() => {
   const texts = JSON.parse(document.getElementById('explorable-texts')?.textContent ?? '[]');
   const places = [...document.querySelectorAll('.explorable[data-model]')];
@@ -170,13 +171,49 @@
     keys.set(element.dataset.model, key);
   }
 
+  // ---- Links to `#<key>-<name>` lead to an explorable and tell it the name: `model.book.named` hears of it.
+
+  const named = new Map(); // key -> the last name, or who wants to hear of names
+
+  function hear(key, callback) {
+    const last = named.get(key);
+    named.set(key, callback);
+    if (typeof last === 'string') callback(last);
+  }
+
+  /** Follow such a link; `arriving` with the page, what the address says of settings stays. */
+  function follow(hash, arriving = false) {
+    for (const element of places) {
+      const key = keys.get(element.dataset.model);
+      if (!hash.startsWith(`#${key}-`)) continue;
+      if (arriving && [...query.keys()].some((name) => name.startsWith(`${key}.`))) return;
+      const name = decodeURIComponent(hash.slice(key.length + 2));
+      const hearing = named.get(key);
+      if (typeof hearing === 'function') hearing(name);
+      else named.set(key, name);
+      const target = document.getElementById(decodeURIComponent(hash.slice(1)));
+      if (arriving && target && target.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) return; // read what stands above it first
+      element.tabIndex = -1;
+      element.focus({ preventScroll: true });
+      element.scrollIntoView();
+      return;
+    }
+  }
+
+  document.addEventListener('click', ({ target }) => {
+    const link = target.closest?.('a[href*="#"]');
+    if (link && link.href.split('#')[0] === location.href.split('#')[0]) setTimeout(follow, 0, link.hash); // after the browser's own scrolling
+  });
+
   async function create(id, element) {
     const { module, style: css, state, buffers } = await stored(id);
     style(css);
     const found = (await moduleOf(module)).default;
     const definition = typeof found === 'function' ? await found() : found;
     if (typeof definition?.render !== 'function') throw new Error('its module exports no render function');
-    const model = new Model(withBuffers(state, buffers), { address: addressOf(keys.get(id), element), figure });
+    const model = new Model(withBuffers(state, buffers), {
+      address: addressOf(keys.get(id), element), figure, named: (callback) => hear(keys.get(id), callback),
+    });
     await definition.initialize?.({ model, ...unused() });
     return { model, definition };
   }
@@ -212,4 +249,5 @@
     }
   }, { rootMargin: '600px' });
   places.forEach((element) => watcher.observe(element));
+  follow(location.hash, true);
 })();

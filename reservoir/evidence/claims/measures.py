@@ -24,8 +24,8 @@ from reservoir.evidence.judge import FEWEST, Comparison, Estimate, Spread, judge
 from reservoir.recipes.mixing import LAYOUTS
 from reservoir.runs.building import outline
 from reservoir.runs.convergence import WITHIN, area_under, best, cost_to_reach, epochs_to_converge
-from reservoir.runs.places import results
 from reservoir.runs.records import Record, find_records
+from reservoir.runs.registry import results
 from reservoir.runs.sweep import choose
 from reservoir.weights import Report, report
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence import judge, sources
-from reservoir.evidence.claims import orders, special
+from reservoir.evidence.claims import special
 from reservoir.evidence.claims.files import LedgerError, ledger
 from reservoir.evidence.claims.measures import CannotTellError, NotRunError, records
 from reservoir.evidence.claims.quantities import (
@@ -173,7 +173,7 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
         return known[key]
 
     if entry.order:
-        return orders.in_order(entry.order, at_scale)
+        return special.in_order(entry.order, at_scale)
     if entry.special:
         return special.JUDGES[entry.special](**entry.arguments)
     measures = held.measures if look is figure else {}

@@ -16,7 +16,7 @@ from reservoir.models import EncoderDecoder
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
-from reservoir.weights.quantised import round_rows
+from reservoir.weights.accounting import round_rows
 
 # On either side of zero: a weight takes 6 bits, one character of base64, so that a page's compression sees weights.
 LEVELS = 31

@@ -852,6 +852,7 @@ var view_default = {
       keep();
       ui.redraw();
     };
+    const set = (line) => change({ ...read(line), seed: current().settings.seed });
     model.on("change:setup", () => {
       const lines2 = model.get("setup").split("~");
       if (lines2.join("~") === runs.map(({ line }) => line).join("~")) return;
@@ -876,7 +877,7 @@ var view_default = {
       return made;
     };
     const preset = select("Preset", [["", "own settings"], ...presets.map(({ line, about, chapter }) => [line, chapter ? `Chapter ${chapter}: ${about.replace(/\.$/, "")}` : about.replace(/\.$/, "")])].map(([value, text], i) => [i ? value : "?", text]), (line) => {
-      if (line !== "?") change({ ...read(line), seed: current().settings.seed });
+      if (line !== "?") set(line);
     });
     const train = button("Train", "Train, or pause", () => {
       if (current().state === "training") current().pause();
@@ -1167,6 +1168,10 @@ var view_default = {
       lookNote.textContent = text;
       canvas.setAttribute("aria-label", text);
     }
+    model.book?.named((name) => {
+      const found = presets.find((one) => one.name === name);
+      if (found) set(found.line);
+    });
     return () => {
       clearTimeout(later);
       document.removeEventListener("visibilitychange", away);

@@ -155,6 +155,7 @@ export default {
       keep();
       ui.redraw();
     };
+    const set = (line) => change({ ...read(line), seed: current().settings.seed });
     model.on('change:setup', () => { // from elsewhere: "Start again", or the notebook
       const lines = model.get('setup').split('~');
       if (lines.join('~') === runs.map(({ line }) => line).join('~')) return;
@@ -169,7 +170,7 @@ export default {
     const button = (text, title, onClick, kind) => { const made = html('button', { type: 'button', title, class: kind, text }); made.addEventListener('click', onClick); return made; };
     const labelled = (text, control) => html('label', { class: 'ex-field' }, html('span', { class: 'ex-name', text }), control);
     const select = (label, options, onChange) => { const made = html('select', { 'aria-label': label }, options.map(([value, text]) => html('option', { value, text }))); made.addEventListener('change', () => onChange(made.value)); return made; };
-    const preset = select('Preset', [['', 'own settings'], ...presets.map(({ line, about, chapter }) => [line, chapter ? `Chapter ${chapter}: ${about.replace(/\.$/, '')}` : about.replace(/\.$/, '')])].map(([value, text], i) => [i ? value : '?', text]), (line) => { if (line !== '?') change({ ...read(line), seed: current().settings.seed }); });
+    const preset = select('Preset', [['', 'own settings'], ...presets.map(({ line, about, chapter }) => [line, chapter ? `Chapter ${chapter}: ${about.replace(/\.$/, '')}` : about.replace(/\.$/, '')])].map(([value, text], i) => [i ? value : '?', text]), (line) => { if (line !== '?') set(line); });
     const train = button('Train', 'Train, or pause', () => { if (current().state === 'training') current().pause(); else current().train(); ui.redraw(); }, 'pg-train');
     const step = button('One step', 'Make one step of the optimiser', () => { current().single(); ui.redraw(); });
     const reset = button('Reset', 'Forget what was learned', () => { current().set(current().line); ui.redraw(); });
@@ -402,6 +403,8 @@ export default {
       lookNote.textContent = text;
       canvas.setAttribute('aria-label', text);
     }
+
+    model.book?.named((name) => { const found = presets.find((one) => one.name === name); if (found) set(found.line); });
 
     return () => { clearTimeout(later); document.removeEventListener('visibilitychange', away); runs.forEach((run) => run.close()); ui.close(); };
   },

@@ -2,7 +2,7 @@
 
 A world is a table of rows with three seeds each. Their scores are residuals of recorded runs, drawn again at random, so
 they scatter as real runs do; rows scatter unequally, as the recorded ones do or more so; some runs fail.
-`python -m reservoir.evidence.calibration` repeats what appendix A1 shows.
+`python reference/calibration.py` repeats what appendix A1 shows.
 """
 
 from __future__ import annotations

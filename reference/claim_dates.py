@@ -1,6 +1,6 @@
 """Date the rules of the ledger and the commits that records were made at, from the repository's history.
 
-`python -m reservoir.evidence.claims.history` writes `data/claims/history.json`. A rule's date is that of the first
+`python reference/claim_dates.py` writes `data/claims/history.json`. A rule's date is that of the first
 commit which has its words; a rule whose words no commit has yet is dated now. What is dated there keeps its date.
 """
 

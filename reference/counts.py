@@ -1,4 +1,4 @@
-"""What each recorded recipe's model is made of, counted by the library's report: `python -m reservoir.evidence.counts`.
+"""What each recorded recipe's model is made of, counted by the library's report.
 
 Records of the first format hold fewer counts than `reservoir.weights.report` defines; what they lack is read from
 `data/results/counts.json`, which this module writes: run `make counts` when records of a new recipe are promoted.

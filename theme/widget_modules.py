@@ -1,7 +1,7 @@
 """Bring the modules that executed notebooks store up to date, without running the notebooks again.
 
 An explorable's JavaScript is kept in each notebook that shows it, beside what its cells computed. When the JavaScript
-changes, only that text has to follow: `python -m reservoir.page.explorables.stored chapters/*.ipynb`.
+changes, only that text has to follow: `python theme/widget_modules.py chapters/*.ipynb`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 STATE = "application/vnd.jupyter.widget-state+json"
+PACKAGE = "reservoir.page.explorables"
 
 
 def stale(notebook: dict) -> Iterator[tuple[dict, str, str]]:
@@ -24,7 +25,7 @@ def stale(notebook: dict) -> Iterator[tuple[dict, str, str]]:
     for model in states.values():
         state = model["state"]
         module, _, name = state.get("_anywidget_id", "").rpartition(".")
-        if not module.startswith(__package__):
+        if not module.startswith(PACKAGE):
             continue
         current = getattr(importlib.import_module(module), name)
         for key in ("_esm", "_css"):
