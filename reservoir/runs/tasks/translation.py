@@ -18,7 +18,7 @@ from reservoir.datasets import (
 from reservoir.models import EncoderDecoderConfig
 from reservoir.runs.tasks.batch_spec import FILLED, LENGTH, BatchSpec, share_of, token_ids
 from reservoir.training import Decoding, TranslationTask, bleu
-from reservoir.weights.quantised import rounded
+from reservoir.weights.accounting import rounded
 
 SAMPLES = 8  # test sentences that a record shows
 LONGEST = 1024
@@ -43,7 +43,7 @@ class Translation:
         tests: which of the corpus's test sets are; empty for all.
         files: how files of your own are read and split.
         rounded: bits; the test sets are translated again with each matrix rounded to so many an entry
-            (`reservoir.weights.quantised`), and scored as "bleu at 8 bits".
+            (`reservoir.weights.accounting.rounded`), and scored as "bleu at 8 bits".
     """
 
     corpus: str
