@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import re
-import zlib
 from pathlib import Path
 from xml.etree import ElementTree
 
 from reservoir.datasets.errors import DataError
-from reservoir.datasets.reading import Pairs, read_lines
+from reservoir.datasets.reading import Pairs, read_bytes, read_lines
 
 SEGMENT = re.compile(r"<seg id=[^>]*>(.*)</seg>")
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -50,33 +49,26 @@ def read_tmx(path: str | Path, *, src: str, tgt: str) -> Pairs:
     """
     found: dict[str, list[str]] = {src: [], tgt: []}
     try:
-        with gzip.open(path) as stream:
-            for _, unit in ElementTree.iterparse(stream):
-                if unit.tag != "tu":
-                    continue
-                texts = {
-                    (variant.get(LANGUAGE) or variant.get("lang") or "").lower(): " ".join(
-                        "".join(segment.itertext()).split()
-                    )
-                    for variant in unit.iterfind("tuv")
-                    if (segment := variant.find("seg")) is not None
-                }
-                if missing := {src, tgt} - texts.keys():
-                    number = len(found[src]) + 1
-                    raise DataError(
-                        f"{path}, translation unit {number}: there is no sentence in {' or '.join(sorted(missing))}"
-                    )
-                for language, sentences in found.items():
-                    sentences.append(texts[language])
-                unit.clear()  # a file of many units would fill the memory
-    except FileNotFoundError:
-        raise DataError(f"{path} does not exist: check the path") from None
-    except EOFError:
-        raise DataError(f"{path} is truncated: fetch or pack it again") from None
+        for _, unit in ElementTree.iterparse(io.BytesIO(read_bytes(path))):
+            if unit.tag != "tu":
+                continue
+            texts = {
+                (variant.get(LANGUAGE) or variant.get("lang") or "").lower(): " ".join(
+                    "".join(segment.itertext()).split()
+                )
+                for variant in unit.iterfind("tuv")
+                if (segment := variant.find("seg")) is not None
+            }
+            if missing := {src, tgt} - texts.keys():
+                number = len(found[src]) + 1
+                raise DataError(
+                    f"{path}, translation unit {number}: there is no sentence in {' or '.join(sorted(missing))}"
+                )
+            for language, sentences in found.items():
+                sentences.append(texts[language])
+            unit.clear()  # a file of many units would fill the memory
     except ElementTree.ParseError as error:
         raise DataError(f"{path} is not sound XML ({error}): fetch or pack it again") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{path} is not a sound .gz file ({error}): fetch or pack it again") from None
     if not found[src]:
         raise DataError(f"{path} holds no translation units: is it a TMX file?")
     return Pairs(found[src], found[tgt])

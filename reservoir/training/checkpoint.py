@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import Tensor, nn
 
 from reservoir.files import atomic_write, lock
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
-from reservoir.weights.files import safetensors_bytes
+from reservoir.weights.files import WeightsError, read_safetensors, safetensors_bytes
 from reservoir.weights.storage import state_buffers
 
 BORN = time.time()  # of this process, as good as
@@ -188,10 +187,8 @@ def _write(
 
 def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple[dict[str, Tensor], str]:
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
+        tensors, metadata = read_safetensors(path)
+    except WeightsError as error:
         raise CheckpointError(f"{what} is damaged ({error}): {advice}") from error
     if metadata.get("format") != kind:
         raise CheckpointError(f"{what} has not the format {kind}: {advice}")
