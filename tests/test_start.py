@@ -60,6 +60,17 @@ def test_the_tensors_that_a_run_names_are_the_other_runs_to_the_bit_and_the_rest
     assert isinstance(origin, Pretrained) and origin.checkpoint.startswith(f"{SOURCE}/smoke/seed-0@")
 
 
+def test_a_run_can_begin_with_the_other_run_of_its_own_seed(source):
+    execute(recipes.get(SOURCE, scale="smoke", seed=1))
+    run = recipes.get("embeddings/pretrained", scale="smoke", seed=1)
+    for same, seed in ((False, 0), (True, 1)):
+        learned = by_stream(load(recipes.get(SOURCE, scale="smoke", seed=seed))[0])["embedding"]
+        taken = by_stream(build(run.evolve(start={"same_seed": same}))[0])["embedding"]
+        assert torch.equal(taken.parameter, learned.parameter)
+        origin = origin_of(taken)
+        assert isinstance(origin, Pretrained) and origin.checkpoint.startswith(f"{SOURCE}/smoke/seed-{seed}@")
+
+
 def test_the_vocabulary_is_the_other_runs_even_where_no_tensor_is_taken(source):
     words = load(source)[1].vocabulary.tokens
     for row in ("pretrained", "random", "trained", "fine-tuned"):

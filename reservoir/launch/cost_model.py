@@ -180,7 +180,7 @@ def begins_with(run: Run) -> str:
     if run.start is None or not run.start.streams:
         return ""
     if isinstance(run.start, InitFromRun):
-        source = run.start.source(run.scale)
+        source = run.start.source(run.scale, run.seed)
         there = path_of(source).with_suffix(".safetensors").exists()
         words = (
             "here"

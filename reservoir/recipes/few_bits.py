@@ -8,7 +8,9 @@ well. No embeddings come from another model, so there is no donor to pay for.
 Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each, the narrow rows 2 to 3.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from reservoir.recipes.supermasks import HALF, NARROW, kept, narrow, trained
 from reservoir.runs.registry import Scale, enter
@@ -17,15 +19,15 @@ from reservoir.runs.run import Run
 LONGER = 6
 """Times the steps of `keep/`."""
 
-ROWS = {
-    "trained": (lambda scale: trained(scale), "Everything trained, a layer for each depth."),
+ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
+    "trained": (trained, "Everything trained, a layer for each depth."),
     "masks": (
         lambda scale: kept("shared", "random", HALF, scale),
         "Half of one shared random layer and embeddings.",
     ),
     **{
         f"narrow-{bits}": (
-            lambda scale, bits=bits: narrow(bits, scale),
+            partial(narrow, bits),
             f"Everything trained, so narrow that {bits} bits a weight take the masks' bytes.",
         )
         for bits in NARROW

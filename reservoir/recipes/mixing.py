@@ -4,6 +4,8 @@
 without padding, and with the norms after each sum, as BERT and FNet have them; `mixing/pre-norm/<name>` has them before
 each part, as chapter 7's encoders do. `mixing/<corpus>/<name>` fine-tunes the encoder of its seed 0; the seeds of such
 a row are those of the readout, of the order of the texts and of dropout. What was frozen in pretraining stays frozen.
+`mixing/read-first/<name>` differs in two ways: each seed begins with the pretraining of the same seed, so its runs are
+independent, and the readout sees the first token alone, as FNet's does. A model that mixes nothing has to guess there.
 Budgets are chapter 7's.
 """
 
@@ -137,6 +139,12 @@ def scratch(corpus: str, name: str, scale: Scale) -> Run:
     return from_scratch(fine_tuned(corpus, name, scale))
 
 
+def read_first(name: str, scale: Scale) -> Run:
+    """SST-2 by an encoder of the same seed's pretraining, read at its first token."""
+    run = fine_tuned("sst-2", name, scale)
+    return run.evolve(model={"pooling": "first"}, start={"same_seed": True})
+
+
 for _name, _row in ROWS.items():
     enter(f"mixing/{_name}", f"{_row.words}.", pretrained, _name)
     enter(f"mixing/{PRE_NORM}{_name}", f"{_row.words}; pre-norm.", pretrained, _name, pre_norm=True)
@@ -152,3 +160,7 @@ for _corpus, _names in CORPORA.items():
 for _name in SCRATCH:
     _about = f"SST-2: mixing/{_name}, from scratch."
     enter(f"mixing/sst-2/{_name}-scratch", _about, scratch, "sst-2", _name)
+for _layout in LAYOUTS:
+    for _name in SOME:
+        _about = f"SST-2, read at the first token: mixing/{_layout}{_name} of the same seed, fine-tuned."
+        enter(f"mixing/read-first/{_layout}{_name}", _about, read_first, f"{_layout}{_name}")

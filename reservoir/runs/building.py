@@ -73,7 +73,7 @@ def load_data(run: Run) -> tuple[Corpus, Vocabulary]:
     """
     if not isinstance(run.start, InitFromRun) or isinstance(run.task, Computation):
         return task_of(run).load()
-    source = run.start.source(run.scale)
+    source = run.start.source(run.scale, run.seed)
     if source.task.vocabulary != run.task.vocabulary:
         raise ValueError(
             f"task.vocabulary must be {source.task.vocabulary}, as in {source.recipe}, which this run begins"
@@ -114,16 +114,16 @@ def outline(run: Run) -> nn.Module:
     with torch.device("meta"):
         model = initialise(bare_model(run), seed=run.seed, scheme=Scheme())
         if run.start is not None and run.start.streams and not run.start.matched:
-            _note_start(run.start, run.scale, model)
+            _note_start(run.start, run.scale, run.seed, model)
         supermask(model, run.mask, seed=run.seed)
     return model if run.freeze.after else freeze(model, run.freeze)
 
 
-def _note_start(start: InitFromRun | InitFromRelease, scale: Scale, model: nn.Module) -> None:
+def _note_start(start: InitFromRun | InitFromRelease, scale: Scale, seed: int, model: nn.Module) -> None:
     """Record where the tensors that a run begins with will come from, as `_begin` does when it copies them."""
     seeded, checkpoint = {}, start.name if isinstance(start, InitFromRelease) else start.recipe
     if isinstance(start, InitFromRun):  # what its source has only drawn remains drawn
-        items = owned(outline(start.source(scale)))
+        items = owned(outline(start.source(scale, seed)))
         seeded = {item.stream: recorded_origin(item) for item in items if not moves(item)}
     for item in matching(model, start.streams):
         set_origin(item, seeded.get(item.stream) or Pretrained(checkpoint))
@@ -184,10 +184,10 @@ def _begin(run: Run, model: nn.Module) -> None:
         take(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
         return
     try:
-        learned, digest = trained(start.source(run.scale))
+        learned, digest = trained(source := start.source(run.scale, run.seed))
     except CheckpointError as error:
         raise CheckpointError(f"this run begins with the weights of {start.recipe}, but {error}") from error
-    checkpoint = f"{start.recipe}/{run.scale}/seed-{start.seed}@{digest}"
+    checkpoint = f"{start.recipe}/{run.scale}/seed-{source.seed}@{digest}"
     take(wanted, learned, start.recipe, checkpoint, seed=seed)
 
 

@@ -33,16 +33,19 @@ class InitFromRun:
             the vocabulary alone is: the run that learns from scratch, to be compared with those that do not.
         matched: take each tensor's mean and standard deviation only, and draw a tensor with these from this run's
             seed.
+        same_seed: take the other run of this run's seed instead of `seed`, so that runs of different seeds are
+            independent.
     """
 
     recipe: str
     seed: int = 0
     streams: tuple[str, ...] = ()
     matched: bool = field(default=False, metadata={"omit_if_default": True})
+    same_seed: bool = field(default=False, metadata={"omit_if_default": True})
 
-    def source(self, scale: Scale) -> Run:
-        """The run whose tensors are taken."""
-        return registry.get(self.recipe, scale=scale, seed=self.seed)
+    def source(self, scale: Scale, seed: int) -> Run:
+        """The run whose tensors a run of this scale and seed takes."""
+        return registry.get(self.recipe, scale=scale, seed=seed if self.same_seed else self.seed)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ Everything is counted from the model's modules, whose memory is not looked at: t
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pandas as pd
 import torch
@@ -22,6 +22,8 @@ from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.naming import owned
+
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 
 def round_rows(matrix: Tensor, levels: int) -> tuple[Tensor, Tensor]:
@@ -44,7 +46,7 @@ def rounded_bytes(rows: int, columns: int, bits: int) -> int:
 
 
 @torch.no_grad()
-def rounded(model: nn.Module, bits: int) -> nn.Module:
+def rounded(model: AnyModule, bits: int) -> AnyModule:
     """Return a copy of `model` with matrices rounded to nearest, row by row; vectors, such as biases, stay unchanged.
 
     Nothing is trained or calibrated afterwards, so better quantisation methods lose less.

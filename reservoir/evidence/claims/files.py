@@ -193,7 +193,11 @@ def _check_budgets(block: Block, measures: Mapping[str, Measure], scale: str) ->
 
 def _steps(run: Run) -> int:
     """Steps of training, those of a run that it takes tensors from included."""
-    source = run.start.source(run.scale) if isinstance(run.start, InitFromRun) and run.start.streams else None
+    source = (
+        run.start.source(run.scale, run.seed)
+        if isinstance(run.start, InitFromRun) and run.start.streams
+        else None
+    )
     return run.budget.steps * run.budget.accumulate + (_steps(source) if source else 0)
 
 
