@@ -1,8 +1,10 @@
 """What every test stands on: stages and their order, one line for each at the end, the mirror, chromium."""
 
+import fcntl
 import os
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
@@ -107,14 +109,46 @@ def mirror() -> Path:
     return Path(named).resolve()
 
 
+def made_once(name: str, make: Callable[[Path], Path], factory: pytest.TempPathFactory) -> Path:
+    """What `make` makes in a new folder: by the process that asks first; the others wait, and find it."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = folder / "found.txt"
+        if not found.exists():
+            found.write_text(str(make(folder / f"by-{os.getpid()}")))
+        return Path(found.read_text())
+
+
 @pytest.fixture(scope="session")
 def rendered_book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The book, rendered once for all tests, from a copy of its sources: the folder of its site."""
-    import build  # on the path by way of the test that asks for it
+    import build
     from test_book import copy_of_the_book
 
-    source = copy_of_the_book(tmp_path_factory.mktemp("the-book") / "source")
-    return build.build(source, say=lambda line: None)
+    return made_once(
+        "the-book",
+        lambda folder: build.build(copy_of_the_book(folder), say=lambda line: None),
+        tmp_path_factory,
+    )
+
+
+@pytest.fixture(scope="session")
+def fixture_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small book of every element, rendered once for all tests over an older site: the folder of its site."""
+    import build
+    from test_book import copy_of_the_fixture
+
+    def make(folder: Path) -> Path:
+        copy_of_the_fixture(folder)
+        old = folder / "_build" / "html" / "gone"  # which a build must not leave standing
+        old.mkdir(parents=True)
+        (old / "index.html").write_text("<p>an old page</p>")
+        return build.build(folder, say=lambda line: None)
+
+    return made_once("fixture", make, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

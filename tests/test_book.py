@@ -55,13 +55,9 @@ def point_at_theme(folder: Path) -> None:
     configuration.write_text(text, encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    folder = copy_of_the_fixture(tmp_path_factory.mktemp("book") / "source")
-    # Something stale, which a build must not leave standing.
-    (folder / "_build" / "html" / "gone").mkdir(parents=True)
-    (folder / "_build" / "html" / "gone" / "index.html").write_text("<p>an old page</p>")
-    return build.build(folder, say=lambda line: None)
+@pytest.fixture
+def site(fixture_site: Path) -> Path:
+    return fixture_site
 
 
 def page(site: Path, name: str) -> str:

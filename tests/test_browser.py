@@ -58,12 +58,6 @@ def page_names(site: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def fixture_site(tmp_path_factory) -> Path:
-    folder = copy_of_the_fixture(tmp_path_factory.mktemp("browser") / "source")
-    return build.build(folder, say=lambda line: None)
-
-
-@pytest.fixture(scope="module")
 def fixture_book(fixture_site) -> Iterator[str]:
     with served(fixture_site) as address:
         yield address

@@ -6,20 +6,18 @@ import sys
 
 import pytest
 from playwright.sync_api import sync_playwright
-from test_book import THEME, copy_of_the_fixture
+from test_book import THEME
 
 sys.path.insert(0, str(THEME))
-import build
 import pdf
 
 
 @pytest.fixture(scope="module")
-def book(chromium, tmp_path_factory):
+def book(chromium, fixture_site, tmp_path_factory):
     from pypdf import PdfReader
 
     folder = tmp_path_factory.mktemp("pdf")
-    site = build.build(copy_of_the_fixture(folder / "source"), say=lambda line: None)
-    pdf.print_book(site, folder / "book.pdf", chromium=chromium, say=lambda line: None)
+    pdf.print_book(fixture_site, folder / "book.pdf", chromium=chromium, say=lambda line: None)
     return PdfReader(folder / "book.pdf")
 
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from processes import command, context
+from repeated import deterministic
 from safetensors.torch import load_file
 from small import arguments, files, small_run, write_text
 
@@ -94,7 +95,7 @@ def test_a_process_ends_with_75_on_either_signal_and_the_same_command_ends_in_th
     one.start()
     one.join()
     assert one.exitcode == 0 and log.read_text().count("goes on at step") == 2
-    assert read_record(path_of(run)).deterministic() == reference.deterministic()
+    assert deterministic(read_record(path_of(run))) == deterministic(reference)
     weights = [load_file(path.with_suffix(".safetensors")) for path in (path_of(run), untouched)]
     assert all(weights[0][name].equal(tensor) for name, tensor in weights[1].items())
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from repeated import deterministic
 from small import RECIPE, small_run, write_text
 
 from reservoir import recipes
@@ -230,7 +231,7 @@ def test_what_is_recorded_is_not_run_again_but_afresh(text, results):
     record, trained = started(run)
     assert trained and started(run) == (record, False)
     again, trained = started(run, fresh=True)
-    assert trained and again.deterministic() == record.deterministic() and again != record
+    assert trained and deterministic(again) == deterministic(record) and again != record
     assert started(run.evolve(seed=1))[1] and started(run.evolve(optimiser={"lr": 0.1}))[1]
 
 
@@ -292,7 +293,7 @@ def test_a_run_that_was_cut_off_afresh_goes_on_and_keeps_the_older_record_until_
         execute(run, fresh=True, listeners=[interrupt])
     assert read_record(path_of(run)) == record and not recorded(run)
     again, trained = started(run)
-    assert trained and again.deterministic() == record.deterministic() and recorded(run)
+    assert trained and deterministic(again) == deterministic(record) and recorded(run)
 
 
 def test_a_trained_model_is_loaded_to_the_bit_and_translates_as_it_was_tested(text, results):

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from cluster import Cluster, Unable, missing
+from repeated import deterministic
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
 from reservoir.launch.cli import main
@@ -137,7 +138,7 @@ def test_a_local_job_that_is_asked_to_stop_is_started_again_and_finishes(
     assert status == 0 and "seed 0) ended" in said.out, said.err + logs
     watcher.join(timeout=1)
     assert len(asked) == 1 and logs.count("goes on at step") == 1 and "Requeued job" in logs
-    assert read_record(path_of(run)).deterministic() == reference(run, tmp_path, monkeypatch).deterministic()
+    assert deterministic(read_record(path_of(run))) == deterministic(reference(run, tmp_path, monkeypatch))
     assert not checkpoint.exists()
     assert main(words) == 0 and "1 of 1 are recorded already" in capsys.readouterr().out
 
@@ -201,4 +202,4 @@ def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
     shown = slurm.call("scontrol", "show", "job", job.job_id)
     assert path_of(run).exists(), f"{logs}\n{shown}\n{slurm.logs()}"
     assert "Restarts=1" in shown and "this job is timed-out" in logs and "goes on at step" in logs
-    assert read_record(path_of(run)).deterministic() == reference(run, tmp_path, monkeypatch).deterministic()
+    assert deterministic(read_record(path_of(run))) == deterministic(reference(run, tmp_path, monkeypatch))

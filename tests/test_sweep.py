@@ -24,7 +24,7 @@ def test_the_best_is_the_largest_or_the_smallest_as_the_metric_has_it(monkeypatc
     monkeypatch.setattr(sweep, "find_records", lambda name, scale: [found[name]])
     choice = sweep.choose(["a", "b", "c"])
     assert choice.recipe == best and choice.records == [found[best]]
-    assert choice.at_the_edge == (best == "a") and choice.complete
+    assert choice.complete
 
 
 def test_a_neighbour_that_nobody_has_run_is_missing_and_one_further_off_is_not(monkeypatch):

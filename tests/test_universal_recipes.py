@@ -202,9 +202,9 @@ def test_the_rate_is_chosen_on_validation(monkeypatch):
     )
     found = choose(["a", "b", "c"])
     assert (found.recipe, len(found.records), found.missing, found.complete) == ("b", 2, ["c"], False)
-    assert choose(["d", "a", "b"]).complete and choose(["d", "a", "b"]).at_the_edge
+    assert choose(["d", "a", "b"]).complete
     found = choose(["d", "b", "a"])
-    assert found.missing == ["d"] and not found.at_the_edge
+    assert found.missing == ["d"]
     assert choose(["d"]) is None
 
 

@@ -7,6 +7,7 @@ from .errors import DataError
 from .examples import Examples, Generated, Stored
 from .fetching import Row, fetch, status
 from .labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
+from .manifest import cache_dir
 from .miniature import tagged
 from .newstest import test_set
 from .own import Files
@@ -14,7 +15,6 @@ from .pictures import ImageCorpus, Images, images
 from .reading import Pairs, ParallelCorpus, read_lines, read_pairs, read_text
 from .series import lorenz, mackey_glass
 from .shipped import shipped
-from .store import cache_dir
 from .vocabulary import Vocabulary, train_bpe
 from .windows import Windows
 

@@ -16,8 +16,8 @@ from reservoir.datasets import listops, manifest, miniature, proteins
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.labelled_texts import labelled
+from reservoir.datasets.manifest import cache_dir
 from reservoir.datasets.own import FILES, path_of, train_files
-from reservoir.datasets.store import cache_dir
 from reservoir.files import file_digest
 
 CHARACTERS = 32  # of a digest

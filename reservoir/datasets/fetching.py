@@ -21,8 +21,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from reservoir.datasets import manifest
 from reservoir.datasets.errors import DataError
-from reservoir.datasets.manifest import Dataset, File
-from reservoir.datasets.store import CACHE_ADVICE, cache_dir, fault
+from reservoir.datasets.manifest import CACHE_ADVICE, Dataset, File, cache_dir, fault
 from reservoir.files import WriteError, atomic_write
 
 

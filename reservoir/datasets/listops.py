@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError, check_whole
-from reservoir.datasets.reading import read_lines
 
 OPERATIONS: dict[str, Callable[[Sequence[int]], int]] = {
     "[MIN": min,
@@ -137,30 +135,3 @@ def _operation(
         else:
             into.append(str(draws.below(10)))
     into.append(CLOSE)
-
-
-def read_listops(path: Path) -> tuple[list[list[str]], list[int]]:
-    """Read a published file, a label, a tab and an expression a line, and check every label.
-
-    Nothing is cut off and no bracket dropped, as happened in the code that Lu et al. released.
-
-    Raises:
-        DataError: a line has no tab, its brackets do not match, or its label is not the expression's value.
-    """
-    expressions, labels = [], []
-    for number, line in enumerate(read_lines(path), start=1):
-        label, tab, text = line.partition("\t")
-        if not tab:
-            raise DataError(f"{path}, line {number}: there is no tab between the label and the expression")
-        try:
-            found = [token for token in text.split() if token not in ("(", ")")]
-            worth = value(found)
-        except DataError as error:
-            raise DataError(f"{path}, line {number}: {error}") from None
-        if label.strip() != str(worth):
-            raise DataError(
-                f"{path}, line {number}: the label is {label!r}, but the expression comes to {worth}"
-            )
-        expressions.append(found)
-        labels.append(worth)
-    return expressions, labels

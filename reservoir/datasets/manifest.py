@@ -1,12 +1,17 @@
-"""The list of what can be fetched: address, hash, size, licence and purpose of every file."""
+"""What can be fetched (address, hash, size, licence and purpose of every file), and the cache that holds it."""
 
 import difflib
+import os
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+
+import pooch
 
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.shipped import shipped
+from reservoir.files import file_digest
 
 
 @dataclass(frozen=True)
@@ -83,3 +88,26 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> DataError:
     near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
     return DataError(f"there is no {kind} {name!r}: {hint}")
+
+
+CACHE_ADVICE = "free some space, or set RESERVOIR_CACHE to another folder that you may write to"
+
+
+def cache_dir() -> Path:
+    """Return the folder of fetched and derived files: `$RESERVOIR_CACHE`, or the platform's folder for caches."""
+    return Path(os.environ.get("RESERVOIR_CACHE") or pooch.os_cache("reservoir")).expanduser()
+
+
+def fault(path: Path, *, sha256: str, size: int | None) -> str | None:
+    """Say what is wrong with the file at `path`, or None if its digest is `sha256`."""
+    digest = file_digest(path)
+    if digest == sha256:
+        return None
+    found = path.stat().st_size
+    with path.open("rb") as stream:
+        start = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "looks like an HTML page instead of the file"
+    if size is not None and found < size:
+        return f"is truncated: {found} of {size} bytes"
+    return f"has the wrong sha256: {digest}, expected {sha256}"

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from reservoir.datasets.errors import DataError
+from reservoir.datasets.manifest import CACHE_ADVICE, cache_dir
 from reservoir.datasets.reading import Pairs, read_lines
-from reservoir.datasets.store import CACHE_ADVICE, cache_dir
 from reservoir.files import WriteError, atomic_write
 
 

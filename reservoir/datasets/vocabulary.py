@@ -12,7 +12,7 @@ import tokenizers
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from reservoir.datasets.errors import DataError, check_whole
-from reservoir.datasets.store import CACHE_ADVICE, cache_dir
+from reservoir.datasets.manifest import CACHE_ADVICE, cache_dir
 from reservoir.files import WriteError, atomic_write
 
 SPACE = "▁"  # U+2581 stands for the space before a word

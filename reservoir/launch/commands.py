@@ -7,7 +7,7 @@ when a command is called.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Union
 
@@ -145,37 +145,12 @@ class Submit:
     """slurm; local: processes on this machine; auto: SLURM where there is one."""
     folder: str = ""
     """For the jobs' logs; by default `jobs` in the results folder, which all nodes must share."""
-    hours: float = Resources.hours
-    """Wall-clock time of a job, after which it goes back into the queue."""
-    nodes: int = Resources.nodes
-    """Machines per job."""
-    gpus: int = Resources.gpus
-    """GPUs per machine, with one process each; 0 for one process without a GPU."""
-    cpus: int = Resources.cpus
-    """Processors per process."""
-    lead: int = Resources.lead
-    """Seconds before the end at which the run is asked to stop: more than a step and a validation take."""
-    partition: str = Resources.partition
-    """As your cluster calls it; empty for the cluster's own choice."""
-    account: str = Resources.account
-    """As your cluster calls it; empty for the cluster's own choice."""
-    parallel: int = Resources.parallel
-    """Jobs that run at once."""
+    resources: Annotated[Resources, tyro.conf.OmitArgPrefixes] = field(default_factory=Resources)
 
     def __call__(self, fields: Sequence[str]) -> None:
-        resources = Resources(
-            hours=self.hours,
-            nodes=self.nodes,
-            gpus=self.gpus,
-            cpus=self.cpus,
-            lead=self.lead,
-            partition=self.partition,
-            account=self.account,
-            parallel=self.parallel,
-        )
         runs = launch.chosen.chosen_runs(self.names, self.scale, self.seeds, fields)
         folder = Path(self.folder) if self.folder else None
-        launch.submit.submit_runs(runs, resources, cluster=self.cluster, folder=folder, fresh=self.fresh)
+        launch.submit.submit_runs(runs, self.resources, cluster=self.cluster, folder=folder, fresh=self.fresh)
 
 
 @dataclass(frozen=True)

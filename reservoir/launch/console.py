@@ -74,7 +74,7 @@ def sentence(frame: str) -> str:
     )  # without the title; rules are of - where the output is not UTF-8
     parts = [" ".join(re.sub("[│╰╯]", " ", part).split()) for part in re.split("[─-]{4,}", body)]
     sections = [part for part in parts if part]
-    fault = sections[0].removeprefix("Error parsing ").removesuffix("(required)")
+    fault = re.sub("^Error parsing (__tyro-dummy-inner__.*?: )?", "", sections[0]).removesuffix("(required)")
     parts = [fault]
     if option := re.search(r"(--[\w.-]+)(?: \[?([A-Z]+))?", " ".join(sections[1:-1])):
         parts.append(f"it takes {option[2]}" if option[1] in fault else f"did you mean {option[1]}?")

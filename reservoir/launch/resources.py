@@ -11,25 +11,24 @@ Cluster = Literal["auto", "slurm", "local"]
 
 @dataclass(frozen=True)
 class Resources:
-    """What each job asks for.
-
-    Args:
-        hours: of wall-clock, after which the job goes back into the queue.
-        nodes, gpus: machines, and GPUs of each; a process for each GPU, or one where there is none.
-        cpus: processors for each process.
-        lead: seconds before the end at which the run is asked to stop: more than a step and a validation take.
-        partition, account: as the cluster's users call them; empty for its own choice.
-        parallel: jobs that run at once.
-    """
+    """What each job asks for."""
 
     hours: float = 24.0
+    """Wall-clock time of a job, after which it goes back into the queue."""
     nodes: int = 1
+    """Machines per job."""
     gpus: int = 1
+    """GPUs per machine, with one process each; 0 for one process without a GPU."""
     cpus: int = 8
+    """Processors per process."""
     lead: int = 300
+    """Seconds before the end at which the run is asked to stop: more than a step and a validation take."""
     partition: str = ""
+    """As your cluster calls it; empty for the cluster's own choice."""
     account: str = ""
+    """As your cluster calls it; empty for the cluster's own choice."""
     parallel: int = 8
+    """Jobs that run at once."""
 
     def __post_init__(self) -> None:
         for name, least in (("nodes", 1), ("gpus", 0), ("cpus", 1), ("lead", 1), ("parallel", 1)):

@@ -10,11 +10,24 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+_marking = ContextVar("_marking", default=True)
+
+
+@contextmanager
+def unmarked() -> Iterator[None]:
+    """Leave the memory of layers that are made here as it is, for who fills all of it at once."""
+    token = _marking.set(False)
+    try:
+        yield
+    finally:
+        _marking.reset(token)
 
 
 class Undrawn(nn.Module):
@@ -31,8 +44,9 @@ class Undrawn(nn.Module):
     @torch.no_grad()
     def reset_parameters(self) -> None:
         """Fill the memory with NaN: `reservoir.weights.initialise` draws every weight from its stream."""
-        for parameter in self.parameters(recurse=False):
-            parameter.fill_(math.nan)
+        if _marking.get():
+            for parameter in self.parameters(recurse=False):
+                parameter.fill_(math.nan)
 
     def check_drawn(self) -> None:
         """Look at the weights once, before they are first used.

@@ -184,26 +184,3 @@ def load_llama2c(path: Path | str) -> Llama:
                 item.parameter.copy_(found[item.stream])
             set_origin(item, Pretrained(str(path)))
     return model.eval()
-
-
-def read_llama2c_vocabulary(path: Path | str) -> list[bytes]:
-    """Read the pieces of a vocabulary: the longest's length, then for each piece its score, its length and its bytes.
-
-    Raises:
-        WeightsError: the file is missing or cut off.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise WeightsError(f"there is no file {path}")
-    content, start = path.read_bytes(), 4
-    pieces: list[bytes] = []
-    while start < len(content):
-        if start + 8 > len(content):
-            raise WeightsError(f"{path} is cut off after {len(pieces)} pieces")
-        _, size = struct.unpack_from("<fi", content, start)
-        piece = content[start + 8 : start + 8 + size]
-        if size < 0 or len(piece) < size:
-            raise WeightsError(f"{path} is cut off after {len(pieces)} pieces")
-        pieces.append(piece)
-        start += 8 + size
-    return pieces

@@ -41,8 +41,6 @@ METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity
 """What tables call the metrics."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
-CLOCK_FIELDS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds")
-"""What may differ between two runs with the same seed on one machine; `points` and `aucc` hold seconds too."""
 
 
 class RecordError(RuntimeError):
@@ -138,13 +136,6 @@ class Record:
     def score(self) -> float:
         """That metric on the first test set."""
         return float(next(iter(self.tests.values()))[self.scored_by])
-
-    def deterministic(self) -> dict[str, Any]:
-        """The record without its clock fields: the same whenever the run is repeated on one machine."""
-        data = {name: value for name, value in asdict(self).items() if name not in (*CLOCK_FIELDS, "aucc")}
-        data["skipping"] = {k: v for k, v in self.skipping.items() if k != "seconds"}
-        data["points"] = [{k: v for k, v in point.items() if k != "seconds"} for point in self.points]
-        return data
 
 
 def read_record(path: Path) -> Record:

@@ -35,11 +35,6 @@ class Choice:
         """Whether the best rate has been held against its neighbours; the others need not be recorded."""
         return not self.missing
 
-    @property
-    def at_the_edge(self) -> bool:
-        """Whether the best rate is the first or the last of the sweep, beyond which nobody has looked."""
-        return self.recipe in (self.recipes[0], self.recipes[-1])
-
 
 def choose(recipes: Sequence[str], *, scale: str = "laptop") -> Choice | None:
     """The best of a sweep on validation; None if nothing of it is recorded.

@@ -23,6 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.linear import unmarked
 from reservoir.weights.files import (
     DTYPES,
     TensorInfo,
@@ -417,10 +418,11 @@ def load_model(
     contents = contents or read_contents(path)
 
     def made() -> nn.Module:
-        with torch.device("meta"):
-            outline = build()
-        _fits(outline, contents, largest)
-        return build().to(device)
+        with unmarked():  # every number is in the file, or drawn from what it says
+            with torch.device("meta"):
+                outline = build()
+            _fits(outline, contents, largest)
+            return build().to(device)
 
     model = _filled(made, contents, streamed=streamed)
     return (draw_lazily(model, compiled=compiled) if streamed else model).eval()

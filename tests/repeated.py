@@ -1,0 +1,19 @@
+"""What a run measures again whenever it is repeated on one machine."""
+
+from dataclasses import asdict
+from typing import Any
+
+from reservoir.runs.records import Record
+
+CLOCKS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds", "aucc")
+"""What may differ between two runs with the same seed."""
+
+
+def deterministic(record: Record) -> dict[str, Any]:
+    """A record without what clocks and machines say."""
+    data = {name: value for name, value in asdict(record).items() if name not in CLOCKS}
+    data["skipping"] = {name: value for name, value in record.skipping.items() if name != "seconds"}
+    data["points"] = [
+        {name: value for name, value in point.items() if name != "seconds"} for point in record.points
+    ]
+    return data
