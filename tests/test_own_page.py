@@ -59,12 +59,15 @@ def without_the_middle(output: str) -> str:
 
 def executed(page: str) -> Iterator[tuple[str, str, str]]:
     """Each command of a page, what stands below it, and what it prints in the current folder."""
+    program = ""
     for kind, block in BLOCK.findall(page):
         if kind == "python":
-            Path("examples.py").write_text(block, encoding="utf-8")
+            program = block
             continue
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, stands = part.partition("\n")
+            if named := re.fullmatch(r"python (\w+\.py)", command):
+                Path(named[1]).write_text(program, encoding="utf-8")
             yield command, stands, answer(command)
 
 
