@@ -15,7 +15,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-.PHONY: help setup book read lab test unit mutate unit-lowest bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
+.PHONY: help setup book read lab test unit mutate unit-lowest colab bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,9 @@ mutate: $(INSTALLED)  ## change the library in small ways, and see whether a uni
 
 unit-lowest: $(INSTALLED)  ## run the unit tests with the lowest versions that pyproject.toml allows, in .venv-lowest
 	@$(PYTHON_ENV) tests/lowest.py .venv-lowest $(ARGS)
+
+colab: plain  ## run the plain notebooks with the versions that Colab ships, in .venv-colab (half an hour)
+	@$(PYTHON_ENV) tests/colab.py .venv-colab $(ARGS)
 
 bench: $(INSTALLED)  ## measure the library beside its peers, on one thread; ARGS=--compare names what became slower
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)

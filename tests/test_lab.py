@@ -177,13 +177,15 @@ def started(folder: Path) -> Iterator[str]:
     with (folder.parent / "log").open("w+") as log:
         server = subprocess.Popen(command, cwd=folder, env=os.environ | settings, stdout=log, stderr=log)
         try:
-            for _ in range(240):
+            for _ in range(1200):  # five minutes: a busy machine first writes the pages of the reference
                 try:
                     urllib.request.urlopen(f"http://127.0.0.1:{port}/api?token=a-token", timeout=1).close()
                     break
                 except OSError:
                     assert server.poll() is None, (folder.parent / "log").read_text()
                     server_wait(server)
+            else:
+                pytest.fail("JupyterLab did not start: " + (folder.parent / "log").read_text())
             yield f"http://127.0.0.1:{port}/?token=a-token"
         finally:
             server.terminate()
@@ -222,6 +224,9 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
         expect(chapter.locator(".book-name", has_text="Vaswani et al. (2017)").first).to_be_visible()
         expect(chapter.locator(".jp-mod-dirty, [title$='Not Found']:not([hidden])")).to_have_count(0)
         expect(chapter.locator(".book-caption").nth(3)).to_be_attached()  # all cells are there
+        expect(
+            chapter.locator(".myst .hover-link", has_text="(3.1)").first
+        ).to_be_attached()  # as in the book
         chapter.locator(".myst a.hover-link[title]").first.dispatch_event(
             "click"
         )  # where it is, even as it moves

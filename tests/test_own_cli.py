@@ -38,6 +38,12 @@ def test_every_kind_is_trained_used_and_scored(kind, data, results, capsys):
     assert main(["run", "--data", str(data[kind]), "--scale", "smoke"]) == 0
     assert (results / name / "smoke" / "seed-0.json").is_file()
     assert "split off by seed 0" in capsys.readouterr().err
+    trained = json.loads((results / name / "smoke" / "seed-0.json").read_text())["parameters"]
+    assert main(["run", "--data", str(data[kind]), "--name", "more", "--scale", "smoke", "--dry-run"]) == 0
+    foretold = f"{trained['total']:,}; {trained['trainable']:,} of them are trainable"
+    assert foretold in " ".join(capsys.readouterr().out.split())
+    assert main(["show", name, "--scale", "smoke", "--json", "--optimiser.lr", "0.5"]) == 0
+    assert json.loads(capsys.readouterr().out)["parameters"] == trained
     assert main([*words, "--scale", "smoke"]) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 1
     assert main(["score", name, "--data", str(data[kind]), "--scale", "smoke", "--json"]) == 0

@@ -29,6 +29,8 @@ CHAPTERS = (
     "A5-own-model",
 )
 """Which use such data."""
+CLOCK = re.compile(r"\b(after|and) \d+ s\b")
+"""Wall-clock seconds, which say nothing on a machine that does other things besides; processor seconds do."""
 LINKS = re.compile(r"\]\(([^)#\s]+)")
 
 
@@ -45,7 +47,7 @@ def answer(command: str) -> str:
             command = command.replace("python", sys.executable, 1)
             done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
             printed.write(done.stdout)
-    return without_the_middle(printed.getvalue().replace(f"{Path.cwd()}/", ""))
+    return CLOCK.sub(r"\1 … s", without_the_middle(printed.getvalue().replace(f"{Path.cwd()}/", "")))
 
 
 def without_the_middle(output: str) -> str:
@@ -59,12 +61,15 @@ def without_the_middle(output: str) -> str:
 
 def executed(page: str) -> Iterator[tuple[str, str, str]]:
     """Each command of a page, what stands below it, and what it prints in the current folder."""
+    program = ""
     for kind, block in BLOCK.findall(page):
         if kind == "python":
-            Path("examples.py").write_text(block, encoding="utf-8")
+            program = block
             continue
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, stands = part.partition("\n")
+            if named := re.fullmatch(r"python (\w+\.py)", command):
+                Path(named[1]).write_text(program, encoding="utf-8")
             yield command, stands, answer(command)
 
 

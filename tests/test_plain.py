@@ -14,6 +14,7 @@ from playwright.sync_api import sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "theme"))
 import check  # noqa: E402
+import colab  # noqa: E402
 import notebooks  # noqa: E402
 import plain  # noqa: E402
 import publish  # noqa: E402
@@ -170,6 +171,25 @@ def test_links_of_a_published_book_lead_to_its_pages(rendered_book):
                 assert path.is_file() and (not anchor or anchor in ids(path)), address
             else:
                 assert re.match(r"https?:|mailto:|#", address), address
+
+
+def test_errors_and_warnings_of_cells_are_named_before_a_release():
+    """What `make colab` looks for after it has run the twins with Colab's versions."""
+    new = nbformat.v4.new_output
+    outputs = [
+        [new("stream", name="stdout", text="12 steps")],
+        [new("stream", name="stderr", text="x.py:3: FutureWarning: Downcasting is deprecated")],
+        [new("error", ename="NameError", evalue="name 'runs' is not defined", traceback=[])],
+    ]
+    cells = [
+        nbformat.v4.new_markdown_cell("Words."),
+        *(nbformat.v4.new_code_cell(outputs=one) for one in outputs),
+    ]
+    found = list(colab.faults(nbformat.v4.new_notebook(cells=cells)))
+    assert found == [
+        "cell 2: x.py:3: FutureWarning: Downcasting is deprecated",
+        "cell 3: NameError: name 'runs' is not defined",
+    ]
 
 
 # ---- one node at a time ----------------------------------------------------------------------------------------------

@@ -268,8 +268,12 @@ def test_a_run_that_no_recipe_stands_for_is_executed_resumed_recorded_and_found(
     assert begun.step == 4 and record.recipe == "mine" and record.overrides == {}
     assert started(run) == (record, False) and find_record("mine", scale="smoke") == record
     assert load(run)[0] is not None
-    other, trained = started(run.evolve(optimiser={"lr": 0.1}))
-    assert trained and other.run["optimiser"]["lr"] == 0.1
+    other = run.evolve(optimiser={"lr": 0.1})
+    for changed in (other, other.evolve(seed=1)):
+        with pytest.raises(ValueError, match=r"the name mine is taken: .*lr .* \(now 0\.1\).*fresh=True"):
+            execute(changed)
+    assert started(run) == (record, False)
+    assert started(other, fresh=True)[1] and read_record(path_of(run)).run["optimiser"]["lr"] == 0.1
 
 
 def test_a_changed_run_records_that_it_was_and_hides_nothing(text, results):

@@ -1,6 +1,6 @@
-// The book's part of JupyterLab: it completes what jupyterlab_myst leaves open (citations, numbers of figures, terms),
-// folds the code that the book folds, puts captions below figures, and opens links where they belong. lab.py writes the
-// names before it. Nothing here touches a notebook's content.
+// The book's part of JupyterLab: it completes what jupyterlab_myst leaves open (citations, numbers, terms), folds the code
+// that the book folds, puts captions below figures, and opens links where they belong. lab.py writes the names before it.
+// Nothing here touches a notebook's content.
 const UNKNOWN = '.myst [title="Citation Not Found"], .myst [title="Cross Reference Not Found"]';
 const TERM = '.myst a.hover-link[href="#"]';
 const FOLDED = ['hide-input', 'remove-input', 'hide-cell', 'remove-cell'];
@@ -39,7 +39,23 @@ const complete = () => {
   });
 };
 
-// Once a notebook is there: fold what the book folds, and say below a figure what it shows.
+// The renderer numbers equations, exercises and tables as the front matter in a notebook's first text says. Ours stands in
+// the notebook's metadata and in myst.yml: so that text is shown to the renderer with it.
+const number = (panel, cell) => {
+  const shown = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(cell), 'fragmentMDAST');
+  if (!shown) return;
+  Object.defineProperty(cell, 'fragmentMDAST', {
+    get() {
+      const tree = shown.get.call(cell);
+      const first = panel.content.widgets.find((one) => one.model.type === 'markdown');
+      if (!tree || cell !== first) return tree;
+      const numbering = { ...NAMES.numbering, ...panel.content.model.getMetadata('numbering') };
+      return { ...tree, children: [{ type: 'code', lang: 'yaml', value: JSON.stringify({ numbering }) }, ...tree.children] };
+    },
+  });
+};
+
+// Once a notebook is there: number it as the book does, fold what the book folds, and say below a figure what it shows.
 const read = async (panel) => {
   await panel.context.ready;
   await panel.revealed;
@@ -55,12 +71,14 @@ const read = async (panel) => {
   const attend = () => {
     panel.content.widgets.filter((cell) => !seen.has(cell)).forEach((cell) => {
       seen.add(cell);
+      if (cell.model.type === 'markdown') number(panel, cell);
       if (cell.model.type !== 'code') return;
       if ((cell.model.getMetadata('tags') || []).some((tag) => FOLDED.includes(tag))) cell.inputHidden = true;
       Promise.resolve(cell.ready).then(() => caption(cell));
     });
   };
   attend();
+  panel.content.widgets.find((cell) => cell.render && cell.rendered)?.render(); // what was rendered before is numbered anew
   panel.content.modelContentChanged.connect(attend);
 };
 

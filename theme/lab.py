@@ -21,6 +21,7 @@ import jupytext
 import names
 import nbformat
 import notebooks
+import yaml
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from jupyterlab.labapp import LabApp
 from nbformat import NotebookNode
@@ -150,9 +151,12 @@ def known(project: Path) -> dict[str, Any]:
     for half in notebooks.pairs(project):
         for words, term in re.findall(r"\{term\}`([^`<]+?) <([^>]+)>`", half.read_text(encoding="utf-8")):
             terms[words] = terms[term]
+    numbering = yaml.safe_load((project / "myst.yml").read_text(encoding="utf-8"))["project"]["numbering"]
     return {
         "citations": {key: one._asdict() for key, one in names.citations(project).items()},
         "figures": {label: number for label, number, _ in figures},
+        # Of headings the renderer would count those alone that have a label.
+        "numbering": {kind: how for kind, how in numbering.items() if not kind.startswith("heading")},
         "captions": {label: f"<b>{number}.</b> {caption}" for label, number, caption in figures},
         "terms": terms,
     }

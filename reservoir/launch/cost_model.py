@@ -20,7 +20,7 @@ from reservoir.datasets import status
 from reservoir.datasets.own import path_of as path_of_files
 from reservoir.launch.gpus import GPU
 from reservoir.launch.step_work import REACHED, Work, work
-from reservoir.runs.building import build, device_of, outline
+from reservoir.runs.building import build, device_of, outline, tokens_found
 from reservoir.runs.machine import peaks
 from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
@@ -105,11 +105,12 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
         bf16: whether the machine multiplies in bf16; where it does not, the run is in fp32.
 
     Raises:
+        DataError: data of one's own, whose size and vocabulary count, cannot be had.
         ValueError: `processes` is less than 1, or more than a batch has rows.
     """
     if processes < 1:
         raise ValueError(f"--gpus must be at least 1, got {processes}")
-    model = outline(run).train()
+    model = outline(run, tokens_found(run)).train()
     bounds = []
     if getattr(model, "layer_drop", 0.0):
         model.layer_drop = 0.0  # type: ignore[assignment]  # of an outline that nobody else has

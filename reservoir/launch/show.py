@@ -11,7 +11,7 @@ from reservoir import recipes
 from reservoir.launch.chosen import chosen_run
 from reservoir.launch.console import console, new_table, show, show_json
 from reservoir.models import from_pretrained
-from reservoir.runs.building import outline
+from reservoir.runs.building import outline, tokens_found
 from reservoir.runs.export import destination, export, export_stored, folder_of, is_export
 from reservoir.runs.named import stored_folder
 from reservoir.runs.records import METRICS, Record, find_records
@@ -25,9 +25,10 @@ def show_recipe(name: str, scale: Scale, fields: Sequence[str], *, as_json: bool
     """Print a recipe or run, with the fields that are changed, the report of its model, and what is recorded."""
     run = chosen_run(name, scale=scale, fields=fields)
     stored = folder_of(run)  # which knows the sizes that came from the data, and needs no data
-    made_of = report(
-        from_pretrained(stored) if run.base and is_export(stored) and not fields else outline(run)
-    )
+    if run.base and is_export(stored) and not fields:
+        made_of = report(from_pretrained(stored))
+    else:
+        made_of = report(outline(run, tokens_found(run)))
     records = find_records(name, scale=scale)
     if as_json:
         counts = {"parameters": made_of.counts(), "origins": made_of.origins()}

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from reservoir.datasets import Examples, LabelledCorpus, ParallelCorpus, Text, Vocabulary
+from reservoir.datasets.own import FILES
 from reservoir.layers import LearnedPositions
 from reservoir.runs import released
 from reservoir.runs.records import path_of
@@ -109,10 +110,24 @@ def build(run: Run) -> tuple[nn.Module, Task, Corpus]:
     return _model(run, vocabulary), task_of(run).task(corpus, vocabulary, seed=run.seed), corpus
 
 
-def outline(run: Run) -> nn.Module:
-    """The model on the meta device, masked and frozen as planned: sizes and origins without memory, data or weights."""
+def tokens_found(run: Run) -> int | None:
+    """The size of the vocabulary of data of one's own, which may hold less than is asked for; None for other data.
+
+    Raises:
+        DataError: the data cannot be had.
+    """
+    return len(load_data(run)[1]) if run.task.data.startswith(FILES) else None
+
+
+def outline(run: Run, vocabulary: int | None = None) -> nn.Module:
+    """The model on the meta device, masked and frozen as planned: sizes and origins without memory, data or weights.
+
+    Args:
+        run: the run.
+        vocabulary: how many tokens there are; as many as its task asks for if None.
+    """
     with torch.device("meta"):
-        model = initialise(bare_model(run), seed=run.seed, scheme=Scheme())
+        model = initialise(bare_model(run, vocabulary), seed=run.seed, scheme=Scheme())
         if run.start is not None and run.start.streams and not run.start.matched:
             _note_start(run.start, run.scale, run.seed, model)
         supermask(model, run.mask, seed=run.seed)

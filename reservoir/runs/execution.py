@@ -57,7 +57,7 @@ def execute(
 
     Raises:
         Preempted: `stop` said so; calling this again goes on.
-        ValueError: the name is that of another run on data of one's own.
+        ValueError: the name is no recipe's, and another run has it.
     """
     world = current_world()
     path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")

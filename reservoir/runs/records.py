@@ -255,20 +255,22 @@ def other_fields(record: Record, run: Run) -> str:
 
 
 def check_name(run: Run) -> None:
-    """Refuse the name of a run on data of one's own if another one has it, of this seed or another.
+    """Refuse the name of a run that is no recipe's if another run has it, of this seed or another.
 
-    One that was made with an earlier content of the same files may be replaced.
+    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart.
 
     Raises:
         ValueError: another one has it; the message says in which fields they differ.
     """
-    for path in sorted(path_of(run).parent.glob("seed-*.json")) if run.base else ():
+    if run.recipe in registry.RECIPES:
+        return
+    for path in sorted(path_of(run).parent.glob("seed-*.json")):
         record = read_record(path)
         edited = run.task.data in record.run["task"].values() and any(_other_data(record, run))
         if not edited and (found := _differences(record, run.evolve(seed=record.seed))):
             raise ValueError(
                 f"the name {run.recipe} is taken: {path} was made with {_listed(found)}; give this run a name of its"
-                " own with --name, or replace that one with --fresh"
+                " own with --name (in Python, run.evolve(recipe=…)), or replace that one with --fresh (fresh=True)"
             )
 
 
