@@ -7,16 +7,12 @@ import jupytext
 import pytest
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
-REWRITTEN = (
+NAMES = (
     "00-reading", "01-random-features", "02-echo-states", "03-transformer",
     "04-components", "05-reservoir-layers", "06-backskipping",
     "07-masked-language-models", "08-mixing", "09-frozen-pretrained",
-    "11-seeds", "12-what-to-train",
+    "10-supermasks", "11-seeds", "12-what-to-train",
 )  # fmt: skip
-NAMES = (
-    *REWRITTEN,
-    "10-supermasks",
-)  # those that open with their finding; the others have yet to
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 ODD = (
@@ -82,7 +78,7 @@ def test_imports_are_folded(name: str):
     assert not wrong, wrong[0]
 
 
-@pytest.mark.parametrize("name", REWRITTEN)
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_visible_teaches(name: str):
     """At most 30 % of the visible lines import, draw, tabulate or assert; no block is long."""
     lines = [line for code in visible(name) for line in code.splitlines() if line.strip()]
@@ -94,7 +90,7 @@ def test_what_is_visible_teaches(name: str):
     assert max(map(len, lines)) <= 108
 
 
-@pytest.mark.parametrize("name", REWRITTEN)
+@pytest.mark.parametrize("name", NAMES)
 def test_no_result_is_typed_by_hand(name: str):
     found = [m[0] + text(name)[m.end() : m.end() + 12] for m in TYPED.finditer(text(name))]
     assert not found
@@ -114,12 +110,12 @@ def test_a_typed_result_is_seen(words: str, typed: bool):
     assert bool(TYPED.search(words)) == typed
 
 
-@pytest.mark.parametrize("name", REWRITTEN)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_fields_words_are_used(name: str):
     assert not [odd for odd in ODD if re.search(rf"\b{odd}\b", text(name), re.IGNORECASE)]
 
 
-@pytest.mark.parametrize("name", REWRITTEN)
+@pytest.mark.parametrize("name", NAMES)
 def test_readers_act(name: str):
     """Predictions with choices, exercises of both kinds with a level, hints and solutions, answers to recall."""
     whole = (CHAPTERS / f"{name}.md").read_text(encoding="utf-8")
