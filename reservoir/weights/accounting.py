@@ -6,9 +6,9 @@ Everything is counted from the model's modules, whose memory is not looked at: t
 
 - *on disk*: the numbers that a file must hold, its header aside;
 - *in memory*: the numbers that are there while it runs, states and caches aside;
-- *read per token*: the numbers that come from memory when a decoder writes one token of one sentence: all of its matrices
-  but those that read the encoder's output, which are used once a sentence; the whole output table; and one row of the
-  target's. A layer that is applied L times is read L times.
+- *read per token*: the numbers that come from memory when a decoder writes one token of one sentence: all of its
+  matrices but those that read the encoder's output, which are used once a sentence; the whole output table; and one row
+  of the target's. A layer that is applied L times is read L times.
 """
 
 from __future__ import annotations
