@@ -77,7 +77,7 @@ def test_a_trained_model_takes_what_was_counted(name):
 def test_what_is_read_for_a_token():
     """By hand: self-attention, query and output of cross-attention, feed-forward; the output table, and one row."""
     layer = 4 * D * D + 2 * D * D + 2 * D * FF
-    read = account(CONFIGS["shared"].build())["read a token"]
+    read = account(CONFIGS["shared"].build())["read per token"]
     numbers = 2 * layer + SRC * D + D
     assert read["trained, 32 bits"] == 4 * numbers
     assert read["supermask, embeddings random; made while used"] == numbers // 8

@@ -17,6 +17,7 @@ SCRIPT = f"""
 import * as page from '{(JS / "budget/model.mjs").as_uri()}';
 const {{ methods, lent, asked }} = JSON.parse(process.argv[1]);
 console.log(JSON.stringify({{
+  kinds: Object.keys(page.KINDS),
   stairs: Object.fromEntries(asked.map(([axis]) => [axis, page.stairs(methods, axis)])),
   winners: asked.map(([axis, limit]) => {{
     const found = page.bestWithin(methods, axis, limit, lent);
@@ -38,6 +39,10 @@ def in_javascript(made: Budget, asked: list) -> dict:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def test_every_kind_of_method_has_a_name_and_so_a_mark_in_the_chart(made):
+    assert {method["kind"] for method in made.methods} <= set(in_javascript(made, [])["kinds"])
 
 
 def test_the_page_and_the_library_pick_the_same_winners(made):

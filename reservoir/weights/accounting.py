@@ -6,9 +6,9 @@ Everything is counted from the model's modules, whose memory is not looked at: t
 
 - *on disk*: the numbers that a file must hold, its header aside;
 - *in memory*: the numbers that are there while it runs, states and caches aside;
-- *read a token*: the numbers that come from memory when a decoder writes one token of one sentence: all of its matrices
-  but those that read the encoder's output, which are used once a sentence; the whole output table; and one row of the
-  target's. A layer that is applied L times is read L times.
+- *read per token*: the numbers that come from memory when a decoder writes one token of one sentence: all of its
+  matrices but those that read the encoder's output, which are used once a sentence; the whole output table; and one row
+  of the target's. A layer that is applied L times is read L times.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def account(model: nn.Module) -> pd.DataFrame:
     are used, from bits. Pretrained embeddings are not masked.
 
     Returns:
-        one row a way, with the columns "on disk", "in memory" and "read a token", in bytes.
+        one row a way, with the columns "on disk", "in memory" and "read per token", in bytes.
     """
     places = matrices(model)
     vectors = sum(item.parameter.numel() for item in owned(model) if item.parameter.ndim == 1)
@@ -166,4 +166,4 @@ def account(model: nn.Module) -> pd.DataFrame:
         )
         rows[f"supermask, embeddings {name}; drawn once"] = (stored, whole, plain)
         rows[f"supermask, embeddings {name}; made while used"] = (stored, stored + 4 * vectors, tiled)
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["on disk", "in memory", "read a token"])
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["on disk", "in memory", "read per token"])

@@ -535,6 +535,7 @@ function footer({ model, set }, foot, first) {
 }
 
 // reservoir/page/explorables/budget/model.mjs
+var KINDS = { trained: "all weights trained", seeded: "a part frozen as drawn", masked: "masked", pretrained: "taken from another run", fixed: "a fixed transform" };
 function spread({ quality }, lent = 0) {
   const wide = quality.length === 1 ? lent : 0;
   return { low: Math.min(...quality) - wide, mean: mean(quality), high: Math.max(...quality) + wide };
@@ -579,7 +580,6 @@ function priced(value, unit) {
 }
 
 // reservoir/page/explorables/budget/view.mjs
-var KINDS = { trained: "everything learns", seed: "frozen as drawn", masked: "masked", pretrained: "taken from another run", fixed: "a fixed transform" };
 var ORDER = ["trained", "bytes", "flops", "seconds"];
 var ROWS = 6;
 var BAR = 110;

@@ -3,6 +3,9 @@
 
 import { mean, short } from '../shared/records.mjs';
 
+/** What each origin is called; a record's `kind` is one of these. */
+export const KINDS = { trained: 'all weights trained', seeded: 'a part frozen as drawn', masked: 'masked', pretrained: 'taken from another run', fixed: 'a fixed transform' };
+
 /** Quality of a method over its seeds; one seed is lent `lent` to either side. */
 export function spread({ quality }, lent = 0) {
   const wide = quality.length === 1 ? lent : 0;

@@ -1,9 +1,8 @@
 // Choose the budget that hurts, drag the limit, see who wins, and who might have with other seeds.
 import { mean } from '../shared/records.mjs';
 import { explorable, html, svg } from '../shared/ui.mjs';
-import { affordable, bestWithin, drawn, priced, spread, stairs } from './model.mjs';
+import { KINDS, affordable, bestWithin, drawn, priced, spread, stairs } from './model.mjs';
 
-const KINDS = { trained: 'everything learns', seed: 'frozen as drawn', masked: 'masked', pretrained: 'taken from another run', fixed: 'a fixed transform' };
 const ORDER = ['trained', 'bytes', 'flops', 'seconds']; // a notebook sorts what it stores
 const ROWS = 6; // of the list
 const BAR = 110; // pixels, the longest
