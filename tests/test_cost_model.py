@@ -167,7 +167,11 @@ def test_several_numbers_of_gpus_are_compared(capsys):
     words = "run components/baseline --scale full --dry-run --gpus 1 8 5000 --price 1"
     assert main(words.split()) == 0
     out = capsys.readouterr().out
-    assert "must be at most" in out and "upper bound" in out and out.count("components/baseline") == 3
+    assert (
+        "must be at most" in out
+        and "links to be at their best" in out
+        and out.count("components/baseline") == 3
+    )
 
 
 def test_what_is_counted_as_more_than_it_is_is_said():

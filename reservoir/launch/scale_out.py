@@ -16,7 +16,7 @@ from reservoir.runs.run import Run
 MATTERS = 0.1  # of a step, from which sending gradients is worth saving
 MOST = 64  # GPUs
 ASSUMED = (
-    "sending is assumed not to overlap with computing, so its share is an upper bound; it reaches"
+    "sending is assumed not to overlap with computing, and links to be at their best; its share reaches"
     f" {MATTERS:.0%} of a step where a GPU sends no more bytes a second than the last column says"
 )
 
