@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from test_book import ROOT
 from test_browser import PHONE, Chromium, barriers, opened, served, sideways
-from test_explorables import book_of
+from test_explorables import book_of, words
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import from_pretrained
@@ -72,9 +72,9 @@ def button(place, name: str):
     return place.get_by_role("button", name=name, exact=True)
 
 
-def until_it_says(page, *words: str) -> str:
+def until_it_says(page, *said: str) -> str:
     page.wait_for_function(
-        "words => words.some(one => document.querySelector('.ex-words').textContent.includes(one))", arg=words
+        "words => words.some(one => document.querySelector('.ex-words').textContent.includes(one))", arg=said
     )
     return page.locator(".ex-words").inner_text()
 
@@ -141,6 +141,7 @@ def test_it_pauses_when_asked_and_while_the_page_is_hidden(browser, address):
         (before,) = facts(place)["steps"]
         button(place, "One step").click()
         button(place, "Reset").click()
+        words(page)
         assert facts(place)["steps"] == ["0 of 1000"]
         assert page.troubles == []
 
@@ -153,6 +154,7 @@ def test_a_wild_learning_rate_stops_with_an_explanation(browser, address):
         assert "each step goes too far" in said
         assert button(place, "Train").is_disabled()
         button(place, "Reset").click()
+        words(page)
         assert button(place, "Train").is_enabled()
 
 
@@ -216,10 +218,12 @@ def test_it_can_be_used_by_keyboard_alone(browser, address):
         assert any(one.startswith("embeddings") for one in reached) and "Copy a link to this" in reached
         place.get_by_role("radio", checked=True).focus()
         page.keyboard.press("ArrowRight")
+        words(page)  # what is shown follows with the next frame
         assert place.get_by_role("radio", checked=True).inner_text() == "masked"
         part = place.locator("[data-part='encoder.0.attention']")
         part.focus()
         page.keyboard.press("Enter")
+        words(page)
         assert "masked" in part.inner_text()
         assert page.evaluate("document.activeElement.dataset.part") == "encoder.0.attention"
         place.locator("[data-part='encoder.0.norms']").focus()
@@ -232,6 +236,7 @@ def test_it_can_be_used_by_keyboard_alone(browser, address):
         page.keyboard.press("Enter")
         place.get_by_role("button", name="Run A", exact=True).focus()
         page.keyboard.press("Enter")
+        words(page)
         page.wait_for_function("() => document.activeElement.textContent === 'Run A'")
         assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
         assert page.troubles == []
@@ -247,6 +252,7 @@ def test_four_runs_stand_side_by_side_with_their_differences_in_words(browser, a
         for _ in range(2):
             button(place, "Compare with another run").click()
             button(place, "New seed").click()
+        words(page)
         assert button(place, "Compare with another run").is_disabled()
         button(place, "Train all").click()
         page.wait_for_function(
@@ -259,6 +265,7 @@ def test_four_runs_stand_side_by_side_with_their_differences_in_words(browser, a
         said = page.locator(".ex-words").inner_text()
         assert all(f"Compared with run {name} it has" in said for name in "ABC") and "times fewer" in said
         place.get_by_role("button", name="Remove run B").click()
+        words(page)
         assert len(facts(place)["stored"]) == 3
         page.wait_for_function("() => decodeURIComponent(location.search).split('~').length === 3")
         assert page.troubles == []
@@ -330,7 +337,9 @@ def test_a_link_to_a_preset_sets_it_up(browser, address):
         )
     # Settings in the address say more than the name of a preset.
     with opened(browser, f"{address}?playground.setup={QUICK}#playground-reservoir") as page:
-        assert facts(begun(page))["steps"] == ["0 of 50"]
+        place = begun(page)
+        words(page)
+        assert facts(place)["steps"] == ["0 of 50"]
     with opened(browser, f"{address}#playground-%E0") as page:
         begun(page)
         assert page.troubles == []
@@ -352,5 +361,6 @@ def test_a_phone_begins_with_a_smaller_model_and_nothing_stands_in_anybodys_way(
         assert sideways(page) == 0 and barriers(page) == []
         assert page.evaluate("document.getAnimations().length") == 0  # less motion was asked for
         button(place, "Start again").click()
+        words(page)
         assert place.get_by_label("Width").input_value() == "48"
         assert page.troubles == []
