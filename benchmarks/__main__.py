@@ -35,6 +35,7 @@ from benchmarks import (
     loss,
     masked,
     pipeline,
+    playground,
     prefix,
     reservoirs,
     selection,
@@ -66,7 +67,7 @@ GROUPS: dict[str, dict[str, Benchmark]] = {
     "data pipeline": {"pipeline": pipeline.run},
     "echo states": {"echo-states": echo_states.run},
     "dry runs": {"estimate": estimate.run},
-    "the book": {"book": book.run},
+    "the book": {"book": book.run, "playground": playground.run},
 }
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
 BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import torch
@@ -134,25 +135,31 @@ def peers(config: EncoderDecoderConfig) -> Iterator[tuple[str, bool, nn.Module, 
 
 
 def run(settings: Settings) -> Iterator[Comparison]:
-    """Each size in both precisions, eager."""
+    """Each size in both precisions, eager; on a GPU compiled as well, as in `benchmarks.step`."""
+    on_gpu = settings.device.type == "cuda"
     for name, size in settings.chosen(SIZES).items():
         data = batches(size, settings.device)
         tokens = [batch.n_tokens + int((batch.src != 0).sum()) for batch in data]
         config = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
-        for dtype in settings.precisions:
+        turns = product((False, True) if settings.compiled and on_gpu else (False,), settings.precisions)
+        for compiled, dtype in turns:
             for peer, first, model, loss in peers(config):
                 ours = initialise(EncoderDecoder(replace(config, norm_first=first)), seed=0)
                 ours, model = (one.to(settings.device).train() for one in (ours, model))
+                if compiled:
+                    for layer in (*ours.encoder, *ours.decoder):
+                        layer.compile(dynamic=True)
+                    model.compile(dynamic=True)
                 low = dtype == torch.bfloat16
                 asked = LEAST if low and name == "IWSLT" and "Marian" in peer else None
                 yield compare(
                     stepper(ours, our_loss(ours), data, dtype),
                     stepper(model, loss, data, dtype),
-                    case=f"{name}, {'bf16' if low else 'fp32'}, eager",
+                    case=f"{name}, {'bf16' if low else 'fp32'}, {'compiled' if compiled else 'eager'}",
                     peer=peer,
                     unit="tokens",
                     work=lambda turn, tokens=tokens: tokens[turn % len(tokens)],
                     settings=settings,
                     warm_up=range(len(data)),
-                    required=asked,
+                    required=None if compiled else asked,
                 )

@@ -467,9 +467,8 @@ def exercises(project: Path) -> list[Exercise]:
             check = CHECK.search(chapter, one.end(), after.start() if after else len(chapter))
             words = (one["classes"] or "").split()
             level = next((word for word in words if word in LEVELS), "medium")
-            written = (
-                f"`{check['name']}`" if check else "a changed cell" if "change" in words else "(on paper)"
-            )
+            place = "(in the page)" if "playground" in words else "a changed cell"
+            written = f"`{check['name']}`" if check else place if "change" in words else "(on paper)"
             out.append(Exercise(address, one["title"], one["label"], written, level, "change" in words))
     return out
 
@@ -489,9 +488,9 @@ def exercise_page(project: Path) -> str:
     caption = "All exercises in the order of the chapters."
     parts = [
         FRONT.format(title="Exercises"),
-        "Each exercise begins from code that runs as it stands. Most have a check that names the mistake, and all\n"
-        "have a folded solution. Those of the kind *change, predict, run, explain* ask you to change an experiment,\n"
-        "say what will happen, and explain what did.\n\n## By topic\n",
+        "Each exercise begins from code that runs as it stands, or from the playground's model. Most have a check\n"
+        "that names the mistake, and all have a folded solution. Those of the kind *change, predict, run, explain*\n"
+        "ask you to change an experiment, say what will happen, and explain what did.\n\n## By topic\n",
         exercise_table("tab-exercises-by-topic", caption, found),
     ]
     for level in LEVELS:

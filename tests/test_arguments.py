@@ -122,6 +122,27 @@ def test_what_makes_no_sense_is_refused_before_anything_is_trained(make, name, b
     assert "\n" not in str(error.value)
 
 
+LEAST = [
+    *[(Decoding, name, 1) for name in ("beam", "max_tokens")],
+    *[
+        (lambda **given: translation(Pairs([""], [""]), **given), *few)
+        for few in (("max_tokens", 2), ("max_length", 1))
+    ],
+    *[(language, name, 1) for name in ("length", "batch")],
+    *[(masked, "length", 2), (masked, "batch", 1)],
+    *[(computation, "batch", 1), (computation, "seed", 0)],
+    *[(lambda **given: Budget(**{"steps": 5} | given), name, 1) for name in ("steps", "accumulate")],
+    *[(Skip, "width", 1), (Skip, "warmup", 0), (Skip, "anneal", 0), (Optimiser, "warmup", 0)],
+]
+
+
+@pytest.mark.parametrize(("make", "name", "least"), LEAST)
+def test_the_least_that_makes_sense_is_taken_and_nothing_less(make, name, least):
+    make(**{name: least})
+    with pytest.raises(ValueError, match=rf"\b{name}\b"):
+        make(**{name: least - 1})
+
+
 def test_a_translation_has_room_for_a_token():
     with pytest.raises(ValueError, match=r"max_ratio and max_extra must leave room .*max_extra=1"):
         Decoding(max_ratio=0.4, max_extra=0)

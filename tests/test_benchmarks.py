@@ -9,7 +9,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from benchmarks import book, decoding, libraries, pipeline
+from benchmarks import book, decoding, libraries, pipeline, playground
 from benchmarks.__main__ import BENCHMARKS, GROUPS, measure, measured_before, read_lines, slower, table
 from benchmarks.communication import Traffic
 from benchmarks.estimate import Foretold
@@ -232,3 +232,14 @@ def test_a_benchmark_that_is_cut_off_keeps_its_lines_and_goes_on(tmp_path, monke
     assert not measured_before(path, {**asked, "seconds": 1.0}), "of other settings"
     path.write_text("{", encoding="utf-8")
     assert not measured_before(path, asked) and read_lines(path) == []
+
+
+@pytest.mark.slow
+def test_the_playground_makes_the_same_steps_as_python():
+    with playground.node("engine") as ours:
+        playground.same(ours, playground.PyTorch(), "PyTorch", 5)
+        assert len(ours.spent) == 5 and min(ours.spent) > 0
+        with pytest.raises(
+            RuntimeError, match=r"at step 1 the loss is [\d.]+, and with a stranger 0\.000000"
+        ):
+            playground.same(ours, lambda turn: 0.0, "a stranger", 1)

@@ -86,6 +86,13 @@ def test_sooner_is_below_one_on_each_axis_and_never_is_none():
     assert cost_ratio(bad, slow) is None
 
 
+def test_near_a_perplexity_is_a_little_above_it():
+    slow, soon = run([90.0, 60.0, 50.0], larger=False), run([80.0, 40.0], larger=False)
+    assert cost_ratio(soon, slow, within=0.1) == pytest.approx(
+        (10 + 10 * (80 - 50 / 0.9) / 40) / (20 + 10 * (60 - 50 / 0.9) / 10)
+    )
+
+
 def test_the_area_is_cut_at_a_shared_horizon():
     found = priced([10.0, 20.0], 2.0)
     assert area_under(found, horizon=20).value == pytest.approx((50 + 150) / 20)

@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from reservoir.evidence import sources
 from reservoir.launch.cli import main
 from reservoir.launch.cost_model import Measured, begins_with, data, dataset, measure, plan
 from reservoir.launch.gpus import GPUS, Target
+from reservoir.launch.scale_out import MATTERS, on_paper, saves_from
 from reservoir.launch.step_work import Work, work
 from reservoir.runs import find_record
 from reservoir.runs.building import build, outline
@@ -143,6 +145,33 @@ def test_a_gpu_without_bf16_is_given_a_run_in_fp32():
     low, whole = plan(run), plan(run, bf16=False)
     assert low.low and not whole.low and whole.weights < low.weights and low.activations < whole.activations
     assert sum(size for _, size in low.work.operations) < sum(size for _, size in whole.work.operations)
+
+
+def test_the_slowest_link_decides_what_sending_gradients_costs():
+    whole, frozen = (recipes.get(f"components/{row}", scale="full") for row in ("baseline", "attention"))
+    gpu = GPUS["h200"]
+    one, eight, many = (on_paper(whole, gpus, gpu) for gpus in (1, 8, 64))
+    assert one["sent"] == one["share"] == 0 and one["dollars"] == pytest.approx(one["hours"] * gpu.price)
+    assert eight["sent"] == pytest.approx(2 * 7 / 8 * plan(whole, processes=8).gradients)
+    assert 0 < eight["share"] < many["share"] < 1 and eight["hours"] < one["hours"]
+    slow = replace(gpu, link=many["matters"], network=many["matters"])
+    assert on_paper(whole, 64, slow)["share"] == pytest.approx(MATTERS)
+    saved = plan(frozen, processes=8).trained / plan(whole, processes=8).trained
+    assert on_paper(frozen, 8, gpu)["sent"] / eight["sent"] == pytest.approx(saved)
+    from_ = saves_from(whole, frozen, gpu)
+    assert from_ and saves_from(whole, frozen, replace(gpu, link=gpu.link / 50)) == 2 < from_
+    assert saves_from(whole, whole, gpu) is None
+
+
+def test_several_numbers_of_gpus_are_compared(capsys):
+    words = "run components/baseline --scale full --dry-run --gpus 1 8 5000 --price 1"
+    assert main(words.split()) == 0
+    out = capsys.readouterr().out
+    assert (
+        "must be at most" in out
+        and "links to be at their best" in out
+        and out.count("components/baseline") == 3
+    )
 
 
 def test_what_is_counted_as_more_than_it_is_is_said():

@@ -115,6 +115,13 @@ def test_a_plan_that_would_come_too_late_is_refused(run, after):
         trained(run.evolve(freeze={"after": after}))
 
 
+def test_what_freezes_may_freeze_after_the_first_step(run):
+    model, history = trained(run.evolve(freeze={"after": 1}))
+    assert history.step == run.budget.steps
+    moving = [item.parameter.requires_grad for item in owned(model) if item.stream.startswith(f"{LAYER}.")]
+    assert moving and not any(moving)
+
+
 def test_a_plan_that_contradicts_itself_is_refused():
     with pytest.raises(ValueError, match="after must be at least 0, got -1"):
         Freeze(after=-1)

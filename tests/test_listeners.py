@@ -52,9 +52,11 @@ def test_plain_lines_say_that_a_run_goes_on():
     assert "goes on at step 100 of 250" in file.getvalue()
 
 
-def test_plain_lines_leave_standard_output_to_the_command(capsys):
+@pytest.mark.parametrize("make", [lambda: PlainLines(every=100), ProgressBar])
+def test_standard_output_is_left_to_the_command(make, capsys):
+    listener = make()
     for event in events():
-        PlainLines(every=100)(event)
+        listener(event)
     captured = capsys.readouterr()
     assert captured.out == "" and "bleu" in captured.err
 

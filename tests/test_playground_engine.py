@@ -1,9 +1,12 @@
 """The playground trains what Python trains: losses, gradients and steps as PyTorch has them, draws bit for bit."""
 
 import base64
+import gzip
 import io
 import itertools
 import json
+import re
+import statistics
 import subprocess
 import zipfile
 from functools import cache
@@ -21,7 +24,7 @@ from reservoir.page.explorables import Playground
 from reservoir.page.explorables.playground import WORDS, line_of
 from reservoir.recipes import transformer
 from reservoir.recipes.playground import ALLOWED, PRESETS, lettered, parts
-from reservoir.runs import Run, outline
+from reservoir.runs import Run, find_records, outline
 from reservoir.training import Decoding, TranslationTask, bleu, translate
 from reservoir.weights import freeze, initialise, mark_trained, owned, report, supermask
 from reservoir.weights.supermask import Supermask
@@ -412,6 +415,64 @@ def test_what_the_page_saves_loads_in_python_and_writes_the_same(name: str, tmp_
     assert any(found["ours"])
     assert same >= 39  # two sums in another order may decide a tie
     assert {item.stream for item in owned(model)} == set(names_of(model_of(run_of(letters, encoder=depth))))
+
+
+WHOLE = """
+const { Training, prepare } = await import(JS + 'playground/worker.mjs');
+const training = new Training(kernels, prepare(given.files), read(given.line));
+while (!training.done) training.train(() => performance.now());
+console.log(JSON.stringify({ step: training.step, valid: training.valid(), test: training.test() }));
+"""
+
+
+@pytest.mark.slow
+def test_the_default_run_ends_where_the_recorded_runs_of_python_do():
+    """Sums in another order make it another draw: it lies where 95 % of further seeds would, by the spread of three."""
+    playground = Playground.of_presets()
+    files = {"lexicon": playground.lexicon, "tokenizer": playground.tokenizer}
+    found = in_node(WHOLE, {"files": files, "line": ""})
+    recorded = [record.score for record in find_records("playground/trained")]
+    assert found["step"] == 500 and len(recorded) == 3
+    room = 4.303 * statistics.stdev(recorded) * (1 + 1 / 3) ** 0.5  # Student's t with two degrees of freedom
+    assert abs(found["test"] - statistics.mean(recorded)) < room
+    assert found["test"] > 90
+
+
+FAILS = """
+const { Training, prepare } = await import(JS + 'playground/worker.mjs');
+const data = prepare(given);
+const all = [['r1000', () => {}], ['', (one) => one.engine.write('encoder.norm', new Float32Array(64).fill(NaN))]].map(([line, spoil]) => {
+  const training = new Training(kernels, data, read(line));
+  training.train(() => 0);
+  spoil(training);
+  const before = training.step;
+  let loss;
+  for (let i = 0; i < 60 && !training.done; i += 1) loss = training.train(() => 0);
+  return { before, stopped: training.stopped, loss: String(loss), step: training.step, guessing: training.guessing };
+});
+console.log(JSON.stringify(all));
+"""  # noqa: E501
+
+
+def test_training_stops_where_the_loss_is_wild_or_no_number():
+    playground = Playground.of_presets()
+    wild, spoilt = in_node(FAILS, {"lexicon": playground.lexicon, "tokenizer": playground.tokenizer})
+    assert float(wild["loss"]) > wild["guessing"] == pytest.approx(np.log(1000))
+    assert wild["stopped"] == wild["step"] < 60
+    assert spoilt["loss"] == "NaN" and spoilt["stopped"] == 2 and spoilt["step"] == spoilt["before"] == 1
+
+
+def test_what_a_reader_loads_is_light_and_comes_from_the_page():
+    playground = Playground.of_presets()
+    state = json.dumps(
+        {name: getattr(playground, name) for name in ("presets", "lexicon", "tokenizer", "setup", "sentence")}
+    )
+    code = playground._esm + playground._css
+    sizes = [len(gzip.compress(text.encode())) for text in (code, state)]
+    print(f"compressed: code {sizes[0] / 1000:.0f} kB, data {sizes[1] / 1000:.0f} kB")
+    assert sizes[0] <= 150_000 and sizes[1] <= 100_000
+    assert not re.findall(r"\b(?:fetch|XMLHttpRequest|WebSocket|importScripts)\b", code)
+    assert set(re.findall(r"https?://[\w.]+", code)) <= {"http://www.w3.org"}
 
 
 def test_the_kernels_are_what_their_source_compiles_to(tmp_path: Path):

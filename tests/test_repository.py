@@ -385,7 +385,7 @@ def workflow(name: str) -> dict:
 
 
 def test_the_tests_run_on_every_python_that_the_project_allows():
-    (job,) = workflow("test")["jobs"].values()
+    job = workflow("test")["jobs"]["test"]
     versions = [
         f"3.{minor}"
         for minor in range(5, 30)
@@ -393,6 +393,25 @@ def test_the_tests_run_on_every_python_that_the_project_allows():
     ]
     assert job["strategy"]["matrix"]["python"] == versions
     assert ".ci/run" in [step.get("run") for step in job["steps"]]
+
+
+def test_the_bits_are_compared_on_other_processors_and_systems():
+    job = workflow("test")["jobs"]["bits"]
+    assert {name.partition("-")[0] for name in job["strategy"]["matrix"]["system"]} == {
+        "ubuntu",
+        "macos",
+        "windows",
+    }
+    files = re.findall(r"tests/\w+\.py", job["steps"][-1]["run"])
+    assert len(files) == 5 and all((ROOT / file).is_file() for file in files)
+
+
+def test_what_the_bits_stand_on_needs_no_unix():
+    """As on Windows: without this module, and without the second signal."""
+    lacking = "import sys, signal; sys.modules['resource'] = None; del signal.SIGUSR1"
+    code = f"{lacking}; sys.path.insert(0, 'tests'); import test_same_bits, test_draws, test_initialisation"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_published_book_is_that_of_a_tag():

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 Outcome = Literal["holds here", "does not hold here", "cannot tell", "unfit"]
 
@@ -81,19 +81,9 @@ def _variance(values: Sequence[float]) -> float:
 
 
 def _inverse_trigamma(y: float) -> float:
-    """x with trigamma(x) = y, by Newton's method on 1 / trigamma (Smyth 2004, appendix)."""
-    if y > 1e7:
-        return 1 / math.sqrt(y)
-    if y < 1e-6:
-        return 1 / y
-    x = 0.5 + 1 / y
-    for _ in range(50):
-        trigamma = float(special.polygamma(1, x))
-        step = trigamma * (1 - trigamma / y) / float(special.polygamma(2, x))
-        x += step
-        if -step / x < 1e-8:
-            break
-    return x
+    """x with trigamma(x) = y, which lies between 1 / x and 1 / x + 1 / x²."""
+    y = max(y, 1e-9)
+    return optimize.brentq(lambda x: special.polygamma(1, x) - y, 1 / y, (1 + math.sqrt(1 + 4 * y)) / (2 * y))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ examples:
   python -m reservoir data multi30k
   python -m reservoir queue data/queue.toml --dry-run
   python -m reservoir audit --sample 10
+  python -m reservoir gpu --minutes 10
   python -m reservoir run --data it-en --task.src it
   python -m reservoir translate it-en "tre due uno"
 

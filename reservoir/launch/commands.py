@@ -79,6 +79,7 @@ class Run:
       python -m reservoir run --data it-en --task.src it
       python -m reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
       python -m reservoir run components/baseline --scale full --dry-run --gpu h200 --gpus 8 --measure
+      python -m reservoir run components reservoirs --scale full --dry-run --gpus 1 8 64
       python -m reservoir run components/baseline --scale full --compiled
       torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir run components/baseline --scale full
     """
@@ -101,21 +102,25 @@ class Run:
     """Train nothing: print what the runs would take of data, operations, memory, hours and money."""
     gpu: str = Target.name
     """Of a dry run: h200, h100, a100, l4, rtx4090 or t4."""
-    gpus: int = Target.gpus
-    """Of a dry run: how many GPUs share each batch."""
+    gpus: tuple[int, ...] = (Target.gpus,)
+    """Of a dry run: how many GPUs share each batch; several numbers, such as 1 8 64, are compared."""
     price: float | None = Target.price
     """Of a dry run: dollars per hour of one GPU, instead of the built-in assumption."""
     measure: bool = False
     """Of a dry run: time a few real steps first; of the laptop scale where the full scale has no GPU here."""
 
     def __call__(self, fields: Sequence[str]) -> None:
-        target = Target(self.gpu, self.gpus, self.price)
+        if not self.gpus:
+            raise ValueError("--gpus needs a number, such as --gpus 1 8 64")
+        target = Target(self.gpu, min(self.gpus), self.price)
         if self.measure and not self.dry_run:
             raise ValueError("--measure belongs to a dry run; add --dry-run, or leave it out")
         runs = launch.chosen.chosen_runs(
             self.names, self.scale, self.seeds, fields, data=self.data, name=self.name
         )
-        if self.dry_run:
+        if self.dry_run and len(self.gpus) > 1:
+            launch.scale_out.scale_out({run.recipe: run for run in runs}, self.gpus, target)
+        elif self.dry_run:
             launch.dry_run.dry_run(runs, target, measured=self.measure)
         else:
             launch.train.train_runs(runs, fresh=self.fresh, tensorboard=self.tensorboard)
@@ -264,6 +269,60 @@ class Audit:
         )
 
 
+@dataclass(frozen=True)
+class Gpu:
+    """Spend some minutes of a GPU: compare its bits, measure speed beside peers, then run what decides most.
+
+    First the bits that the GPU, numba, the compiler and Triton draw are compared with the processor's. Then, in a third
+    of the time at most, benchmarks beside other libraries; then the runs of a queue, several at a time. It can be
+    cut off anywhere: the same command does what is left. Records, benchmarks, logs and the checkpoints that fit go to 8
+    files of at most 16 MiB.
+
+    For a machine without a network, `--pack` collects data and packages here, `--cargo` uses them there, and `--unpack`
+    puts what came back into the results folder; `make records` promotes the records.
+
+    examples:
+      python -m reservoir gpu --device cpu --scale smoke --minutes 5
+      python -m reservoir gpu --minutes 50
+      python -m reservoir gpu --pack .gpu
+      PYTHONPATH=.gpu/site python3 -m reservoir gpu --minutes 9 --cargo .gpu --to back
+      python -m reservoir gpu --unpack back
+    """
+
+    minutes: float = 10.0
+    """To spend in all."""
+    device: str = "cuda"
+    """cuda, or cpu to rehearse."""
+    scale: Scale | None = None
+    """Of the runs and benchmarks; by default what the queue says. smoke rehearses everything in minutes."""
+    queue: Path = Path("data/gpu.toml")
+    """The runs, in the order of what they decide: entries [[runs]] with recipes, seeds, scale and why."""
+    stages: tuple[str, ...] = ("bits", "speed", "queue")
+    """Which of them."""
+    parallel: int = 3
+    """Runs that share the GPU: small models leave it idle most of the time."""
+    to: Path = Path("results/back")
+    """Where the files go that come back."""
+    cargo: Path | None = None
+    """The folder that --pack wrote, on the machine that it was brought to."""
+    pack: Path | None = None
+    """Only collect data, packages and what came back before in this folder, at most 64 MiB."""
+    unpack: Path | None = None
+    """Only put the files of this folder, which came back, into the results folder."""
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        if self.unpack:
+            launch.cargo.unpack(self.unpack)
+        elif self.pack:
+            runs = [run for run, *_ in launch.queue.all_runs(self.queue, scale=self.scale)]
+            launch.cargo.pack(runs, self.pack)
+        else:
+            hour = launch.gpu_hour.Hour(
+                self.minutes, self.device, self.scale, self.queue, self.parallel, self.to, self.cargo
+            )
+            launch.gpu_hour.spend(hour, self.stages)
+
+
 COMMANDS = {
     "list": List,
     "show": Show,
@@ -274,6 +333,7 @@ COMMANDS = {
     "data": Data,
     "queue": Queue,
     "audit": Audit,
+    "gpu": Gpu,
     "translate": Translate,
     "classify": Classify,
     "generate": Generate,

@@ -85,8 +85,12 @@ class Plan:
         peak = gpu.bf16 if self.low and gpu.bf16 else gpu.fp32
         batch = self.work.seconds(flops=peak, bandwidth=gpu.bandwidth, reached=reached)
         update = (UPDATE + 2 * self.moments) * FLOAT * self.moving / gpu.bandwidth
-        around = 2 * (self.processes - 1) / self.processes * self.gradients / gpu.link
-        return self.batches * batch + update + around
+        return self.batches * batch + update + self.traffic / gpu.ring(self.processes)
+
+    @property
+    def traffic(self) -> float:
+        """Bytes that each of the processes sends in a step: a sum of gradients goes around a ring of them."""
+        return 2 * (self.processes - 1) / self.processes * self.gradients
 
     def hours(self, gpu: GPU, *, measured: Measured | None = None) -> float:
         """How long training takes, validation and tests left out; on a GPU that falls as far behind its peaks as the

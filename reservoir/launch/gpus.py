@@ -6,6 +6,8 @@ import difflib
 import math
 from dataclasses import dataclass
 
+MACHINE = 8  # GPUs that share a link; more are several machines
+
 
 @dataclass(frozen=True)
 class GPU:
@@ -18,6 +20,7 @@ class GPU:
         bandwidth: bytes a second, to and from its memory.
         memory: bytes.
         link: bytes a second to the other GPUs of its machine, one way.
+        network: the same to GPUs of other machines, by the network cards that such machines usually have.
         price: an assumption, in US dollars an hour: about what clouds asked when this was written. `--price` says what
             yours asks.
     """
@@ -28,16 +31,21 @@ class GPU:
     bandwidth: float
     memory: float
     link: float
+    network: float
     price: float
+
+    def ring(self, gpus: int) -> float:
+        """Bytes a second around a ring of so many: its slowest link decides."""
+        return self.link if gpus <= MACHINE else min(self.link, self.network)
 
 
 GPUS = {
-    "h200": GPU("NVIDIA H200 SXM", 989e12, 67e12, 4.8e12, 141e9, 450e9, 3.50),
-    "h100": GPU("NVIDIA H100 SXM", 989e12, 67e12, 3.35e12, 80e9, 450e9, 2.50),
-    "a100": GPU("NVIDIA A100 SXM 80 GB", 312e12, 19.5e12, 2.04e12, 80e9, 300e9, 1.60),
-    "l4": GPU("NVIDIA L4", 121e12, 30.3e12, 0.30e12, 24e9, 32e9, 0.70),
-    "rtx4090": GPU("NVIDIA GeForce RTX 4090", 165e12, 82.6e12, 1.01e12, 24e9, 32e9, 0.45),
-    "t4": GPU("NVIDIA T4", 0.0, 8.1e12, 0.32e12, 16e9, 16e9, 0.35),
+    "h200": GPU("NVIDIA H200 SXM", 989e12, 67e12, 4.8e12, 141e9, 450e9, 50e9, 3.50),
+    "h100": GPU("NVIDIA H100 SXM", 989e12, 67e12, 3.35e12, 80e9, 450e9, 50e9, 2.50),
+    "a100": GPU("NVIDIA A100 SXM 80 GB", 312e12, 19.5e12, 2.04e12, 80e9, 300e9, 25e9, 1.60),
+    "l4": GPU("NVIDIA L4", 121e12, 30.3e12, 0.30e12, 24e9, 32e9, 6.25e9, 0.70),
+    "rtx4090": GPU("NVIDIA GeForce RTX 4090", 165e12, 82.6e12, 1.01e12, 24e9, 32e9, 1.25e9, 0.45),
+    "t4": GPU("NVIDIA T4", 0.0, 8.1e12, 0.32e12, 16e9, 16e9, 1.25e9, 0.35),
 }
 
 

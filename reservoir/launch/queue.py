@@ -15,29 +15,45 @@ from reservoir.launch.dry_run import in_hours
 from reservoir.launch.train import EXPLAINED, train_runs
 from reservoir.runs.audit import precision
 from reservoir.runs.records import find_record, find_records
-from reservoir.runs.registry import SCALES
+from reservoir.runs.registry import SCALES, Scale
 from reservoir.runs.run import Run
 
 FIELDS = {"recipes": list, "seeds": list, "why": str, "scale": str, "again": bool}
 NEEDED = ("recipes", "seeds", "why")
 
 
-def read_queue(file: Path) -> list[tuple[Run, str]]:
+def read_queue(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str]]:
     """The runs of a queue that nobody has recorded, in its order, each with the reason why it is wanted.
+
+    Args:
+        file: the queue.
+        scale: of all runs, in place of what the file says.
 
     Raises:
         ValueError: the file is not TOML, or an entry lacks a field or has a wrong one; the sentence says which.
     """
+    found = []
+    for run, why, again in all_runs(file, scale=scale):
+        record = find_record(run.recipe, scale=run.scale, seed=run.seed)
+        if record is None or (again and precision(record) != run.precision):
+            found.append((run, why))
+    return found
+
+
+def all_runs(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str, bool]]:
+    """All runs of a queue: each with the reason why, and whether a record of unknown precision does not count."""
     try:
         entries = tomllib.loads(file.read_text(encoding="utf-8")).get("runs", [])
     except (OSError, ValueError) as error:
         raise ValueError(f"the queue {file} cannot be read: {error}") from error
     return [
-        found for number, entry in enumerate(entries, 1) for found in _entry(entry, f"{file}, entry {number}")
+        found
+        for number, entry in enumerate(entries, 1)
+        for found in _entry(entry, f"{file}, entry {number}", scale)
     ]
 
 
-def _entry(entry: dict[str, Any], where: str) -> Iterator[tuple[Run, str]]:
+def _entry(entry: dict[str, Any], where: str, chosen: Scale | None) -> Iterator[tuple[Run, str, bool]]:
     for name in NEEDED:
         if name not in entry:
             raise ValueError(f"{where}: {name} is missing; an entry has {', '.join(NEEDED)}")
@@ -46,16 +62,14 @@ def _entry(entry: dict[str, Any], where: str) -> Iterator[tuple[Run, str]]:
             raise ValueError(
                 f"{where}: {name} = {value!r} is not among {', '.join(FIELDS)}, or of another type"
             )
-    scale = entry.get("scale", "laptop")
+    scale = chosen or entry.get("scale", "laptop")
     if scale not in SCALES:
         raise ValueError(f"{where}: scale must be one of {', '.join(SCALES)}, got {scale!r}")
     for name in entry["recipes"]:
         for recipe in recipes.family(name):
             for seed in entry["seeds"]:
                 run = recipes.get(recipe, scale=scale, seed=seed)
-                record = find_record(recipe, scale=run.scale, seed=seed)
-                if record is None or (entry.get("again") and precision(record) != run.precision):
-                    yield run, str(entry["why"])
+                yield run, str(entry["why"]), bool(entry.get("again"))
 
 
 def seconds_of(run: Run) -> float | None:

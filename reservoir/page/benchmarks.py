@@ -29,7 +29,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "data pipeline": ("pipeline",),
     "echo states": ("echo-states",),
     "dry runs": ("estimate",),
-    "the book": ("book",),
+    "the book": ("book", "playground"),
 }
 """Subject -> names of its benchmarks; a test compares them with the package `benchmarks`."""
 

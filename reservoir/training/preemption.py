@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)
+)  # Windows lacks one
 EXIT_STATUS = 75
 """Of a process that was asked to stop and can go on: EX_TEMPFAIL of sysexits.h, "try again later"."""
 

@@ -187,11 +187,11 @@
       const key = keys.get(element.dataset.model);
       if (!hash.startsWith(`#${key}-`)) continue;
       if (arriving && [...query.keys()].some((name) => name.startsWith(`${key}.`))) return;
-      const name = decodeURIComponent(hash.slice(key.length + 2));
+      const name = hash.slice(key.length + 2);
       const hearing = named.get(key);
       if (typeof hearing === 'function') hearing(name);
       else named.set(key, name);
-      const target = document.getElementById(decodeURIComponent(hash.slice(1)));
+      const target = document.getElementById(hash.slice(1));
       if (arriving && target && target.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) return; // read what stands above it first
       element.tabIndex = -1;
       element.focus({ preventScroll: true });

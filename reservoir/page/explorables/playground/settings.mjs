@@ -3,7 +3,7 @@
 /** The start: the recipe transformer/miniature at its laptop scale, everything trained. */
 export const STANDARD = { width: 64, encoder: 2, decoder: 2, steps: 500, rate: 8e-3, warmup: 60, decay: 1e-4, smoothing: 0.1, keep: 0.5, seed: 0, parts: '' };
 export const HEADS = 4;
-export const RANGES = { width: [32, 48, 64, 96], encoder: [1, 2, 3], decoder: [1, 2, 3], steps: [50, 100, 200, 300, 500, 1000], keep: [0.1, 0.9], rate: [1e-4, 1], seed: [0, 2 ** 32 - 1] };
+export const RANGES = { width: [32, 48, 64, 96], encoder: [1, 2, 3], decoder: [1, 2, 3], steps: [50, 100, 200, 300, 500, 1000], keep: [0.1, 0.9], rate: [1e-4, 1000], seed: [0, 2 ** 32 - 1] };
 export const LETTERS = { t: 'trained', s: 'seeded', m: 'masked', f: 'fixed' };
 export const WHAT = { embedding: 'embeddings', attention: 'attention', cross: 'attention to the source', feed_forward: 'feed-forward', norms: 'norms', norm: 'last norm' };
 

@@ -1,100 +1,27 @@
 // The playground: choose where each part of a small transformer comes from, train it here, and read what it writes.
 import { curve, mean, short } from '../shared/records.mjs';
-import { explorable, html, number } from '../shared/ui.mjs';
-import kernels from './kernels.wasm';
-import { countsOf, lettersOf, LETTERS, partsOf, RANGES, read, refused, STANDARD, WHAT, withDepths, withPart, written } from './settings.mjs';
-import source from './worker.mjs?worker';
+import { explorable, heatmap, html } from '../shared/ui.mjs';
+import { lacking, Run } from './run.mjs';
+import { HEADS, lettersOf, LETTERS, partsOf, RANGES, read, refused, STANDARD, WHAT, withDepths, withPart, written } from './settings.mjs';
 
 const RUNS = 4;
-const CALM = 120; // ms between drawings while runs report
+const CALM = 200; // ms between drawings while runs report
 const DASHES = [undefined, '7 4', '2 3', '9 3 2 3'];
 const ORIGIN_WORDS = { t: 'trained', s: 'seeded, frozen', m: 'masked', f: 'fixed' };
 const BUDGETS = [30_000, 100_000, 300_000];
 const SMALL = 520; // pixels, below which the first run is a smaller one
 const PHONE = 'w48_n300';
-// (module (func (drop (v128.const i32x4 0 0 0 0)))): valid where there is 128-bit SIMD
-const SIMD = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 26, 11);
 const bytes = (n) => (n >= 1e6 ? `${(n / 1e6).toFixed(2)} MB` : n >= 1000 ? `${(n / 1000).toFixed(n < 1e4 ? 1 : 0)} kB` : `${n} bytes`);
 const seconds = (s) => (s < 10 ? `${s.toFixed(1)} s` : `${Math.round(s)} s`);
 const fixed = (value, digits = 1) => (value === undefined ? '–' : value.toFixed(digits));
 const named = ({ name, kind, side, layer }) => (kind === 'embedding' ? 'embeddings' : `${side}${layer === undefined ? '' : ` layer ${layer + 1}`}, ${WHAT[kind]}`);
 const without = (line) => written({ ...read(line), seed: STANDARD.seed });
 
-/** Why nothing can be trained here, or undefined. */
-function lacking() {
-  if (typeof WebAssembly !== 'object' || !WebAssembly.validate(SIMD)) return 'this browser has no WebAssembly with 128-bit SIMD (Chrome and Edge have it since version 91, Firefox since 89, Safari since 16.4)';
-  if (typeof Worker !== 'function') return 'this page may start no worker';
-  return undefined;
-}
-
-/** A run: its settings, the worker that trains it, and what that has said. */
-class Run {
-  constructor(line, owner) { Object.assign(this, { owner, worker: undefined, typed: '' }); this.set(line); }
-
-  set(line) {
-    Object.assign(this, { line, settings: read(line), state: 'new', step: 0, seconds: 0, operations: 0, losses: [], points: [], samples: undefined, translated: undefined, test: undefined, why: undefined, look: undefined });
-    this.counts = countsOf(this.settings, this.owner.vocabulary);
-    if (this.worker) this.#send({ do: 'pause' });
-    this.begun = false;
-  }
-
-  #send(message) { this.worker.postMessage(message); }
-
-  #start() {
-    if (!this.worker) {
-      const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
-      this.worker = new Worker(url);
-      this.worker.onmessage = ({ data }) => { URL.revokeObjectURL(url); this.#told(data); };
-      this.worker.onerror = (event) => { this.state = 'failed'; this.why = `The worker stopped: ${event.message || 'it could not be started'}.`; this.owner.changed(); };
-    }
-    if (this.begun) return;
-    this.begun = true;
-    this.life = (this.life ?? 0) + 1;
-    this.state = 'preparing';
-    this.#send({ do: 'start', life: this.life, files: this.owner.files, kernels, settings: this.settings });
-    if (this.typed) this.#send({ do: 'translate', sentence: this.typed });
-  }
-
-  #told(data) {
-    if (data.life !== this.life || !this.begun) return; // of settings that have changed since
-    if (data.kind === 'ready') Object.assign(this, { state: this.state === 'preparing' ? 'paused' : this.state, bytes: data.bytes, references: data.references });
-    if (data.kind === 'told') {
-      Object.assign(this, { step: data.step, seconds: data.seconds, operations: data.operations });
-      if (data.loss !== undefined) this.losses.push(data.loss);
-      if (data.bleu !== undefined) this.points.push({ step: data.step, seconds: data.seconds, bleu: data.bleu });
-    }
-    if (data.samples) this.samples = data.samples;
-    if (data.typed) this.translated = data.typed;
-    if (data.kind === 'done') Object.assign(this, { state: 'done', test: data.test });
-    if (data.kind === 'failed') Object.assign(this, { state: 'failed', why: `The loss is no number any more at step ${data.step}: with a learning rate of ${number(data.rate)} the steps were too large. Reset, and take a smaller one.` });
-    if (data.kind === 'refused') Object.assign(this, { state: 'failed', why: `It stopped: ${data.why}.` });
-    if (data.kind === 'looked') this.look = data;
-    if (data.kind === 'saved') this.owner.saved(this, data.zip);
-    this.owner.changed(data.kind);
-  }
-
-  train() { if (['done', 'failed'].includes(this.state)) return; this.#start(); this.state = 'training'; this.#send({ do: 'run' }); }
-
-  pause() { if (this.state === 'training') { this.state = 'paused'; this.#send({ do: 'pause' }); } }
-
-  single() { if (['done', 'failed'].includes(this.state)) return; this.#start(); this.state = 'paused'; this.#send({ do: 'step' }); }
-
-  translate(sentence) { this.typed = sentence; if (this.begun) this.#send({ do: 'translate', sentence }); }
-
-  show(part) { if (this.begun) this.#send({ do: 'look', part }); }
-
-  save(about) { this.#send({ do: 'save', about }); }
-
-  get score() { return this.test ?? this.points.at(-1)?.bleu; }
-
-  close() { this.worker?.terminate(); }
-}
-
 export default {
   render({ model, el }) {
     const ui = explorable({ model, el });
     const presets = model.get('presets');
-    const why = lacking();
+    let why = lacking();
     const pieces = Object.keys(JSON.parse(model.get('tokenizer')).model.vocab).length;
     let complaint;
     let active = 0;
@@ -122,6 +49,7 @@ export default {
         link.remove();
         setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
       },
+      unable(reason) { why = reason; stopAll(); ui.redraw(); },
     };
     let looked = 0;
     let later = 0;
@@ -142,7 +70,9 @@ export default {
       },
     });
     ui.setting('brush', { parse: (text) => (text in LETTERS ? text : undefined) });
-    if (!model.get('setup') && el.clientWidth && el.clientWidth < SMALL && !model.book?.address.get('setup')) model.set('setup', PHONE);
+    const small = el.clientWidth && el.clientWidth < SMALL;
+    const plain = () => { if (small && !model.get('setup')) model.set('setup', PHONE); }; // what a phone begins with
+    if (!model.book?.address.get('setup')) plain();
     let runs = model.get('setup').split('~').map((line) => new Run(line, owner));
     const current = () => runs[active];
     const keep = () => ui.set('setup', runs.map(({ line }) => line).join('~'));
@@ -157,6 +87,7 @@ export default {
     };
     const set = (line) => change({ ...read(line), seed: current().settings.seed });
     model.on('change:setup', () => { // from elsewhere: "Start again", or the notebook
+      plain();
       const lines = model.get('setup').split('~');
       if (lines.join('~') === runs.map(({ line }) => line).join('~')) return;
       runs.splice(lines.length).forEach((run) => run.close());
@@ -171,9 +102,10 @@ export default {
     const labelled = (text, control) => html('label', { class: 'ex-field' }, html('span', { class: 'ex-name', text }), control);
     const select = (label, options, onChange) => { const made = html('select', { 'aria-label': label }, options.map(([value, text]) => html('option', { value, text }))); made.addEventListener('change', () => onChange(made.value)); return made; };
     const preset = select('Preset', [['', 'own settings'], ...presets.map(({ line, about, chapter }) => [line, chapter ? `Chapter ${chapter}: ${about.replace(/\.$/, '')}` : about.replace(/\.$/, '')])].map(([value, text], i) => [i ? value : '?', text]), (line) => { if (line !== '?') set(line); });
-    const train = button('Train', 'Train, or pause', () => { if (current().state === 'training') current().pause(); else current().train(); ui.redraw(); }, 'pg-train');
-    const step = button('One step', 'Make one step of the optimiser', () => { current().single(); ui.redraw(); });
-    const reset = button('Reset', 'Forget what was learned', () => { current().set(current().line); ui.redraw(); });
+    const train = button('Train', 'Train, or pause', () => { complaint = undefined; if (current().state === 'training') current().pause(); else current().train(); ui.redraw(); }, 'pg-train');
+    const every = button('Train all', 'Train all runs, each on a processor core of its own where there are enough', () => { complaint = undefined; for (const run of runs) run.train(); ui.redraw(); });
+    const step = button('One step', 'Make one step of the optimiser', () => { complaint = undefined; current().single(); ui.redraw(); });
+    const reset = button('Reset', 'Forget what was learned', () => { complaint = undefined; current().set(current().line); ui.redraw(); });
     const seed = button('New seed', 'Draw all weights from another seed', () => change({ ...current().settings, seed: (current().settings.seed + 1) % 2 ** 32 }));
     const beside = button('Compare with another run', 'Keep this run, and set up one next to it', () => {
       runs.push(new Run(current().line, owner));
@@ -182,8 +114,8 @@ export default {
       keep();
       ui.redraw();
     });
-    ui.controls.append(labelled('Preset', preset), html('div', { class: 'pg-buttons' }, train, step, reset, seed, beside));
-    const tabs = html('div', { class: 'pg-tabs', role: 'tablist', 'aria-label': 'Runs' });
+    ui.controls.append(labelled('Preset', preset), html('div', { class: 'pg-buttons' }, train, every, step, reset, seed, beside));
+    const tabs = html('div', { class: 'pg-tabs', role: 'group', 'aria-label': 'Runs' });
 
     const brushes = html('div', { class: 'pg-brushes', role: 'radiogroup', 'aria-label': 'Origin that a click gives' }, Object.entries(ORIGIN_WORDS).map(([letter, text]) => {
       const made = html('button', { type: 'button', role: 'radio', class: `pg-brush pg-${LETTERS[letter]}`, 'data-letter': letter, text });
@@ -201,7 +133,9 @@ export default {
     }));
     const fill = html('div', { class: 'pg-fill' }, html('span', { text: 'Give it to all' }), [['attention', ['attention', 'cross']], ['feed-forward', ['feed_forward']], ['norms', ['norms', 'norm']], ['parts', undefined]].map(([text, kinds]) => button(text, `Give the chosen origin to all ${text} that can have it`, () => {
       const letter = model.get('brush');
-      change(partsOf(current().settings).filter(({ kind, letters }) => (!kinds || kinds.includes(kind)) && letters.includes(letter)).reduce((settings, { name }) => withPart(settings, name, letter), current().settings));
+      const able = partsOf(current().settings).filter(({ kind, letters }) => (!kinds || kinds.includes(kind)) && letters.includes(letter));
+      if (able.length) change(able.reduce((settings, { name }) => withPart(settings, name, letter), current().settings));
+      else complain(partsOf(current().settings).find(({ kind }) => kinds.includes(kind)));
     }, 'ex-quiet')));
     const net = html('div', { class: 'pg-net', role: 'group', 'aria-label': 'The model, from the bottom up' });
     const depth = (side) => select(`${side} layers`, RANGES[side].map((n) => [n, `${n} ${side} layer${n > 1 ? 's' : ''}`]), (n) => change(withDepths(current().settings, { [side]: Number(n) })));
@@ -217,7 +151,7 @@ export default {
     const axes = { y: 'bleu', x: 'step' };
     const pickAxis = (axis, options) => select(axis === 'y' ? 'Curve of' : 'Against', options, (value) => { axes[axis] = value; ui.redraw(); });
     const right = html('div', { class: 'pg-right' }, html('div', { class: 'pg-axes' }, pickAxis('y', [['bleu', 'BLEU on validation'], ['loss', 'training loss']]), html('span', { text: 'against' }), pickAxis('x', [['step', 'steps'], ['seconds', 'seconds']])));
-    const bar = html('div', { class: 'pg-bar' }, html('span'));
+    const bar = html('div', { class: 'pg-bar', role: 'progressbar', 'aria-label': 'Steps of this run' }, html('span'));
     ui.stage.append(tabs, html('div', { class: 'pg-main' }, left, right));
     const chart = ui.chart({ height: 250, x: { label: 'steps', domain: [0, 500] }, y: { label: 'BLEU', domain: [0, 100] } });
     right.append(bar, chart.element);
@@ -226,7 +160,7 @@ export default {
 
     const lines = html('tbody');
     ui.stage.append(html('div', { class: 'pg-texts' }, html('table', {}, html('thead', {}, html('tr', {}, ['German, never seen in training', 'should be', 'the run writes'].map((text) => html('th', { scope: 'col', text })))), lines)));
-    const typed = ui.text('sentence', { label: 'Type a German sentence', maxLength: 140, lang: 'de', hint: 'The run knows the words of the miniature: Mann, Frau, Lehrer, Ärztin, Hund, Katze, Buch, Kuchen, sehen, helfen, zeigen, aufmachen …' });
+    const typed = ui.text('sentence', { label: 'Type a German sentence', maxLength: 140, lang: 'de', hint: 'It knows some hundred words: Mann, Frau, Lehrer, Ärztin, Hund, Katze, Buch, Kuchen, sehen, helfen, zeigen, aufmachen …' });
     const answer = html('p', { class: 'pg-answer', lang: 'en' });
     ui.stage.append(html('div', { class: 'pg-typed' }, typed.parentElement, answer));
     ui.root.insertBefore(ui.root.querySelector('.ex-words'), ui.stage); // what is going on, above what shows it
@@ -234,12 +168,18 @@ export default {
     const canvas = html('canvas', { class: 'pg-canvas', width: 64, height: 64, role: 'img' });
     const partSelect = select('Part to look at', [['', '']], (name) => { part = name; current().look = undefined; peek(); ui.redraw(); });
     const lookNote = html('p', { class: 'ex-hint' });
-    const look = html('details', { class: 'pg-more' }, html('summary', { text: 'Look at the weights and masks' }), html('div', { class: 'pg-look' }, html('div', {}, partSelect, lookNote), canvas));
+    let head = 'mean';
+    const headSelect = select('Head', [['mean', 'mean of the heads'], ...Array.from({ length: HEADS }, (_, h) => [h, `head ${h + 1}`])], (value) => { head = value; ui.redraw(); });
+    const map = heatmap({ cell: 18 });
+    const mapNote = html('p', { class: 'ex-hint' });
+    const attention = html('div', { class: 'pg-look' }, html('div', {}, headSelect, mapNote), html('div', { class: 'pg-scroll', tabindex: 0, role: 'region', 'aria-label': 'Attention weights' }, map.element));
+    const look = html('details', { class: 'pg-more' }, html('summary', { text: 'Look at weights, masks and attention' }), html('div', { class: 'pg-look' }, html('div', {}, partSelect, lookNote), canvas), attention);
     look.addEventListener('toggle', () => { looking = look.open; if (looking) peek(); });
     const challenge = html('div', {});
     const budgetSelect = select('Budget', BUDGETS.map((n) => [n, bytes(n)]), (n) => { budget = Number(n); ui.redraw(); });
     budgetSelect.value = budget;
-    ui.stage.append(look, html('details', { class: 'pg-more' }, html('summary', { text: 'The challenge: the best score for the fewest bytes' }), html('p', {}, 'A model is stored as its trained numbers (4 bytes each), its masks (a bit a weight) and its seed. Get the best BLEU on the test split within ', budgetSelect, '.'), challenge));
+    const again = button('Set that model up', 'The settings of the best run within the budget', () => change(read(best.get(budget).line)), 'ex-quiet');
+    ui.stage.append(look, html('details', { class: 'pg-more' }, html('summary', { text: 'The challenge: the best score for the fewest bytes' }), html('p', {}, 'A model is stored as its trained numbers (4 bytes each), its masks (a bit for each weight) and its seed. Get the best BLEU on the test split within ', budgetSelect, '.'), challenge, again));
     const save = button('Download the model', 'A zip that reservoir.models.from_pretrained loads', () => current().save(`Trained in the page for ${current().step} of ${current().settings.steps} steps; BLEU on test: ${fixed(current().test)}.`));
     const saveNote = html('span', { class: 'ex-hint', text: 'Unpack the zip; in Python, from_pretrained(folder) loads it and writes the same translations.' });
     ui.stage.append(html('div', { class: 'pg-save' }, save, saveNote));
@@ -250,7 +190,8 @@ export default {
     };
     document.addEventListener('visibilitychange', away);
 
-    if (why) for (const one of [train, step, reset, seed, beside, save]) one.disabled = true;
+    function stopAll() { for (const one of [train, every, step, reset, seed, beside, save]) one.disabled = true; }
+    if (why) stopAll();
     let shown = {}; // what the drawing shows, so that it is made anew only when that changes
     let heard = '';
 
@@ -267,34 +208,49 @@ export default {
       }
       sizes.keep.hidden = ![...lettersOf(settings).values()].includes('m');
       for (const one of brushes.children) { const on = one.dataset.letter === brush; one.setAttribute('aria-checked', String(on)); one.tabIndex = on ? 0 : -1; }
-      train.textContent = run.state === 'training' ? 'Pause' : run.state === 'preparing' ? 'Preparing …' : run.step && run.state !== 'done' ? 'Go on' : 'Train';
+      train.textContent = run.state === 'training' ? 'Pause' : run.step && !run.ended ? 'Go on' : 'Train';
+      every.hidden = runs.length < 2;
       if (!why) {
-        train.disabled = step.disabled = run.state === 'done' || run.state === 'failed';
+        train.disabled = step.disabled = run.ended;
+        every.disabled = runs.every((one) => one.ended || one.state === 'training');
         beside.disabled = runs.length === RUNS;
         save.disabled = !run.step || run.state === 'training';
       }
-      bar.firstChild.style.width = `${(100 * run.step) / settings.steps}%`;
+      const done = Math.round((100 * run.step) / settings.steps);
+      bar.firstChild.style.width = `${done}%`;
+      bar.setAttribute('aria-valuenow', done);
       const key = `${active} ${runs.map(({ line: each, state }) => `${each}:${state}`).join(' ')}`;
       if (shown.key !== key) { shown = { key }; drawTabs(); drawNet(run, brush); }
       drawCurves(known);
       drawFacts();
       drawTexts(run);
       drawLook(run);
+      drawAttention(run);
       const inside = run.counts.bytes <= budget;
       const top = best.get(budget);
+      again.hidden = !top;
       challenge.replaceChildren(html('p', { text: `This model takes ${bytes(run.counts.bytes)}: ${inside ? `${bytes(budget - run.counts.bytes)} are left.` : `${bytes(run.counts.bytes - budget)} too many.`} ${top ? `Your best so far: ${top.score.toFixed(1)} BLEU.` : 'No run within the budget has ended yet.'}` }));
       ui.say(complaint ?? (why ? `Nothing can be trained here: ${why}. The curves are recorded runs of the presets, made in Python.` : words(run, runs, known)));
     });
 
     function drawTabs() {
+      const focused = [...tabs.querySelectorAll('button')].indexOf(document.activeElement);
       tabs.hidden = runs.length < 2;
       tabs.replaceChildren(...runs.map((one, i) => {
-        const tab = html('button', { type: 'button', role: 'tab', 'aria-selected': String(i === active), text: `Run ${'ABCD'[i]}` });
-        tab.addEventListener('click', () => { active = i; ui.redraw(); });
+        const tab = html('button', { type: 'button', 'aria-pressed': String(i === active), text: `Run ${'ABCD'[i]}` });
+        tab.addEventListener('click', () => { active = i; complaint = undefined; ui.redraw(); });
         const gone = html('button', { type: 'button', class: 'ex-quiet', 'aria-label': `Remove run ${'ABCD'[i]}`, text: '×' });
         gone.addEventListener('click', () => { runs.splice(i, 1)[0].close(); active = Math.min(active, runs.length - 1); keep(); ui.redraw(); });
         return html('span', { class: 'pg-tab' }, tab, gone);
       }));
+      if (focused >= 0) (tabs.hidden ? beside : [...tabs.querySelectorAll('button')].at(Math.min(focused, 2 * runs.length - 1))).focus();
+    }
+
+    /** Say that a part cannot have the chosen origin, and which it can have. */
+    function complain({ kind, letters }) {
+      const what = WHAT[kind];
+      complaint = `${what[0].toUpperCase()}${what.slice(1)} cannot be ${LETTERS[model.get('brush')]} here, only ${[...letters].map((letter) => LETTERS[letter]).join(' or ')}.`;
+      ui.redraw();
     }
 
     function drawNet(run) {
@@ -308,8 +264,7 @@ export default {
         made.addEventListener('click', () => {
           const brush = model.get('brush');
           if (!one.letters.includes(brush)) {
-            complaint = `${named(one)[0].toUpperCase()}${named(one).slice(1)} cannot be ${ORIGIN_WORDS[brush]}: it can be ${[...one.letters].map((each) => ORIGIN_WORDS[each]).join(' or ')}.`;
-            ui.redraw();
+            complain(one);
             return;
           }
           change(withPart(current().settings, one.name, letter === brush ? 't' : brush));
@@ -381,7 +336,7 @@ export default {
         lines.replaceChildren(...(rows.length ? rows.map(([de, en, ours]) => html('tr', {}, html('td', { lang: 'de', text: de }), html('td', { lang: 'en', text: en }), html('td', { lang: 'en', class: ours === en ? 'pg-right-one' : undefined, text: ours || '…' }))) : [html('tr', {}, html('td', { colspan: 3, class: 'ex-hint', text: 'Sentences appear here when training begins.' }))]));
       }
       const { translated } = run;
-      answer.textContent = !translated ? '…' : `${translated.translation || '–'}${translated.unknown.length ? ` (it has never seen ${translated.unknown.join(' ')})` : ''}${translated.cut ? ' (only the beginning was read)' : ''}`;
+      answer.textContent = translated ? `${translated.translation || '–'}${translated.unknown.length ? ` (it has never seen ${translated.unknown.map((word) => `“${word}”`).join(', ')})` : ''}${translated.cut ? ' (only the beginning was read)' : ''}` : run.begun ? '…' : 'Press Train, and this run translates it while it learns.';
     }
 
     function drawLook(run) {
@@ -404,6 +359,20 @@ export default {
       canvas.setAttribute('aria-label', text);
     }
 
+    function drawAttention(run) {
+      if (!look.open) return;
+      const found = run.look?.attention;
+      attention.hidden = !found;
+      if (!found) return;
+      const { weights, rows, columns } = found;
+      const n = rows.length * columns.length;
+      const of = (h) => weights.subarray(h * n, (h + 1) * n);
+      const values = head === 'mean' ? of(0).map((_, i) => mean(Array.from({ length: HEADS }, (__, h) => weights[h * n + i]))) : of(Number(head));
+      map.element.firstChild.setAttribute('class', `ex-heatmap ex-${run.look.origin}`);
+      mapNote.textContent = `${part.endsWith('.cross') ? 'How much each piece of the translation takes from each piece of the German sentence' : 'How much each piece, a row, takes from each of the pieces above the columns'}, for the sentence that you typed.`;
+      map.update({ values, rows: rows.length, cols: columns.length, rowLabels: rows, colLabels: columns, label: `${mapNote.textContent} ${head === 'mean' ? 'Mean of the heads' : `Head ${Number(head) + 1}`}.` });
+    }
+
     model.book?.named((name) => { const found = presets.find((one) => one.name === name); if (found) set(found.line); });
 
     return () => { clearTimeout(later); document.removeEventListener('visibilitychange', away); runs.forEach((run) => run.close()); ui.close(); };
@@ -418,14 +387,14 @@ function words(run, runs, known) {
   const what = known ? known.about : `${share} % of ${short(counts.weights)} weights are trained or chosen by masks.`;
   const said = [what];
   if (run.state === 'new') said.push(`${short(counts.trainable)} numbers can learn, and ${bytes(counts.bytes)} would be stored. What do you expect? Press Train.`);
-  else if (run.state === 'preparing' || (run.state === 'training' && !run.step)) said.push('The text is made by its grammar, and the weights are drawn from the seed.');
+  else if (run.state === 'training' && !run.step) said.push('The text is made by its grammar, and the weights are drawn from the seed.');
   else if (run.test !== undefined) said.push(`After ${run.step} steps and ${seconds(run.seconds)} it has ${run.test.toFixed(1)} BLEU on the test split${known?.scores.length ? `; Python’s recorded runs have ${mean(known.scores).toFixed(1)}` : ''}.`);
   else said.push(`Step ${run.step} of ${settings.steps}${run.points.length ? `: ${run.points.at(-1).bleu.toFixed(1)} BLEU on validation` : ''}.`);
-  const other = runs.find((one) => one !== run && one.score !== undefined);
-  if (other && run.score !== undefined) {
+  if (run.score !== undefined) for (const other of runs) {
+    if (other === run || other.score === undefined) continue;
     const gap = run.score - other.score;
     const size = counts.bytes / other.counts.bytes;
-    said.push(`Compared with run ${'ABCD'[runs.indexOf(other)]} it has ${Math.abs(gap).toFixed(1)} BLEU ${gap < 0 ? 'less' : 'more'} and stores ${size < 1 ? `${(1 / size).toFixed(1)} times fewer` : size > 1 ? `${size.toFixed(1)} times as many` : 'as many'} bytes.`);
+    said.push(`Compared with run ${'ABCD'[runs.indexOf(other)]} it has ${Math.abs(gap) < 0.05 ? 'as many BLEU' : `${Math.abs(gap).toFixed(1)} BLEU ${gap < 0 ? 'less' : 'more'}`} and stores ${size < 1 ? `${(1 / size).toFixed(1)} times fewer` : size > 1 ? `${size.toFixed(1)} times as many` : 'as many'} bytes.`);
   }
   return said.join(' ');
 }

@@ -10,14 +10,18 @@ import { folder, zip } from './save.mjs';
 const TURN = 60; // ms of training before messages are answered
 const POINTS = 20; // validations of a run, twice as many as in the recipes
 const VALID = 200; // sentences of a validation
+const WILD = 2; // times the loss of guessing, above which training stops
 export const SAMPLES = [0, 1, 2, 5]; // test sentences that are shown
+
+const wordsOf = (line) => line.normalize('NFC').match(/\p{L}+/gu) ?? [];
 
 /** The text of the miniature, cut: one for all runs of a worker. */
 export function prepare({ lexicon, tokenizer }) {
   const vocabulary = vocabularyOf(tokenizer);
   const text = miniature(JSON.parse(lexicon));
   const cut = (part, side) => text[part].map((pair) => vocabulary.encode(pair[side]));
-  return { vocabulary, text, src: cut('train', 0), tgt: cut('train', 1), valid: cut('valid', 0).slice(0, VALID), test: cut('test', 0) };
+  const known = new Set(text.train.flatMap(([de]) => wordsOf(de.toLowerCase())));
+  return { vocabulary, text, known, src: cut('train', 0), tgt: cut('train', 1), valid: cut('valid', 0).slice(0, VALID), test: cut('test', 0) };
 }
 
 /** A run: an engine, the order of its batches, and what is said of it. */
@@ -29,7 +33,7 @@ export class Training {
 
   reset() {
     this.engine.reset(this.settings.seed);
-    Object.assign(this, { seconds: 0, operations: 0, number: 0, at: 0, batches: this.#epoch(0), stopped: undefined });
+    Object.assign(this, { seconds: 0, operations: 0, number: 0, at: 0, batches: this.#epoch(0), level: undefined, stopped: undefined });
   }
 
   #epoch(number) { return epoch(this.data.src, this.data.tgt, { seed: this.settings.seed, number }); }
@@ -47,9 +51,14 @@ export class Training {
     this.at += 1;
     this.seconds += (now() - begun) / 1000;
     this.operations = this.engine.operations;
+    this.level = this.level === undefined ? loss : 0.9 * this.level + 0.1 * loss; // a mean of the last ones
     if (!Number.isFinite(loss)) this.stopped = this.step + 1;
+    else if (this.level > WILD * this.guessing) this.stopped = this.step;
     return loss;
   }
+
+  /** The loss of one who finds all pieces equally likely. */
+  get guessing() { return Math.log(this.data.vocabulary.tokens.length); }
 
   write(ids) { return this.engine.translate(ids).map((one) => this.data.vocabulary.decode(one)); }
 
@@ -59,12 +68,26 @@ export class Training {
 
   samples() { return this.write(SAMPLES.map((i) => this.data.test[i])); }
 
-  /** A sentence that somebody typed: {translation, cut: whether it was too long, unknown: characters never seen}. */
+  /** A sentence that somebody typed: {translation, cut: whether it was too long, unknown: words that the training text has not}. */
   translate(sentence) {
-    const { vocabulary } = this.data;
-    const ids = vocabulary.encode(sentence);
-    const known = new Set(vocabulary.tokens);
-    return { translation: this.write([ids.slice(0, LONGEST - 1)])[0], cut: ids.length > LONGEST - 1, unknown: [...new Set(sentence.normalize('NFC'))].filter((c) => c.trim() && !known.has(c)) };
+    const ids = this.data.vocabulary.encode(sentence);
+    const unknown = [...new Set(wordsOf(sentence))].filter((word) => !this.data.known.has(word.toLowerCase()));
+    return { translation: this.write([ids.slice(0, LONGEST - 1)])[0], cut: ids.length > LONGEST - 1, unknown };
+  }
+
+  /** Where a part with attention looks while a sentence is translated: {weights: (heads, rows, columns), rows, columns}, pieces. */
+  attend(part, sentence) {
+    const { engine, data: { vocabulary } } = this;
+    const source = vocabulary.encode(sentence).slice(0, LONGEST - 1);
+    const target = engine.translate([source])[0].slice(0, LONGEST - 1);
+    engine.load([source], [target], [0]);
+    engine.forward();
+    const found = source.length ? engine.attention(part) : undefined;
+    if (!found) return undefined;
+    const pieces = (ids) => ids.map((id) => vocabulary.tokens[id].replace('▁', '') || '␣');
+    const [read, write] = [[...pieces(source), 'end'], [...pieces(target), 'end']];
+    const cross = part.endsWith('.cross');
+    return { weights: found.weights, rows: part.startsWith('encoder') ? read : write, columns: cross || part.startsWith('encoder') ? read : ['begin', ...pieces(target)] };
   }
 
   /** A corner of a tensor to look at: {name, rows, columns, values, bits}. */
@@ -94,7 +117,7 @@ export function serving(kernels, post, { now = () => performance.now(), later = 
     const loss = training.train(now);
     if (training.stopped !== undefined) {
       going = false;
-      say({ kind: 'failed', step: training.stopped, rate: training.settings.rate });
+      say({ kind: 'failed', step: training.stopped, loss, rate: training.settings.rate, guessing: training.guessing });
       return;
     }
     const { step, settings } = training;
@@ -126,7 +149,7 @@ export function serving(kernels, post, { now = () => performance.now(), later = 
     pause() { going = false; },
     step() { going = false; if (!training.done) one(); told(training.done ? {} : shown()); },
     translate({ sentence }) { asked = sentence; if (training) told(shown()); },
-    look({ part }) { say({ kind: 'looked', part, ...training.look(part) }); },
+    look({ part }) { say({ kind: 'looked', part, ...training.look(part), attention: training.attend(part, asked || files.text.test[SAMPLES[0]][0]) }); },
     save({ about }) { say({ kind: 'saved', zip: training.zip(files.tokenizer, about) }); },
   };
   return (message) => {

@@ -1,0 +1,97 @@
+"""Scale on paper: what runs take on one GPU and on many, and when the gradients that they send begin to matter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.table import Column
+
+from reservoir.launch.console import new_table, show
+from reservoir.launch.cost_model import Plan, plan
+from reservoir.launch.dry_run import in_hours
+from reservoir.launch.gpus import GPU, Target
+from reservoir.runs.run import Run
+
+MATTERS = 0.1  # of a step, from which sending gradients is worth saving
+MOST = 64  # GPUs
+ASSUMED = (
+    "sending is assumed not to overlap with computing, and links to be at their best; its share reaches"
+    f" {MATTERS:.0%} of a step where a GPU sends no more bytes a second than the last column says"
+)
+
+
+def on_paper(run: Run, gpus: int, gpu: GPU, *, price: float | None = None) -> dict[str, Any]:
+    """What a run takes on so many GPUs.
+
+    Returns:
+        "hours" and "dollars" of training, "memory" (bytes of a GPU), "sent" (bytes a step and GPU), "share" (of a step
+        that is spent on sending), and "matters" (bytes a second at which that share would be `MATTERS`).
+
+    Raises:
+        ValueError: a batch has fewer rows than there are GPUs.
+    """
+    sized: Plan = plan(run, processes=gpus, bf16=gpu.bf16 > 0)
+    step = sized.step_seconds(gpu)
+    sending = sized.traffic / gpu.ring(gpus)
+    hours = sized.hours(gpu)
+    return {
+        "hours": hours,
+        "dollars": hours * gpus * (gpu.price if price is None else price),
+        "memory": sized.memory,
+        "sent": sized.traffic,
+        "share": sending / step,
+        "matters": sized.traffic * (1 - MATTERS) / MATTERS / (step - sending),
+    }
+
+
+def saves_from(whole: Run, frozen: Run, gpu: GPU) -> int | None:
+    """The fewest GPUs, of 2, 4, 8 and so on to `MOST`, from which freezing saves `MATTERS` of a step by sending less.
+
+    Args:
+        whole: trains everything.
+        frozen: the same with something frozen.
+        gpu: which.
+
+    Returns:
+        How many, or None where even `MOST` do not save as much, or a batch has too few rows.
+    """
+    gpus = 2
+    while gpus <= MOST:
+        try:
+            one, other = (plan(run, processes=gpus, bf16=gpu.bf16 > 0) for run in (whole, frozen))
+        except ValueError:
+            return None
+        if (one.traffic - other.traffic) / gpu.ring(gpus) >= MATTERS * one.step_seconds(gpu):
+            return gpus
+        gpus *= 2
+    return None
+
+
+def scale_out(named: Mapping[str, Run], counts: Sequence[int], on: Target) -> None:
+    """Print what each run takes on each number of GPUs; a batch that is too small for so many is said to be."""
+    names = ("time", "$", "GB of a GPU", "GB sent a step", "of a step", "matters below GB/s")
+    table = new_table(
+        Column("recipe"),
+        *(Column(name, justify="right", no_wrap=True) for name in ("GPUs", *names)),
+        title=f"On {on.gpu.words}, a dry run: nothing is trained",
+    )
+    for name, run in named.items():
+        for gpus in counts:
+            try:
+                one = on_paper(run, gpus, on.gpu, price=on.price)
+            except ValueError as error:
+                table.add_row(name, str(gpus), str(error).partition(";")[0].removeprefix("--gpus "))
+                continue
+            table.add_row(
+                name,
+                str(gpus),
+                in_hours(one["hours"]),
+                f"{one['dollars']:,.2f}",
+                f"{one['memory'] / 1e9:.1f}",
+                f"{one['sent'] / 1e9:.3f}",
+                f"{one['share']:.1%}",
+                f"{one['matters'] / 1e9:,.1f}",
+            )
+    show(table)
+    show(ASSUMED)

@@ -1,0 +1,128 @@
+"""Every kind of model on a stand-in for a GPU: no tensor is left on the processor, from first step to last file."""
+
+import math
+
+import pytest
+import torch
+from small import files
+from stand_in import MixedDevices, OnGPU, gpu_stand_in
+
+from reservoir import recipes
+from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
+from reservoir.runs.building import load
+from reservoir.runs.execution import execute
+from reservoir.runs.records import path_of
+from reservoir.training import Decoding, Saved, Started, translate
+from reservoir.weights import Freeze, Mask, freeze, initialise, supermask
+
+
+@pytest.fixture
+def gpu(monkeypatch, tmp_path):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    with gpu_stand_in(monkeypatch):
+        yield
+
+
+def test_the_stand_in_notices_what_a_gpu_would(gpu):
+    a, b = torch.ones(3, 4, device="cuda"), torch.ones(3, 4)
+    assert (a * 2).device == torch.device("cuda", 0) and (a + a).is_cuda and not b.is_cuda
+    assert a[:, torch.tensor([0, 1])].shape == (3, 2) and float((a * torch.tensor(2.0)).sum()) == 24
+    for mixed in (
+        lambda: a + b,
+        lambda: a @ b.T,
+        lambda: torch.cat([a, b]),
+        lambda: b.add_(a),
+        lambda: b[a.long()],
+    ):
+        with pytest.raises(MixedDevices):
+            mixed()
+    with pytest.raises(TypeError, match="numpy"):
+        a.numpy()
+    assert type(a.cpu()) is torch.Tensor and type(b.to("cuda")) is OnGPU and a.to(b).equal(b)
+    assert b.copy_(a) is b and a.copy_(b) is a
+
+
+def test_a_tensor_that_is_left_behind_is_an_error(gpu, monkeypatch):
+    """The test below would notice: here the positions of a model are forgotten."""
+    run = recipes.get("transformer/miniature", scale="smoke")
+    moved = torch.nn.Module.to
+
+    def forgetful(self, *args, **options):
+        found = moved(self, *args, **options)
+        for module in found.modules():
+            for name, buffer in module._buffers.items():
+                module._buffers[name] = buffer if buffer is None else buffer.cpu()
+        return found
+
+    monkeypatch.setattr(torch.nn.Module, "to", forgetful)
+    with pytest.raises(MixedDevices):
+        execute(run)
+
+
+RUNS = (
+    "backskipping/synthetic",
+    "combinations/fourier-reservoirs",
+    "combinations/gpt-masks-50/lr-1e-2",
+    "components/attention-hollow",
+    "fine-tune/sst-2/transformer-4",
+    "keep/deep-pretrained-50",
+    "keep/pruned",
+    "language/attention",
+    "masked/ffn-4",
+    "mixing/mixer",
+    "mixing/pre-norm/random-features",
+    "own/sequences",
+    "reservoirs/conv-6",
+    "reservoirs/gru-6",
+    "reservoirs/late-6",
+    "reservoirs/layer-drop-6",
+    "sentences/echo-states",
+    "sentences/lstm",
+)
+
+
+def test_every_kind_of_model_is_among_the_runs():
+    def kind(name):
+        return type(recipes.get(name, scale="smoke").model)
+
+    assert {kind(name) for name in recipes.names()} == {kind(name) for name in RUNS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_is_trained_tested_stored_and_resumed_on_a_gpu(gpu, name):
+    run = recipes.get(name, scale="smoke").evolve(budget={"checkpoint_every": 1})
+    if run.start and run.start.streams:
+        execute(run.start.source("smoke"))
+    seen = []
+
+    def interrupt(event):
+        if isinstance(event, Saved) and event.step < run.budget.steps:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(run, listeners=[interrupt])
+    record = execute(run, listeners=[seen.append])
+    assert next(event.step for event in seen if isinstance(event, Started)) > 0
+    assert record.machine["gpu"] == "a stand-in" and math.isfinite(record.score)
+    assert files(path_of(run).parent) == ["seed-0.json", "seed-0.safetensors"]
+    model, *_ = load(run)
+    assert {type(p) for p in model.parameters()} <= {OnGPU, torch.nn.Parameter}
+    assert all(p.is_cuda for p in model.parameters())
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_stored_model_is_loaded_on_a_gpu_and_translates(gpu, tmp_path, masked, streamed):
+    config = EncoderDecoderConfig(40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=1, decoder_layers=1)
+    model = initialise(EncoderDecoder(config), seed=0)
+    if masked:
+        supermask(model, Mask(keep=0.5), seed=0)
+    freeze(model, Freeze(attention=True, feed_forward=True, embeddings=True))
+    folder = save_pretrained(model.to("cuda"), tmp_path / "model")
+    here, there = (from_pretrained(folder, streamed=streamed, device=device) for device in ("cpu", "cuda"))
+    src = torch.tensor([[5, 6, 7, 2], [8, 9, 2, 0]])
+    with torch.no_grad():
+        torch.testing.assert_close(there(src.to("cuda"), src.to("cuda")).cpu(), here(src, src))
+    sentences, decoding = [[5, 6, 7], [8, 9], []], Decoding(beam=3)
+    assert translate(there, sentences, decoding=decoding) == translate(here, sentences, decoding=decoding)
