@@ -119,7 +119,7 @@ def test_recipes_of_every_kind_are_told_apart():
 def test_a_table_holds_all_translators_that_ship_and_nothing_else():
     table = costs.translators()
     assert set(table["family"]) <= {
-        *("transformer", "components", "narrow", "reservoirs", "backskipping"),
+        *("transformer", "components", "narrow", "reservoirs", "backskipping", "few-bits"),
         *("keep", "initial", "wmt", "supermask", "combinations", "wmt-reservoirs", "norms-only"),
     }
     assert {"transformer", "components", "reservoirs"} <= set(table["family"])
