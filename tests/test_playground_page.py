@@ -331,6 +331,8 @@ def test_a_link_to_a_preset_sets_it_up(browser, address):
         place = begun(page)
         assert place.get_by_label("Preset").locator("option:checked").inner_text().startswith("Chapter 5")
         page.wait_for_function("() => decodeURIComponent(location.search).includes('e3')")
+        words(page)
+        assert 0 <= place.bounding_box()["y"] < 60  # from its top on, although the link leads further down
         page.get_by_role("link", name="Set it up").first.click()
         page.wait_for_function(
             "() => document.querySelector('.ex-words').textContent.startsWith('All attention is frozen')"

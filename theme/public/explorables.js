@@ -174,6 +174,7 @@
   // ---- Links to `#<key>-<name>` lead to an explorable and tell it the name: `model.book.named` hears of it.
 
   const named = new Map(); // key -> the last name, or who wants to hear of names
+  const shown = new Map(); // element -> brings it into view, when it is mounted
 
   function hear(key, callback) {
     const last = named.get(key);
@@ -194,8 +195,10 @@
       const target = document.getElementById(hash.slice(1));
       if (arriving && target && target.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) return; // read what stands above it first
       element.tabIndex = -1;
-      element.focus({ preventScroll: true });
-      element.scrollIntoView();
+      const show = () => { element.focus({ preventScroll: true }); element.scrollIntoView(); };
+      show();
+      // The browser looks for the place once more when the page is loaded, and what is mounted has another height.
+      if (arriving) { shown.set(element, show); addEventListener('load', () => setTimeout(show)); }
       return;
     }
   }
@@ -232,6 +235,7 @@
       await definition.render({ model, el, ...unused() });
       element.classList.add('mounted');
       element.querySelector('.explorable-still')?.remove();
+      shown.get(element)?.();
     } catch (error) {
       el.remove();
       element.classList.add('failed');
