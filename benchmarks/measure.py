@@ -10,10 +10,9 @@ from typing import Protocol, TypeVar
 
 import torch
 
-from reservoir.page.benchmarks import times
+from reservoir.page.benchmarks import settled, times
 
 FEWEST, ENOUGH, MOST = 3, 10, 300  # pairs of turns
-WITHIN = 0.1  # of its median a ratio's quartiles lie, once it is settled
 T = TypeVar("T")
 
 
@@ -71,12 +70,7 @@ class Line:
     @property
     def settled(self) -> bool:
         """Whether its quartiles lie within 10 % of the ratio, or nothing varies."""
-        return self.low is None or self.high is None or settled(self.low, self.ratio, self.high)
-
-
-def settled(low: float, ratio: float, high: float) -> bool:
-    """Whether the quartiles of a ratio lie within 10 % of its median."""
-    return low >= (1 - WITHIN) * ratio and high <= (1 + WITHIN) * ratio
+        return settled(self.low, self.ratio, self.high)
 
 
 class Result(Protocol):

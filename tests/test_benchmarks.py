@@ -5,6 +5,7 @@ import io
 from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 from rich.console import Console
@@ -186,6 +187,20 @@ def test_a_page_is_weighed_with_what_it_loads(tmp_path):
 
 def line(case: str, low: float, ratio: float, high: float) -> Line:
     return Line(case, "a peer", "1", "1", ratio, low, high, None, 9)
+
+
+def test_a_page_says_which_ratios_are_not_settled():
+    found = page.recorded()
+    shown = pd.concat([page.lines(one) for one in found])
+    lines = [line for one in found for line in one.get("lines") or one["comparisons"]]
+    loose = [
+        line["low"] is not None
+        and not 0.9 <= line["low"] / line["ratio"] <= line["high"] / line["ratio"] <= 1.1
+        for line in lines
+    ]
+    assert list(shown["quartiles"].str.endswith("not settled")) == loose and any(loose)
+    counted = page.state()["not settled"].str.extract(r"^(\d+) of")[0].dropna().astype(int)
+    assert counted.sum() == sum(loose)
 
 
 def test_a_ratio_is_settled_once_its_quartiles_are_near_it():

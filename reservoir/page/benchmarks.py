@@ -34,6 +34,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Subject -> names of its benchmarks; a test compares them with the package `benchmarks`."""
 
 
+WITHIN = 0.1  # of its median a ratio's quartiles lie, once it is settled
+
+
+def settled(low: float | None, ratio: float, high: float | None) -> bool:
+    """Whether the quartiles of a ratio lie within 10 % of its median, or nothing varies."""
+    return low is None or high is None or (low >= (1 - WITHIN) * ratio and high <= (1 + WITHIN) * ratio)
+
+
 def recorded() -> list[dict[str, Any]]:
     """The records of benchmarks that ship with the book, in the order of the groups."""
     order = [name for names in GROUPS.values() for name in names]
@@ -62,7 +70,8 @@ def lines(record: dict[str, Any]) -> pd.DataFrame:
                 "ours": ours,
                 "theirs": theirs,
                 "ratio": times(one["ratio"]),
-                "quartiles": quartiles,
+                "quartiles": quartiles
+                + ("" if settled(one["low"], one["ratio"], one["high"]) else ", not settled"),
                 "by cpu": "" if one["cpu_ratio"] is None else times(one["cpu_ratio"]),
                 "pairs": str(one["pairs"] or ""),
                 "asked": "" if asked is None else f"{asked:g} {'✓' if one['ratio'] >= asked else '✗'}",
@@ -92,8 +101,9 @@ def state() -> pd.DataFrame:
     for group, names in GROUPS.items():
         for name in names:
             found = records.get(name, [])
-            bars = [line for one in found for line in one.get("lines") or one["comparisons"]]
-            bars = [line for line in bars if line["required"] is not None]
+            said = [line for one in found for line in one.get("lines") or one["comparisons"]]
+            bars = [line for line in said if line["required"] is not None]
+            open_ = sum(not settled(line["low"], line["ratio"], line["high"]) for line in said)
             reached = sum(line["ratio"] >= line["required"] for line in bars)
             machines = {one["machine"]["gpu"] or one["machine"]["cpu"] for one in found}
             rows.append(
@@ -102,6 +112,7 @@ def state() -> pd.DataFrame:
                     "benchmark": name,
                     "recorded on": ", ".join(sorted(machines)) or "nobody has recorded it",
                     "bars reached": f"{reached} of {len(bars)}" if bars else "",
+                    "not settled": f"{open_} of {len(said)} lines" if open_ else "",
                 }
             )
     return pd.DataFrame(rows).set_index("benchmark").rename_axis(None)
