@@ -91,7 +91,7 @@ def runs_from_end_to_end(name: str, results: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("RESERVOIR_RESULTS", str(results))
     run = recipes.get(name, scale="smoke")
     if run.start and run.start.streams:
-        execute(run.start.source("smoke"))
+        execute(run.start.source("smoke", run.seed))
     record = execute(run)
     assert read_record(path_of(run)) == record == find_record(name, scale="smoke")
     assert (record.recipe, record.scale, record.overrides, record.run) == (name, "smoke", {}, run.to_json())

@@ -163,15 +163,18 @@ def test_the_slowest_link_decides_what_sending_gradients_costs():
     assert saves_from(whole, whole, gpu) is None
 
 
-def test_several_numbers_of_gpus_are_compared(capsys):
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_several_numbers_of_gpus_are_compared(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
     words = "run components/baseline --scale full --dry-run --gpus 1 8 5000 --price 1"
     assert main(words.split()) == 0
     out = capsys.readouterr().out
-    assert (
-        "must be at most" in out
-        and "links to be at their best" in out
-        and out.count("components/baseline") == 3
+    assert "components/baseline on" in out and "components/baseline: --gpus must be at most" in " ".join(
+        out.split()
     )
+    assert "links to be at their best" in out
+    rows = [line for line in out.splitlines() if "│" in line]
+    assert [line.split()[1] for line in rows] == ["1", "8"] and all("%" in line for line in rows)
 
 
 def test_what_is_counted_as_more_than_it_is_is_said():

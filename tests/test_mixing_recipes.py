@@ -23,6 +23,7 @@ from reservoir.recipes.mixing import (
     PRE_NORM,
     ROWS,
     SCRATCH,
+    SOME,
 )
 from reservoir.weights import Freeze
 
@@ -101,6 +102,7 @@ def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():
     known += [f"{name}-{more}" for name, more in DEPTHS]
     known += [f"{corpus}/{name}" for corpus, names in CORPORA.items() for name in names]
     known += [f"sst-2/{name}-scratch" for name in SCRATCH]
+    known += [f"read-first/{layout}{name}" for layout in LAYOUTS for name in SOME]
     assert recipes.family("mixing") == sorted(f"mixing/{name}" for name in known)
     for name in LARGE:
         small, large = (recipes.get(f"mixing/{name}{way}").model for way in ("", "-large"))

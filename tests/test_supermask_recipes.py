@@ -93,6 +93,6 @@ def test_embeddings_are_taken_from_a_run_of_the_same_width_and_vocabulary():
         for scale in ("smoke", "laptop", "full"):
             run = recipes.get(name, scale=scale)
             if name.startswith(("keep/", "supermask/", "wmt/", "pairs/")) and run.start:
-                source = run.start.source(scale)
+                source = run.start.source(scale, run.seed)
                 assert run.model.d_model == source.model.d_model
                 assert run.task.vocabulary == source.task.vocabulary

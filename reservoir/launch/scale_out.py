@@ -68,23 +68,25 @@ def saves_from(whole: Run, frozen: Run, gpu: GPU) -> int | None:
     return None
 
 
+HEADS = ("GPUs", "time", "$", "GB a GPU", "GB sent", "of a step", "below GB/s")
+"""Of the table: memory of a GPU, what it sends in a step, the share of a step that this takes, and when it matters."""
+
+
 def scale_out(named: Mapping[str, Run], counts: Sequence[int], on: Target) -> None:
     """Print what each run takes on each number of GPUs; a batch that is too small for so many is said to be."""
-    names = ("time", "$", "GB of a GPU", "GB sent a step", "of a step", "matters below GB/s")
-    table = new_table(
-        Column("recipe"),
-        *(Column(name, justify="right", no_wrap=True) for name in ("GPUs", *names)),
-        title=f"On {on.gpu.words}, a dry run: nothing is trained",
-    )
     for name, run in named.items():
+        table = new_table(
+            *(Column(head, justify="right") for head in HEADS),
+            title=f"{name} on {on.gpu.words}, a dry run: nothing is trained",
+        )
+        refused = []
         for gpus in counts:
             try:
                 one = on_paper(run, gpus, on.gpu, price=on.price)
             except ValueError as error:
-                table.add_row(name, str(gpus), str(error).partition(";")[0].removeprefix("--gpus "))
+                refused.append(f"{name}: {error}")
                 continue
             table.add_row(
-                name,
                 str(gpus),
                 in_hours(one["hours"]),
                 f"{one['dollars']:,.2f}",
@@ -93,5 +95,5 @@ def scale_out(named: Mapping[str, Run], counts: Sequence[int], on: Target) -> No
                 f"{one['share']:.1%}",
                 f"{one['matters'] / 1e9:,.1f}",
             )
-    show(table)
+        show(table, *refused)
     show(ASSUMED)
