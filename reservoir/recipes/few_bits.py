@@ -33,7 +33,7 @@ ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
         for bits in NARROW
     },
 }
-"""Name in a recipe -> the row of `keep/` that it goes on from, and what it is."""
+"""Name in a recipe -> the row of `keep/` that is trained longer, and what it is."""
 
 
 def longer(row: str, scale: Scale) -> Run:
