@@ -3,10 +3,11 @@
 import pytest
 
 from reservoir import recipes
-from reservoir.runs.building import load, task_of
+from reservoir.runs.building import load, outline, task_of
 from reservoir.runs.execution import execute
 from reservoir.training import bleu
-from reservoir.weights.accounting import rounded
+from reservoir.weights import report
+from reservoir.weights.accounting import rounded, rounded_bytes
 
 
 def test_a_trained_row_is_tested_in_few_bits_as_well(tmp_path, monkeypatch):
@@ -29,3 +30,14 @@ def test_each_row_is_that_of_the_curves_for_six_times_the_steps(row):
     assert long.budget.steps == 6 * short.budget.steps
     assert long.evolve(recipe="mine", budget=short.budget, task=short.task) == short.evolve(recipe="mine")
     assert long.evolve(task={"rounded": ()}).task == short.task
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop"])
+@pytest.mark.parametrize("bits", [8, 4])
+def test_narrower_models_fit_into_the_masks_bytes_with_the_scales_of_their_rows(bits, scale):
+    def stored(row):
+        shapes = [p.shape for p in outline(recipes.get(f"few-bits/{row}", scale=scale)).parameters()]
+        return sum(rounded_bytes(rows, columns, bits) for rows, columns in shapes)
+
+    masks = report(outline(recipes.get("few-bits/masks", scale=scale))).stored_bytes
+    assert 0.9 * masks < stored(f"narrower-{bits}") <= masks < stored(f"narrow-{bits}")

@@ -5,6 +5,9 @@ trained models are cut short and scored before rounding. Here each row has six t
 that it has there, and a copy of each trained model with its matrices rounded to eight and to four bits is scored as
 well. No embeddings come from another model, so there is no donor to pay for.
 
+A rounded matrix needs a scale for each row, which the bytes of the narrow rows leave out. The `narrower` rows fit into
+the masks' bytes with these scales counted, 32 bits each.
+
 Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each, the narrow rows 2 to 3.
 """
 
@@ -19,6 +22,12 @@ from reservoir.runs.run import Run
 LONGER = 6
 """Times the steps of `keep/`."""
 
+NARROWER: dict[int, dict[Scale, tuple[int, int]]] = {
+    8: {"smoke": (12, 48), "laptop": (28, 112), "full": (148, 256)},
+    4: {"smoke": (20, 48), "laptop": (48, 112), "full": (216, 512)},
+}
+"""Bits a weight -> d_model and d_ff with which the scales of the rows fit into the masks' bytes too."""
+
 ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
     "trained": (trained, "Everything trained, a layer for each depth."),
     "masks": (
@@ -31,6 +40,13 @@ ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
             f"Everything trained, so narrow that {bits} bits a weight take the masks' bytes.",
         )
         for bits in NARROW
+    },
+    **{
+        f"narrower-{bits}": (
+            partial(narrow, bits, sizes=NARROWER),
+            f"Everything trained, so narrow that {bits} bits a weight and the rows' scales take the masks' bytes.",
+        )
+        for bits in NARROWER
     },
 }
 """Name in a recipe -> the row of `keep/` that is trained longer, and what it is."""

@@ -143,9 +143,9 @@ def pruned(scale: Scale) -> Run:
     )
 
 
-def narrow(bits: int, scale: Scale) -> Run:
+def narrow(bits: int, scale: Scale, sizes: dict[int, dict[Scale, tuple[int, int]]] = NARROW) -> Run:
     """Everything trained, so narrow that `bits` a weight make the bytes of the masks."""
-    d_model, d_ff = NARROW[bits][scale]
+    d_model, d_ff = sizes[bits][scale]
     return trained(scale).evolve(model={"d_model": d_model, "d_ff": d_ff})
 
 
