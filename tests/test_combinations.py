@@ -40,9 +40,11 @@ def test_a_translator_differs_from_chapter_4s_in_what_it_is_a_test_of(row, scale
     )
     changed = {"freeze": Freeze(), "mask": Mask()}
     sizes = ()
-    if row.startswith("fourier"):
+    if row.startswith(("fourier", "random-")):
         sizes += ("encoder_layers", "encoder_kinds", "encoder_mixing", "max_length")
         changed["task"] = {"max_length": base.task.max_length}
+    if row == "random-features":  # which are made for no length
+        assert (run.task, run.model.max_length) == (base.task, base.model.max_length)
     if row.startswith("no-"):
         sizes += ("encoder_layers", "encoder_kinds")
     if "post-norm" in row:
@@ -97,8 +99,9 @@ def test_the_longest_run_without_an_encoder_takes_as_many_operations(scale):
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_the_longest_sentence_of_training_fits_into_the_transform(scale):
-    run = recipes.get("combinations/fourier", scale=scale)
+@pytest.mark.parametrize("row", ["fourier", "random-mixing"])
+def test_the_longest_sentence_of_training_fits_into_the_transform(row, scale):
+    run = recipes.get(f"combinations/{row}", scale=scale)
     longest = pad_sources([[5] * run.task.max_length])
     mixing = Fourier(run.model.max_length)
     assert mixing(torch.zeros(*longest.shape, 2)).shape[1] == run.task.max_length + 1
@@ -122,6 +125,10 @@ def test_each_row_moves_what_it_says():
     layers = {stream for stream in every if stream.startswith("encoder.") and stream.split(".")[1].isdigit()}
     assert moving("combinations/no-encoder") == every - layers
     assert len(moving("combinations/fourier-reservoirs")) == len(fourier)
+    mixes = {f"encoder.{i}.attention.{name}" for i in range(2) for name in ("value", "out")}
+    biases = {f"{stream}.bias" for stream in mixes}
+    assert moving("combinations/random-mixing") == fourier | mixes | biases
+    assert moving("combinations/random-features") == every
     for part, chosen in {
         "attention": {s for s in maps if ".attention." in s or ".cross." in s},
         "feed-forward": {s for s in maps if ".feed_forward." in s},
@@ -157,7 +164,9 @@ def test_a_masked_gpt_differs_from_the_random_body_in_its_start_and_share(scale)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", ["fourier-reservoirs", "masked-embeddings-frozen-feed-forward"])
+@pytest.mark.parametrize(
+    "row", ["fourier-reservoirs", "random-mixing", "masked-embeddings-frozen-feed-forward"]
+)
 def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     run = recipes.get(f"combinations/{row}", scale="smoke")
@@ -225,6 +234,8 @@ AS_HOPED = {
     "combinations/fourier-reservoirs": 29.5,
     "combinations/fourier-frozen": 27,
     "combinations/attention-frozen": 24,
+    "combinations/random-mixing": 29.6,
+    "combinations/random-features": 29.6,
     "combinations/no-mixing": 22,
     "combinations/no-encoder": 21,
     "transformer/multi30k": 32,
@@ -245,6 +256,9 @@ TURNED = {  # what makes each rule say no
     "combinations/reservoir-among-transforms": {"combinations/fourier-reservoirs": 28},
     "combinations/transform-or-draw": {"combinations/fourier-frozen": 20},
     "combinations/mixing-worth": {"combinations/no-mixing": 31},
+    "combinations/random-mixing": {"combinations/random-mixing": 28},
+    "combinations/random-mixing-worth": {"combinations/no-mixing": 30},
+    "combinations/random-features": {"combinations/random-features": 28},
     "combinations/encoder-worth": {"combinations/attention-frozen": 20, "combinations/fourier-frozen": 20},
     "tatoeba/encoder-worth": {"tatoeba/no-mixing": 31, "tatoeba/no-encoder": 31},
     "combinations/encoder-worth-longer": {"combinations/longer-no-encoder": 33},

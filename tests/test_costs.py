@@ -104,6 +104,7 @@ def test_recipes_of_every_kind_are_told_apart():
         "combinations/masked-attention": "masked",
         "combinations/fourier-frozen": "fixed",
         "combinations/attention-frozen": "seeded",
+        "combinations/random-mixing": "seeded",
         "combinations/gpt-masks-90/lr-1e-3": "pretrained",
         "universal/digits/matched/lr-1e-3": "seeded",
         "universal/digits/pretrained/lr-1e-3": "pretrained",

@@ -6,7 +6,7 @@ from torch import nn
 
 from reservoir.layers import Attention, LinearMixing, MLPMixing
 from reservoir.layers.mixing import over_tokens
-from reservoir.models import RandomFeatureAttention
+from reservoir.models import RandomFeatureAttention, RandomMixing
 from reservoir.weights import Freeze, freeze, initialise, owned, report
 
 
@@ -74,6 +74,25 @@ def test_random_features_do_not_learn_and_hide_what_fills_up():
     assert mixing(big).isfinite().all()
     with pytest.raises(ValueError, match="n_features must be at least 1, got 0"):
         RandomFeatureAttention(16, 2, n_features=0, stream="mix")
+
+
+def test_random_mixing_is_attention_at_weights_that_do_not_move():
+    mixing = initialise(RandomMixing(16, 2, 9, stream="mix"), seed=0)
+    assert {row.stream: row.origin for row in report(mixing).rows if not row.moves} == {
+        "mix.tokens": "seeded"
+    }
+    x, mask = draw(3, 6, 16), torch.tensor([[True] * 6, [True] * 4 + [False] * 2, [False] * 6])
+    for text, n in enumerate((6, 4)):
+        w = mixing.tokens.weight.view(2, 9, 9)[:, :n, :n]
+        weights = torch.eye(n) + (w - w.mean(-1, keepdim=True)) / (n * 8) ** 0.5
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, n))
+        values = mixing.value(x[text, :n]).view(n, 2, 8).transpose(0, 1)
+        expected = mixing.out((weights @ values).transpose(0, 1).reshape(n, 16))
+        torch.testing.assert_close(mixing(x, mask)[text, :n], expected)
+    with pytest.raises(ValueError, match="made for 9 tokens, got 10"):
+        mixing(draw(1, 10, 16))
+    with pytest.raises(ValueError, match="d_model must be a multiple of n_heads, got 16 and 3"):
+        RandomMixing(16, 3, 9, stream="mix")
 
 
 def test_a_map_over_tokens_takes_a_short_text_as_filled_with_zeros():

@@ -16,7 +16,7 @@ def over_tokens(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     return linear(x.transpose(1, 2), weight[:, : x.shape[1]], bias).transpose(1, 2)
 
 
-class _FixedLength(nn.Module):
+class FixedLength(nn.Module):
     """What maps over tokens share: they are made for texts of one length, and pad a shorter one with zeros."""
 
     def __init__(self, length: int):
@@ -32,7 +32,7 @@ class _FixedLength(nn.Module):
         return x if mask is None else x * mask[..., None]
 
 
-class LinearMixing(_FixedLength):
+class LinearMixing(FixedLength):
     """One map over features, then one over tokens: `W_n x W_d`, FNet's "Linear" (Lee-Thorp et al. 2022, §4.1).
 
     Frozen where it was drawn, it is FNet's "Random".
@@ -54,7 +54,7 @@ class LinearMixing(_FixedLength):
         return over_tokens(mixed, self.tokens.effective_weight()[: x.shape[1]])
 
 
-class MLPMixing(_FixedLength):
+class MLPMixing(FixedLength):
     """A small network over tokens, the same for every feature: `W₂ GELU(W₁ x)` (Tolstikhin et al. 2021, eq. 1).
 
     Args:

@@ -4,7 +4,7 @@ from .gpt2 import load_gpt2
 from .language_model import LanguageModel, LanguageModelConfig
 from .llama import Llama, LlamaConfig, load_llama2c
 from .lstm import LSTMConfig
-from .mixings import RandomFeatureAttention
+from .mixings import RandomFeatureAttention, RandomMixing
 from .pretrained import from_pretrained, read_labels, save_pretrained
 from .shared_backbone import SharedBackbone
 from .text_encoder import (
@@ -30,6 +30,7 @@ __all__ = [
     "MaskedLanguageModel",
     "MaskedLanguageModelConfig",
     "RandomFeatureAttention",
+    "RandomMixing",
     "SharedBackbone",
     "TextClassifier",
     "TextClassifierConfig",

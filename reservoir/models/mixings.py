@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import DFT, Fourier, Linear, LinearMixing, MLPMixing
+from reservoir.layers.mixing import FixedLength
 from reservoir.layers.precision import full_precision
 from reservoir.models.config import TransformerConfig
 from reservoir.models.stack import Make, self_attention
@@ -19,7 +20,8 @@ class RandomFeatureAttention(nn.Module):
     """Self-attention whose softmax is a product of positive random features (Choromanski et al. 2021, §2).
 
     With `φ(x) = exp(w x - |x|²/2) / √m` for m random rows w, `E φ(q) φ(k)ᵀ = exp(q k)`: sums over keys are taken once
-    for all queries. The rows are drawn from a seed, nearly normal, and never learn.
+    for all queries. The rows are drawn from a seed, nearly normal, and never learn. The features of Peng et al. (2021)
+    are other ones, for the same purpose: sines and cosines of queries and keys of length one.
 
     Args:
         d_model: width of the residual stream.
@@ -72,6 +74,45 @@ def _share(x: Tensor) -> float:
     return x.shape[-1] ** -0.25
 
 
+class RandomMixing(FixedLength):
+    """Attention at fixed random weights, values and output trained: MixiT's (Dong et al. 2025).
+
+    In each head, position i of a text of n tokens gets `v_i + Σ_j w_ij (v_j - v̄) / √(n d_head)`, where v̄ is the mean of
+    the values and w is drawn from a seed, nearly normal, and never learns. That is a product with a matrix whose rows
+    sum to one: the identity, and noise without its mean. MixiT scales it for one length, and a position sees only those
+    before it; here the noise of each text is scaled for the text's own length, and a position sees all others.
+
+    Args:
+        d_model: width of the residual stream.
+        n_heads: number of heads; divides d_model.
+        length: tokens of the longest text.
+        stream: prefix of the weights' stream names.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, length: int, *, stream: str):
+        super().__init__(length)
+        if d_model % n_heads:
+            raise ValueError(f"d_model must be a multiple of n_heads, got {d_model} and {n_heads}")
+        self.n_heads = n_heads
+        self.value = Linear(d_model, d_model, stream=f"{stream}.value")
+        self.out = Linear(d_model, d_model, stream=f"{stream}.out")
+        self.tokens = Linear(length, n_heads * length, stream=f"{stream}.tokens", bias=False)
+        self.tokens.initialisations = {"weight": Normal(1.0)}
+        self.tokens.requires_grad_(False)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
+        values = self.read(self.value(x), mask)
+        batch, n, d_model = values.shape
+        lengths = n if mask is None else mask.sum(1).clamp_min(1)[:, None, None]  # (batch, 1, 1)
+        mean = values.sum(1, keepdim=True) / lengths
+        d_head = d_model // self.n_heads
+        centred = self.read(values - mean, mask) * (lengths * d_head) ** -0.5
+        heads = centred.view(batch, n, self.n_heads, d_head).transpose(1, 2)  # (batch, heads, n, d_head)
+        weights = self.tokens.effective_weight().view(self.n_heads, self.length, self.length)[:, :n, :n]
+        return self.out(values + (weights @ heads).transpose(1, 2).reshape(batch, n, d_model))
+
+
 Where = Literal["bottom", "top", "middle", "mixed"]
 
 
@@ -108,6 +149,11 @@ def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Mo
     )
 
 
+def random_mixing(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """Attention at fixed random weights (Dong et al. 2025), for texts of up to `max_length` tokens."""
+    return RandomMixing(config.d_model, config.n_heads, config.max_length, stream=f"{stream}.attention")
+
+
 MIXINGS: dict[str, Make] = {
     "attention": self_attention,
     "fourier": fourier,
@@ -116,6 +162,7 @@ MIXINGS: dict[str, Make] = {
     "linear": linear,
     "mlp": mlp,
     "random-features": random_features,
+    "random-mixing": random_mixing,
 }
 """Layers that mix positions, by the name that a configuration calls them."""
 

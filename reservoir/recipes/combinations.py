@@ -9,6 +9,8 @@ from a row of that table in one thing and a reader can say what the thing did.
   frozen feed-forward layer between its two layers, as chapter 5 has among layers with attention, and `fourier-frozen`
   and `attention-frozen` have encoders in which nothing moves but norms. Their rivals are `no-mixing`, whose encoder has
   feed-forward layers alone, and `no-encoder`, which has none at all; both came after first records of the others.
+- A draw in the encoder's attention: in `random-mixing` its weights are fixed, and values and output are trained, after
+  MixiT (Dong et al. 2025); in `random-features` positive random features estimate it (Choromanski et al. 2021).
 - One bit a weight, for one component: `masked-attention`, `masked-feed-forward` and `masked-embeddings` choose half of
   that component's weights and learn the others. Chapter 4 has the two ends: the same weights learned, and frozen.
 - Two at once: `masked-attention-frozen-embeddings`; and `masked-embeddings-frozen-feed-forward`, which chapter 4's rows
@@ -17,8 +19,8 @@ from a row of that table in one thing and a reader can say what the thing did.
 `combinations/gpt-masks-<percent>/<rate>` is chapter 9's `universal/digits/masked` with a pretrained body: masks in the
 place of norms that learn. Half is what the random body keeps; of weights that have learned, nine in ten are.
 
-Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, 0.5 a body; thirteen
-translators with three seeds and some twelve bodies take an hour and three quarters.
+Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, 0.5 a body; fifteen
+translators with three seeds and some twelve bodies take two hours.
 """
 
 from collections.abc import Callable
@@ -44,13 +46,30 @@ PERCENTAGES = (50, 90)
 Change = Callable[[Run], Run]
 
 
+def mixed(run: Run, mixing: str) -> Run:
+    """The same with another mixing in place of the encoder's attention."""
+    return run.evolve(model={"encoder_mixing": (mixing,) * sizes_of(run).encoder_layers})
+
+
+def for_length(run: Run) -> Run:
+    """The same for sentences of as many tokens as what is made for one length takes."""
+    length = LENGTH[run.scale]
+    return run.evolve(task={"max_length": length - 1}, model={"max_length": length})  # with its end
+
+
 def fourier(run: Run) -> Run:
     """The same with transforms in place of the encoder's attention."""
-    length, layers = LENGTH[run.scale], sizes_of(run).encoder_layers
-    return run.evolve(
-        task={"max_length": length - 1},  # and its end
-        model={"encoder_mixing": ("fourier-normalised",) * layers, "max_length": length},
-    )
+    return for_length(mixed(run, "fourier-normalised"))
+
+
+def random_mixing(run: Run) -> Run:
+    """The same with the weights of the encoder's attention fixed as a seed draws them."""
+    return for_length(mixed(run, "random-mixing"))
+
+
+def random_features(run: Run) -> Run:
+    """The same with random features in the encoder's attention."""
+    return mixed(run, "random-features")
 
 
 def post_norm(run: Run) -> Run:
@@ -110,6 +129,8 @@ ROWS: dict[str, tuple[str, Change]] = {
         "Fourier transforms mix in the encoder, its feed-forward layers frozen",
         fourier_frozen,
     ),
+    "random-mixing": ("fixed random weights in the encoder's attention, all else trained", random_mixing),
+    "random-features": ("random features in the encoder's attention, all else trained", random_features),
     "attention-frozen": ("the encoder's attention and feed-forward layers frozen", attention_frozen),
     "no-mixing": ("encoder layers without anything that mixes tokens, all trained", no_mixing),
     "no-encoder": ("no encoder layers: the decoder attends to embeddings; all trained", no_encoder),
