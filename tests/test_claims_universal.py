@@ -79,3 +79,26 @@ def test_one_rate_flatters_when_the_sweep_widens_the_gap():
 
     found = claims.verdict("ours/rate", look=look)
     assert found.outcome == "holds here" and "1.0 points ahead at one rate, 10.0" in found.seen
+
+
+@pytest.mark.parametrize(
+    ("lora", "vera", "words"),
+    [
+        (92.0, 91.5, ["holds here", "holds here"]),
+        (92.0, 88.0, ["holds here", "does not hold here"]),
+        (85.0, 92.0, ["does not hold here", "holds here"]),
+    ],
+)
+def test_low_rank_updates_are_compared_with_norms_and_with_each_other(lora, vera, words):
+    scores = {"lora": lora, "vera": vera, "pretrained": 88.0}
+    numbers = {"lora": 18_000, "vera": 4_000}
+
+    def look(measure, recipe, among, scale):
+        body = recipe.split("/")[2]
+        if measure == "trained":
+            return Estimate(numbers[body])
+        return Estimate.of(scores[body] + wobble for wobble in (-0.1, 0.0, 0.1))
+
+    found = [claims.verdict(name, look=look) for name in ("ours/lora", "ours/vera")]
+    assert [one.outcome for one in found] == words
+    assert "22% of the trainable parameters" in found[1].seen

@@ -109,6 +109,7 @@ def test_recipes_of_every_kind_are_told_apart():
         "universal/digits/matched/lr-1e-3": "seeded",
         "universal/digits/pretrained/lr-1e-3": "pretrained",
         "universal/digits/full/lr-1e-3": "trained",
+        "universal/digits/vera/lr-1e-3": "pretrained",
         "mixing/random": "seeded",
         "mixing/fourier": "fixed",
         "mixing/attention": "trained",

@@ -39,6 +39,8 @@ RUNS = [  # every body, and every task
     *((task, "random") for task in universal.TASKS if task != "bit-memory"),
     ("listops", "pretrained-full"),
     ("listops", "masked"),
+    ("digits", "lora"),
+    ("digits", "vera"),
 ]
 SWITCHED = ["switches/pretrained/output", "switches/random/norms"]
 
@@ -84,6 +86,8 @@ def test_a_recipe_freezes_what_it_says(name):
         assert inside
     elif body == "masked":
         assert inside and all(stream.endswith(".scores") for stream in inside) and "norm" not in moving
+    elif body in ("lora", "vera"):
+        assert inside and all(stream.startswith(body) for stream in inside) and "norm" not in moving
     elif body != "lstm":
         assert not inside and {"input", "readout", "norm"} <= moving
 

@@ -22,6 +22,7 @@ LIMITS = {
         ("vocab", "src_vocab", "tgt_vocab", "classes", "inputs", "outputs", "padding"), (0, TOKENS)
     ),
     **dict.fromkeys(("d_model", "d_ff", "d_encoder"), (1, WIDTH)),
+    "rank": (1, WIDTH),
     **dict.fromkeys(("n_heads", "n_kv_heads", "kernel", "types"), (1, 1024)),
     **dict.fromkeys(("layers", "encoder_layers", "decoder_layers"), (0, DEPTH)),
     "max_length": (1, 2**20),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from reservoir.models.language_model import LanguageModelConfig
 from reservoir.models.llama import LlamaConfig
 from reservoir.models.lstm import LSTMConfig
 from reservoir.weights.initialisation import Orthogonal
+from reservoir.weights.low_rank import low_rank
 
 GAIN = math.sqrt(2)  # of the input's map, as in the released code (1.41)
 
@@ -29,6 +31,9 @@ class UniversalConfig(ModelConfig):
         every: whether there is an output at each position, and not at the last alone.
         body: the language model in the middle; its vocabulary plays no part. An LSTM can take its place, for
             comparison.
+        update: what stands beside the body's packed maps of queries, keys and values: nothing, "lora" or "vera" (see
+            `reservoir.weights.low_rank`).
+        rank: of the updates.
     """
 
     inputs: int = 0
@@ -36,6 +41,8 @@ class UniversalConfig(ModelConfig):
     tokens: bool = False
     every: bool = False
     body: LanguageModelConfig | LlamaConfig | LSTMConfig = field(default_factory=LanguageModelConfig)
+    update: Literal["none", "lora", "vera"] = field(default="none", metadata={"omit_if_default": True})
+    rank: int = field(default=8, metadata={"omit_if_default": True})
 
     def sized(self, inputs: int, outputs: int) -> UniversalConfig:
         """Return the configuration with sizes of 0 filled in."""
@@ -50,7 +57,8 @@ class Universal(Familiar, nn.Module):
     """Input, body, output (Lu et al. 2021, §2). The paper trains the first and the last, positions and norms.
 
     Its memory is not initialised. The body's streams are those of `LanguageModel`, so that what a language model has
-    learned can be put there by name; the input's and the output's are "input" and "readout".
+    learned can be put there by name; the input's and the output's are "input" and "readout", and an update's begin with
+    its kind.
 
     Args:
         config: sizes and choices.
@@ -67,6 +75,8 @@ class Universal(Familiar, nn.Module):
             self.input = Linear(config.inputs, d_model, stream="input")
             self.input.initialisations = {"weight": Orthogonal(GAIN)}
         self.body = config.body.build_body()
+        if config.update != "none":
+            low_rank(self.body, config.update, rank=config.rank, patterns="*.qkv")
         self.readout = Linear(d_model, config.outputs, stream="readout")
 
     def forward(self, x: Tensor, last: Tensor | None = None) -> Tensor:

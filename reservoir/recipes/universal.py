@@ -185,6 +185,21 @@ def masked(task: str, scale: Scale) -> Run:
     )
 
 
+def lora(task: str, scale: Scale) -> Run:
+    """Hu et al. 2022: updates of rank 8 beside the pretrained body's attention maps, in the place of norms.
+
+    One update stands beside each packed map of queries, keys and values; the paper has one each for queries and values.
+    """
+    return pretrained(task, scale).evolve(
+        model={"update": "lora"}, freeze=Freeze(patterns=("layer.*", "norm*", "positions"))
+    )
+
+
+def vera(task: str, scale: Scale) -> Run:
+    """Kopiczko et al. 2024: the same with matrices that a seed draws for all layers, of rank `d_model`."""
+    return lora(task, scale).evolve(model={"update": "vera", "rank": body(scale).d_model})
+
+
 def stories_random(task: str, scale: Scale) -> Run:
     """A frozen random body with the sizes of llama2.c's stories model, which reads at most 512 tokens at once.
 
@@ -212,6 +227,8 @@ BODIES: dict[str, tuple[Callable[[str, Scale], Run], str]] = {
     "pretrained-full": (pretrained_full, "pretrained, trained"),
     "lstm": (lstm, "LSTM"),
     "masked": (masked, "random, masked"),
+    "lora": (lora, "pretrained, LoRA"),
+    "vera": (vera, "pretrained, VeRA"),
     "stories": (stories, "stories model, frozen"),
     "stories-random": (stories_random, "random in the stories model's sizes, frozen"),
 }
@@ -220,6 +237,8 @@ BODIES: dict[str, tuple[Callable[[str, Scale], Run], str]] = {
 SOME = {
     "pretrained-full": ("listops", "mnist", "cifar10", "cifar10-pixels"),
     "masked": ("bit-xor", "listops", "digits"),
+    "lora": ("digits",),
+    "vera": ("digits",),
     "stories": ("bit-memory", "bit-xor", "listops", "digits"),
     "stories-random": ("bit-memory", "bit-xor", "listops", "digits"),
 }

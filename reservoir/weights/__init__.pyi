@@ -2,6 +2,7 @@ from . import draws, fused, jit
 from .files import WeightsError
 from .freezing import Freeze, freeze
 from .generator import Stream, philox
+from .low_rank import low_rank
 from .naming import Owned, owned
 from .origins import (
     ORIGIN_NAMES,
@@ -58,6 +59,7 @@ __all__ = [
     "largest",
     "load",
     "load_model",
+    "low_rank",
     "mark_trained",
     "materialise",
     "model_bytes",

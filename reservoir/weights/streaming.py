@@ -206,10 +206,14 @@ class StreamedEmbedding(nn.Module):
 
 
 def streamable(item: Owned) -> bool:
-    """Whether a parameter is a frozen, seeded weight of a Linear or Embedding that can be drawn element by element."""
+    """Whether a parameter is a frozen, seeded weight of a Linear or Embedding that can be drawn element by element.
+
+    A map with an update beside it (`low_rank`) is kept whole, since what takes its place would leave that out.
+    """
     origin = recorded_origin(item)
     return (
         isinstance(item.module, Linear | Embedding)
+        and not hasattr(item.module, "update")
         and item.attribute == "weight"
         and not item.parameter.requires_grad
         and isinstance(origin, Seeded)
