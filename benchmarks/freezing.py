@@ -26,7 +26,7 @@ from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.weights import Freeze, freeze, initialise, placement, report, reservoir_layers
 
 UPDATE = "clipping and optimiser"
-REQUIRED = 0.8
+REQUIRED = 0.9
 
 
 def plans(config: EncoderDecoderConfig) -> dict[str, Freeze]:
