@@ -56,7 +56,7 @@ def packed(runs: pd.DataFrame) -> list[dict[str, Any]]:
         first = group.iloc[0]
         found.append(
             {
-                "name": called(name, first["words"]),
+                "name": called(str(name), first["words"]),
                 "recipe": name,
                 "kind": first["kind"],
                 "quality": [round(float(value), 2) for value in group["quality"]],
