@@ -272,11 +272,11 @@ def of_the_machine(name: str, dtype: torch.dtype, settings: Settings) -> Compari
 def run(settings: Settings) -> Iterator[Comparison]:
     """Each size eager and compiled, in both precisions, with both places of dropout; and our step by itself."""
     for name in settings.chosen(SIZES):
-        for dtype in settings.precisions:
-            yield of_the_machine(name, dtype, settings)
-            if settings.compiled:
-                yield beside_eager(name, dtype, settings)
         for compiled in (False, True) if settings.compiled else (False,):
             for dtype in settings.precisions:
                 for same in (True, False):
                     yield one(name, dtype=dtype, same=same, compiled=compiled, settings=settings)
+        for dtype in settings.precisions:
+            yield of_the_machine(name, dtype, settings)
+            if settings.compiled:
+                yield beside_eager(name, dtype, settings)
