@@ -4,6 +4,7 @@ const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
 const ABSENT = /^(not run\b|never$)/; // says that there is no number
 const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 (30.3 to 30.5)
+const COUNT = /(\d) of (?=\d)/g; // 3 of 20
 const MANY = 4; // columns of ranges, for which a page is too narrow if range and mean share a line
 const SENTENCE = 60; // characters
 
@@ -21,12 +22,12 @@ function kindOf(cells) {
 /** A table in which no range is broken: it follows its mean, or stands below it where there are many or little room. */
 function ranged(table) {
   const columns = Math.max(0, ...parts(table, ROW).map(([row]) => parts(row, CELL).filter(([, , , inside]) => RANGE.test(inside)).length));
-  if (!columns) return table;
   const whole = table.replace(CELL, (cell, name, attributes, inside) => {
     const found = RANGE.exec(inside);
-    return found ? `<${name}${attributes}>${found[1]} <span class="range">${found[2]}</span></${name}>` : cell;
+    const shown = found ? `${found[1]} <span class="range">${found[2]}</span>` : inside.replace(COUNT, '$1\u00a0of\u00a0');
+    return `<${name}${attributes}>${shown}</${name}>`;
   });
-  return whole.replace(/^<table\b([^>]*)/i, (_, attributes) => `<table${marked(attributes, columns < MANY ? 'ranged' : 'ranged many')}`);
+  return !columns ? whole : whole.replace(/^<table\b([^>]*)/i, (_, attributes) => `<table${marked(attributes, columns < MANY ? 'ranged' : 'ranged many')}`);
 }
 
 /** The HTML with each table's cells marked by what their columns hold. pandas' frames have equally many cells in every row. */
