@@ -1,20 +1,23 @@
-"""A product at batch 1 whose weights are made inside it, beside one whose weights are stored; and loading a model."""
+"""Weights that are made anew, beside stored ones: in a product at batch 1, in loading a model, in a training step."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file, save_model
 
-from benchmarks.measure import Comparison, Settings, compare
+from benchmarks.measure import Amount, Comparison, Settings, compare
+from benchmarks.step import SIZES as STEPS
+from benchmarks.step import WORDS, batches, our_loss, stepper
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.weights import Freeze, Mask, Seeded, freeze, initialise, mark_trained, supermask
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant
-from reservoir.weights.streaming import TiledWeight, kernel_is_here, pack
+from reservoir.weights.streaming import TiledWeight, draw_lazily, held_bytes, kernel_is_here, pack
 
 SIZES = {"laptop": 512, "IWSLT": 1024, "large": 4096}  # rows and columns of the matrix
 KINDS: dict[str, Initialisation] = {"uniform": KaimingUniform(), "sign": SignedConstant()}
@@ -24,7 +27,7 @@ LOADED = {
 }  # fmt: skip
 
 
-def run(settings: Settings) -> Iterator[Comparison]:
+def run(settings: Settings) -> Iterator[Comparison | Amount]:
     """On a GPU the fused kernel, on a CPU the same in tiles; against stored weights in bf16 and in fp32.
 
     On a GPU the large matrix in bf16 is what is asked for: the ratio says whether making weights beats reading them.
@@ -35,6 +38,34 @@ def run(settings: Settings) -> Iterator[Comparison]:
                 yield from _product(name, size, kind, settings)
     for name, sizes in settings.chosen(LOADED).items():
         yield from _loading(name, sizes, settings)
+    for name in settings.chosen(STEPS):
+        yield from _training(name, settings)
+
+
+def _training(name: str, settings: Settings) -> Iterator[Comparison | Amount]:
+    """A step of a model whose attention and feed-forward layers are frozen: drawn anew in each step, or kept."""
+    size = STEPS[name]
+    config = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
+    data = batches(size, settings.device)
+    plan = Freeze(attention=True, feed_forward=True)
+    kept, anew = (
+        freeze(initialise(EncoderDecoder(config), seed=0), plan).to(settings.device).train() for _ in range(2)
+    )
+    anew = draw_lazily(anew)
+    case = f"{name}, frozen attention and feed-forward layers drawn anew in a training step"
+    yield Amount(case, "kept in memory", "MB of weights", held_bytes(anew) / 1e6, held_bytes(kept) / 1e6)
+    tokens = [batch.n_tokens + int((batch.src != 0).sum()) for batch in data]
+    for dtype in settings.precisions:
+        yield compare(
+            stepper(anew, our_loss(anew), data, dtype),
+            stepper(kept, our_loss(kept), data, dtype),
+            case=f"{case}, {WORDS[dtype]}",
+            peer="kept in memory",
+            unit="tokens",
+            work=lambda turn: tokens[turn % len(data)],
+            settings=settings,
+            warm_up=range(len(data)),
+        )
 
 
 def _product(name: str, size: int, kind: str, settings: Settings) -> Iterator[Comparison]:

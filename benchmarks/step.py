@@ -6,7 +6,8 @@ sublayer, on the attention weights and inside the feed-forward layers. "Less dro
 as fairseq's do: after each sublayer alone. A handful of batches comes again and again, so that neither side pays for
 new shapes; `benchmarks.linear` is about those.
 Compiled means each of our layers by `torch.compile(dynamic=True)`, all layers of a kind sharing one compiled function,
-and the peer's model as a whole.
+and the peer's model as a whole. Two more lines say what our step is worth by itself: compiled beside eager, and as a
+share of the rate at which the machine multiplies square matrices.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.measure import Comparison, Settings, compare
 from reservoir.datasets import Batch, TokenBatches
@@ -29,6 +31,9 @@ from reservoir.training.optimisers import Optimiser
 from reservoir.weights import initialise
 
 DROPOUT, SMOOTHING = 0.1, 0.1
+WORDS = {torch.bfloat16: "bf16", torch.float32: "fp32"}
+LEAST = {torch.bfloat16: 1.45, torch.float32: 1.15}  # times nn.Transformer's step
+SQUARE = 1024  # rows and columns of the matrices that the machine's rate is measured with
 ADAMW = Optimiser(lr=1e-4)
 
 
@@ -165,43 +170,113 @@ def stepper(
     return step
 
 
+class Ours:
+    """Our model at the size of a name, its batches and its training step; `same` is as of `one`."""
+
+    def __init__(
+        self,
+        name: str,
+        dtype: torch.dtype,
+        settings: Settings,
+        *,
+        same: bool = False,
+        compiled: bool = False,
+    ):
+        size = SIZES[name]
+        self.data = batches(size, settings.device)
+        self.tokens = [batch.n_tokens + int((batch.src != 0).sum()) for batch in self.data]
+        fewer = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
+        model = initialise(EncoderDecoder(size.config if same else fewer), seed=0)
+        model = model.to(settings.device).train()
+        if compiled:
+            for layer in (*model.encoder, *model.decoder):
+                layer.compile(dynamic=True)
+        self.step = stepper(model, our_loss(model), self.data, dtype)
+
+    def operations(self) -> list[int]:
+        """Of a step on each batch: those of its products, of padding as well, as PyTorch counts them."""
+        found = []
+        for turn in range(len(self.data)):
+            with FlopCounterMode(display=False) as counter:
+                self.step(turn)
+            found.append(counter.get_total_flops())
+        return found
+
+    def beside(
+        self,
+        theirs: Callable[[int], None],
+        *,
+        case: str,
+        peer: str,
+        settings: Settings,
+        required: float | None = None,
+    ) -> Comparison:
+        """Our step and a peer's on the same batches, in turns."""
+        return compare(
+            self.step,
+            theirs,
+            case=case,
+            peer=peer,
+            unit="tokens",
+            work=lambda turn: self.tokens[turn % len(self.data)],
+            settings=settings,
+            warm_up=range(len(self.data)),
+            required=required,
+        )
+
+
 def one(name: str, *, dtype: torch.dtype, same: bool, compiled: bool, settings: Settings) -> Comparison:
     """Our step beside the peer's, at the size of that name; `same` puts dropout where `nn.Transformer` has it."""
-    size = SIZES[name]
-    data = batches(size, settings.device)
-    fewer = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
-    ours = initialise(EncoderDecoder(size.config if same else fewer), seed=0).to(settings.device).train()
-    theirs = Peer(size.config).to(settings.device).train()
-    if compiled:
-        for layer in (*ours.encoder, *ours.decoder):
-            layer.compile(dynamic=True)
-        theirs.compile(
-            dynamic=True
-        )  # whole: PyTorch passes over its own layers where they are compiled one by one
-    low = dtype == torch.bfloat16
+    ours = Ours(name, dtype, settings, same=same, compiled=compiled)
+    theirs = Peer(SIZES[name].config).to(settings.device).train()
+    if compiled:  # whole: PyTorch passes over its own layers where they are compiled one by one
+        theirs.compile(dynamic=True)
     words = (
-        "bf16" if low else "fp32",
+        WORDS[dtype],
         "compiled" if compiled else "eager",
         "the same dropout" if same else "less dropout",
     )
-    tokens = [batch.n_tokens + int((batch.src != 0).sum()) for batch in data]
-    return compare(
-        stepper(ours, our_loss(ours), data, dtype),
-        stepper(theirs, peers_loss(theirs), data, dtype),
+    return ours.beside(
+        stepper(theirs, peers_loss(theirs), ours.data, dtype),
         case=", ".join((name, *words)),
         peer="nn.Transformer",
-        unit="tokens",
-        work=lambda turn: tokens[turn % len(data)],
         settings=settings,
-        warm_up=range(len(data)),
-        required=None if compiled else (1.2 if low else 1.0),
+        required=None if compiled else LEAST[dtype],
     )
 
 
+def beside_eager(name: str, dtype: torch.dtype, settings: Settings) -> Comparison:
+    """Our compiled step beside our eager one."""
+    ours, eager = (Ours(name, dtype, settings, compiled=compiled) for compiled in (True, False))
+    return ours.beside(
+        eager.step, case=f"{name}, {WORDS[dtype]}, compiled", peer="our eager step", settings=settings
+    )
+
+
+def of_the_machine(name: str, dtype: torch.dtype, settings: Settings) -> Comparison:
+    """Our step beside as many operations in products of square matrices: its share of the machine's rate."""
+    ours = Ours(name, dtype, settings)
+    operations = ours.operations()
+    square = torch.randn(SQUARE, SQUARE, dtype=dtype, device=settings.device)
+    product = torch.empty_like(square)
+
+    def multiply(turn: int) -> None:
+        for _ in range(round(operations[turn % len(operations)] / (2 * SQUARE**3))):
+            torch.mm(square, square, out=product)
+
+    case = f"{name}, {WORDS[dtype]}, eager, a share of the machine's rate"
+    peer = f"products of {SQUARE} × {SQUARE}, as many operations"
+    return ours.beside(multiply, case=case, peer=peer, settings=settings)
+
+
 def run(settings: Settings) -> Iterator[Comparison]:
-    """Each size eager and compiled, in both precisions, with both places of dropout."""
+    """Each size eager and compiled, in both precisions, with both places of dropout; and our step by itself."""
     for name in settings.chosen(SIZES):
         for compiled in (False, True) if settings.compiled else (False,):
             for dtype in settings.precisions:
                 for same in (True, False):
                     yield one(name, dtype=dtype, same=same, compiled=compiled, settings=settings)
+        for dtype in settings.precisions:
+            yield of_the_machine(name, dtype, settings)
+            if settings.compiled:
+                yield beside_eager(name, dtype, settings)

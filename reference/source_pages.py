@@ -78,7 +78,7 @@ def page(name: str) -> str:
     if found:
         out.append(
             f"## What our runs say\n\nWe quote {len(found)} of its claims and decide {decided} of them. Rules, records"
-            f" and scales stand in the [ledger]({LEDGER}#{anchor}); where it prints tables, they stand next to ours in"
+            f" and scales are in the [ledger]({LEDGER}#{anchor}); where it prints tables, they are next to ours in"
             " [appendix A2](../../chapters/A2-tables.ipynb).\n"
         )
         out.append(

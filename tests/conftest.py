@@ -157,6 +157,15 @@ def chromium() -> str:
     return find_chromium() or pytest.fail("no chromium was found; name one in CHROMIUM")
 
 
+@pytest.fixture(scope="module")
+def browser(chromium: str):
+    """A chromium for the tests of one file, which another one replaces when it hangs."""
+    from test_browser import Chromium
+
+    with Chromium.launched(chromium) as browser:
+        yield browser
+
+
 def find_chromium() -> str | None:
     """CHROMIUM, or the system's chromium or Chrome, or the one that playwright has installed; None if there is none."""
     if found := on_path():

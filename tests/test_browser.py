@@ -129,12 +129,6 @@ class Chromium:
             timer.cancel()
 
 
-@pytest.fixture(scope="module")
-def browser(chromium):
-    with Chromium.launched(chromium) as browser:
-        yield browser
-
-
 @contextmanager
 def opened(
     browser: Chromium, address: str, *, patience: float = PATIENCE, keep: bool = False, **options

@@ -198,6 +198,10 @@ BAD = {  # a command line -> (its exit status, what is said)
     "show transformer/[/blah]": (1, "there is no recipe 'transformer/[/blah]'"),
     "run --device cuda": (1, "device is 'cuda', but this machine has no GPU that torch can use"),
     "run --device cuda:7": (1, "device is 'cuda:7', but this machine has no GPU"),
+    "run --compiled --device cpu": (
+        1,
+        "compiled=True is for GPUs: on a processor compiled layers train more slowly",
+    ),
     "run --device mps": (1, "device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got 'mps'"),
     "run --device tpu": (1, "got 'tpu'"),
     "run --device meta": (1, "got 'meta'"),

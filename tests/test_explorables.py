@@ -24,7 +24,6 @@ from test_browser import (
     DESK,
     PHONE,
     VIEWS,
-    Chromium,
     HangsError,
     opened,
     scroll_through,
@@ -247,12 +246,6 @@ def test_a_large_state_lies_beside_the_page(waves_site):
 
 
 # ---- in chromium -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser(chromium):
-    with Chromium.launched(chromium) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """A GPU hour, rehearsed on the processor: killed in the middle it goes on, and what comes back fits and is whole."""
 
+import json
 import os
 import signal
 import subprocess
@@ -210,3 +211,37 @@ def test_bits_that_differ_are_found(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(bits.Matrix, "by_numba", lambda self: self.plain().flip(0))
     assert bits.main("cpu", str(tmp_path / "bits.json")) == 1
     assert "DIFFER" in (tmp_path / "bits.json").read_text()
+
+
+def test_a_path_that_fails_is_no_success_and_what_is_missing_is_said(monkeypatch, tmp_path, capsys):
+    def raising(error):
+        def draw(self, *_, **__):
+            raise error
+
+        return draw
+
+    monkeypatch.setattr(bits, "DRAWN", (KaimingUniform(),))
+    file = tmp_path / "bits.json"
+    # A compiler that is not there, as PyTorch wraps it; numba that is not installed.
+    error = RuntimeError("wrapped")
+    error.inner_exception = type("InvalidCxxCompiler", (RuntimeError,), {})("no C++ compiler was found")
+    monkeypatch.setattr(bits.TiledWeight, "tiles", raising(error))
+    monkeypatch.setattr(bits, "numba_is_here", lambda: False)
+    assert bits.main("cpu", str(file)) == 1
+    found = json.loads(file.read_text())["paths"]
+    assert found["uniform, compiled tiles"] == "not tried: no C++ compiler was found"
+    assert found["uniform, numba"] == "not tried: numba is not installed"
+    assert found["uniform, masked tiles"].startswith(
+        "FAILED: RuntimeError: wrapped"
+    )  # nothing is compiled there
+    assert found["uniform, PyTorch"] == found["permutation"] == "the same bits"
+    monkeypatch.undo()
+    monkeypatch.setattr(bits, "paths", lambda device: iter([("one", raising(IndexError()).__get__(0), None)]))
+    assert bits.main("cpu", str(file)) == 1
+    monkeypatch.setattr(
+        bits, "paths", lambda device: iter([("one", raising(bits.Absent("it")).__get__(0), None)])
+    )
+    assert bits.main("cpu", str(file)) == 0
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert bits.main("cuda", str(file)) == 1
+    assert "PyTorch finds no GPU here" in capsys.readouterr().out

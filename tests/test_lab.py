@@ -231,7 +231,16 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
             "click"
         )  # where it is, even as it moves
         expect(page.locator(".jp-MarkdownViewer", has_text="Where a weight comes from")).to_be_visible()
-        for name in ("glossary.md", "03-transformer.ipynb", "index.ipynb"):
+        # The playground trains from what its notebook stores, before any cell has run.
+        tab(page, "index.ipynb").click()
+        page.locator('.jp-Notebook .myst a[href*="P-playground"]').first.click()
+        playground = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .ex", has=page.locator(".pg-net"))
+        train = playground.get_by_role("button", name="Train", exact=True)
+        train.scroll_into_view_if_needed()
+        train.click()
+        expect(playground.locator(".ex-words")).to_contain_text(re.compile(r"Step [1-9]\d* of 500"))
+        playground.get_by_role("button", name="Pause", exact=True).click()
+        for name in ("glossary.md", "P-playground.ipynb", "03-transformer.ipynb", "index.ipynb"):
             close(page, name)
         assert git(folder, "status", "--porcelain") == ""
         browser.close()

@@ -417,6 +417,83 @@ def test_what_the_page_saves_loads_in_python_and_writes_the_same(name: str, tmp_
     assert {item.stream for item in owned(model)} == set(names_of(model_of(run_of(letters, encoder=depth))))
 
 
+TURNS = """
+const { Bench } = await import(JS + 'playground/engine.mjs');
+const bits = (engine) => text(engine.f.slice(...engine.lasting));
+const turn = (engine, n) => {
+  engine.enter();
+  engine.load(given.src, given.tgt, given.batches[n]);
+  return [engine.train(), engine.translate(given.src.slice(0, 4))];
+};
+const all = given.all.map((settings) => ({ ...STANDARD, ...settings }));
+const alone = all.map((settings) => {
+  const engine = new Engine(kernels, settings, given.pieces);
+  return [given.batches.map((_, n) => turn(engine, n)), bits(engine)];
+});
+const bench = new Bench(kernels);
+const engines = all.map((settings) => new Engine(bench, settings, given.pieces)); // each needs more room than the one before
+const told = engines.map(() => []);
+given.batches.forEach((_, n) => engines.forEach((engine, i) => {
+  new Engine(bench, all[0], given.pieces).close(); // which learns nothing, and goes
+  new Float32Array(bench.memory.buffer).fill(NaN, 16384); // what others leave in the memory does not matter
+  told[i].push(turn(engine, n));
+}));
+const shared = engines.map((engine, i) => { engine.enter(); return [told[i], bits(engine)]; });
+console.log(JSON.stringify({ same: shared.map((one, i) => JSON.stringify(one) === JSON.stringify(alone[i])), losses: alone.map(([turns]) => turns.map(([loss]) => loss)), bytes: bench.memory.buffer.byteLength }));
+"""  # noqa: E501
+
+
+def test_engines_that_take_turns_in_one_memory_compute_what_each_computes_alone():
+    src, tgt, _ = data()
+    masked = settings_of("m tmt smtt tt tt tttt mttt".replace(" ", "")[:17])
+    given = {
+        "all": [settings_of(""), masked, settings_of("", encoder=3) | {"width": 64}],
+        "src": src,
+        "tgt": tgt,
+        "batches": batches(3),
+        "pieces": PIECES,
+    }
+    found = in_node(TURNS, given)
+    assert found["same"] == [True, True, True]
+    assert all(len(set(losses)) == 3 and np.isfinite(losses).all() for losses in found["losses"])
+
+
+SERVED = """
+const { serving } = await import(JS + 'playground/worker.mjs');
+const said = [];
+const waiting = [];
+let clock = 0;
+const answer = serving(kernels, (message) => said.push(message), { now: () => (clock += 40), later: (turn) => waiting.push(turn) });
+const turns = (n) => { for (let i = 0; i < n && waiting.length; i += 1) waiting.shift()(); };
+const start = (run, life, line) => answer({ do: 'start', run, life, files: given, settings: read(line) });
+const steps = (run, life) => said.filter((one) => one.run === run && one.life === life && one.loss !== undefined).length;
+start(1, 1, 'w32_e1_d1_n50');
+start(2, 2, 'w32_e1_d1_n50_s1');
+answer({ do: 'run', run: 1, life: 1 });
+answer({ do: 'run', run: 2, life: 2 });
+turns(6);
+const both = [steps(1, 1), steps(2, 2)];
+answer({ do: 'pause', run: 1, life: 1 });
+turns(4);
+const paused = [steps(1, 1), steps(2, 2)];
+start(1, 3, 'w32_e1_d1_n50_s2');
+answer({ do: 'step', run: 1, life: 3 });
+answer({ do: 'end', run: 2, life: 2 });
+answer({ do: 'look', run: 2, life: 2, part: 'embedding' });
+turns(9);
+console.log(JSON.stringify({ both, paused, anew: steps(1, 3), ended: steps(2, 2), left: waiting.length, kinds: said.map(({ kind }) => kind), lives: [...new Set(said.map(({ run, life }) => `${run}.${life}`))] }));
+"""  # noqa: E501
+
+
+def test_runs_of_one_worker_take_turns_and_each_is_paused_alone():
+    playground = Playground.of_presets()
+    found = in_node(SERVED, {"lexicon": playground.lexicon, "tokenizer": playground.tokenizer})
+    assert found["both"][0] == found["both"][1] > 1
+    assert found["paused"][0] == found["both"][0] and found["paused"][1] > found["both"][1]
+    assert found["anew"] == 1 and found["ended"] == found["paused"][1] and found["left"] == 0
+    assert "refused" not in found["kinds"] and found["lives"] == ["1.1", "2.2", "1.3"]
+
+
 WHOLE = """
 const { Training, prepare } = await import(JS + 'playground/worker.mjs');
 const training = new Training(kernels, prepare(given.files), read(given.line));

@@ -1,18 +1,22 @@
 """The playground in chromium: a run watched to its end, and everything that a reader may do to it meanwhile."""
 
+import json
 import os
 import re
+import sys
 import zipfile
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 from test_book import ROOT
-from test_browser import PHONE, Chromium, barriers, opened, served, sideways
+from test_browser import PHONE, barriers, opened, served, sideways
 from test_explorables import book_of, words
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import from_pretrained
+from reservoir.page.explorables import Playground
 from reservoir.training import Decoding, translate
 
 pytestmark = pytest.mark.browser
@@ -46,12 +50,6 @@ def site(tmp_path_factory) -> Path:
     if built := os.environ.get("PLAYGROUND_SITE"):
         return Path(built)
     return site_of(tmp_path_factory.mktemp("playground") / "source")
-
-
-@pytest.fixture(scope="module")
-def browser(chromium):
-    with Chromium.launched(chromium) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +89,7 @@ def test_a_run_goes_to_its_end_and_its_download_says_the_same_in_python(browser,
         place.locator("input[type=text]").fill("Der Hund schläft.")
         button(place, "Train").click()
         said = until_it_says(page, "on the test split")
-        assert "After 50 steps" in said and button(place, "Train").is_disabled()
+        assert "After 50 steps" in said and button(place, "Train").count() == 0
         found = facts(place)
         assert found["steps"] == ["50 of 50"] and re.fullmatch(r"[\d.]+", found["BLEU, test"][0])
         assert place.get_by_role("progressbar").get_attribute("aria-valuenow") == "100"
@@ -152,7 +150,6 @@ def test_a_wild_learning_rate_stops_with_an_explanation(browser, address):
         button(place, "Train").click()
         said = until_it_says(page, "choose a smaller rate")
         assert "each step goes too far" in said
-        assert button(place, "Train").is_disabled()
         button(place, "Reset").click()
         words(page)
         assert button(place, "Train").is_enabled()
@@ -288,6 +285,138 @@ def test_what_is_typed_is_translated_and_words_that_are_unknown_are_named(browse
         )
 
 
+def test_a_change_sets_aside_what_was_learned_and_undo_brings_it_back(browser, address):
+    with opened(browser, f"{address}?playground.setup={QUICK}") as page:
+        place = begun(page)
+        part = place.locator("[data-part='decoder.0.cross']")
+        place.get_by_role("radio", name="seeded, frozen").click()
+        assert button(place, "Undo").is_disabled()
+        button(place, "Train").click()
+        page.wait_for_function("() => document.querySelector('.pg-facts').textContent.includes('0 of 50')")
+        until_it_says(page, "BLEU on validation")
+        part.click()
+        assert "Undo brings it back" in until_it_says(page, "is set aside until you press Train")
+        assert facts(place)["steps"] == ["0 of 50"] and "frozen" in part.inner_text()
+        place.locator("[data-part='encoder.0.attention']").click()  # a second change sets nothing more aside
+        button(place, "Undo").click()
+        words(page)
+        assert 0 < int(facts(place)["steps"][0].split()[0]) and "trained" in part.inner_text()
+        button(place, "Go on").click()
+        assert "After 50 steps" in until_it_says(page, "on the test split")
+        (score,) = facts(place)["BLEU, test"]
+        button(place, "Reset").click()  # in the place of Train, which has nothing left to do
+        words(page)
+        assert button(place, "Train").is_enabled() and facts(place)["BLEU, test"] == ["–"]
+        button(place, "Undo").click()
+        words(page)
+        assert facts(place)["BLEU, test"] == [score]
+        part.click()
+        button(
+            place, "Compare with another run"
+        ).click()  # the changed model goes next to the one that has learned
+        words(page)
+        assert facts(place)["steps"] == ["50 of 50", "0 of 50"] and facts(place)["BLEU, test"] == [score, "–"]
+        button(place, "Train").click()
+        until_it_says(page, "Compared with run A it has")
+        alone = facts(place)["BLEU, test"]
+        assert page.troubles == []
+    with opened(browser, f"{address}?playground.setup={QUICK}") as page:
+        place = begun(page)
+        button(place, "Train").click()
+        until_it_says(page, "on the test split")
+        assert facts(place)["BLEU, test"] == alone[:1]  # as if nothing had come between
+
+
+def test_the_page_says_what_a_reader_may_stumble_over(browser, address):
+    with opened(browser, f"{address}?playground.setup={QUICK}_ptftttttttt") as page:
+        place = begun(page)
+        place.get_by_role("radio", name="fixed").click()
+        words(page)
+        assert "by a formula" in place.locator(".pg-origin").inner_text()
+        place.locator("[data-part='encoder.0.norms']").click()
+        words(page)
+        assert "fixed: ones, zeros" in place.locator("[data-part='encoder.0.norms']").inner_text()
+        assert "Fourier transform" in place.locator("[data-part='encoder.0.attention']").inner_text()
+        assert "read from here up" in place.locator(".pg-net").inner_text()
+        assert "BLEU, from 0 to 100" in place.locator(".pg-numbers").inner_text()
+        again = place.get_by_text("The same piece again and again")
+        assert again.is_hidden()
+        for _ in range(5):
+            button(place, "One step").click()
+        again.wait_for()
+        rows = place.locator(".pg-texts tbody tr").all()
+        written = [row.locator("td").nth(2).inner_text() for row in rows]
+        assert all(len(set(one.lower())) < len(one) / 2 for one in written)
+
+
+def written_by(kind: str) -> float:
+    """The megabytes that the largest process of a kind has written: without the browser's code, which pages share."""
+    return max(
+        sum(one.private_dirty for one in process.memory_maps()) / 1e6
+        for process in psutil.Process().children(recursive=True)
+        if f"--type={kind}" in process.cmdline()
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what a process has written")
+def test_four_runs_of_the_standard_model_stay_within_their_memory(browser, address):
+    """The bar is 200 MB with the browser's code, of which a renderer has had 20 to 50 MB to itself."""
+    with opened(browser, f"{address}?playground.setup=~~~s1", patience=400.0) as page:
+        place = begun(page)
+        button(place, "Train all").click()
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.pg-facts tbody tr:nth-child(4) td')]"
+            ".every(one => parseInt(one.textContent) >= 5)",
+            timeout=300_000,
+        )
+        assert len(page.workers) <= 2
+        assert written_by("renderer") < 180
+
+
+FOREIGN = """<!doctype html><meta charset="utf-8"><style>%(css)s</style><div id="place"></div>
+<script type="application/json" id="state">%(state)s</script>
+<script type="module">
+const { state, module } = JSON.parse(document.getElementById('state').textContent);
+const { default: widget } = await import(URL.createObjectURL(new Blob([module], { type: 'text/javascript' })));
+const model = { get: (name) => state[name], set(name, value) { state[name] = value; }, on() {}, off() {}, save_changes() {} };
+widget.render({ model, el: document.getElementById('place') });
+</script>"""  # noqa: E501
+
+
+def test_it_trains_in_a_frame_of_a_foreign_origin(browser, tmp_path):
+    """As in Colab: the module comes as text with a cell's output, in a frame of another origin than the page."""
+    playground = Playground.of_presets(setup=QUICK)
+    state = {name: value for name, value in playground.get_state().items() if not name.startswith("_")}
+    given = json.dumps({"state": state, "module": playground._esm}).replace("<", "\\u003c")
+    pages = {
+        "https://notebook.example/": '<iframe sandbox="allow-scripts allow-same-origin" height="2000" width="900"'
+        ' src="https://output.example/"></iframe>',
+        "https://output.example/": FOREIGN % {"css": playground._css, "state": given},
+    }
+    context = browser.new_context()
+    context.set_default_timeout(60_000)
+    page, strange, errors = context.new_page(), [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def answer(route):
+        if text := pages.get(route.request.url):
+            route.fulfill(content_type="text/html", body=text)
+        else:
+            strange.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", answer)
+    page.goto("https://notebook.example/")
+    inner = page.frames[1]
+    button(inner, "Train").click()
+    inner.wait_for_function(
+        "() => document.querySelector('.ex-words').textContent.includes('on the test split')"
+    )
+    assert inner.evaluate("[crossOriginIsolated, origin]") == [False, "https://output.example"]
+    assert strange == [] and errors == []  # it asked nobody for anything
+    context.close()
+
+
 INK = """origin => {
     const canvas = document.querySelector('.pg-canvas');
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -360,6 +489,9 @@ def test_a_phone_begins_with_a_smaller_model_and_nothing_stands_in_anybodys_way(
         place.get_by_role("radio", name="masked").click()
         place.locator("[data-part='embedding']").click()
         page.wait_for_timeout(300)
+        top = button(place, "Go on").or_(button(place, "Train")).bounding_box()["y"]
+        curve = place.locator(".pg-curve .ex-chart").bounding_box()
+        assert curve["y"] + curve["height"] - top < PHONE["height"]  # both are seen at once
         assert sideways(page) == 0 and barriers(page) == []
         assert page.evaluate("document.getAnimations().length") == 0  # less motion was asked for
         button(place, "Start again").click()

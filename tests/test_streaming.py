@@ -141,6 +141,35 @@ def test_what_was_trained_stays_and_what_is_drawn_whole_too(tmp_path):
     torch.testing.assert_close(model(IDS, IDS), before)
 
 
+def test_training_draws_frozen_weights_anew_and_keeps_none_of_them():
+    def model(*, lazily):
+        config = EncoderDecoderConfig(
+            40, 40, d_model=32, n_heads=2, d_ff=64, encoder_layers=1, decoder_layers=1, dropout=0.0
+        )
+        made = freeze(
+            initialise(EncoderDecoder(config), seed=0),
+            Freeze(attention=True, feed_forward=True, embeddings=False),
+        )
+        return draw_lazily(made) if lazily else made
+
+    kept, anew = model(lazily=False), model(lazily=True)
+    for each in (kept, anew):
+        each(IDS, IDS).square().mean().backward()
+    there = dict(kept.named_parameters())
+    for name, parameter in anew.named_parameters():
+        assert (parameter.grad is None) == (there[name].grad is None), name
+        if parameter.grad is not None:
+            torch.testing.assert_close(parameter.grad, there[name].grad)
+    # Nothing of a weight's shape waits for the backward pass.
+    streamed = [m.tiled.shape for m in anew.modules() if isinstance(m, StreamedLinear)]
+    seen = []
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda tensor: seen.append(tensor.shape) or tensor, lambda x: x
+    ):
+        anew(IDS, IDS)
+    assert streamed and seen and not ({shape[::-1] for shape in streamed} | set(streamed)) & set(seen)
+
+
 def test_a_mask_that_is_still_learning_is_refused():
     model = supermask(initialise(Linear(8, 8, stream="map"), seed=0), Mask(keep=0.5), seed=0)
     model = torch.nn.Sequential(freeze(model))

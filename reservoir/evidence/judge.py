@@ -342,16 +342,18 @@ def judge(claim: Clause) -> Verdict:
     """
     against, support = _weigh(claim, contrary=True), _weigh(claim, contrary=False)
     if against[0] <= 1:
-        return Verdict("does not hold here", _words(against[2], "is contrary"), _chance(against))
+        return Verdict(
+            "does not hold here", _words(against[2], ", which contradicts the claim"), _chance(against)
+        )
     if support[0] <= 1:
-        return Verdict("holds here", _words(support[2], "decides"), _chance(support))
+        return Verdict("holds here", _words(support[2], ", as the claim says"), _chance(support))
     one = support[2]
     if one.unfit:
         return Verdict("unfit", f"{_called(one)}{one.unfit}")
     if one.untestable:
         return Verdict("cannot tell", f"{_called(one)}{one.untestable}")
-    needed = f"runs like these show a difference of {one.gap.detectable():.2g} four times in five"
-    return Verdict("cannot tell", f"{_words(one, 'is open')}; {needed}")
+    needed = f"such runs would show a difference of {one.gap.detectable():.2g} four times in five"
+    return Verdict("cannot tell", f"{_words(one, ', which leaves it open')}; {needed}")
 
 
 def _weigh(clause: Clause, *, contrary: bool) -> Found:
@@ -397,9 +399,18 @@ def _chance(found: Found) -> float:
     return math.nan if found[2].exact else found[1]
 
 
+def told(name: str, gap: Estimate, digits: int = 1) -> str:
+    """A figure with its name, and its unit where the name ends in one: "ffn-6: %" is told as "ffn-6: 10.7 %"."""
+    called, _, unit = name.strip(" :").partition(": ")
+    if unit and not unit.endswith(" by"):
+        return f"{called}: {gap:{digits}} {unit}"
+    return f"{name} {gap:{digits}}".strip()
+
+
 def _called(one: Comparison) -> str:
-    return f"{one.name}: " if one.name else ""
+    return f"{one.name.partition(': ')[0]}: " if one.name else ""
 
 
 def _words(one: Comparison, what: str) -> str:
-    return f"{_called(one)}{one.gap:2} {what}"
+    name = one.name if not one.name or ": " in one.name else f"{one.name}:"
+    return told(name, one.gap, 2) + what

@@ -1,12 +1,15 @@
 """The same bits on every path: what a device, numba, the compiler and the fused kernel draw, compared with PyTorch's.
 
-`python -m reservoir.launch.bits cuda bits.json` compares them and writes what it found; status 1 means a difference.
+`python -m reservoir.launch.bits cuda bits.json` compares them and writes what it found. Status 1 means a difference, or
+a path that failed; what this machine lacks, such as numba or a compiler, is said and does not count.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -26,7 +29,16 @@ from reservoir.weights.streaming import TILE, TiledWeight, kernel_is_here, pack
 
 COLUMNS = 256
 SHAPE = torch.Size((TILE // COLUMNS + 5, COLUMNS))  # a whole tile and part of one
+NO_COMPILER = (
+    "InvalidCxxCompiler",
+    "TritonMissing",
+    "GPUTooOldForTriton",
+)  # PyTorch's errors where it has none
 DRAWN: tuple[Initialisation, ...] = (KaimingUniform(), SignedConstant(), Normal(0.3))
+
+
+class Absent(Exception):
+    """What a path needs and this machine does not have."""
 
 
 class Matrix:
@@ -56,7 +68,7 @@ class Matrix:
     def by_numba(self) -> Tensor:
         """On the processor, by numba."""
         if not numba_is_here():
-            raise ModuleNotFoundError("numba is not installed")
+            raise Absent("numba is not installed")
         found = weights.jit.elements(
             self.stream, self.drawn.kind, self.drawn.scale, self.per_block, 0, SHAPE.numel()
         )
@@ -65,7 +77,13 @@ class Matrix:
     def tiles(self, device: torch.device, *, compiled: bool) -> Tensor:
         """Masked, a tile at a time."""
         tiled = TiledWeight(self.origin, SHAPE, bits=pack(self.mask), compiled=compiled).to(device)
-        return torch.cat(list(tiled.tiles(device=device)))
+        try:
+            return torch.cat(list(tiled.tiles(device=device)))
+        except Exception as error:
+            cause = getattr(error, "inner_exception", error)  # which the compiler wraps
+            if compiled and type(cause).__name__ in NO_COMPILER:
+                raise Absent(str(cause).strip().splitlines()[0]) from error
+            raise
 
     def by_kernel(self, device: torch.device) -> Tensor:
         """Masked, inside products with unit vectors, from which columns come out as they are: (rows, columns).
@@ -73,7 +91,9 @@ class Matrix:
         All of it on a GPU; Triton's interpreter is slow, and draws a corner.
         """
         if not kernel_is_here():
-            raise ModuleNotFoundError("Triton is not installed")
+            raise Absent("Triton is not installed")
+        if device.type == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
+            raise Absent("without a GPU Triton needs its interpreter: set TRITON_INTERPRET=1")
         rows, columns = self.corner(device)
         bits = pack(self.mask[:rows]).to(device)
         units = torch.eye(COLUMNS, device=device)[:columns].split(8)
@@ -108,26 +128,32 @@ def paths(device: torch.device) -> Iterator[tuple[str, Callable[[], Tensor], Cal
 
 
 def compare(device: torch.device) -> dict[str, str]:
-    """Each path -> "the same bits", how many numbers differ, or why it could not be tried."""
+    """Each path -> "the same bits", how many numbers differ, how it failed, or why it could not be tried."""
     found = {}
     for name, draw, expected in paths(device):
         try:
             ours, right = draw().cpu() + 0, expected() + 0  # a masked weight may be -0
             different = int((ours != right).sum())
             found[name] = f"{different:,} of {right.numel():,} DIFFER" if different else "the same bits"
-        except Exception as error:  # a compiler that is missing, say: the other paths do not depend on it
-            found[name] = f"not tried: {str(error).strip().splitlines()[0]}"
+        except Absent as error:
+            found[name] = f"not tried: {error}"
+        except Exception as error:  # the other paths do not depend on it
+            traceback.print_exc()
+            found[name] = f"FAILED: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
         show(f"{name} on {device}: {found[name]}")
     return found
 
 
 def main(device: str, file: str) -> int:
-    """Compare all paths on a device, and write to `file` what was found and where."""
+    """Compare all paths on a device, and write to `file` what was found and where; the exit status."""
     where = torch.device(device)
+    if where.type == "cuda" and not torch.cuda.is_available():
+        show("PyTorch finds no GPU here: compare on the processor, with cpu in place of cuda")
+        return 1
     found = compare(where)
     record = {"machine": machine(where), "code": code(), "paths": found}
     atomic_write(Path(file), json.dumps(record, indent=1, ensure_ascii=False).encode() + b"\n")
-    return int(any("DIFFER" in words for words in found.values()))
+    return int(any("DIFFER" in words or "FAILED" in words for words in found.values()))
 
 
 if __name__ == "__main__":

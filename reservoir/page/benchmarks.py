@@ -83,7 +83,10 @@ def lines(record: dict[str, Any]) -> pd.DataFrame:
 def where(record: dict[str, Any]) -> str:
     """Machine, versions and commit of a record, in one line."""
     machine = record["machine"]
-    about = [machine["gpu"] or machine["cpu"], f"{machine['threads']} thread(s)"]
+    about = [machine["gpu"] or machine["cpu"]]
+    if machine.get("capability"):
+        about.append(f"{machine['capability']}, {'with' if machine['bf16'] else 'without'} bf16 units")
+    about.append(f"{machine['threads']} thread(s)")
     versions = record.get("versions") or {"torch": machine["torch"]}
     about += [f"{name} {version}" for name, version in versions.items()]
     code = record["code"]

@@ -57,7 +57,7 @@ def execute(
 
     Raises:
         Preempted: `stop` said so; calling this again goes on.
-        ValueError: the name is no recipe's, and another run has it.
+        ValueError: the name is no recipe's, and another run has it; or layers are to be compiled for a processor.
     """
     world = current_world()
     path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
@@ -66,6 +66,11 @@ def execute(
         for listener in listeners:
             listener(Recorded(str(path), record.run["budget"]["steps"], points))
         return record
+    if run.compiled and device_of(run).type == "cpu":  # benchmarks/step.py
+        raise ValueError(
+            "compiled=True is for GPUs: on a processor compiled layers train more slowly than eager ones"
+            " (python -m benchmarks step measures by how much); leave it out"
+        )
     if not fresh:
         check_name(run)
     if not fresh and path.exists() and (why := other_fields(read_record(path), run)):

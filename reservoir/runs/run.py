@@ -85,7 +85,7 @@ class Run:
         optimiser, budget: how it is trained, and for how long.
         precision: of products, "fp32" or "bf16"; weights are fp32 either way. The machine has no say in it: on a
             processor without bf16 units a bf16 run is slow, and the same.
-        compiled: use `torch.compile`.
+        compiled: use `torch.compile`, on a GPU.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
         start: the run or the released model whose tensors this one begins with; None begins at its own seed alone.
         base: the recipe that a run with a name and data of its own was made from; empty for all others.

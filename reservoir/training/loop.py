@@ -105,7 +105,7 @@ def train(
         fresh: ignore a checkpoint that exists.
         listeners: called with each event.
         precision: of products: "fp32", or "bf16" on any machine, also where that is slow.
-        compiled: `torch.compile` the layers first: worth it on a GPU, slower than eager on the CPUs that we tried.
+        compiled: `torch.compile` the layers first: worth it on a GPU; slower than eager on a CPU, where runs refuse it.
         late: a plan with `after`: what it names learns for so many steps and then stops, at no cost from there on.
         skip: which backward passes to leave out, and how often. Validation points then say how good the estimates were.
         stop: asked after every step; once it is true, a checkpoint is written and training ends.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -108,12 +109,21 @@ class Selection:
         return _exact(flat, between, k, k - high[1])
 
 
+def _by_numpy(numbers: Tensor) -> bool:
+    """Whether numpy can take them where they are: it sorts, compares and counts several times as fast on a CPU."""
+    return type(numbers) is Tensor and numbers.device.type == "cpu" and numbers.dtype != torch.bfloat16
+
+
 def _from_sample(flat: Tensor, k: int) -> tuple[float, float] | None:
     """An estimate of the threshold of the k largest and of the distance between scores there.
 
     None if the threshold is too near an end of the sample, or among infinite scores.
     """
-    sample = flat[:: len(flat) // SAMPLE].sort(descending=True).values
+    sample = flat[:: len(flat) // SAMPLE]
+    if _by_numpy(sample):
+        sample = torch.from_numpy(np.sort(sample.numpy())).flip(0)
+    else:
+        sample = sample.sort(descending=True).values
     share, m = k / len(flat), len(sample)
     rank, margin = share * m, MARGIN * math.sqrt(m * share * (1 - share)) + 1
     first, last = math.floor(rank - margin), math.ceil(rank + margin)
@@ -126,7 +136,11 @@ def _from_sample(flat: Tensor, k: int) -> tuple[float, float] | None:
 
 def _exact(flat: Tensor, candidates: Tensor, k: int, rank: int) -> Tensor:
     """The mask of the k largest, whose smallest is the `rank`-th largest of `candidates`."""
-    threshold = candidates.kthvalue(len(candidates) - rank + 1).values
+    place = len(candidates) - rank
+    if _by_numpy(candidates):
+        threshold = torch.from_numpy(np.partition(candidates.numpy(), place))[place]
+    else:
+        threshold = candidates.kthvalue(place + 1).values
     mask, count = _at_least(flat, threshold)
     if surplus := count - k:
         ties = (flat == threshold).nonzero()[:, 0]
@@ -135,7 +149,10 @@ def _exact(flat: Tensor, candidates: Tensor, k: int, rank: int) -> Tensor:
 
 
 def _at_least(flat: Tensor, threshold: Tensor | float) -> tuple[Tensor, int]:
+    if _by_numpy(flat):
+        numbers = flat.numpy()
+        found = numbers >= numbers.dtype.type(float(threshold))
+        return torch.from_numpy(found), int(np.count_nonzero(found))
     mask = flat >= threshold
-    return mask, int(
-        mask.view(torch.int8).sum(dtype=torch.int32)
-    )  # several times faster than adding up bools
+    # Several times as fast as adding up bools.
+    return mask, int(mask.view(torch.int8).sum(dtype=torch.int32))

@@ -2,7 +2,8 @@
 
 Each element of a seeded weight is a function of the seed and, if the weight is masked, of one bit. A matrix product
 therefore needs only a few rows at a time: draw a tile, apply the mask, multiply, discard. Memory holds one bit per
-masked weight. On a GPU, one kernel does this without writing the tile to memory (`reservoir.weights.fused`).
+masked weight. On a GPU, one kernel does this without writing the tile to memory (`reservoir.weights.fused`). Training
+works as well: what is frozen is drawn once for the forward and once for the backward pass.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -128,7 +130,27 @@ class TiledWeight(nn.Module):
                 zero_row=self.origin.zero_row,
             )
             return flat.view(*x.shape[:-1], -1)
+        if torch.is_grad_enabled() and x.requires_grad:
+            return cast(Tensor, _Redrawn.apply(x, self))
         return torch.cat([F.linear(x, part) for part in self.tiles(device=x.device)], -1)
+
+
+class _Redrawn(torch.autograd.Function):
+    """`x Wᵀ` in training: the backward pass draws the tiles again, so that none is kept between the two."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: TiledWeight) -> Tensor:
+        ctx.weight, ctx.dtype = weight, x.dtype
+        return torch.cat([F.linear(x, part) for part in weight.tiles(device=x.device)], -1)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        found = grad.new_zeros(*grad.shape[:-1], ctx.weight.shape[1], dtype=torch.float32)
+        row = 0
+        for part in ctx.weight.tiles(device=grad.device):
+            found += grad[..., row : row + len(part)] @ part.to(grad.dtype)
+            row += len(part)
+        return found.to(ctx.dtype), None
 
 
 @functools.cache

@@ -135,6 +135,8 @@ class _Masked(torch.autograd.Function):
     @staticmethod
     def forward(ctx, scores: Tensor, weight: Tensor, mask: Tensor, by_magnitude: bool) -> Tensor:
         ctx.save_for_backward(weight, scores if by_magnitude else None)
+        if weight.device.type == "cpu":  # where a product with bools takes three times as long
+            return weight * mask.view(torch.int8).to(weight.dtype)
         return weight * mask
 
     @staticmethod

@@ -1,8 +1,11 @@
-// Tables that a cell printed: numbers are set flush right, words flush left, and sentences get room.
+// Tables that a cell printed: numbers are set flush right, words flush left, sentences get room, and ranges stay whole.
 const ROW = /<tr\b[^>]*>[\s\S]*?<\/tr>/gi;
 const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
 const ABSENT = /^(not run\b|never$)/; // says that there is no number
+const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 (30.3 to 30.5)
+const COUNT = /(\d) of (?=\d)/g; // 3 of 20
+const MANY = 4; // columns of ranges, for which a page is too narrow if range and mean share a line
 const SENTENCE = 60; // characters
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
@@ -16,9 +19,21 @@ function kindOf(cells) {
   return filled.some((cell) => cell.length > SENTENCE) ? 'words sentences' : 'words';
 }
 
+/** A table in which no range is broken: it follows its mean, or stands below it where there are many or little room. */
+function ranged(table) {
+  const columns = Math.max(0, ...parts(table, ROW).map(([row]) => parts(row, CELL).filter(([, , , inside]) => RANGE.test(inside)).length));
+  const whole = table.replace(CELL, (cell, name, attributes, inside) => {
+    const found = RANGE.exec(inside);
+    const shown = found ? `${found[1]} <span class="range">${found[2]}</span>` : inside.replace(COUNT, '$1\u00a0of\u00a0');
+    return `<${name}${attributes}>${shown}</${name}>`;
+  });
+  return !columns ? whole : whole.replace(/^<table\b([^>]*)/i, (_, attributes) => `<table${marked(attributes, columns < MANY ? 'ranged' : 'ranged many')}`);
+}
+
 /** The HTML with each table's cells marked by what their columns hold. pandas' frames have equally many cells in every row. */
 export function aligned(html) {
-  return html.replace(/<table\b[\s\S]*?<\/table>/gi, (table) => {
+  return html.replace(/<table\b[\s\S]*?<\/table>/gi, (one) => {
+    const table = ranged(one);
     const rows = parts(table, ROW).map(([row]) => parts(row, CELL));
     const body = rows.map((cells) => cells.filter(([, name]) => name === 'td').map(([, , , inside]) => inside)).filter((cells) => cells.length);
     const width = body[0]?.length;

@@ -86,16 +86,20 @@ test('the best form of an output is shown', async () => {
   assert.match(await shown({ 'text/html': { content: '<b>frame</b>' }, 'text/plain': { content: 'frame' } }), /<b>frame<\/b>/);
 });
 
-test('in a printed table numbers stand flush right and words flush left', () => {
+test('in a printed table numbers stand flush right, words flush left, and ranges are whole', () => {
   const long = 'A sentence about what the sources claim that is longer than sixty characters.';
   const frame = aligned(`<table class="dataframe"><thead><tr style="x"><th></th><th>BLEU</th><th class="c">claim</th><th>run</th></tr></thead><tbody>
     <tr><th>one</th><td>31.5 (30 to 32)</td><td>${long}</td><td>x/y</td></tr>
     <tr><th>two</th><td>not run</td><td class="data">short</td><td></td></tr></tbody></table>`);
-  assert.match(frame, /<th>one<\/th><td>31\.5/);
+  assert.match(frame, /^<table class="ranged dataframe">/);
+  assert.match(frame, /<th>one<\/th><td>31\.5 <span class="range">\(30 to 32\)<\/span><\/td>/);
   assert.match(frame, /<th><\/th><th>BLEU<\/th><th class="words sentences c">claim<\/th><th class="words">run<\/th>/);
   assert.match(frame, /<td class="words sentences">A sentence/);
   assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words"><\/td>/);
   assert.match(aligned(`<table><tr><th>${long}</th><td>not run yet</td></tr></table>`), /<th class="sentences">A sentence[^<]*<\/th><td>not run yet/);
+  assert.match(aligned('<table><tr><td>9 of 20</td></tr></table>'), /^<table><tr><td>9\u00a0of\u00a020<\/td>/);
+  const four = '<td>1 (one run)</td>' + '<td>95.1 (94.8 to 95.5)</td>'.repeat(4);
+  assert.match(aligned(`<table><tr>${four}</tr></table>`), /^<table class="ranged many"><tr><td>1 \(one run\)<\/td><td>95\.1 <span/);
   const apart = '<table><tr><th colspan="2">both</th></tr><tr><td>a</td><td>b</td></tr></table>';
   assert.equal(aligned(apart), apart);
   assert.equal(aligned('<b>no table</b>'), '<b>no table</b>');

@@ -119,7 +119,7 @@ class Measure:
         gap = (own - nothing) * (-1 if self.smaller else 1)
         if own.runs < FEWEST or judge(Comparison(gap, low=0.0)).outcome == "holds here":
             return ""  # of too few runs nothing is said, fit or not
-        named = idle if isinstance(idle, str) else f"{idle:g}, as good as a guess,"
+        named = idle if isinstance(idle, str) else f"a guess's {idle:g}"
         return f"{recipe} does not clearly beat {named} (by {gap:2})"
 
     def _values(self, found: list[Record], among: Sequence[str], scale: str) -> list[float]:

@@ -26,7 +26,7 @@ from reservoir.evidence.claims.quantities import (
     leaves,
 )
 from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger
-from reservoir.evidence.judge import AnyOf, Clause, Estimate, Every
+from reservoir.evidence.judge import AnyOf, Clause, Estimate, Every, told
 from reservoir.runs.records import find_records
 
 Outcome = Literal["holds here", "does not hold here", "cannot tell", "unfit", "not tested here"]
@@ -237,7 +237,7 @@ def _compared(
     name = block.label.format(**compared.names).strip(" :")
     clause = RELATIONS[compared.relation](*compared.limits)(gap, name, block.unfit or unfit(compared))
     if not block.seen:
-        return clause, f"{block.label.format(**compared.names)} {gap:{block.digits}}"
+        return clause, told(block.label.format(**compared.names), gap, block.digits)
     a, b = values[0], values[-1]
     shown = {name: evaluate(quantity, figure, among) for name, quantity in compared.shown.items()}
     change = a.mean / b.mean - 1 if b.mean else 0.0

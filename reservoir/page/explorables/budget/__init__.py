@@ -18,6 +18,35 @@ WIDTH, HEIGHT = 480, 260  # of the picture
 UNITS = {"trained": "", "bytes": "B", "flops": "", "seconds": "s"}
 FIGURES = 3
 """Significant figures of a limit."""
+SELF_MADE = ("reservoirs", "backskipping", "few-bits", "supermask")
+"""Families whose docstrings do not begin with a place in a source."""
+PREFIXES = {"backskipping": "backskipping, ", "few-bits": "trained longer: ", "narrow": "narrow model, "}
+NAMES = {
+    "backskipping/none": "backskipping, nothing skipped",
+    "combinations/longest-no-encoder": "chapter 3's wider translator; no encoder layers, as many operations",
+    "keep/trained": "chapter 10's translator, everything trained",
+    "keep/wide-trained": "chapter 10's wide translator, everything trained",
+    "supermask/pretrained": "half of one shared layer, embeddings of a wide trained model",
+    "supermask/trained": "the wide trained model whose embeddings masks take",
+    "transformer/multi30k": "chapter 3's translator, everything trained",
+}
+"""What methods are called whose docstrings say it in other recipes' names."""
+
+
+def called(recipe: str, words: str) -> str:
+    """What a reader calls a method: its recipe's `words`, without the place in a source from which it is taken."""
+    family = recipe.partition("/")[0]
+    said = words.rstrip(".")
+    if family not in SELF_MADE:
+        said = said.partition(": ")[2] or said
+    if family == "norms-only":
+        said = f"only norms trained, {said.partition('; ')[2]}"
+    said = said.replace("keep/trained", "a trained model").replace("layers of their own", "separate layers")
+    said = f"a mask of {said}" if said[0].isdigit() else said
+    if not said.startswith(("Fourier", "LR", "RL", "LL", "RR")):
+        said = said[0].lower() + said[1:]
+    said = PREFIXES.get(family, "") + said
+    return NAMES.get(recipe, said)
 
 
 def packed(runs: pd.DataFrame) -> list[dict[str, Any]]:
@@ -27,8 +56,8 @@ def packed(runs: pd.DataFrame) -> list[dict[str, Any]]:
         first = group.iloc[0]
         found.append(
             {
-                "name": name,
-                "words": first["words"].rstrip(".").partition(": ")[2] or first["words"].rstrip("."),
+                "name": called(str(name), first["words"]),
+                "recipe": name,
                 "kind": first["kind"],
                 "quality": [round(float(value), 2) for value in group["quality"]],
                 **{axis: float(f"{group[axis].mean():.6g}") for axis in AXES},
@@ -67,7 +96,7 @@ class Budget(Explorable, source=__file__):
         axis: the cost that is limited, a key of `reservoir.evidence.costs.AXES`.
         trained, bytes, flops, seconds: the limit on each.
         axes: for each its words, its unit and the range of its limit.
-        methods: name, words, kind, the quality of each seed, and the four costs.
+        methods: name, recipe, kind, the quality of each seed, and the four costs.
         lent: half the spread that a method with one seed is taken to have.
     """
 
@@ -110,7 +139,7 @@ class Budget(Explorable, source=__file__):
         axis = made.get("axis", next(iter(AXES)))
         best = best_within(unpacked(found, axis), made[axis], lent=made["lent"])
         limit = priced(made[axis], UNITS[axis])
-        wins = f"the best is {best.name} with {best.mean:.1f} BLEU" if best else "nothing can be afforded"
+        wins = f"the best is “{best.name}” with {best.mean:.1f} BLEU" if best else "nothing can be afforded"
         made.setdefault("label", "Which budget hurts, and who wins")
         made.setdefault(
             "text",

@@ -643,7 +643,7 @@ var view_default = {
         return html(
           "tr",
           {},
-          html("th", { scope: "row" }, html("code", { text: method.name }), html("span", { class: "bu-words", text: `${method.words}${might ? ` · ${might}` : ""}` })),
+          html("th", { scope: "row", title: method.recipe }, html("span", { text: method.name }), might && html("span", { class: "bu-words", text: might })),
           html("td", {}, bar, html("span", { text: ranged({ low, mean: middle, high }) }), html("span", { class: "bu-words", text: seeds(method) })),
           html("td", { text: priced(method[axis], unit) })
         );
@@ -658,8 +658,8 @@ function told({ found, within, methods, words, limit }) {
   const head = `With at most ${limit} (${words}), ${within.length} of ${methods.length} methods can be afforded.`;
   if (!found) return `${head} Nothing that we have run costs so little.`;
   const { best, rivals } = found;
-  const wins = `The best of them is ${best.name}, with ${ranged(found)} BLEU, ${seeds(best)}: ${KINDS[best.kind]}.`;
-  const others = !rivals.length ? "No draw of the seeds puts another before it." : `With other seeds ${rivals.length === 1 ? `${rivals[0].name} might win` : `${rivals.length} others might win, ${rivals[0].name} first`}.`;
+  const wins = `The best of them is “${best.name}”, with ${ranged(found)} BLEU, ${seeds(best)}: ${KINDS[best.kind]}.`;
+  const others = !rivals.length ? "No draw of the seeds puts another before it." : `With other seeds ${rivals.length === 1 ? `“${rivals[0].name}” might win` : `${rivals.length} others might win, “${rivals[0].name}” first`}.`;
   return `${head} ${wins} ${others}`;
 }
 export {

@@ -1,7 +1,8 @@
 // A small encoder-decoder transformer that trains: what reservoir.models.EncoderDecoder, smoothed_cross_entropy and AdamW
 // compute, pre-LN, in fp32, with the origin of each part chosen. The arithmetic is in kernels.ts; here is which numbers go
 // where. Sentences lie one after the other without padding, so every row counts. Memory is laid out once, and a step
-// allocates nothing.
+// allocates nothing. Engines that take turns share one memory: most of it is what a step computes, and no engine needs
+// that after its step.
 import { normal, uniform } from '../shared/draws.mjs';
 import { Stream } from '../shared/philox.mjs';
 import { HEADS, lettersOf, tensorsOf } from './settings.mjs';
@@ -41,14 +42,23 @@ export const rateAt = (step, { rate, warmup, steps }) => {
   return step < rise ? (rate * step) / rise : rate * Math.max(0, (steps + 1 - step) / Math.max(1, steps + 1 - rise));
 };
 
+/** A memory with its kernels, for engines that take turns in it. */
+export class Bench {
+  constructor(module) {
+    this.memory = new WebAssembly.Memory({ initial: 1 });
+    this.k = new WebAssembly.Instance(module, { env: { memory: this.memory, abort() { throw new Error('the kernels stopped'); } } }).exports;
+  }
+}
+
 export class Engine {
   /**
-   * @param {WebAssembly.Module} module kernels.wasm
+   * @param {WebAssembly.Module|Bench} place kernels.wasm, or where engines take turns (`enter`)
    * @param {object} settings as settings.mjs says, the letters of parts among them
    * @param {number} vocabulary how many pieces there are
    * @param {number} tokens the most tokens of a batch, on either side
    */
-  constructor(module, settings, vocabulary, tokens = 1024) {
+  constructor(place, settings, vocabulary, tokens = 1024) {
+    this.bench = place instanceof Bench ? place : new Bench(place);
     this.settings = settings;
     const d = settings.width;
     Object.assign(this, { d, ff: 2 * d, vocabulary, tokens, operations: 0 });
@@ -64,27 +74,26 @@ export class Engine {
     this.masks = this.tensors.filter(({ masked }) => masked);
     this.turning = this.tensors.filter(({ moves, shape }) => moves && shape.length === 2);
     this.moving = this.tensors.reduce((sum, { moves, n }) => sum + (moves ? n : 0), 0);
-    Object.assign(this, { values: room(this.moving), grads: room(this.moving), first: room(this.moving), second: room(this.moving) });
-    let place = 0;
-    const inner = end;
+    Object.assign(this, { values: room(this.moving), first: room(this.moving), second: room(this.moving) });
+    let at = 0;
     for (const tensor of this.tensors) {
-      const own = this.values + 4 * place;
-      const grad = this.grads + 4 * place;
-      if (tensor.moves) { tensor.place = place; place += tensor.n; }
-      if (tensor.masked) Object.assign(tensor, { scores: own, scoreGrad: grad, grad: room(tensor.n) });
+      if (tensor.moves) { tensor.place = at; at += tensor.n; }
+      tensor.weight = tensor.moves && !tensor.masked ? this.values + 4 * tensor.place : room(tensor.n);
     }
+    this.positions = room(64 * d);
+    this.tables = { cos: room(d * d), sin: room(d * d), even: room(LONGEST ** 2), odd: room(LONGEST ** 2) };
+    this.lasting = [PAGE / 4, end / 4]; // what a turn must find as the last one left it; all that follows is computed anew
+
+    this.grads = room(this.moving);
+    const inner = end;
+    for (const tensor of this.masks) Object.assign(tensor, { scores: this.values + 4 * tensor.place, scoreGrad: this.grads + 4 * tensor.place, grad: room(tensor.n) });
     this.masked = [inner, end]; // gradients of masked weights, from which those of the scores come
     for (const tensor of this.tensors) {
-      const trained = tensor.moves && !tensor.masked;
-      tensor.weight = trained ? this.values + 4 * tensor.place : room(tensor.n);
-      if (trained) tensor.grad = this.grads + 4 * tensor.place;
+      if (tensor.moves && !tensor.masked) tensor.grad = this.grads + 4 * tensor.place;
       tensor.used = tensor.masked ? room(tensor.n) : tensor.weight;
       if (tensor.shape.length === 2) tensor.turned = room(tensor.n);
     }
-
     this.batch = { src: rows(1), srcAt: rows(1), tgt: rows(1), tgtAt: rows(1), out: rows(1), best: rows(1), srcSpans: rows(6), tgtSpans: rows(6), crossSpans: rows(6), sentences: 0, sources: 0, targets: 0 };
-    this.positions = room(64 * d);
-    this.tables = { cos: room(d * d), sin: room(d * d), even: room(LONGEST ** 2), odd: room(LONGEST ** 2) };
     Object.assign(this, { tiles: room(64 * 128), counts: room(2048), sums: room(4), row: room(64) });
     this.encoder = this.#stack('encoder', settings.encoder, rows);
     this.decoder = this.#stack('decoder', settings.decoder, rows);
@@ -97,16 +106,44 @@ export class Engine {
       this.reads ??= below || top.norm.w.moves; // whether anything in the encoder moves
     }
     this.logits = rows(vocabulary);
+    const free = end;
     this.back = { src: rows(d), tgt: rows(d), memory: rows(d), h: rows(d), o: rows(d), other: rows(d), wide: rows(3 * d) };
+    const least = end;
+    end = free; // a translation writes, once the source is encoded, where gradients are in training
     this.caches = this.decoder.layers.map(({ kind }) => (kind === 'attention' ? room(TOGETHER * WRITTEN * 3 * d) : 0));
-    this.memory = new WebAssembly.Memory({ initial: Math.ceil(end / PAGE) + 1 });
-    this.f = new Float32Array(this.memory.buffer);
-    this.i = new Int32Array(this.memory.buffer);
-    this.losses = new Float64Array(this.memory.buffer, this.sums, 2);
-    this.k = new WebAssembly.Instance(module, { env: { memory: this.memory, abort() { throw new Error('the kernels stopped'); } } }).exports;
+    end = Math.max(end, least);
+    this.k = this.bench.k;
+    const missing = Math.ceil(end / PAGE) + 1 - this.bench.memory.buffer.byteLength / PAGE;
+    if (missing > 0) this.bench.memory.grow(missing);
+    this.enter();
     this.#constants();
     this.reset(settings.seed);
   }
+
+  /** Begin a turn: what the engine before has learned is put aside, and what this one has learned comes back. */
+  enter() {
+    const { bench } = this;
+    if (bench.user === this) return;
+    bench.user?.#leave();
+    bench.user = this;
+    const { buffer } = bench.memory; // another one than before, if the memory has grown
+    this.f = new Float32Array(buffer);
+    this.i = new Int32Array(buffer);
+    this.losses = new Float64Array(buffer, this.sums, 2);
+    if (!this.aside) return;
+    this.f.set(this.aside, this.lasting[0]);
+    this.#apply(this.masks, this.tensors.filter(({ turned }) => turned));
+  }
+
+  #leave() {
+    const { buffer } = this.bench.memory;
+    const [from, to] = this.lasting;
+    this.aside ??= new Float32Array(to - from);
+    this.aside.set(new Float32Array(buffer, 4 * from, to - from));
+  }
+
+  /** End the last turn: nothing of this engine is kept. */
+  close() { if (this.bench.user === this) this.bench.user = undefined; }
 
   #stack(side, depth, rows) {
     const { d, ff, named, settings } = this;

@@ -1,4 +1,4 @@
-// A run of the playground as the page sees it: its settings, the worker that trains it, and what that has said.
+// The runs of the playground as the page sees them: their settings, the workers that train them, and what those have said.
 import { number } from '../shared/ui.mjs';
 import kernels from './kernels.wasm';
 import { countsOf, read } from './settings.mjs';
@@ -22,60 +22,111 @@ function failure({ step, loss, rate, guessing }) {
   return `${what}: with a learning rate of ${number(rate)} each step goes too far and undoes the last one. Press Reset, and choose a smaller rate.`;
 }
 
-/** A run: its settings, the worker that trains it, and what that has said. */
-export class Run {
-  constructor(line, owner) { Object.assign(this, { owner, worker: undefined, typed: '' }); this.set(line); }
+/** The workers of a page. One costs tens of megabytes, so there are at most two, and runs that share one take turns. */
+export class Crew {
+  constructor(unable) { Object.assign(this, { unable, workers: [], runs: new Map(), number: 0 }); }
 
-  set(line) {
-    Object.assign(this, { line, settings: read(line), state: 'new', step: 0, seconds: 0, operations: 0, losses: [], points: [], samples: undefined, translated: undefined, test: undefined, why: undefined, look: undefined });
-    this.counts = countsOf(this.settings, this.owner.vocabulary);
-    if (this.worker) this.#send({ do: 'pause' });
-    this.begun = false;
-  }
+  get most() { return Math.min(2, navigator.hardwareConcurrency || 2); }
 
-  #send(message) { this.worker.postMessage(message); }
-
-  #start() {
-    if (!this.worker) {
-      const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
-      let heard = false;
-      try {
-        this.worker = new Worker(url);
-      } catch (error) {
-        this.owner.unable(`a worker could not be started (${error.message})`);
-        return false;
-      }
-      this.worker.onmessage = ({ data }) => { URL.revokeObjectURL(url); heard = true; this.#told(data); };
-      this.worker.onerror = (event) => {
-        this.#fail(`The worker stopped: ${event.message || 'it could not be started'}.`);
-        if (!heard) this.owner.unable(`a worker could not be started${event.message ? ` (${event.message})` : ''}`);
-        this.owner.changed();
-      };
-    }
-    if (this.begun) return true;
-    this.begun = true;
-    this.life = (this.life ?? 0) + 1;
-    this.#send({ do: 'start', life: this.life, files: this.owner.files, kernels, settings: this.settings });
-    if (this.typed) this.#send({ do: 'translate', sentence: this.typed });
+  /** Give a run that has none a worker: one without runs, a new one, or the one with the fewest; false if none can be had. */
+  join(run) {
+    if (run.worker) return true;
+    const load = (worker) => [...this.runs.values()].filter((one) => one.worker === worker).length;
+    let worker = [...this.workers].sort((a, b) => load(a) - load(b))[0];
+    if (!worker || (load(worker) && this.workers.length < this.most)) worker = this.#hire();
+    if (!worker) return false;
+    this.number += 1;
+    this.runs.set(this.number, Object.assign(run, { worker, number: this.number }));
     return true;
   }
 
-  #fail(why) { Object.assign(this, { state: 'failed', why }); }
-
-  #told(data) {
-    if (data.life !== this.life || !this.begun) return; // of settings that have changed since
-    if (data.kind === 'ready') Object.assign(this, { bytes: data.bytes, references: data.references });
-    if (data.kind === 'told') {
-      Object.assign(this, { step: data.step, seconds: data.seconds, operations: data.operations });
-      if (data.loss !== undefined) this.losses.push(data.loss);
-      if (data.bleu !== undefined) this.points.push({ step: data.step, seconds: data.seconds, bleu: data.bleu });
+  #hire() {
+    const url = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
+    let heard = false;
+    let worker;
+    try {
+      worker = new Worker(url);
+    } catch (error) {
+      this.unable(`a worker could not be started (${error.message})`);
+      return undefined;
     }
-    if (data.samples) this.samples = data.samples;
-    if (data.typed) this.translated = data.typed;
-    if (data.kind === 'done') Object.assign(this, { state: 'done', test: data.test });
-    if (data.kind === 'failed') this.#fail(failure(data));
-    if (data.kind === 'refused') this.#fail(`It stopped: ${data.why}.`);
-    if (data.kind === 'looked') this.look = data;
+    worker.onmessage = ({ data }) => { URL.revokeObjectURL(url); heard = true; this.runs.get(data.run)?.told(data); };
+    worker.onerror = (event) => {
+      for (const run of this.runs.values()) if (run.worker === worker) run.fail(`The worker stopped: ${event.message || 'it could not be started'}.`);
+      if (!heard) this.unable(`a worker could not be started${event.message ? ` (${event.message})` : ''}`);
+    };
+    this.workers.push(worker);
+    worker.postMessage({ kernels });
+    return worker;
+  }
+
+  /** A run is given up, and its worker with it if that has no other. */
+  leave(run) {
+    const { worker } = run;
+    if (!worker) return;
+    this.runs.delete(run.number);
+    worker.postMessage({ do: 'end', run: run.number });
+    if ([...this.runs.values()].some((one) => one.worker === worker)) return;
+    worker.terminate();
+    this.workers.splice(this.workers.indexOf(worker), 1);
+  }
+}
+
+const FRESH = { state: 'new', begun: false, step: 0, seconds: 0, operations: 0, samples: undefined, translated: undefined, test: undefined, why: undefined, look: undefined };
+let lives = 0;
+
+/** A run: its settings, what its worker has said, and `before`, what it was before its settings changed. */
+export class Run {
+  constructor(line, owner) { Object.assign(this, { owner, typed: '' }); this.set(line); }
+
+  /** Begin anew with these settings. What was learned can be had back (`restore`) until it trains again. */
+  set(line) {
+    this.pause();
+    if (this.begun && this.step) this.before = this.#said();
+    Object.assign(this, FRESH, { line, settings: read(line), losses: [], points: [], life: undefined });
+    this.counts = countsOf(this.settings, this.owner.vocabulary);
+  }
+
+  /** All that `set` forgets. */
+  #said() {
+    const { line, settings, counts, losses, points, life } = this;
+    return { line, settings, counts, losses, points, life, ...Object.fromEntries(Object.keys(FRESH).map((name) => [name, this[name]])) };
+  }
+
+  restore() {
+    Object.assign(this, this.before, { before: undefined });
+    if (this.typed) this.translate(this.typed);
+  }
+
+  #send(message) { this.worker.postMessage({ ...message, run: this.number, life: this.life }); }
+
+  #start() {
+    if (!this.owner.crew.join(this)) return false;
+    if (this.begun) return true;
+    lives += 1;
+    Object.assign(this, { begun: true, before: undefined, life: lives });
+    this.#send({ do: 'start', files: this.owner.files, settings: this.settings, sentence: this.typed });
+    return true;
+  }
+
+  fail(why) { Object.assign(this, { state: 'failed', why }); this.owner.changed(); }
+
+  /** What its worker says, of this life or of the one before. */
+  told(data) {
+    const to = [this, this.before].find((one) => one?.begun && one.life === data.life);
+    if (!to) return;
+    if (data.kind === 'ready') this.references = data.references;
+    if (data.kind === 'told') {
+      Object.assign(to, { step: data.step, seconds: data.seconds, operations: data.operations });
+      if (data.loss !== undefined) to.losses.push(data.loss);
+      if (data.bleu !== undefined) to.points.push({ step: data.step, seconds: data.seconds, bleu: data.bleu });
+    }
+    if (data.samples) to.samples = data.samples;
+    if (data.typed) to.translated = data.typed;
+    if (data.kind === 'done') Object.assign(to, { state: 'done', test: data.test });
+    if (data.kind === 'failed') Object.assign(to, { state: 'failed', why: failure(data) });
+    if (data.kind === 'refused') Object.assign(to, { state: 'failed', why: `It stopped: ${data.why}.` });
+    if (data.kind === 'looked') to.look = data;
     if (data.kind === 'saved') this.owner.saved(this, data.zip);
     this.owner.changed(data.kind);
   }
@@ -104,5 +155,5 @@ export class Run {
 
   get score() { return this.test ?? this.points.at(-1)?.bleu; }
 
-  close() { this.worker?.terminate(); }
+  close() { this.owner.crew.leave(this); }
 }

@@ -1,13 +1,19 @@
 // The playground: choose where each part of a small transformer comes from, train it here, and read what it writes.
 import { curve, mean, short } from '../shared/records.mjs';
 import { explorable, heatmap, html } from '../shared/ui.mjs';
-import { lacking, Run } from './run.mjs';
+import { Crew, lacking, Run } from './run.mjs';
 import { HEADS, lettersOf, LETTERS, partsOf, RANGES, read, refused, STANDARD, WHAT, withDepths, withPart, written } from './settings.mjs';
 
 const RUNS = 4;
-const CALM = 200; // ms between drawings while runs report
+const CALM = 400; // ms between drawings while runs report: each leaves behind a tenth of a megabyte
 const DASHES = [undefined, '7 4', '2 3', '9 3 2 3'];
 const ORIGIN_WORDS = { t: 'trained', s: 'seeded, frozen', m: 'masked', f: 'fixed' };
+const ORIGIN_HINTS = {
+  t: 'Trained: every number is learned.',
+  s: 'Seeded, frozen: the weights stay as the seed drew them.',
+  m: 'Masked: the weights stay as the seed drew them, and a mask learns which of them to keep.',
+  f: 'Fixed by a formula, not by a seed: a Fourier transform for the encoder’s attention, ones and zeros for norms.',
+};
 const BUDGETS = [30_000, 100_000, 300_000];
 const SMALL = 520; // pixels, below which the first run is a smaller one
 const PHONE = 'w48_n300';
@@ -53,6 +59,7 @@ export default {
     };
     let looked = 0;
     let later = 0;
+    owner.crew = new Crew(owner.unable);
     const peek = () => { looked = performance.now(); runs[active].show(part); };
 
     // ---- the settings: one line a run, in the address ----
@@ -102,19 +109,23 @@ export default {
     const labelled = (text, control) => html('label', { class: 'ex-field' }, html('span', { class: 'ex-name', text }), control);
     const select = (label, options, onChange) => { const made = html('select', { 'aria-label': label }, options.map(([value, text]) => html('option', { value, text }))); made.addEventListener('change', () => onChange(made.value)); return made; };
     const preset = select('Preset', [['', 'own settings'], ...presets.map(({ line, about, chapter }) => [line, chapter ? `Chapter ${chapter}: ${about.replace(/\.$/, '')}` : about.replace(/\.$/, '')])].map(([value, text], i) => [i ? value : '?', text]), (line) => { if (line !== '?') set(line); });
-    const train = button('Train', 'Train, or pause', () => { complaint = undefined; if (current().state === 'training') current().pause(); else current().train(); ui.redraw(); }, 'pg-train');
-    const every = button('Train all', 'Train all runs, each on a processor core of its own where there are enough', () => { complaint = undefined; for (const run of runs) run.train(); ui.redraw(); });
+    const again = () => { complaint = undefined; current().set(current().line); ui.redraw(); };
+    const train = button('Train', 'Train, pause, or begin again', () => { complaint = undefined; const run = current(); if (run.ended) again(); else if (run.state === 'training') run.pause(); else run.train(); ui.redraw(); }, 'pg-train');
+    const every = button('Train all', 'Train all runs: on two processor cores where there are as many, in turns', () => { complaint = undefined; for (const run of runs) run.train(); ui.redraw(); });
     const step = button('One step', 'Make one step of the optimiser', () => { complaint = undefined; current().single(); ui.redraw(); });
-    const reset = button('Reset', 'Forget what was learned', () => { complaint = undefined; current().set(current().line); ui.redraw(); });
+    const reset = button('Reset', 'Begin again; Undo brings back what was learned', again);
+    const undo = button('Undo', 'Bring back what this run was and had learned before its settings changed', () => { complaint = undefined; current().restore(); keep(); ui.redraw(); train.focus(); });
     const seed = button('New seed', 'Draw all weights from another seed', () => change({ ...current().settings, seed: (current().settings.seed + 1) % 2 ** 32 }));
-    const beside = button('Compare with another run', 'Keep this run, and set up one next to it', () => {
-      runs.push(new Run(current().line, owner));
+    const beside = button('Compare with another run', 'Keep this run and what it has learned, and set up one next to it', () => {
+      const { line } = current();
+      if (current().before) current().restore(); // what was learned stays here, and what was changed goes next to it
+      runs.push(new Run(line, owner));
       active = runs.length - 1;
       current().translate(model.get('sentence'));
       keep();
       ui.redraw();
     });
-    ui.controls.append(labelled('Preset', preset), html('div', { class: 'pg-buttons' }, train, every, step, reset, seed, beside));
+    ui.controls.append(labelled('Preset', preset), html('div', { class: 'pg-buttons' }, train, every, step, reset, undo, seed, beside));
     const tabs = html('div', { class: 'pg-tabs', role: 'group', 'aria-label': 'Runs' });
 
     const brushes = html('div', { class: 'pg-brushes', role: 'radiogroup', 'aria-label': 'Origin that a click gives' }, Object.entries(ORIGIN_WORDS).map(([letter, text]) => {
@@ -131,6 +142,7 @@ export default {
       });
       return made;
     }));
+    const brushHint = html('p', { class: 'ex-hint pg-origin' });
     const fill = html('div', { class: 'pg-fill' }, html('span', { text: 'Give it to all' }), [['attention', ['attention', 'cross']], ['feed-forward', ['feed_forward']], ['norms', ['norms', 'norm']], ['parts', undefined]].map(([text, kinds]) => button(text, `Give the chosen origin to all ${text} that can have it`, () => {
       const letter = model.get('brush');
       const able = partsOf(current().settings).filter(({ kind, letters }) => (!kinds || kinds.includes(kind)) && letters.includes(letter));
@@ -146,20 +158,22 @@ export default {
       rate: select('Learning rate', [0.001, 0.002, 0.004, 0.008, 0.016, 0.05, 0.2, 1].map((n) => [n, `rate ${n}`]), (n) => change({ ...current().settings, rate: Number(n) })),
       keep: select('Share that masks keep', [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9].map((n) => [n, `masks keep ${Math.round(100 * n)} %`]), (n) => change({ ...current().settings, keep: Number(n) })),
     };
-    const left = html('div', { class: 'pg-left' }, brushes, fill, net, html('div', { class: 'pg-sizes' }, Object.values(sizes)));
+    const left = html('div', { class: 'pg-left' }, brushes, brushHint, fill, net, html('div', { class: 'pg-sizes' }, Object.values(sizes)));
 
     const axes = { y: 'bleu', x: 'step' };
     const pickAxis = (axis, options) => select(axis === 'y' ? 'Curve of' : 'Against', options, (value) => { axes[axis] = value; ui.redraw(); });
-    const right = html('div', { class: 'pg-right' }, html('div', { class: 'pg-axes' }, pickAxis('y', [['bleu', 'BLEU on validation'], ['loss', 'training loss']]), html('span', { text: 'against' }), pickAxis('x', [['step', 'steps'], ['seconds', 'seconds']])));
+    const right = html('div', { class: 'pg-curve' }, html('div', { class: 'pg-axes' }, pickAxis('y', [['bleu', 'BLEU on validation'], ['loss', 'training loss']]), html('span', { text: 'against' }), pickAxis('x', [['step', 'steps'], ['seconds', 'seconds']])));
     const bar = html('div', { class: 'pg-bar', role: 'progressbar', 'aria-label': 'Steps of this run' }, html('span'));
-    ui.stage.append(tabs, html('div', { class: 'pg-main' }, left, right));
-    const chart = ui.chart({ height: 250, x: { label: 'steps', domain: [0, 500] }, y: { label: 'BLEU', domain: [0, 100] } });
+    const numbers = html('div', { class: 'pg-numbers' });
+    ui.stage.append(tabs, html('div', { class: 'pg-main' }, right, left, numbers));
+    const chart = ui.chart({ height: small ? 190 : 250, x: { label: 'steps', domain: [0, 500] }, y: { label: 'BLEU', domain: [0, 100] } });
     right.append(bar, chart.element);
     const facts = html('table', { class: 'pg-facts' });
-    right.append(html('div', { class: 'pg-scroll', tabindex: 0, role: 'region', 'aria-label': 'The runs in numbers' }, facts));
+    numbers.append(html('div', { class: 'pg-scroll', tabindex: 0, role: 'region', 'aria-label': 'The runs in numbers' }, facts), html('p', { class: 'ex-hint', text: 'BLEU, from 0 to 100, says how many of a translation’s words, alone and in rows of up to four, stand in the reference as well. Chapter 3 explains it.' }));
 
     const lines = html('tbody');
-    ui.stage.append(html('div', { class: 'pg-texts' }, html('table', {}, html('thead', {}, html('tr', {}, ['German, never seen in training', 'should be', 'the run writes'].map((text) => html('th', { scope: 'col', text })))), lines)));
+    const repeated = html('p', { class: 'ex-hint', text: 'The same piece again and again: a model first learns which pieces are frequent, whatever it reads. What the German says comes later.' });
+    ui.stage.append(html('div', { class: 'pg-texts' }, html('table', {}, html('thead', {}, html('tr', {}, ['German, never seen in training', 'should be', 'the run writes'].map((text) => html('th', { scope: 'col', text })))), lines), repeated));
     const typed = ui.text('sentence', { label: 'Type a German sentence', maxLength: 140, lang: 'de', hint: 'It knows some hundred words: Mann, Frau, Lehrer, Ärztin, Hund, Katze, Buch, Kuchen, sehen, helfen, zeigen, aufmachen …' });
     const answer = html('p', { class: 'pg-answer', lang: 'en' });
     ui.stage.append(html('div', { class: 'pg-typed' }, typed.parentElement, answer));
@@ -178,8 +192,8 @@ export default {
     const challenge = html('div', {});
     const budgetSelect = select('Budget', BUDGETS.map((n) => [n, bytes(n)]), (n) => { budget = Number(n); ui.redraw(); });
     budgetSelect.value = budget;
-    const again = button('Set that model up', 'The settings of the best run within the budget', () => change(read(best.get(budget).line)), 'ex-quiet');
-    ui.stage.append(look, html('details', { class: 'pg-more' }, html('summary', { text: 'The challenge: the best score for the fewest bytes' }), html('p', {}, 'A model is stored as its trained numbers (4 bytes each), its masks (a bit for each weight) and its seed. Get the best BLEU on the test split within ', budgetSelect, '.'), challenge, again));
+    const winner = button('Set that model up', 'The settings of the best run within the budget', () => change(read(best.get(budget).line)), 'ex-quiet');
+    ui.stage.append(look, html('details', { class: 'pg-more' }, html('summary', { text: 'The challenge: the best score for the fewest bytes' }), html('p', {}, 'A model is stored as its trained numbers (4 bytes each), its masks (a bit for each weight) and its seed. Get the best BLEU on the test split within ', budgetSelect, '.'), challenge, winner));
     const save = button('Download the model', 'A zip that reservoir.models.from_pretrained loads', () => current().save(`Trained in the page for ${current().step} of ${current().settings.steps} steps; BLEU on test: ${fixed(current().test)}.`));
     const saveNote = html('span', { class: 'ex-hint', text: 'Unpack the zip; in Python, from_pretrained(folder) loads it and writes the same translations.' });
     ui.stage.append(html('div', { class: 'pg-save' }, save, saveNote));
@@ -190,7 +204,7 @@ export default {
     };
     document.addEventListener('visibilitychange', away);
 
-    function stopAll() { for (const one of [train, every, step, reset, seed, beside, save]) one.disabled = true; }
+    function stopAll() { for (const one of [train, every, step, reset, undo, seed, beside, save]) one.disabled = true; }
     if (why) stopAll();
     let shown = {}; // what the drawing shows, so that it is made anew only when that changes
     let heard = '';
@@ -208,10 +222,13 @@ export default {
       }
       sizes.keep.hidden = ![...lettersOf(settings).values()].includes('m');
       for (const one of brushes.children) { const on = one.dataset.letter === brush; one.setAttribute('aria-checked', String(on)); one.tabIndex = on ? 0 : -1; }
-      train.textContent = run.state === 'training' ? 'Pause' : run.step && !run.ended ? 'Go on' : 'Train';
+      brushHint.textContent = ORIGIN_HINTS[brush];
+      train.textContent = run.ended ? 'Reset' : run.state === 'training' ? 'Pause' : run.step ? 'Go on' : 'Train';
+      reset.style.visibility = run.ended ? 'hidden' : ''; // it has the place of Train then
       every.hidden = runs.length < 2;
       if (!why) {
-        train.disabled = step.disabled = run.ended;
+        step.disabled = run.ended;
+        undo.disabled = !run.before;
         every.disabled = runs.every((one) => one.ended || one.state === 'training');
         beside.disabled = runs.length === RUNS;
         save.disabled = !run.step || run.state === 'training';
@@ -228,7 +245,7 @@ export default {
       drawAttention(run);
       const inside = run.counts.bytes <= budget;
       const top = best.get(budget);
-      again.hidden = !top;
+      winner.hidden = !top;
       challenge.replaceChildren(html('p', { text: `This model takes ${bytes(run.counts.bytes)}: ${inside ? `${bytes(budget - run.counts.bytes)} are left.` : `${bytes(run.counts.bytes - budget)} too many.`} ${top ? `Your best so far: ${top.score.toFixed(1)} BLEU.` : 'No run within the budget has ended yet.'}` }));
       ui.say(complaint ?? (why ? `Nothing can be trained here: ${why}. The curves are recorded runs of the presets, made in Python.` : words(run, runs, known)));
     });
@@ -260,7 +277,7 @@ export default {
         const letter = letters.get(one.name);
         const fourier = one.kind === 'attention' && letter === 'f';
         const made = html('button', { type: 'button', class: `pg-part pg-${LETTERS[letter]} pg-kind-${one.kind}`, 'data-part': one.name },
-          html('span', {}, one.side && html('span', { class: 'ex-hidden', text: `${one.side}${one.layer === undefined ? '' : ` layer ${one.layer + 1}`}, ` }), fourier ? 'Fourier transform' : WHAT[one.kind]), html('small', { text: ORIGIN_WORDS[letter] }));
+          html('span', {}, one.side && html('span', { class: 'ex-hidden', text: `${one.side}${one.layer === undefined ? '' : ` layer ${one.layer + 1}`}, ` }), fourier ? 'Fourier transform' : WHAT[one.kind]), html('small', { text: letter === 'f' && !fourier ? 'fixed: ones, zeros' : ORIGIN_WORDS[letter] }));
         made.addEventListener('click', () => {
           const brush = model.get('brush');
           if (!one.letters.includes(brush)) {
@@ -275,7 +292,7 @@ export default {
       const stack = (side) => html('div', { class: 'pg-stack' }, html('span', { class: 'pg-side', text: side }),
         Array.from({ length: run.settings[side] }, (_, layer) => html('div', { class: 'pg-layer', role: 'group', 'aria-label': `${side} layer ${layer + 1}` }, all.filter((one) => one.side === side && one.layer === layer).map(box))),
         all.filter((one) => one.side === side && one.kind === 'norm').map(box));
-      net.replaceChildren(box(all[0]), html('div', { class: 'pg-stacks' }, stack('encoder'), html('span', { class: 'pg-arrow', 'aria-hidden': 'true', text: '→' }), stack('decoder')), html('div', { class: 'pg-output', text: 'English words, by the same embeddings' }));
+      net.replaceChildren(html('div', { class: 'pg-input', text: '↑ in: German words (encoder) and the English so far (decoder); read from here up' }), box(all[0]), html('div', { class: 'pg-stacks' }, stack('encoder'), html('span', { class: 'pg-arrow', 'aria-hidden': 'true', text: '→' }), stack('decoder')), html('div', { class: 'pg-output', text: 'out: the next English word, by the same embeddings' }));
       if (focused) net.querySelector(`[data-part="${focused}"]`)?.focus();
       const options = all.map((one) => [one.name, named(one)]);
       partSelect.replaceChildren(...options.map(([value, text]) => html('option', { value, text })));
@@ -285,6 +302,10 @@ export default {
 
     function drawCurves(known) {
       const bleu = axes.y === 'bleu';
+      // Drawn anew only where it changes: a drawing that is thrown away five times a second fills memory.
+      const now = JSON.stringify([axes, active, why, runs.map(({ line, life, points, losses }) => [line, life, bleu ? points.length : Math.floor(losses.length / 5)])]);
+      if (shown.curves === now) return;
+      shown.curves = now;
       const smooth = (run) => { // the mean of the last ten, at most 200 points
         const every = Math.max(1, Math.ceil(run.losses.length / 200));
         const found = { x: [], y: [] };
@@ -318,13 +339,14 @@ export default {
         ['BLEU, validation', ({ points }) => fixed(points.at(-1)?.bleu)],
         ['BLEU, test', (run) => { const known = presets.find(({ line }) => line === without(run.line)); return `${fixed(run.test)}${known?.scores.length ? ` (Python ${fixed(mean(known.scores))})` : ''}`; }],
       ];
-      const text = rows.map(([, value]) => runs.map(value).join('|')).join('/') + active;
-      if (facts.dataset.text === text) return;
-      facts.dataset.text = text;
-      facts.replaceChildren(
-        ...(runs.length > 1 ? [html('thead', {}, html('tr', {}, html('td'), runs.map((_, i) => html('th', { scope: 'col', text: 'ABCD'[i], class: i === active ? 'pg-now' : undefined }))))] : []),
-        html('tbody', {}, rows.map(([name, value]) => html('tr', {}, html('th', { scope: 'row', text: name }), runs.map((run) => html('td', { text: value(run) })))))
-      );
+      if (!shown.facts) {
+        shown.facts = rows.map(() => runs.map(() => html('td')));
+        facts.replaceChildren(
+          ...(runs.length > 1 ? [html('thead', {}, html('tr', {}, html('td'), runs.map((_, i) => html('th', { scope: 'col', text: 'ABCD'[i], class: i === active ? 'pg-now' : undefined }))))] : []),
+          html('tbody', {}, rows.map(([name], i) => html('tr', {}, html('th', { scope: 'row', text: name }), shown.facts[i])))
+        );
+      }
+      rows.forEach(([, value], i) => runs.forEach((run, j) => { const text = value(run); if (shown.facts[i][j].textContent !== text) shown.facts[i][j].textContent = text; }));
     }
 
     function drawTexts(run) {
@@ -335,6 +357,8 @@ export default {
         lines.dataset.text = text;
         lines.replaceChildren(...(rows.length ? rows.map(([de, en, ours]) => html('tr', {}, html('td', { lang: 'de', text: de }), html('td', { lang: 'en', text: en }), html('td', { lang: 'en', class: ours === en ? 'pg-right-one' : undefined, text: ours || '…' }))) : [html('tr', {}, html('td', { colspan: 3, class: 'ex-hint', text: 'Sentences appear here when training begins.' }))]));
       }
+      const of = (run.samples ?? []).map((text) => text.toLowerCase().match(/\p{L}+|[.,?]/gu) ?? []);
+      repeated.hidden = !of.length || of.some((all) => all.length < 4 || 2 * new Set(all).size > all.length); // each piece twice or more, in the mean
       const { translated } = run;
       answer.textContent = translated ? `${translated.translation || '–'}${translated.unknown.length ? ` (it has never seen ${translated.unknown.map((word) => `“${word}”`).join(', ')})` : ''}${translated.cut ? ' (only the beginning was read)' : ''}` : run.begun ? '…' : 'Press Train, and this run translates it while it learns.';
     }
@@ -386,7 +410,8 @@ function words(run, runs, known) {
   const share = Math.round((100 * counts.trainable) / counts.weights);
   const what = known ? known.about : `${share} % of ${short(counts.weights)} weights are trained or chosen by masks.`;
   const said = [what];
-  if (run.state === 'new') said.push(`${short(counts.trainable)} numbers can learn, and ${bytes(counts.bytes)} would be stored. What do you expect? Press Train.`);
+  if (run.before) said.push(`What it learned in ${run.before.step} steps is set aside until you press Train: Undo brings it back, and Compare with another run keeps both.`);
+  else if (run.state === 'new') said.push(`${short(counts.trainable)} numbers can learn, and ${bytes(counts.bytes)} would be stored. What do you expect? Press Train.`);
   else if (run.state === 'training' && !run.step) said.push('The text is made by its grammar, and the weights are drawn from the seed.');
   else if (run.test !== undefined) said.push(`After ${run.step} steps and ${seconds(run.seconds)} it has ${run.test.toFixed(1)} BLEU on the test split${known?.scores.length ? `; Python’s recorded runs have ${mean(known.scores).toFixed(1)}` : ''}.`);
   else said.push(`Step ${run.step} of ${settings.steps}${run.points.length ? `: ${run.points.at(-1).bleu.toFixed(1)} BLEU on validation` : ''}.`);

@@ -1,8 +1,8 @@
-// One run of the playground, in a worker next to the page: it trains in short turns, answers between them, and says how far
-// it is. The classic script that the page starts is `serve`.
+// Runs of the playground, in a worker next to the page: they train in short turns, in one memory, and say how far they are;
+// messages are answered between turns. The classic script that the page starts is `serve`.
 import { vocabularyOf } from '../stored_translator/model.mjs';
 import { bleu } from './bleu.mjs';
-import { Engine, LONGEST } from './engine.mjs';
+import { Bench, Engine, LONGEST } from './engine.mjs';
 import { miniature } from './grammar.mjs';
 import { epoch } from './order.mjs';
 import { folder, zip } from './save.mjs';
@@ -15,19 +15,20 @@ export const SAMPLES = [0, 1, 2, 5]; // test sentences that are shown
 
 const wordsOf = (line) => line.normalize('NFC').match(/\p{L}+/gu) ?? [];
 
-/** The text of the miniature, cut: one for all runs of a worker. */
+/** The text of the miniature, cut: one for all runs of a worker. Of the training text, only its words and pieces are kept. */
 export function prepare({ lexicon, tokenizer }) {
   const vocabulary = vocabularyOf(tokenizer);
-  const text = miniature(JSON.parse(lexicon));
-  const cut = (part, side) => text[part].map((pair) => vocabulary.encode(pair[side]));
-  const known = new Set(text.train.flatMap(([de]) => wordsOf(de.toLowerCase())));
-  return { vocabulary, text, known, src: cut('train', 0), tgt: cut('train', 1), valid: cut('valid', 0).slice(0, VALID), test: cut('test', 0) };
+  const { train, valid, test } = miniature(JSON.parse(lexicon));
+  const cut = (pairs, side) => pairs.map((pair) => vocabulary.encode(pair[side]));
+  const known = new Set(train.flatMap(([de]) => wordsOf(de.toLowerCase())));
+  const some = valid.slice(0, VALID);
+  return { vocabulary, text: { valid: some, test }, known, src: cut(train, 0), tgt: cut(train, 1), valid: cut(some, 0), test: cut(test, 0) };
 }
 
 /** A run: an engine, the order of its batches, and what is said of it. */
 export class Training {
-  constructor(kernels, data, settings) {
-    Object.assign(this, { data, settings, engine: new Engine(kernels, settings, data.vocabulary.tokens.length) });
+  constructor(place, data, settings) {
+    Object.assign(this, { data, settings, engine: new Engine(place, settings, data.vocabulary.tokens.length) });
     this.reset();
   }
 
@@ -62,7 +63,7 @@ export class Training {
 
   write(ids) { return this.engine.translate(ids).map((one) => this.data.vocabulary.decode(one)); }
 
-  valid() { return bleu(this.write(this.data.valid), this.data.text.valid.slice(0, VALID).map(([, en]) => en)); }
+  valid() { return bleu(this.write(this.data.valid), this.data.text.valid.map(([, en]) => en)); }
 
   test() { return bleu(this.write(this.data.test), this.data.text.test.map(([, en]) => en)); }
 
@@ -106,66 +107,87 @@ export class Training {
   zip(tokenizer, about) { return zip(folder(this.engine, tokenizer, about), 'reservoir-playground'); }
 }
 
-/** Answers messages {do, …} with `post`: 'start' {files, settings, kernels}, 'run', 'pause', 'step', 'reset', 'translate', 'look', 'save'. */
+/**
+ * Answers messages {do, run, …} with `post`: 'start' {life, files, settings}, 'run', 'pause', 'step', 'translate', 'look',
+ * 'save', 'end'. What is posted has the number of its run, and its life: the number of the start that it belongs to.
+ */
 export function serving(kernels, post, { now = () => performance.now(), later = (turn) => setTimeout(turn) } = {}) {
-  let [files, training, going, waiting, asked, life] = [undefined, undefined, false, false, '', 0];
-  const say = (message) => post({ ...message, life });
-  const told = (more = {}) => say({ kind: 'told', step: training.step, seconds: training.seconds, operations: training.operations, ...more });
-  const shown = () => ({ samples: training.samples(), ...(asked ? { typed: training.translate(asked) } : {}) });
+  const bench = new Bench(kernels);
+  const runs = new Map(); // by number, the next to have its turn first: {life, training, going, asked}
+  let [files, waiting] = [undefined, false];
+  const say = (number, message, life = runs.get(number)?.life) => post({ ...message, run: number, life });
+  const told = (number, more = {}) => { const { step, seconds, operations } = runs.get(number).training; say(number, { kind: 'told', step, seconds, operations, ...more }); };
+  const shown = ({ training, asked }) => ({ samples: training.samples(), ...(asked ? { typed: training.translate(asked) } : {}) });
 
-  function one() {
+  function one(number) {
+    const run = runs.get(number);
+    const { training, training: { settings } } = run;
     const loss = training.train(now);
     if (training.stopped !== undefined) {
-      going = false;
-      say({ kind: 'failed', step: training.stopped, loss, rate: training.settings.rate, guessing: training.guessing });
+      run.going = false;
+      say(number, { kind: 'failed', step: training.stopped, loss, rate: settings.rate, guessing: training.guessing });
       return;
     }
-    const { step, settings } = training;
+    const { step } = training;
     const every = Math.max(1, Math.floor(settings.steps / POINTS));
     const point = step % every === 0 || step === settings.steps ? { bleu: training.valid() } : {};
-    told({ loss, ...point, ...(point.bleu === undefined ? {} : shown()) });
+    told(number, { loss, ...point, ...(point.bleu === undefined ? {} : shown(run)) });
     if (step === settings.steps) {
-      going = false;
-      say({ kind: 'done', test: training.test(), seconds: training.seconds });
+      run.going = false;
+      say(number, { kind: 'done', test: training.test(), seconds: training.seconds });
     }
   }
   function turn() {
     waiting = false;
-    const until = now() + TURN;
-    while (going && !training.done && now() < until) one();
-    if (going && !training.done) go();
+    const [number, run] = [...runs].find(([, { going }]) => going) ?? [];
+    if (!run) return;
+    runs.delete(number); // to the end of the row
+    runs.set(number, run);
+    guarded(number, () => {
+      run.training.engine.enter();
+      const until = now() + TURN;
+      while (run.going && now() < until) one(number);
+    });
+    wait();
   }
-  function go() { if (!waiting) { waiting = true; later(turn); } }
+  function wait() { if (!waiting && [...runs.values()].some(({ going }) => going)) { waiting = true; later(turn); } }
+  function guarded(number, work, life) {
+    try {
+      work();
+    } catch (error) {
+      if (runs.has(number)) runs.get(number).going = false;
+      say(number, { kind: 'refused', why: error.message }, life);
+    }
+  }
 
   const work = {
-    start(message) {
-      going = false;
-      life = message.life;
-      files ??= { ...message.files, ...prepare(message.files) };
-      training = new Training(kernels, files, message.settings);
-      say({ kind: 'ready', bytes: training.engine.memory.buffer.byteLength, references: SAMPLES.map((i) => files.text.test[i]), ...shown() });
+    start(run, { run: number, life, files: given, settings, sentence }) {
+      runs.get(number)?.training.engine.close();
+      files ??= { ...given, ...prepare(given) };
+      const begun = { life, training: new Training(bench, files, settings), going: false, asked: sentence };
+      runs.set(number, begun);
+      say(number, { kind: 'ready', references: SAMPLES.map((i) => files.text.test[i]), ...shown(begun) });
     },
-    run() { going = !training.done; if (going) go(); },
-    pause() { going = false; },
-    step() { going = false; if (!training.done) one(); told(training.done ? {} : shown()); },
-    translate({ sentence }) { asked = sentence; if (training) told(shown()); },
-    look({ part }) { say({ kind: 'looked', part, ...training.look(part), attention: training.attend(part, asked || files.text.test[SAMPLES[0]][0]) }); },
-    save({ about }) { say({ kind: 'saved', zip: training.zip(files.tokenizer, about) }); },
+    run(run) { run.going = !run.training.done; wait(); },
+    pause(run) { run.going = false; },
+    step(run, { run: number }) { run.going = false; if (!run.training.done) one(number); told(number, run.training.done ? {} : shown(run)); },
+    translate(run, { run: number, sentence }) { run.asked = sentence; told(number, shown(run)); },
+    look({ training, asked }, { run: number, part }) { say(number, { kind: 'looked', part, ...training.look(part), attention: training.attend(part, asked || files.text.test[SAMPLES[0]][0]) }); },
+    save({ training }, { run: number, about }) { say(number, { kind: 'saved', zip: training.zip(files.tokenizer, about) }); },
+    end(run, { run: number }) { run.training.engine.close(); runs.delete(number); },
   };
-  return (message) => {
-    try {
-      work[message.do](message);
-    } catch (error) {
-      going = false;
-      say({ kind: 'refused', why: error.message });
-    }
-  };
+  return (message) => guarded(message.run, () => {
+    const run = runs.get(message.run);
+    if (run) run.training.engine.enter();
+    else if (message.do !== 'start') return; // it has ended
+    work[message.do](run, message);
+  }, message.life);
 }
 
 export default function serve(worker) {
   let answer;
   worker.onmessage = ({ data }) => {
-    answer ??= serving(new WebAssembly.Module(data.kernels), (message) => worker.postMessage(message));
-    answer(data);
+    if (answer) answer(data);
+    else answer = serving(new WebAssembly.Module(data.kernels), (message) => worker.postMessage(message)); // the first message
   };
 }
