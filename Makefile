@@ -32,13 +32,14 @@ lab: $(INSTALLED)  ## open the book in JupyterLab
 	@[ "$$(id -u)" != 0 ] || root=--allow-root; \
 	$(PYTHON_ENV) theme/lab.py $$root $(ARGS)
 
-# Two processes share the tests, a file at a time, in the order of tests/conftest.py: torch in each takes a gigabyte or two.
-PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Three processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since one of them often
+# waits for a browser, a server or a cluster. Torch in each takes a gigabyte or two.
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-test: setup  ## run every test, two files at a time; ARGS="-k name" runs some
+test: setup  ## run every test, three files at a time; ARGS="-k name" runs some
 	@$(PYTEST) $(ARGS)
 
-unit: $(INSTALLED)  ## run the unit tests alone, two files at a time; they need no browser and no data
+unit: $(INSTALLED)  ## run the unit tests alone, three files at a time; they need no browser and no data
 	@$(PYTEST) -m "not ($(STAGES))" $(ARGS)
 
 mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)

@@ -21,7 +21,6 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from transformers import GPT2Config, GPT2LMHeadModel
 
 import reservoir as r
 from benchmarks.measure import Line, Settings
@@ -33,6 +32,8 @@ DENSE = "all trained"
 
 def build(quick: bool) -> nn.Module:
     """GPT-2 by its owners' code, with the sizes of its configuration."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     return GPT2LMHeadModel(GPT2Config(**QUICK) if quick else GPT2Config())
 
 

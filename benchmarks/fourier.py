@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
-from transformers import FNetConfig as TheirConfig
-from transformers import FNetModel
-from transformers.models.fnet.modeling_fnet import FNetBasicFourierTransform
 
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import ADAMW
@@ -40,6 +37,9 @@ def stepper(module: nn.Module, call: Callable[[], torch.Tensor]) -> Callable[[in
 
 def transform(name: str, settings: Settings) -> Comparison:
     """The transform of one layer."""
+    from transformers import FNetConfig as TheirConfig
+    from transformers.models.fnet.modeling_fnet import FNetBasicFourierTransform
+
     texts, tokens, d_model, _, _ = SIZES[name]
     x = torch.randn(texts, tokens, d_model, device=settings.device)
     peer = FNetBasicFourierTransform(TheirConfig(hidden_size=d_model))
@@ -57,6 +57,9 @@ def transform(name: str, settings: Settings) -> Comparison:
 
 def encoder(name: str, settings: Settings, *, activation: str) -> Comparison:
     """A training step of the whole encoder, weights copied."""
+    from transformers import FNetConfig as TheirConfig
+    from transformers import FNetModel
+
     texts, tokens, d_model, d_ff, layers = SIZES[name]
     ours = initialise(FNetConfig(8000, d_model, d_ff, layers).build(), seed=0).to(settings.device).train()
     peer = FNetModel(
@@ -109,9 +112,12 @@ def by_length(d_model: int, length: int, settings: Settings) -> Comparison:
 def run(settings: Settings) -> Iterator[Comparison]:
     """The transform, the encoder as shipped and with equal activations, and Fourier by length at the size's widths."""
     for name in settings.chosen(SIZES):
-        yield transform(name, settings)
-        for activation in ASKED:
-            yield encoder(name, settings, activation=activation)
+        try:
+            yield transform(name, settings)
+            for activation in ASKED:
+                yield encoder(name, settings, activation=activation)
+        except ModuleNotFoundError:
+            print("fourier: transformers is not installed; pip install 'reservoir-book[peers]' brings it")
         for d_model in WIDTHS[name]:
             for length in LENGTHS:
                 yield by_length(d_model, length, settings)

@@ -120,7 +120,11 @@ def of_transformers(model: nn.Module) -> Callable[[Batch], Tensor]:
 def peers(config: EncoderDecoderConfig) -> Iterator[tuple[str, bool, nn.Module, Callable[[Batch], Tensor]]]:
     """Name, whether its norms come first, the model, its loss; a library that is not installed is left out, aloud."""
     for kind in ("Marian", "Bart"):
-        model = transformers_model(kind, config)
+        try:
+            model = transformers_model(kind, config)
+        except ModuleNotFoundError:
+            print("libraries: transformers is not installed; pip install 'reservoir-book[peers]' brings it")
+            break
         yield (
             f"transformers' {kind.upper() if kind == 'Bart' else kind}",
             False,

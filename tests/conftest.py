@@ -34,15 +34,32 @@ processor: dict[str, int] = {}  # chapter -> seconds of processor time that runn
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the tests by stage, so that the quick ones fail first; or, where several processes share them, last.
 
-    There the files that take minutes begin, and the small ones fill up what is left of either process.
+    There the files that take minutes begin, and the small ones fill up what is left of each process. While one builds
+    the wheel another builds the book, and the chapters, which need the wheel, come after the browser.
     """
+    first: dict[str, int] = {}
     for item in items:  # a property goes with a test's report, from another process as well
-        marked = [stage for stage in STAGES if item.get_closest_marker(stage)]
-        item.user_properties.append(("stage", marked[-1] if marked else "unit"))
+        marked = [stage for stage in STAGES if item.get_closest_marker(stage)] or ["unit"]
+        item.user_properties.append(("stage", marked[-1]))
+        first[item.nodeid] = STAGES.index(marked[0])
         if stage_of(item) == "browser":  # a browser that hangs is replaced (`Chromium` in test_browser.py)
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=["TimeoutError"]))
-    shared = "PYTEST_XDIST_WORKER" in os.environ
-    items.sort(key=lambda item: STAGES.index(stage_of(item)), reverse=shared)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: first[item.nodeid], reverse=True)
+    else:
+        items.sort(key=lambda item: STAGES.index(stage_of(item)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    """Each process takes a file at a time; of the one that runs the chapters, a chapter."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileAndChapter(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if "test_a_chapter_runs" in nodeid else super()._split_scope(nodeid)
+
+    return ByFileAndChapter(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def stage_of(test: pytest.Item | pytest.TestReport) -> str:
@@ -92,6 +109,13 @@ def _records_of_tests_stay_out_of_the_tree(tmp_path_factory: pytest.TempPathFact
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
         yield
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of this test's records, which does not exist yet."""
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    return tmp_path / "results"
 
 
 @pytest.fixture(scope="session")

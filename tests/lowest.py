@@ -60,14 +60,15 @@ def main(folder: Path, arguments: list[str]) -> int:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
     versions, instead = lowest(), pinned()
-    for name in versions:
-        asked = subprocess.run(
-            [*pip, "--dry-run", "--no-deps", f"{name}=={versions[name]}"], capture_output=True
-        )
-        if asked.returncode:
-            print(f"{name} {versions[name]} cannot be had here; testing with {instead[name]}", flush=True)
-            versions[name] = instead[name]
-    subprocess.run([*pip, *(f"{name}=={version}" for name, version in versions.items())], check=True)
+    if subprocess.run([*pip, *(f"{name}=={version}" for name, version in versions.items())]).returncode:
+        for name in versions:
+            asked = subprocess.run(
+                [*pip, "--dry-run", "--no-deps", f"{name}=={versions[name]}"], capture_output=True
+            )
+            if asked.returncode:
+                print(f"{name} {versions[name]} cannot be had here; testing with {instead[name]}", flush=True)
+                versions[name] = instead[name]
+        subprocess.run([*pip, *(f"{name}=={version}" for name, version in versions.items())], check=True)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         [python, "-m", "pytest", "-m", UNIT, *arguments], cwd=ROOT, env=environment

@@ -4,10 +4,12 @@
     make mutate ARGS="--rooms training --modules losses --mutants 40"
     make mutate ARGS="--write"               # and write tests/mutants.md
 
-cosmic-ray makes the mutants; the seed draws which are tried, spread over the modules. A mutant lives in memory alone:
-a process that has torch and pytest loaded is forked for each, and an import hook gives it (and whatever it starts)
-the changed source, so no file of the library is ever touched. Results are kept in _build/mutants.jsonl; what is known
-there is not tried again until the module or, for a survivor, one of its tests changes.
+cosmic-ray makes the mutants; the seed draws which are tried, spread over the modules. The unit tests run once on the
+library as it is, to learn which of them run which line (_build/covered.json); a mutant is then shown to those that run
+the changed line, fastest files first. It lives in memory alone: a process that has torch and pytest loaded is forked
+for each, and an import hook gives it (and whatever it starts) the changed source, so no file of the library is ever
+touched. Results are kept in _build/mutants.jsonl; what is known there is not tried again until the module or, for a
+survivor, one of its tests changes.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN = ROOT / "_build" / "mutants.jsonl"
+COVERED = ROOT / "_build" / "covered.json"
 REPORT = ROOT / "tests" / "mutants.md"
 ROOMS = ("weights", "training", "runs")
 LEFT_OUT = {
@@ -47,66 +50,8 @@ BINARY = {"Add_Sub", "Sub_Add", "Mul_Div", "Div_Mul", "FloorDiv_Div", "Mod_Mul",
 COMPARISONS = {"Eq_NotEq", "NotEq_Eq", "Lt_LtE", "Lt_GtE", "LtE_Lt", "LtE_Gt", "Gt_GtE", "Gt_LtE", "GtE_Gt", "GtE_Lt",
                "Is_IsNot", "IsNot_Is"}  # fmt: skip
 
-# Tests beside tests/test_<module>.py; the quick and likely ones first.
-TESTS = {
-    "training/backskipping": ["backskipping"],
-    "training/checkpoint": ["checkpoint", "loop"],
-    "training/classification": ["classification", "combinations"],
-    "training/computation": ["computation", "universal"],
-    "training/decoding": ["decoding", "padding"],
-    "training/distribution": ["distribution", "cli"],
-    "training/events": ["loop", "convergence", "records"],
-    "training/flops": ["loop", "backskipping", "cost_model", "accounting"],
-    "training/gradient_estimators": ["backskipping"],
-    "training/language_modelling": ["language_model", "components"],
-    "training/listeners": ["listeners"],
-    "training/loop": ["loop", "late_freezing", "backskipping"],
-    "training/losses": ["losses"],
-    "training/masked_language_modelling": ["masked_language_model"],
-    "training/masking": ["masked_language_model"],
-    "training/optimisers": ["optimisers", "loop"],
-    "training/preemption": ["preemption", "run"],
-    "training/task": ["loop", "run"],
-    "training/translation": ["loop", "run", "tokenised_translation"],
-    "weights/accounting": ["accounting", "storage", "fronts"],
-    "weights/draws": ["draws", "generator"],
-    "weights/files": ["storage", "damaged_models", "pretrained", "export"],
-    "weights/freezing": ["freezing", "late_freezing"],
-    "weights/fused": ["streaming", "supermask"],
-    "weights/generator": ["generator", "draws"],
-    "weights/initialisation": ["initialisation", "draws", "freezing", "layers"],
-    "weights/naming": ["any_module", "freezing", "origins"],
-    "weights/origins": ["origins", "freezing", "initialisation", "seeded_weights"],
-    "weights/placement": ["reservoirs"],
-    "weights/portable": ["any_module", "pretrained"],
-    "weights/report": ["origins", "freezing", "accounting", "supermask", "counts"],
-    "weights/selection": ["selection", "supermask"],
-    "weights/storage": ["storage", "damaged_models", "pretrained", "export", "supermask"],
-    "weights/streaming": ["streaming", "seeded_weights", "storage"],
-    "weights/supermask": ["supermask", "selection"],
-    "runs/building": ["run", "start", "beyond_recipes"],
-    "runs/execution": ["run", "records", "cli"],
-    "runs/export": ["export", "own_runs"],
-    "runs/legacy": ["records", "counts"],
-    "runs/machine": ["records", "cost_model"],
-    "runs/named": ["cli", "own_runs", "run"],
-    "runs/own": ["own_runs", "own_cli", "own_data"],
-    "runs/reading": ["records", "run", "faults"],
-    "runs/records": ["records", "run"],
-    "runs/registry": ["run", "records", "cli"],
-    "runs/released": ["export", "start", "gpt2", "llama"],
-    "runs/run": ["run", "records"],
-    "runs/schema": ["records", "run"],
-    "runs/scoring": ["own_runs", "own_cli", "language_model"],
-    "runs/sweep": ["sweep", "convergence"],
-    "runs/tasks/batch_spec": ["cost_model", "run"],
-    "runs/tasks/classification": ["classification", "combinations", "run"],
-    "runs/tasks/computation": ["computation", "universal_recipes"],
-    "runs/tasks/language_modelling": ["language_model", "components"],
-    "runs/tasks/masked_language_modelling": ["masked_language_model", "mixing_recipes"],
-    "runs/tasks/translation": ["run", "tokenised_translation"],
-    "runs/trained_model": ["own_runs", "run", "export", "language_model"],
-}
+# A mutant is shown to the fastest of the tests that run its lines, within this many seconds of them.
+AT_FIRST, AT_MOST = 10, 90
 
 
 @dataclass(frozen=True)
@@ -212,13 +157,6 @@ def _meaning(source: str) -> str | None:
     return ast.dump(tree)
 
 
-def tests_of(module: str) -> list[str]:
-    """The test files of a module that exist."""
-    names = TESTS.get(module, [module.rpartition("/")[2]])
-    found = [f"tests/test_{name}.py" for name in dict.fromkeys([*names, "arguments"])]
-    return [path for path in found if (ROOT / path).is_file()]
-
-
 HOOK = """
 import importlib.abc, importlib.machinery, os, sys
 
@@ -262,52 +200,117 @@ def warm() -> None:
         del sys.modules[name]
 
 
-def covering(module: str, tests: list[str], folder: Path) -> dict[int, set[str]]:
-    """Line of a module -> the tests that run it, by a run of `tests` on the library as it is (in a process of its own).
+class Watch:
+    """A plugin of pytest that says to a tracer which test runs, and keeps its seconds and whether it passed."""
 
-    A line that runs when the module is imported has the tests of the function or class that it belongs to.
+    def __init__(self, tracer):
+        self.tracer, self.seconds, self.failed = tracer, Counter(), set()
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.tracer.switch_context(nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid):
+        self.tracer.switch_context("")
+
+    def pytest_runtest_logreport(self, report):
+        self.seconds[report.nodeid] += report.duration
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+
+def covered(rooms: list[str]) -> tuple[dict[str, dict[int, list[str]]], dict[str, float]]:
+    """Which unit tests run a line of the library as it is: module -> line -> tests; and the seconds of each test.
+
+    Kept in _build/covered.json until the library or a test changes; tests that fail are left out, and named.
     """
-    source = ROOT / "reservoir" / f"{module}.py"
-    found = folder / "lines.json"
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            with (folder / "said.txt").open("wb") as output:
-                os.dup2(output.fileno(), 1), os.dup2(output.fileno(), 2)
-            import coverage
-            import pytest
-
-            tracer = coverage.Coverage(data_file=None, config_file=False, include=[str(source)])
-            tracer.set_option("run:dynamic_context", "test_function")
-            tracer.start()
-            pytest.main(["-q", "-p", "no:cacheprovider", f"-mnot ({STAGES})", *tests])
-            tracer.stop()
-            contexts = tracer.get_data().contexts_by_lineno(str(source))
-            found.write_text(
-                json.dumps({line: sorted(filter(None, names)) for line, names in contexts.items()})
-            )
-            status = 0
-        finally:
-            os._exit(status)
-    os.waitpid(child, 0)
-    lines = {int(line): set(names) for line, names in json.loads(found.read_text()).items()}
-    names: dict[int, set[str]] = defaultdict(set, lines)
-    for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            within = set().union(*(lines.get(line, ()) for line in range(node.lineno, node.end_lineno + 1)))
-            for line in range(node.lineno, node.end_lineno + 1):
-                names[line] = names[line] or within
-    files = {Path(test).stem: test for test in tests}
-    where = {
-        name: name.rpartition(".") for found in names.values() for name in found
-    }  # "tests.test_x.test_name"
-    ids = {name: f"{files.get(file.rpartition('.')[2])}::{test}" for name, (file, _, test) in where.items()}
-    return {line: {ids[name] for name in found} for line, found in names.items()}
+    files = [*sorted((ROOT / "reservoir").rglob("*.py")), *sorted((ROOT / "tests").glob("*.py"))]
+    state = hashlib.sha256(b"\n".join(path.read_bytes() for path in files)).hexdigest()
+    if not COVERED.is_file() or json.loads(COVERED.read_text(encoding="utf-8"))["of"] != state:
+        print("which tests run which lines? some minutes", flush=True)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                COVERED.write_text(json.dumps({"of": state} | watched(rooms)), encoding="utf-8")
+                status = 0
+            finally:
+                os._exit(status)
+        if os.waitpid(child, 0)[1]:
+            raise SystemExit("the unit tests could not be watched")
+    found = json.loads(COVERED.read_text(encoding="utf-8"))
+    tests = list(found["seconds"])
+    lines = {
+        module: {int(line): [tests[number] for number in numbers] for line, numbers in each.items()}
+        for module, each in found["lines"].items()
+    }
+    return lines, found["seconds"]
 
 
-def attempt(mutant: Mutant | None, tests: list[str], limit: int, folder: Path) -> tuple[str, float, str]:
-    """Run `tests` on a mutant, or on the library as it is, with at most `limit` seconds of processor time a process.
+def watched(rooms: list[str]) -> dict[str, dict]:
+    """What `covered` keeps, from a run of the unit tests in this process."""
+    import coverage
+    import pytest
+
+    sources = [str(ROOT / "reservoir" / room / "*") for room in rooms]
+    tracer = coverage.Coverage(data_file=None, config_file=False, include=sources)
+    watch = Watch(tracer)
+    tracer.start()
+    pytest.main(["-q", "-p", "no:cacheprovider", "--tb=line", f"-mnot ({STAGES})", "tests"], plugins=[watch])
+    tracer.stop()
+    for test in sorted(watch.failed):
+        print(f"left out, since it fails without a mutant: {test}", flush=True)
+    passed = {test: round(seconds, 3) for test, seconds in watch.seconds.items() if test not in watch.failed}
+    number = {test: n for n, test in enumerate(passed)}
+    data, lines = tracer.get_data(), {}
+    for path in data.measured_files():
+        module = Path(path).relative_to(ROOT / "reservoir").with_suffix("").as_posix()
+        lines[module] = {
+            line: sorted(number[test] for test in tests if test in number)
+            for line, tests in data.contexts_by_lineno(path).items()
+        }
+    return {"seconds": passed, "lines": lines}
+
+
+def tests_of(mutant: Mutant, lines: dict[int, list[str]]) -> set[str]:
+    """The tests that run a changed line.
+
+    A line that runs only when the module is imported has the tests of the smallest function or class around it, and
+    without one, those of the whole module.
+    """
+    tree = ast.parse((ROOT / "reservoir" / f"{mutant.module}.py").read_text(encoding="utf-8"))
+    spans = [
+        range(node.lineno, node.end_lineno + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and any(line in range(node.lineno, node.end_lineno + 1) for line in mutant.lines)
+    ]
+    for span in [mutant.lines, *sorted(spans, key=len)]:
+        if found := {test for line in span for test in lines.get(line, ())}:
+            return found
+    return {test for tests in lines.values() for test in tests}
+
+
+def rounds(mutant: Mutant, tests: set[str], seconds: dict[str, float]) -> list[list[str]]:
+    """Tests in two rounds: files that are soon through and those named after the module, then the others.
+
+    A file that would take the whole beyond `AT_MOST` gives its fastest tests alone.
+    """
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for test in sorted(tests, key=lambda test: (seconds[test], test)):
+        by_file[test.partition("::")[0]].append(test)
+    own = f"test_{Path(mutant.module).name}.py"
+    files = sorted(by_file, key=lambda file: (Path(file).name != own, sum(seconds[t] for t in by_file[file])))
+    found, spent = ([], []), 0.0
+    for file in files:
+        for test in by_file[file]:
+            if spent + seconds[test] <= AT_MOST or not spent:
+                found[spent + seconds[test] > AT_FIRST and bool(found[0])].append(test)
+                spent += seconds[test]
+    return [tests for tests in found if tests]
+
+
+def attempt(mutant: Mutant, tests: list[str], limit: int, folder: Path) -> tuple[str, float, str]:
+    """Run `tests` on a mutant, with at most `limit` seconds of processor time a process.
 
     A busy machine makes no test fail: processor time is what counts, and a process that waits for ever is ended after
     a minute and ten times as long by the clock.
@@ -325,13 +328,12 @@ def attempt(mutant: Mutant | None, tests: list[str], limit: int, folder: Path) -
         with said.open("wb") as output:
             os.dup2(output.fileno(), 1), os.dup2(output.fileno(), 2)
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(folder / "hypothesis")
-        if mutant is not None:
-            (folder / "source.py").write_text(mutant.source, encoding="utf-8")
-            (folder / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
-            os.environ["MUTANT_MODULE"] = f"reservoir.{mutant.module.replace('/', '.')}"
-            os.environ["MUTANT_SOURCE"] = str(folder / "source.py")
-            os.environ["PYTHONPATH"] = f"{folder}:{ROOT}"
-            exec(HOOK, {})
+        (folder / "source.py").write_text(mutant.source, encoding="utf-8")
+        (folder / "sitecustomize.py").write_text(HOOK, encoding="utf-8")
+        os.environ["MUTANT_MODULE"] = f"reservoir.{mutant.module.replace('/', '.')}"
+        os.environ["MUTANT_SOURCE"] = str(folder / "source.py")
+        os.environ["PYTHONPATH"] = f"{folder}:{ROOT}"
+        exec(HOOK, {})
         status = 3
         try:
             import pytest
@@ -359,8 +361,9 @@ def attempt(mutant: Mutant | None, tests: list[str], limit: int, folder: Path) -
     return outcome, usage.ru_utime + usage.ru_stime, "\n".join(text.split("\n")[-12:])
 
 
-def digest_of(tests: list[str]) -> str:
-    return hashlib.sha256(b"\n".join((ROOT / test).read_bytes() for test in tests)).hexdigest()[:16]
+def digest_of(tests: set[str]) -> str:
+    files = sorted({test.partition("::")[0] for test in tests})
+    return hashlib.sha256(b"\n".join((ROOT / file).read_bytes() for file in files)).hexdigest()[:16]
 
 
 def known() -> dict[str, dict]:
@@ -383,42 +386,24 @@ def draw(rooms: list[str], names: list[str], number: int, seed: int) -> list[Mut
     return drawn
 
 
-def work(todo: list[Mutant]) -> None:
-    """Try mutants one after the other, and write down each result. Tests run without a mutant before.
-
-    The tests that run a changed line come first; one that they do not notice is shown to all tests of its module.
-    """
-    limits: dict[str, int] = {}
-    lines: dict[str, dict[int, set[str]]] = {}
+def work(todo: list[Mutant], lines: dict[str, dict[int, list[str]]], seconds: dict[str, float]) -> None:
+    """Try mutants one after the other, and write down each result."""
     with tempfile.TemporaryDirectory() as folder:
         for mutant in todo:
-            tests = tests_of(mutant.module)
-            if mutant.module not in limits:
-                outcome, seconds, said = attempt(None, tests, 600, Path(folder))
-                limits[mutant.module] = round(20 + 4 * seconds) if outcome == "survived" else 0
-                if outcome != "survived":
-                    print(
-                        f"{mutant.module} is left out: without a mutant its tests do not pass\n{said}",
-                        flush=True,
-                    )
-                else:
-                    lines[mutant.module] = covering(mutant.module, tests, Path(folder))
-            if not limits[mutant.module]:
-                continue
-            near = sorted(set().union(*(lines[mutant.module].get(line, ()) for line in mutant.lines)))
-            near = [
-                test for path in tests for test in near if test.startswith(f"{path}::")
-            ]  # in the order of files
-            for chosen in (near, tests) if near else (tests,):
-                outcome, seconds, _ = attempt(mutant, chosen, limits[mutant.module], Path(folder))
+            tests = tests_of(mutant, lines.get(mutant.module, {}))
+            outcome, spent, said = "survived", 0.0, "no unit test runs it"
+            for chosen in rounds(mutant, tests, seconds):
+                limit = round(20 + 4 * sum(seconds[test] for test in chosen))
+                outcome, more, said = attempt(mutant, chosen, limit, Path(folder))
+                spent += more
                 if outcome != "survived":
                     break
             entry = {name: value for name, value in asdict(mutant).items() if name != "source"}
-            entry |= {"outcome": outcome, "seconds": round(seconds, 1), "tests": digest_of(tests)}
+            entry |= {"outcome": outcome, "seconds": round(spent, 1), "tests": digest_of(tests)}
             with KNOWN.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+                file.write(json.dumps(entry | {"said": said[-300:]}, ensure_ascii=False) + "\n")
             print(
-                f"{outcome:<9}{seconds:5.1f} s  {mutant.module}: {mutant.before} → {mutant.after}", flush=True
+                f"{outcome:<9}{spent:5.1f} s  {mutant.module}: {mutant.before} → {mutant.after}", flush=True
             )
 
 
@@ -465,25 +450,24 @@ def main() -> None:
     KNOWN.parent.mkdir(exist_ok=True)
     drawn, results = draw(chosen.rooms, chosen.modules, chosen.mutants, chosen.seed), known()
     if not chosen.list:
+        warm()
+        lines, seconds = covered(list(ROOMS))
         todo = [
             mutant
             for mutant in drawn
             if mutant.key not in results
             or (
                 results[mutant.key]["outcome"] == "survived"
-                and results[mutant.key]["tests"] != digest_of(tests_of(mutant.module))
+                and results[mutant.key]["tests"] != digest_of(tests_of(mutant, lines.get(mutant.module, {})))
             )
         ]
         print(f"{len(drawn)} mutants, of which {len(todo)} are to be tried", flush=True)
-        warm()
-        by_module = [
-            sorted({mutant.module for mutant in todo})[job :: chosen.jobs] for job in range(chosen.jobs)
-        ]
+        random.Random(chosen.seed).shuffle(todo)  # so that an early end leaves a sample of all
         children = []
-        for mine in by_module:
+        for job in range(chosen.jobs):
             child = os.fork()
             if child == 0:
-                work([mutant for mutant in todo if mutant.module in mine])
+                work(todo[job :: chosen.jobs], lines, seconds)
                 os._exit(0)
             children.append(child)
         for child in children:

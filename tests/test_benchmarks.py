@@ -2,6 +2,8 @@
 
 import importlib.util
 import io
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from benchmarks import book, decoding, libraries, pipeline, playground
+from benchmarks import book, decoding, fourier, libraries, pipeline, playground
 from benchmarks.__main__ import BENCHMARKS, GROUPS, measure, measured_before, read_lines, slower, table
 from benchmarks.communication import Traffic
 from benchmarks.estimate import Foretold
@@ -79,6 +81,24 @@ def test_a_model_that_pegasus_cannot_be_is_refused():
     )
     with pytest.raises(ValueError, match="pre-LN, tied throughout"):
         decoding.peer(EncoderDecoder(config))
+
+
+def test_without_transformers_the_command_still_begins():
+    program = "import sys; sys.modules['transformers'] = None; import benchmarks.__main__"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_peer_that_is_not_installed_is_named_and_the_others_are_measured(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    monkeypatch.setattr(fourier, "by_length", lambda d_model, length, settings: (d_model, length))
+    settings = Settings(0.0, torch.device("cpu"), size="laptop")
+    assert [width for width, _ in fourier.run(settings)] == [64] * 11 + [256] * 11
+    assert "fourier: transformers is not installed" in capsys.readouterr().out
+    monkeypatch.setitem(sys.modules, "x_transformers", None)
+    assert not list(libraries.peers(EncoderDecoderConfig(40, 40, d_model=16, n_heads=2, d_ff=32)))
+    said = capsys.readouterr().out
+    assert "libraries: transformers is not installed" in said and "x-transformers is not installed" in said
 
 
 def test_the_page_knows_every_benchmark_by_its_group():

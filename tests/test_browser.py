@@ -189,14 +189,21 @@ def watch(page, address: str) -> list[str]:
     return troubles
 
 
+SCROLL = """async () => {
+    const painted = () => new Promise(done => { requestAnimationFrame(done); setTimeout(done, 100); });
+    for (let windows = 0; windows < 200; windows += 1) {
+        const below = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+        scrollBy({ top: innerHeight * 1.5, behavior: 'instant' });
+        await painted();
+        await painted();
+        if (below) break;
+    }
+}"""
+
+
 def scroll_through(page) -> None:
     """As a reader in a hurry would, so that all that waits for coming into view does; then wait for the figures."""
-    for _ in range(200):
-        below = page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 2")
-        page.evaluate("scrollBy(0, innerHeight * 1.5)")
-        page.wait_for_timeout(30)
-        if below:
-            break
+    page.evaluate(SCROLL)
     # Figures are drawn when a frame shows them near the view, and some versions of chromium stop painting on an idle
     # machine, too: what is still waiting is asked for, as a preview asks.
     for figure in page.locator(".plotly-figure:not(.drawn, .failed)").element_handles():

@@ -14,11 +14,6 @@ from reservoir.weights import Freeze, freeze, initialise, owned
 SIZES = dict(vocab=50, classes=3, d_model=8, d_encoder=10)
 
 
-@pytest.fixture
-def results(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-
-
 def make(**changes) -> Classifier:
     return initialise(Classifier(ClassifierConfig(**{**SIZES, **changes})), seed=0).eval()
 

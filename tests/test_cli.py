@@ -22,10 +22,10 @@ def text(tmp_path_factory):
 
 
 @pytest.fixture
-def results(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+def results(results, monkeypatch):
+    """The folder of `conftest.py`; and tables in whole lines."""
     monkeypatch.setenv("COLUMNS", "200")
-    return tmp_path / "results"
+    return results
 
 
 @pytest.fixture

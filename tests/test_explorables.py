@@ -537,22 +537,16 @@ def try_explorables(browser, at: str) -> None:
     desk, phone = VIEWS
     with opened(browser, at, keep=True, **desk) as page:
         mount_all(page)
-        said = [change(page, number) for number in count(page)]
+        said = change_all(page, settled(page))
         nothing_wrong(page, at)
         page.wait_for_timeout(400)
         link = page.url
     with opened(browser, link, keep=True, **phone) as page:
         mount_all(page)
-        assert [untimed(settled(page, number)) for number in count(page)] == [untimed(one) for one in said], (
-            link
-        )
-        for number in count(page):
-            change(page, number)
+        again = settled(page)
+        assert [untimed(one) for one in again] == [untimed(one) for one in said], link
+        change_all(page, again)
         nothing_wrong(page, link)
-
-
-def count(page) -> range:
-    return range(page.locator(".explorable").count())
 
 
 def nothing_wrong(page, at: str) -> None:
@@ -562,18 +556,23 @@ def nothing_wrong(page, at: str) -> None:
     assert serious(page) == [], at
 
 
-def settled(page, number: int) -> str:
-    """What an explorable says once it has nothing to add: some compute on after they have drawn."""
-    said = words(page, number)
-    asked = page.locator(".explorable").nth(number).locator("[aria-busy=true]")
+def settled(page) -> list[str]:
+    """What each explorable says once it has nothing to add: some compute on after they have drawn."""
+    before, said = [], all_words(page)
     for _ in range(100):  # a worker draws millions of weights before it answers
         page.wait_for_timeout(600)
-        if asked.count():
+        if page.locator(".explorable [aria-busy=true]").count():
             continue
-        before, said = said, words(page, number)
+        before, said = said, all_words(page)
         if said == before:
             break
     return said
+
+
+def all_words(page) -> list[str]:
+    """What each explorable says, once the page has been painted twice."""
+    words(page)
+    return page.locator(".ex-words").all_inner_texts()
 
 
 def untimed(said: str) -> str:
@@ -632,19 +631,24 @@ def test_the_stored_translator_works_beside_the_page(browser, site):
         assert place.locator(".st-english").inner_text() and page.troubles == []
 
 
-def change(page, number: int) -> str:
-    """Move the first control of an explorable, and return what it says then, which must be something else."""
-    place = page.locator(".explorable").nth(number)
-    before = settled(page, number)
+def change_all(page, before: list[str]) -> list[str]:
+    """Move the first control of each explorable, and return what they say then: each something else than before."""
+    for number, said in enumerate(before):
+        move(page, number, said)
+    after = settled(page)
+    for number, (old, new) in enumerate(zip(before, after, strict=True)):
+        key = page.locator(".explorable").nth(number).get_attribute("data-key")
+        assert new and new != old, f"the explorable {key} does not answer"
+    return after
+
+
+def move(page, number: int, said: str) -> None:
     kinds = "input:not([type=radio]), input[type=radio]:checked, select"
-    control = place.locator(f".ex-controls :is({kinds})").first
+    control = page.locator(".explorable").nth(number).locator(f".ex-controls :is({kinds})").first
     kind = control.get_attribute("type")
     if kind == "text":
         control.fill(control.input_value().split(" ", 1)[-1])
     else:
         control.press("ArrowUp" if kind == "number" else "ArrowRight")
-        if kind == "range" and words(page, number) == before:
+        if kind == "range" and words(page, number) == said:
             control.press("ArrowLeft")
-    after = settled(page, number)
-    assert after and after != before, f"the explorable {place.get_attribute('data-key')} does not answer"
-    return after

@@ -39,12 +39,6 @@ def text(tmp_path_factory):
 
 
 @pytest.fixture
-def results(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
-    return tmp_path / "results"
-
-
-@pytest.fixture
 def fails(capsys, results):
     """Run a command that must fail with status 1; returns its sentence."""
 

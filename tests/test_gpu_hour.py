@@ -14,6 +14,7 @@ from repeated import deterministic
 from small import sentence
 
 from reservoir import recipes
+from reservoir.files import lock
 from reservoir.launch import bits, cargo, gpu_hour, queue
 from reservoir.launch.cli import main
 from reservoir.runs.execution import execute
@@ -25,12 +26,6 @@ SEEDS = (7, 8, 9)
 NAME = "characters/ffn-6"
 ENTRY = f'[[runs]]\nrecipes = ["{NAME}"]\nseeds = {list(SEEDS)}\nscale = "full"\nwhy = "a test"\n'
 RUNS = [recipes.get(NAME, scale="smoke", seed=seed) for seed in SEEDS]
-
-
-@pytest.fixture
-def results(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
-    return tmp_path / "results"
 
 
 @pytest.fixture
@@ -140,7 +135,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(words, monkeypatch, capsys,
 def test_two_calls_do_not_work_in_one_folder(words, results, capsys):
     (results / "gpu").mkdir(parents=True)
     with (results / "gpu" / "lock").open("wb") as held:
-        assert gpu_hour.lock(held)
+        assert lock(held)
         assert main(words) == 1
     assert "another call is at work" in sentence(capsys.readouterr().err)
 

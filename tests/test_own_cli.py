@@ -15,12 +15,6 @@ def data(tmp_path_factory):
     return write_own(tmp_path_factory.mktemp("own"))
 
 
-@pytest.fixture
-def results(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
-    return tmp_path / "results"
-
-
 USES = {
     "pairs": ("it-en", ["translate", "it-en", "tre due"]),
     "labels": ("reviews", ["classify", "reviews", "a good book", "a bad book"]),

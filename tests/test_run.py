@@ -29,12 +29,6 @@ def text(tmp_path_factory):
     return write_text(tmp_path_factory.mktemp("text"))
 
 
-@pytest.fixture
-def results(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
-    return tmp_path / "results"
-
-
 def started(run, **options):
     """The record, and whether anything was trained for it."""
     events = []

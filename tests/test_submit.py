@@ -27,12 +27,6 @@ def text(tmp_path_factory):
     return write_text(tmp_path_factory.mktemp("text"))
 
 
-@pytest.fixture
-def results(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
-    return tmp_path / "results"
-
-
 def reference(run, tmp_path, monkeypatch):
     """The record of the same run when nothing cuts it off."""
     with monkeypatch.context() as patch:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from conftest import made_once
 
 pytestmark = pytest.mark.wheel
 
@@ -21,52 +22,39 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        folder,
-        ROOT,
-    ]
-    subprocess.run(command, check=True)
+def build_wheel(folder: Path) -> Path:
+    command = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, ROOT]
+    subprocess.run([sys.executable, "-m", "pip", *command], check=True)
     (built,) = folder.glob("*.whl")
     return built
 
 
-@pytest.fixture(scope="module")
-def reader(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, str]]:
-    """A reader who has the wheel and nothing else of ours: (their python, their folder, their environment)."""
-    home = tmp_path_factory.mktemp("home")
-    venv, folder = home / "venv", home / "folder"
-    folder.mkdir()
+def install(wheel: Path, venv: Path) -> Path:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     python = venv / "bin" / "python"
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        python,
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        wheel,
-    ]
-    subprocess.run(install, check=True)
+    command = ["--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
+    subprocess.run([sys.executable, "-m", "pip", *command], check=True)
     # The packages of others are borrowed from this environment, since there is no network. A folder named in a .pth
     # file does not have its own .pth files read, so that our editable install stays out of sight.
     ours = {key: sysconfig.get_path(key) for key in ("purelib", "platlib")}
     (site,) = (venv / "lib").glob("python*/site-packages")
     (site / "borrowed.pth").write_text("".join(f"{path}\n" for path in sorted(set(ours.values()))))
+    return python
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built once for all processes that share the tests."""
+    return made_once("wheel", build_wheel, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def reader(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, dict[str, str]]:
+    """A reader who has the wheel and nothing else of ours: (their python, their folder, their environment)."""
+    python = made_once("installed", lambda folder: install(wheel, folder), tmp_path_factory)
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "folder"
+    folder.mkdir()
     environment = {key: os.environ[key] for key in ("PATH", "LANG", "LD_LIBRARY_PATH") if key in os.environ}
     nowhere = "http://127.0.0.1:9"  # where nobody listens: whoever goes out is refused at once
     environment |= {

@@ -22,11 +22,9 @@ from reservoir.runs.registry import results
 from reservoir.runs.run import Run
 
 MIB = 2**20
-ROOM, FILES, LARGEST = (
-    64 * MIB,
-    8,
-    16 * MIB,
-)  # of what travels; of what comes back: how many files, and how large
+ROOM = 64 * MIB  # of what travels
+FILES = 8  # that come back, at most
+LARGEST = 16 * MIB  # of those files
 CARRIED = ("tyro", "pooch", "sacremoses", "lazy-loader", "sacrebleu")
 """Packages that a machine with PyTorch may lack; they go along with those that they need, if those are pure Python."""
 RECORDS, PIECE = "records.tar.gz", "checkpoints.tar.{}"

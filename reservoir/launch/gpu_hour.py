@@ -6,17 +6,10 @@ earlier call, one that was killed among them, are not begun again, and runs go o
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import json
 import os
-import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -26,12 +19,12 @@ from reservoir.datasets.errors import DataError
 from reservoir.files import lock
 from reservoir.launch import cargo
 from reservoir.launch.console import show
+from reservoir.launch.parts import GRACE, Part, work
 from reservoir.launch.queue import all_runs, read_queue
-from reservoir.runs.machine import code
 from reservoir.runs.registry import Scale, results
 from reservoir.runs.run import Run
 from reservoir.training.loop import TrainingError
-from reservoir.training.preemption import EXIT_STATUS, Preempted, StopSignal
+from reservoir.training.preemption import Preempted, StopSignal
 
 STAGES = ("bits", "speed", "queue")
 SHORT = ("--precision", "bf16", "--seconds", "4")
@@ -42,76 +35,7 @@ PEERS = {
     "step": ("--size", "IWSLT", *SHORT),
 }
 """Benchmarks and their options: transformers' Marian, eager and compiled, and FNet; weights made inside a product."""
-GRACE = 20.0  # seconds in which runs that are asked to stop write their checkpoints, and what comes back is packed
 SHARE = 1 / 3  # of the time that is left, at most, for speed
-OFTEN = 20.0  # seconds between lines about what is going on
-
-
-@dataclass
-class Part:
-    """A process of this hour.
-
-    Args:
-        name: what it is called.
-        words: what Python is called with.
-        log: where it writes; next to it, once it is done, is the code that did it.
-        steps: that it takes, where it is a run.
-    """
-
-    name: str
-    words: list[str]
-    log: Path
-    steps: int = 0
-    process: subprocess.Popen = field(init=False, repr=False)
-    began: float = field(init=False)
-    first: tuple[float, int] | None = (
-        None  # when its first line about a step was seen, and which step that was
-    )
-
-    def start(self, environment: dict[str, str]) -> None:
-        """Begin, with output to the log."""
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        self.began = time.monotonic()
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, *self.words],
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
-            )
-
-    @property
-    def done(self) -> Path:
-        """A file that says with which code it was done."""
-        return self.log.with_suffix(".done")
-
-    def is_done(self) -> bool:
-        """Whether an earlier call has done it, with this code; a run is known by its record."""
-        return not self.steps and self.done.is_file() and json.loads(self.done.read_text()) == code()
-
-    def last_line(self) -> str:
-        """What it said last."""
-        lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-    def about(self) -> str:
-        """Its name, the step that it is at, and the minutes that it still takes at the pace so far."""
-        found = re.findall(r"^step (\d+)", self.log.read_text(encoding="utf-8", errors="replace"), re.M)
-        if not found:
-            return self.name
-        step, now = int(found[-1]), time.monotonic()
-        self.first = self.first or (now, step)
-        words = f"{self.name} at step {step:,} of {self.steps:,}"
-        if step == self.first[1]:
-            return words
-        left = (self.steps - step) * (now - self.first[0]) / (step - self.first[1])
-        return f"{words}, {left / 60:.1f} min left"
-
-
-def _end_with_parent() -> None:
-    """Have Linux ask this process to stop when the one that began it is killed."""
-    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 @dataclass(frozen=True)
@@ -152,13 +76,19 @@ class Hour:
         if self.cargo and not (self.cargo / "site").is_dir():
             raise ValueError(f"--cargo {self.cargo} holds nothing that `gpu --pack` has written")
 
-    def data(self) -> dict[str, str]:
-        """Where the parts find their data, as variables of their environment."""
-        return (
-            {"RESERVOIR_MIRROR": str((self.cargo / "data").resolve()), "RESERVOIR_OFFLINE": "1"}
-            if self.cargo
-            else {}
-        )
+    def environment(self) -> dict[str, str]:
+        """What the parts find in theirs: where their results and data are, and how they compute."""
+        found = {
+            **os.environ,
+            "RESERVOIR_RESULTS": str(results().resolve()),
+            "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+            "PYTHONUNBUFFERED": "1",
+        }
+        if self.device == "cpu":
+            found["TRITON_INTERPRET"] = "1"
+        if self.cargo:
+            found |= {"RESERVOIR_MIRROR": str((self.cargo / "data").resolve()), "RESERVOIR_OFFLINE": "1"}
+        return found
 
 
 def spend(hour: Hour, stages: Sequence[str] = STAGES) -> None:
@@ -183,18 +113,20 @@ def spend(hour: Hour, stages: Sequence[str] = STAGES) -> None:
         try:
             runs = [run for run, *_ in all_runs(hour.queue, scale=hour.scale)]
         except (DataError, ValueError) as error:  # the bits and the speed do not depend on it
-            failed.append(_said(str(error)))
-        work = partial(_work, hour=hour, runs=runs, stop=stop, failed=failed)
+            show(str(error))
+            failed.append(str(error))
+        back = partial(cargo.archive, runs, hour.to, checkpoints=False)
+        do = partial(work, environment=hour.environment(), stop=stop, ended=back)
         try:
             for stage in stages:
                 left = until - time.monotonic()
                 if stage == "queue":
                     if runs:
-                        work(_queued(hour, folder), until=until, parallel=hour.parallel)
+                        failed += do(_queued(hour, folder), until=until, parallel=hour.parallel)
                 elif stage == "speed":
-                    work(_speed(hour, folder), until=until - (1 - SHARE) * left, parallel=1)
+                    failed += do(_speed(hour, folder), until=until - (1 - SHARE) * left, parallel=1)
                 else:
-                    work(_bits(hour, folder), until=until, parallel=1)
+                    failed += do(_bits(hour, folder), until=until, parallel=1)
         finally:
             sizes = cargo.archive(runs, hour.to)
             total = sum(sizes.values()) / cargo.MIB
@@ -205,73 +137,6 @@ def spend(hour: Hour, stages: Sequence[str] = STAGES) -> None:
         raise Preempted(stop.came)
     if failed:
         raise TrainingError(f"{len(failed)} parts failed: {'; '.join(failed)}")
-
-
-def _work(
-    parts: Iterator[Part],
-    *,
-    until: float,
-    parallel: int,
-    hour: Hour,
-    runs: Sequence[Run],
-    stop: StopSignal,
-    failed: list[str],
-) -> None:
-    """Have so many parts at work until there are none left or the time is over; those are asked to stop."""
-    environment = {
-        **os.environ,
-        "RESERVOIR_RESULTS": str(results().resolve()),
-        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
-        "PYTHONUNBUFFERED": "1",
-        **({"TRITON_INTERPRET": "1"} if hour.device == "cpu" else {}),
-        **hour.data(),
-    }
-    waiting = (part for part in parts if not part.is_done())
-    working: list[Part] = []
-    said = time.monotonic()
-    try:
-        while not stop() and (left := until - time.monotonic()) > 0:
-            while len(working) < parallel and (part := next(waiting, None)):
-                part.start(environment)
-                show(f"{part.name} begins, {left / 60:.1f} min left")
-                working.append(part)
-            if not working:
-                return
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                working[0].process.wait(timeout=min(0.5, left))
-            for part in [one for one in working if one.process.poll() is not None]:
-                working.remove(part)
-                _ended(part, failed)
-                cargo.archive(runs, hour.to, checkpoints=False)
-            if time.monotonic() > said + OFTEN:
-                said = time.monotonic()
-                show(f"{'; '.join(one.about() for one in working)} ({(until - said) / 60:.1f} min left)")
-    finally:
-        for part in working:
-            part.process.terminate()
-        for part in working:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                part.process.wait(timeout=GRACE / 2)
-            part.process.kill()
-            part.process.wait()
-            show(f"{part.name} is stopped, and goes on with the next call: {part.last_line()}")
-
-
-def _ended(part: Part, failed: list[str]) -> None:
-    """Say how a part ended."""
-    status, seconds = part.process.returncode, time.monotonic() - part.began
-    if status == 0:
-        show(f"{part.name} is done after {seconds:.0f} s")
-        part.done.write_text(json.dumps(code()))
-    elif status == EXIT_STATUS:
-        show(f"{part.name} was asked to stop, and goes on with the next call")
-    else:
-        failed.append(_said(f"{part.name} failed with status {status}, see {part.log}: {part.last_line()}"))
-
-
-def _said(words: str) -> str:
-    show(words)
-    return words
 
 
 def _bits(hour: Hour, folder: Path) -> Iterator[Part]:
