@@ -686,6 +686,7 @@ function failure({ step, loss, rate, guessing }) {
   const what = Number.isFinite(loss) ? `At step ${step} the loss is ${number(loss)} nats a token, where guessing costs ${number(guessing)}` : `At step ${step} the loss is no number any more`;
   return `${what}: with a learning rate of ${number(rate)} each step goes too far and undoes the last one. Press Reset, and choose a smaller rate.`;
 }
+var large = ({ width, encoder, decoder }) => width > STANDARD.width || encoder > STANDARD.encoder || decoder > STANDARD.decoder;
 var Crew = class {
   constructor(unable) {
     Object.assign(this, { unable, workers: [], runs: /* @__PURE__ */ new Map(), number: 0 });
@@ -696,9 +697,13 @@ var Crew = class {
   /** Give a run that has none a worker: one without runs, a new one, or the one with the fewest; false if none can be had. */
   join(run) {
     if (run.worker) return true;
-    const load = (worker2) => [...this.runs.values()].filter((one) => one.worker === worker2).length;
-    let worker = [...this.workers].sort((a, b) => load(a) - load(b))[0];
-    if (!worker || load(worker) && this.workers.length < this.most) worker = this.#hire();
+    const runsOf = (worker2) => [...this.runs.values()].filter((one) => one.worker === worker2);
+    const load = (worker2) => runsOf(worker2).length;
+    let worker = large(run.settings) && this.workers.find((one) => runsOf(one).some(({ settings }) => large(settings)));
+    if (!worker) {
+      [worker] = [...this.workers].sort((a, b) => load(a) - load(b));
+      if (!worker || load(worker) && this.workers.length < this.most) worker = this.#hire();
+    }
     if (!worker) return false;
     this.number += 1;
     this.runs.set(this.number, Object.assign(run, { worker, number: this.number }));

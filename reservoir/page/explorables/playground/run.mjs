@@ -1,7 +1,7 @@
 // The runs of the playground as the page sees them: their settings, the workers that train them, and what those have said.
 import { number } from '../shared/ui.mjs';
 import kernels from './kernels.wasm';
-import { countsOf, read } from './settings.mjs';
+import { countsOf, read, STANDARD } from './settings.mjs';
 import source from './worker.mjs?worker';
 
 // (module (func (drop (v128.const i32x4 0 0 0 0)))): valid where there is 128-bit SIMD
@@ -22,6 +22,8 @@ function failure({ step, loss, rate, guessing }) {
   return `${what}: with a learning rate of ${number(rate)} each step goes too far and undoes the last one. Press Reset, and choose a smaller rate.`;
 }
 
+const large = ({ width, encoder, decoder }) => width > STANDARD.width || encoder > STANDARD.encoder || decoder > STANDARD.decoder;
+
 /** The workers of a page. One costs tens of megabytes, so there are at most two, and runs that share one take turns. */
 export class Crew {
   constructor(unable) { Object.assign(this, { unable, workers: [], runs: new Map(), number: 0 }); }
@@ -31,9 +33,14 @@ export class Crew {
   /** Give a run that has none a worker: one without runs, a new one, or the one with the fewest; false if none can be had. */
   join(run) {
     if (run.worker) return true;
-    const load = (worker) => [...this.runs.values()].filter((one) => one.worker === worker).length;
-    let worker = [...this.workers].sort((a, b) => load(a) - load(b))[0];
-    if (!worker || (load(worker) && this.workers.length < this.most)) worker = this.#hire();
+    const runsOf = (worker) => [...this.runs.values()].filter((one) => one.worker === worker);
+    const load = (worker) => runsOf(worker).length;
+    // A worker's memory is that of its largest model, so large models share one.
+    let worker = large(run.settings) && this.workers.find((one) => runsOf(one).some(({ settings }) => large(settings)));
+    if (!worker) {
+      [worker] = [...this.workers].sort((a, b) => load(a) - load(b));
+      if (!worker || (load(worker) && this.workers.length < this.most)) worker = this.#hire();
+    }
     if (!worker) return false;
     this.number += 1;
     this.runs.set(this.number, Object.assign(run, { worker, number: this.number }));
