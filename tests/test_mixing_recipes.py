@@ -21,10 +21,13 @@ from reservoir.recipes.mixing import (
     LENGTH,
     PLACES,
     PRE_NORM,
+    RATES,
     ROWS,
     SCRATCH,
     SOME,
+    sweep_of,
 )
+from reservoir.runs import sweep
 from reservoir.weights import Freeze
 
 
@@ -103,10 +106,43 @@ def test_every_mixing_recipe_is_a_row_and_large_ones_are_larger():
     known += [f"{corpus}/{name}" for corpus, names in CORPORA.items() for name in names]
     known += [f"sst-2/{name}-scratch" for name in SCRATCH]
     known += [f"read-first/{layout}{name}" for layout in LAYOUTS for name in SOME]
+    known += [f"swept/{layout}{name}/{rate}" for layout in LAYOUTS for name in SOME for rate in RATES]
     assert recipes.family("mixing") == sorted(f"mixing/{name}" for name in known)
     for name in LARGE:
         small, large = (recipes.get(f"mixing/{name}{way}").model for way in ("", "-large"))
         assert isinstance(large, MaskedLanguageModelConfig) and large.d_model > small.d_model
+
+
+def test_a_sweep_has_the_rows_own_rate_among_the_others_and_nothing_else_differs():
+    for row in ("fourier", f"{PRE_NORM}attention"):
+        runs = [recipes.get(name, scale="laptop") for name in sweep_of(row)]
+        rates = [run.optimiser.lr for run in runs]
+        assert rates == sorted(rates) and len(rates) == len(RATES) + 1
+        own = recipes.get(f"mixing/{row}", scale="laptop")
+        assert own in runs
+        assert all(run.evolve(recipe=own.recipe, optimiser={"lr": own.optimiser.lr}) == own for run in runs)
+
+
+def test_a_swept_row_stands_in_its_better_layout_at_the_best_rate_of_each(monkeypatch):
+    ends = dict.fromkeys(sweep_of("fourier") + sweep_of(f"{PRE_NORM}fourier"), 90.0)
+    ends |= {"mixing/fourier": 60.0, f"mixing/swept/{PRE_NORM}fourier/lr-1e-3": 50.0}
+
+    def record(recipe):
+        return SimpleNamespace(
+            recipe=recipe,
+            metric="perplexity",
+            larger_is_better=False,
+            points=[{"metrics": {"perplexity": ends[recipe]}}],
+        )
+
+    monkeypatch.setattr(sweep, "find_record", lambda recipe, scale: record(recipe))
+    monkeypatch.setattr(sweep, "find_records", lambda recipe, scale: [record(recipe)])
+    for name, expected in {
+        "mixing/swept/fourier/~": "mixing/fourier",
+        "mixing/swept/~fourier/~": f"mixing/swept/{PRE_NORM}fourier/lr-1e-3",
+    }.items():
+        assert [one.recipe for one in measures.records(name)] == [expected]
+    assert measures.alternatives("mixing/swept/~fourier/~") == list(ends)
 
 
 def test_a_row_stands_for_itself_in_the_layout_that_ends_lower_on_validation(monkeypatch):

@@ -6,7 +6,7 @@ each part, as chapter 7's encoders do. `mixing/<corpus>/<name>` fine-tunes the e
 a row are those of the readout, of the order of the texts and of dropout. What was frozen in pretraining stays frozen.
 `mixing/read-first/<name>` differs in two ways: each seed begins with the pretraining of the same seed, so its runs are
 independent, and the readout sees the first token alone, as FNet's does. A model that mixes nothing has to guess there.
-Budgets are chapter 7's.
+`mixing/swept/<name>/lr-…` is the pretraining at other learning rates. Budgets are chapter 7's.
 """
 
 from dataclasses import dataclass, field, replace
@@ -93,6 +93,9 @@ CORPORA = {
 TEXTS, STEPS = 12_000, 300
 """Of SST-2, at the laptop scale. Chapter 7 has fewer; with those, attention stays below the accuracy that the claims
 require before they compare anything with it."""
+RATES = {"lr-5e-4": 5e-4, "lr-1e-3": 1e-3, "lr-2e-3": 2e-3, "lr-8e-3": 8e-3, "lr-16e-3": 16e-3}
+"""Of the sweep, beside the one that `mixing/<name>` has at the laptop scale, 4e-3. The three in the middle are run
+first, and one more where the best is the first or the last of these and 4e-3."""
 SCRATCH = tuple(layout + name for layout in LAYOUTS for name in ("attention", "fourier"))
 """Rows that are also trained on SST-2 from scratch."""
 
@@ -109,6 +112,17 @@ def pretrained(name: str, scale: Scale, *, pre_norm: bool = False, large: bool =
         freeze=row.freeze,
     )
     return run.evolve(optimiser={"lr": 1e-4}) if scale == "full" else run
+
+
+def at_rate(name: str, rate: str, scale: Scale, *, pre_norm: bool = False) -> Run:
+    """A row's pretraining at another learning rate."""
+    return pretrained(name, scale, pre_norm=pre_norm).evolve(optimiser={"lr": RATES[rate]})
+
+
+def sweep_of(row: str) -> list[str]:
+    """The pretrainings of a row of `SOME`, "fourier" or "pre-norm/fourier", in the order of their rates."""
+    found = [f"mixing/swept/{row}/{rate}" for rate in RATES]
+    return [*found[:3], f"mixing/{row}", *found[3:]]
 
 
 def deeper(name: str, more: str, scale: Scale) -> Run:
@@ -148,6 +162,12 @@ def read_first(name: str, scale: Scale) -> Run:
 for _name, _row in ROWS.items():
     enter(f"mixing/{_name}", f"{_row.words}.", pretrained, _name)
     enter(f"mixing/{PRE_NORM}{_name}", f"{_row.words}; pre-norm.", pretrained, _name, pre_norm=True)
+for _name in SOME:
+    for _layout in LAYOUTS:
+        for _rate in RATES:
+            _about = f"{ROWS[_name].words}{'; pre-norm' if _layout else ''}; learning rate {RATES[_rate]:g}."
+            _full = f"mixing/swept/{_layout}{_name}/{_rate}"
+            enter(_full, _about, at_rate, _name, _rate, pre_norm=bool(_layout))
 for _name in LARGE:
     enter(f"mixing/{_name}-large", f"{ROWS[_name].words}, wider and deeper.", pretrained, _name, large=True)
 for _name, _more in DEPTHS:

@@ -4,7 +4,8 @@ The measures themselves are data (`data/claims/measures.toml`): what is read of 
 baseline has to beat before it is compared with. This module reads them.
 
 A recipe may end in "/~", which stands for the learning rate that validation chose; in mixing/~fourier the ~ stands for
-the layout, norms after or before the sublayers, that ends its pretraining with the lower validation perplexity.
+the layout, norms after or before the sublayers, that ends its pretraining with the lower validation perplexity, and
+mixing/swept/~fourier/~ is both: the layout that ends lower, each at the learning rate that validation chose for it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from reservoir import recipes
 from reservoir.evidence import sources
 from reservoir.evidence.judge import FEWEST, Comparison, Estimate, Spread, judge
-from reservoir.recipes.mixing import LAYOUTS
+from reservoir.recipes.mixing import LAYOUTS, sweep_of
 from reservoir.runs.building import outline
 from reservoir.runs.convergence import WITHIN, area_under, best, cost_to_reach, epochs_to_converge
 from reservoir.runs.records import Record, find_records
@@ -30,6 +31,7 @@ from reservoir.runs.sweep import choose
 from reservoir.weights import Report, report
 
 CHOSEN = "~"
+SWEPT = "mixing/swept/"
 
 
 class NotRunError(LookupError):
@@ -166,6 +168,8 @@ def records(recipe: str, *, scale: str = "laptop") -> list[Record]:
     Raises:
         NotRunError: there is none, or the best rate of a sweep has neighbours that have not been run.
     """
+    if ways := _layouts(recipe):
+        return min((records(way, scale=scale) for way in ways), key=_end)
     if recipe.endswith(f"/{CHOSEN}"):
         found = choose(alternatives(recipe), scale=scale)
         if found is None:
@@ -188,20 +192,26 @@ def layout(row: str, *, scale: str = "laptop") -> str:
         the part of a recipe's name that says so, "" or "pre-norm/".
     """
     pretrained = row.removesuffix("-scratch")
+    return min(LAYOUTS, key=lambda way: _end(records(f"mixing/{way}{pretrained}", scale=scale)))
 
-    def end(way: str) -> float:
-        ends = [
-            one.points[-1]["metrics"]["perplexity"]
-            for one in records(f"mixing/{way}{pretrained}", scale=scale)
-        ]
-        return sum(ends) / len(ends)
 
-    return min(LAYOUTS, key=end)
+def _end(found: list[Record]) -> float:
+    """The last validation perplexity, on average over the seeds."""
+    return sum(one.points[-1]["metrics"]["perplexity"] for one in found) / len(found)
+
+
+def _layouts(recipe: str) -> list[str]:
+    """The sweeps of a row in each layout, where a name has a ~ for the layout and one for the rate; else none."""
+    return [recipe.replace(CHOSEN, way, 1) for way in LAYOUTS] if recipe.count(CHOSEN) == 2 else []
 
 
 @functools.cache
 def alternatives(recipe: str) -> list[str]:
     """The recipes that a name with a ~ chooses among, and those whose validation decides; of others, itself."""
+    if ways := _layouts(recipe):
+        return [name for way in ways for name in alternatives(way)]
+    if recipe.startswith(SWEPT) and recipe.endswith(f"/{CHOSEN}"):
+        return sweep_of(recipe.removeprefix(SWEPT).removesuffix(f"/{CHOSEN}"))
     if recipe.endswith(f"/{CHOSEN}"):
         stem = recipe.removesuffix(CHOSEN)
         found = [name for name in recipes.RECIPES if name.startswith(f"{stem}lr-")]
