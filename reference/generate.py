@@ -73,7 +73,8 @@ class Library:
         for module, name in used:
             inside = f"{module}.{name}".removeprefix("reservoir.")
             with contextlib.suppress(KeyError):  # what is not there, the chapter's own test finds
-                self._publish(self.package[inside], module)
+                if (item := self.package[inside]).parent.is_module:
+                    self._publish(item, module)
         for items in self.pages.values():
             items.sort(key=lambda item: item.lineno or 0)
         self.labels = {item.path: label(item) for items in self.pages.values() for item in items}
@@ -413,7 +414,7 @@ def chapters(project: Path) -> dict[str, str]:
 
 
 def imported(project: Path) -> set[tuple[str, str]]:
-    """(module, name) of everything that the chapters import from the library."""
+    """(module, name) of all that the chapters import from the library, or take from a module that they import."""
     found = set()
     for chapter in [*chapters(project).values(), (project / "index.md").read_text(encoding="utf-8")]:
         for module, group, one in IMPORT.findall(chapter):
@@ -421,6 +422,9 @@ def imported(project: Path) -> set[tuple[str, str]]:
                 r"^\s*(\w+)", re.sub(r"#.*", "", group or one).replace(",", "\n"), re.MULTILINE
             )
             found |= {(module, name) for name in names}
+            for chain in re.findall(rf"(?<![\w.])((?:{'|'.join(names)})(?:\.\w+)+)", chapter):
+                *inside, last = chain.split(".")
+                found.add((".".join([module, *inside]), last))
     return found
 
 

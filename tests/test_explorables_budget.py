@@ -5,6 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 
@@ -14,6 +15,7 @@ from reservoir.page.explorables import Budget
 from reservoir.page.explorables.budget import priced, rounded, unpacked
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+CHAPTER = Path(__file__).parent.parent / "chapters" / "12-what-to-train.ipynb"
 SCRIPT = f"""
 import * as page from '{(JS / "budget/model.mjs").as_uri()}';
 const {{ methods, lent, asked }} = JSON.parse(process.argv[1]);
@@ -97,3 +99,13 @@ def test_limits_are_round_and_leave_nobody_out():
     assert rounded(9.99e13, up=True) == pytest.approx(9.99e13)
     with pytest.raises(ValueError, match="at least one recorded run"):
         Budget.recorded(pd.DataFrame())
+
+
+def test_the_figures_of_the_chapter_call_methods_as_the_explorable_does(made):
+    names = {method["name"] for method in made.methods}
+    chapter = nbformat.read(CHAPTER, as_version=4)
+    for label in ("fig-whole-bytes", "fig-whole-flops"):
+        (cell,) = [one for one in chapter.cells if f"#| label: {label}" in one.source]
+        (output,) = cell.outputs
+        drawn = output["data"]["application/vnd.plotly.v1+json"]["data"]
+        assert {name for trace in drawn for name in trace.get("text", ())} == names

@@ -1,5 +1,6 @@
 """How the chapters read: findings first, no result typed by hand, the field's words, code that teaches and no other."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -14,6 +15,9 @@ NAMES = (
     "10-supermasks", "11-seeds", "12-what-to-train",
 )  # fmt: skip
 APPENDICES = ("A1-claims", "A3-benchmarks", "A4-full-scale", "A5-own-model", "A6-size")
+EVERY = sorted(path.stem for path in CHAPTERS.glob("*.md"))
+IMPORT = re.compile(r"(import|from) \S+")
+EVAL = re.compile(r"\{eval\}`([^`]+)`")
 FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 ODD = (
@@ -84,6 +88,23 @@ def test_a_chapter_has_a_diagram(name: str):
 def test_imports_are_folded(name: str):
     wrong = [code for code in visible(name) if len(re.findall(r"^(?:import|from) ", code, re.MULTILINE)) > 2]
     assert not wrong, wrong[0]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_imports_take_a_dozen_lines_and_each_is_used(name: str):
+    """Wherever they stand; the first cell, which finds the library, is the same in every chapter."""
+    _, *code = [cell.source for cell in cells(name) if cell.cell_type == "code"]
+    trees = [ast.parse(re.sub(r"^%.*", "", source, flags=re.MULTILINE)) for source in code]
+    found = [
+        node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert found, "nothing was found to count"
+    assert sum(node.end_lineno - node.lineno + 1 for node in found) <= 12
+    assert max(len(line) for source in code for line in source.splitlines() if IMPORT.match(line)) <= 108
+    values = EVAL.findall((CHAPTERS / f"{name}.md").read_text(encoding="utf-8"))
+    trees += [ast.parse(value) for value in values]
+    used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert {alias.asname or alias.name for node in found for alias in node.names} <= used
 
 
 @pytest.mark.parametrize("name", NAMES)

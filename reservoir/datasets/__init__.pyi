@@ -1,4 +1,4 @@
-from . import papers, pictures
+from . import bits, listops, papers, pictures
 from .batches import Batch, Epoch, TokenBatches, pad_sources
 from .byte_vocabulary import BytePieces, ByteVocabulary, train_byte_pieces
 from .corpora import Text, parallel, text
@@ -41,10 +41,12 @@ __all__ = [
     "TokenBatches",
     "Vocabulary",
     "Windows",
+    "bits",
     "cache_dir",
     "fetch",
     "images",
     "labelled",
+    "listops",
     "lorenz",
     "mackey_glass",
     "pad_sources",

@@ -1,4 +1,5 @@
 from . import claims, comparison, costs, coverage, fronts, power, sources, tables, trend
+from .tables import over_seeds
 
 __all__ = [
     "claims",
@@ -6,6 +7,7 @@ __all__ = [
     "costs",
     "coverage",
     "fronts",
+    "over_seeds",
     "power",
     "sources",
     "tables",

@@ -1,3 +1,4 @@
+from . import fnet, stack
 from .classifier import Classifier, ClassifierConfig
 from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from .gpt2 import load_gpt2
@@ -38,9 +39,11 @@ __all__ = [
     "TextEncoderConfig",
     "Universal",
     "UniversalConfig",
+    "fnet",
     "from_pretrained",
     "load_gpt2",
     "load_llama2c",
     "read_labels",
     "save_pretrained",
+    "stack",
 ]

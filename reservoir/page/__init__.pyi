@@ -1,8 +1,10 @@
 from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots, progress
+from .diagrams import diagram
 
 __all__ = [
     "benchmarks",
     "checks",
+    "diagram",
     "diagrams",
     "environment",
     "evidence",

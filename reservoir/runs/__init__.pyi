@@ -1,5 +1,7 @@
+from . import convergence, sweep
 from .building import bare_model, build, load, outline
 from .execution import execute, train_and_test
+from .machine import cpu_seconds
 from .named import find_run, open_model
 from .own import command_of, on_files
 from .reading import run_from_json
@@ -33,6 +35,8 @@ __all__ = [
     "bare_model",
     "build",
     "command_of",
+    "convergence",
+    "cpu_seconds",
     "execute",
     "find_record",
     "find_records",
@@ -44,5 +48,6 @@ __all__ = [
     "outline",
     "read_record",
     "run_from_json",
+    "sweep",
     "train_and_test",
 ]

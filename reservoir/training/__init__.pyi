@@ -1,3 +1,4 @@
+from . import probing
 from .aucc import Aucc, aucc
 from .backskipping import Backskipping, Skip
 from .bleu import Comparison, Score, bleu, paired_bootstrap
@@ -19,7 +20,7 @@ from .events import (
     Stopped,
     Validated,
 )
-from .flops import cost
+from .flops import cost, count_flops, layer_cost
 from .gradient_estimators import (
     Detour,
     GradientEstimator,
@@ -87,9 +88,12 @@ __all__ = [
     "beam_search",
     "bleu",
     "cost",
+    "count_flops",
     "has_bf16",
+    "layer_cost",
     "mask",
     "paired_bootstrap",
+    "probing",
     "skip",
     "smoothed_cross_entropy",
     "tap",

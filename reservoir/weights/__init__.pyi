@@ -1,4 +1,4 @@
-from . import draws, fused, jit
+from . import accounting, draws, fused, initialisation, jit, streaming
 from .files import WeightsError
 from .freezing import Freeze, freeze
 from .generator import Stream, philox
@@ -48,11 +48,13 @@ __all__ = [
     "TiledWeight",
     "Trained",
     "WeightsError",
+    "accounting",
     "draw_lazily",
     "draws",
     "freeze",
     "fused",
     "held_bytes",
+    "initialisation",
     "initialise",
     "jit",
     "kept_count",
@@ -75,5 +77,6 @@ __all__ = [
     "reservoir_layers",
     "save",
     "set_origin",
+    "streaming",
     "supermask",
 ]

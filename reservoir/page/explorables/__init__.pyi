@@ -1,3 +1,4 @@
+from . import attention_maps, gradients, stored_translator
 from .attention_maps import AttentionMaps
 from .base import Explorable
 from .budget import Budget
@@ -32,4 +33,7 @@ __all__ = [
     "SeededWeights",
     "Separability",
     "StoredTranslator",
+    "attention_maps",
+    "gradients",
+    "stored_translator",
 ]
