@@ -1,6 +1,8 @@
 """An audit finds the precision of a record, and notices one whose figures the run does not give."""
 
 import dataclasses
+import subprocess
+import sys
 
 import pytest
 
@@ -61,6 +63,11 @@ def test_the_command_audits_each_record_once(record, tmp_path, capsys, monkeypat
         out = capsys.readouterr().out
         assert ("1 of 1: " in out) == printed and "1 of 1 records begin as they did" in out
     assert list(read_audits(file)) == [f"{record.recipe}/smoke/seed-0"]
+
+
+def test_the_command_knows_the_recipes_in_a_process_of_its_own():
+    knows = "from reservoir.launch.audits import RECIPES; assert RECIPES"
+    subprocess.run([sys.executable, "-c", knows], check=True, timeout=120)
 
 
 def test_a_family_without_records_is_one_sentence(capsys):

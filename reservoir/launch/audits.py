@@ -8,9 +8,9 @@ from pathlib import Path
 
 from reservoir.datasets.errors import DataError
 from reservoir.launch.console import new_table, show
+from reservoir.recipes import RECIPES
 from reservoir.runs.audit import Audit, audit, key, read_audits, write_audits
 from reservoir.runs.records import Record, all_records
-from reservoir.runs.registry import RECIPES
 from reservoir.training.checkpoint import CheckpointError
 from reservoir.training.listeners import automatic
 
@@ -33,7 +33,7 @@ def audit_records(names: Sequence[str], *, sample: int, draw: int, points: int, 
     records = [record for name in names or [""] for record in all_records(name) if record.recipe in RECIPES]
     if not records:
         raise ValueError(
-            f"there is no record of {' or '.join(names)} to audit; `list` shows what is recorded"
+            f"there is no record of {' or '.join(names) or 'a recipe'} to audit; `list` shows what is recorded"
         )
     if sample:
         records = random.Random(draw).sample(records, min(sample, len(records)))
