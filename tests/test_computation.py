@@ -11,6 +11,7 @@ from reservoir.datasets.examples import Batch, Examples, Stored, padded
 from reservoir.datasets.proteins import ACIDS, encode, made_up, read_proteins
 from reservoir.models import LanguageModelConfig, LSTMConfig, UniversalConfig
 from reservoir.runs import Bits, Expressions, Pictures
+from reservoir.runs.tasks.computation import Proteins
 from reservoir.training import ComputationTask
 from reservoir.weights import initialise
 
@@ -83,6 +84,29 @@ def test_the_loss_is_the_mean_surprise_that_the_loop_divides_by(tmp_path):
     assert (answers, positions) == (8 * 3, 8 * 6)
     chances = torch.softmax(model(batch.x)[:, -3:], -1).gather(-1, batch.y)
     torch.testing.assert_close(trained.loss(model, batch), -chances.log().sum())
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        Bits(3, 3, length=20, strings=2, patch=5),
+        Bits(3, 3, kind="xor", length=4),
+        Expressions(3, 3, n=3, depth=3, arguments=4, shortest=8, longest=28),
+        Pictures(3, 3, patch=4),
+        Pictures(3, 3, patch=0),
+        Proteins(3, 3, corpus="made-up", longest=60),
+    ],
+    ids=["memory", "xor", "expressions", "patches", "pixels", "proteins"],
+)
+def test_what_is_counted_on_paper_is_what_a_batch_holds(task):
+    """A plan that nobody has loaded data for has the sizes of the run: inputs, positions, answers."""
+    paper, real = task.shapes(3)[0], task.examples().valid.part(slice(3)).in_order(batch=3)[0]
+    sizes = task.fit(UniversalConfig(body=BODY), task.vocabulary)
+    assert paper.y.shape == real.y.shape and real.y.max() < sizes.outputs
+    if sizes.tokens:  # cut to the longest of the three
+        assert real.x.shape[1] <= paper.x.shape[1] and real.x.max() < sizes.inputs == task.vocabulary
+    else:
+        assert paper.x.shape == real.x.shape and real.x.shape[-1] == sizes.inputs
 
 
 def test_training_validation_and_test_are_disjoint_and_labels_are_values():

@@ -21,27 +21,37 @@ MADE = {  # recipe -> BLEU and operations of each seed
 }
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A results folder with made-up records, and the table of these and of those that ship."""
+    folder = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(folder))
+        like = find_records("components/baseline")[0]
+        for name, figures in MADE.items():
+            for seed, (bleu, flops) in enumerate(figures):
+                run = recipes.get(name, seed=seed)
+                made_of = report(outline(run))
+                record = dataclasses.replace(
+                    like,
+                    recipe=name,
+                    seed=seed,
+                    run=run.to_json(),
+                    flops=flops,
+                    cpu_seconds=100.0 + seed,
+                    tests={"test2016": {"bleu": bleu, "signature": "x", "sentences": 1000}},
+                    parameters=made_of.counts(),
+                )
+                record.write(record_path(folder, name, "laptop", seed))
+        return folder, costs.translators().set_index(["recipe", "seed"])
+
+
 @pytest.fixture
-def world(tmp_path, monkeypatch):
-    """A results folder with made-up records, beside those that ship."""
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    like = find_records("components/baseline")[0]
-    for name, figures in MADE.items():
-        for seed, (bleu, flops) in enumerate(figures):
-            run = recipes.get(name, seed=seed)
-            made_of = report(outline(run))
-            record = dataclasses.replace(
-                like,
-                recipe=name,
-                seed=seed,
-                run=run.to_json(),
-                flops=flops,
-                cpu_seconds=100.0 + seed,
-                tests={"test2016": {"bleu": bleu, "signature": "x", "sentences": 1000}},
-                parameters=made_of.counts(),
-            )
-            record.write(record_path(tmp_path, name, "laptop", seed))
-    return costs.translators().set_index(["recipe", "seed"])
+def world(made, monkeypatch):
+    """That table, while the made-up records lie in the results folder."""
+    folder, table = made
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(folder))
+    return table
 
 
 def test_what_a_run_begins_with_is_paid_for(world):

@@ -1,12 +1,14 @@
 """The language model: no token sees what follows, the loss is the textbook's, and scoring is window by window."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from reservoir.models import EncoderDecoderConfig, LanguageModel, LanguageModelConfig
+from reservoir.runs import LanguageModelling
 from reservoir.training import LanguageModellingTask
 from reservoir.weights import initialise, owned, report
 
@@ -58,6 +60,14 @@ def test_loss_and_score_are_the_textbooks():
     found, tokens = task.score(model, task.valid)
     assert tokens == 99 and math.isclose(found, nats, rel_tol=1e-5)
     assert math.isclose(task.validate(model)["perplexity"], math.exp(nats / 99), rel_tol=1e-4)
+
+
+def test_a_hopeless_model_has_finite_scores():
+    """Its record is JSON, which holds no infinity; and what took an hour to train does not end in an OverflowError."""
+    task = SimpleNamespace(score=lambda *_: (1e5, 3), test=[], vocabulary=SimpleNamespace(line_end=0))
+    scores = LanguageModelling("x").test(None, task, SimpleNamespace(test="three short words"))[0]["test"]
+    assert scores["perplexity"] == scores["word_perplexity"] == math.exp(50)
+    assert scores["bits_per_byte"] == pytest.approx(1e5 / math.log(2) / len("three short words"))
 
 
 def test_going_on_takes_the_most_probable_token_each_time_and_stops_at_the_end():

@@ -46,6 +46,12 @@ def test_plain_lines_come_every_so_many_steps_and_at_each_validation_point():
     assert "1,234 of 5,678" in lines[0] and "\x1b" not in "".join(lines)
 
 
+def test_a_step_too_short_for_the_clock_has_a_line_as_well():
+    file = io.StringIO()
+    PlainLines(every=1, file=file)(Stepped(1, 0.5, 1e-3, 1000, 0.0))
+    assert "step 1: loss 0.500" in file.getvalue()
+
+
 def test_plain_lines_say_that_a_run_goes_on():
     file = io.StringIO()
     PlainLines(file=file)(next(events(start=100)))

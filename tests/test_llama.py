@@ -8,10 +8,13 @@ import torch
 from transformers import LlamaConfig as TheirConfig
 from transformers import LlamaForCausalLM
 
+from reservoir.files import file_digest
 from reservoir.layers import turn
 from reservoir.models import UniversalConfig
 from reservoir.models.llama import LlamaConfig, load_llama2c
-from reservoir.weights import Freeze, freeze, initialise, owned, report
+from reservoir.runs import released
+from reservoir.training import CheckpointError
+from reservoir.weights import Freeze, Pretrained, freeze, initialise, owned, recorded_origin, report
 from reservoir.weights.files import WeightsError
 
 SMALL = LlamaConfig(vocab=30, d_model=16, n_heads=4, d_ff=24, layers=2, n_kv_heads=2, max_length=12)
@@ -113,6 +116,22 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
             load_llama2c(path)
     with pytest.raises(WeightsError, match="there is no file"):
         load_llama2c(tmp_path / "none.bin")
+
+
+def test_a_released_model_is_of_the_checkpoint_that_its_file_is(tmp_path, monkeypatch):
+    file = tmp_path / "stories260K.bin"
+    file.write_bytes(llama2c(SMALL))
+    monkeypatch.setattr(released, "fetch", {"stories260k": tmp_path}.get)
+    model, digest = released.load("stories260k")
+    assert digest == file_digest(file)[:16]
+    assert {recorded_origin(item) for item in owned(model)} == {Pretrained(f"stories260k@{digest}")}
+    file.write_bytes(llama2c(SMALL)[:-4])
+    for name, message in (
+        ("stories260k", "a model of its sizes has"),
+        ("gpt3", "must be one of .*gpt2, got"),
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            released.load(name)
 
 
 def vocabulary(path):

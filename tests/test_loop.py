@@ -230,6 +230,7 @@ def test_history_has_its_points_and_survives_json(text):
     for name in ("seconds", "tokens", "flops"):
         values = [getattr(point, name) for point in history.points]
         assert values == sorted(values) and 0 < values[0] < values[-1] == getattr(history, name)
+    assert (history.skipped, history.flops_per_skipped_token) == (0, 0.0)  # no backward pass was left out
     back = History.restored(json.loads(json.dumps(history.progress())))
     assert back.points == history.points and back.progress() == history.progress()
 

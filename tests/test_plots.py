@@ -176,12 +176,20 @@ def run_of(steps: int):
 def test_the_live_curve_grows_and_ends_whole():
     drawn = []
     curve = LiveCurve(every=0.0, show=drawn.append)
-    for event in run_of(1000):
+    for event in run_of(150):
         curve(event)
     assert len(drawn) > 100
     loss, bleu = shown(drawn[-1])["data"]
-    assert bleu["x"][-1] == bleu["y"][-1] == 1000 and len(bleu["x"]) == 100
-    assert loss["x"][-1] == 1000 and len(loss["x"]) <= POINTS
+    assert bleu["x"][-1] == bleu["y"][-1] == loss["x"][-1] == 150 and len(bleu["x"]) == 15
+
+
+def test_the_live_curve_of_a_long_run_has_no_more_points_than_are_seen():
+    drawn = []
+    curve = LiveCurve(every=3600.0, show=drawn.append)
+    for event in run_of(1000):
+        curve(event)
+    loss, bleu = shown(drawn[-1])["data"]
+    assert loss["x"][-1] == 1000 and len(loss["x"]) <= POINTS and len(bleu["x"]) == 100
 
 
 def test_the_live_curve_draws_rarely_but_always_the_end():

@@ -40,6 +40,15 @@ def test_at_once_means_in_the_middle():
         pytest.fail("it went on")
 
 
+def test_after_what_may_be_ended_at_once_a_signal_is_noted_again():
+    """What follows, such as writing the record, is finished first."""
+    with StopSignal() as watch:
+        with watch.at_once():
+            pass
+        signal.raise_signal(signal.SIGTERM)
+        assert watch()
+
+
 @pytest.mark.parametrize("every", [0, 3])
 def test_training_ends_after_the_step_with_a_checkpoint_and_goes_on_to_the_same_losses(text, tmp_path, every):
     run = small_run(text, budget={"checkpoint_every": every})

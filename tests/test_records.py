@@ -406,7 +406,9 @@ def test_a_frame_has_a_line_a_run_and_test_set_and_can_be_narrowed(folders):
     own, _ = folders
     put(own, make(tests={"a": {"bleu": 1.0}, "b": {"bleu": 2.0}}))
     put(own, make(scale="smoke"))
-    assert list(frame(scale="laptop")["test"]) == ["a", "b"]
+    assert list(frame(scale="laptop")["test"]) == ["a", "b"] and list(frame(scale="smoke")["test"]) == [
+        "test"
+    ]
     assert len(frame("transformer")) == len(frame(NAME)) == 3 and len(frame("trans")) == 0
     assert set(frame()["steps"]) == {9}
 

@@ -51,6 +51,15 @@ def test_scores_move_and_nothing_else():
         assert torch.equal(item.parameter, before[item.stream]) == (item.attribute != "scores"), item.stream
 
 
+def test_scores_that_are_frozen_are_not_trainable():
+    model = masked(Mask(keep=0.5))
+    before = report(model)
+    for mask in masks(model):
+        mask.scores.requires_grad_(False)
+    after = report(model)
+    assert before.trainable > after.trainable == 0 and after.total == before.total
+
+
 def test_a_tied_output_shares_weight_and_scores_and_is_stored_once():
     model = masked(Mask(keep=0.5))
     assert model.output.mask is model.src_embedding.mask

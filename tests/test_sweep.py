@@ -17,9 +17,9 @@ def recorded(scores, larger):
     }
 
 
-@pytest.mark.parametrize(("larger", "best"), [(True, "b"), (False, "a")])
+@pytest.mark.parametrize(("larger", "best"), [(True, "b"), (False, "c")])
 def test_the_best_is_the_largest_or_the_smallest_as_the_metric_has_it(monkeypatch, larger, best):
-    found = recorded({"a": 10.0, "b": 30.0, "c": 20.0}, larger)
+    found = recorded({"a": 20.0, "b": 30.0, "c": 10.0}, larger)
     monkeypatch.setattr(sweep, "find_record", lambda name, scale: found.get(name))
     monkeypatch.setattr(sweep, "find_records", lambda name, scale: [found[name]])
     choice = sweep.choose(["a", "b", "c"])

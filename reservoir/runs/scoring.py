@@ -14,6 +14,7 @@ from reservoir.runs.tasks.computation import Pictures
 from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.runs.tasks.translation import Translation
 from reservoir.training import ComputationTask, LanguageModellingTask, accuracy, bleu
+from reservoir.training.task import perplexity
 
 if TYPE_CHECKING:
     from reservoir.runs.trained_model import TrainedModel
@@ -73,7 +74,7 @@ def _perplexity(model: TrainedModel, text: str) -> Scores:
         nats, tokens = LanguageModellingTask.score(model.module, windows)
     size = len(text.encode("utf-8", "surrogateescape"))
     return {
-        "perplexity": math.exp(min(nats / tokens, 50.0)),
+        "perplexity": perplexity(nats, tokens),
         "bits_per_byte": nats / math.log(2) / size,
         "examples": tokens,
     }

@@ -10,6 +10,7 @@ from reservoir.datasets import ByteVocabulary, Files, Text, Vocabulary, text, tr
 from reservoir.models import LanguageModelConfig
 from reservoir.runs.tasks.batch_spec import BatchSpec, share_of, token_ids
 from reservoir.training import LanguageModellingTask
+from reservoir.training.task import perplexity
 
 SAMPLES, WORDS = 8, 6  # lines that a record shows, and how many words of each the model is given
 A_WORD = 5  # bytes, the space with them
@@ -87,8 +88,8 @@ class LanguageModelling:
         nats, tokens = task.score(model, task.test)
         words, size = len(corpus.test.split()), len(corpus.test.encode("utf-8", "surrogateescape"))
         metrics = {
-            "perplexity": math.exp(nats / tokens),
-            "word_perplexity": math.exp(min(nats / words, 50.0)),
+            "perplexity": perplexity(nats, tokens),
+            "word_perplexity": perplexity(nats, words),
             "bits_per_byte": nats / math.log(2) / size,
             "tokens": tokens,
         }
