@@ -386,6 +386,16 @@ def test_a_folder_without_a_book_is_refused(tmp_path):
         build.build(tmp_path)
 
 
+def test_builds_at_a_time_get_ports_of_their_own(tmp_path, monkeypatch):
+    """mystmd looks for a free port from 3000 on, and two at a time find the same."""
+    said: list[str] = []
+    monkeypatch.setattr(build, "find_myst", lambda: shutil.which("echo"))
+    for _ in range(2):
+        assert build.run_myst(tmp_path, say=said.append) == []
+    ports = [int(line.split()[line.split().index("--port") + 1]) for line in said]
+    assert len(set(ports)) == 2 and not {3000, 3001} & set(ports), said
+
+
 @pytest.mark.parametrize("base_url", ["book", "https://example.org/book", "/a b"])
 def test_a_base_url_that_is_no_path_is_refused(tmp_path, base_url):
     (tmp_path / "myst.yml").touch()

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -54,6 +55,13 @@ def find_myst() -> str:
     return found
 
 
+def free_port() -> int:
+    """A port that nothing listens on. Left to itself, mystmd gives two builds at a time the same one: one of them fails."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
 def run_myst(
     project: Path,
     *,
@@ -73,7 +81,7 @@ def run_myst(
     environment |= {"BOOK_REPOSITORY": publication.repository, "BOOK_TAG": publication.tag}
     environment["BOOK_ADDRESS"] = publication.address
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment.get("PATH", "")])
-    command = [find_myst(), "build", what, "--strict"]
+    command = [find_myst(), "build", what, "--strict", "--port", str(free_port())]
     problems: list[str] = []
     with subprocess.Popen(
         command,
