@@ -67,7 +67,7 @@ class Undrawn(nn.Module):
         self.drawn = True
 
 
-ROWS, PACKED_ROWS = 256, 32
+ROWS, PACKED_ROWS = 256, 64
 # oneDNN keeps the code it compiled for the last 1024 shapes, close to a gigabyte with sentences of all lengths.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
 
@@ -174,10 +174,15 @@ class Linear(Undrawn, nn.Linear):
         """(..., d_in) -> (..., d_out)."""
         if self.packed is not None:
             rows = x.numel() // x.shape[-1]
-            padded = pad_rows(x, x.dtype, PACKED_ROWS if rows < ROWS else ROWS)
-            y = torch.ops.mkldnn._linear_pointwise(padded, self.packed, self.bias, "none", [], "")
+            if rows < ROWS:
+                return _packed_product(x, self.packed, self.bias)
+            y = _packed_product(pad_rows(x, x.dtype, PACKED_ROWS), self.packed, self.bias)
             return y[:rows].view(*x.shape[:-1], self.out_features)
         return linear(x, self.effective_weight(), self.bias)
+
+
+def _packed_product(x: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
+    return torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of
 
 BOS, EOS = 1, 2
+TOGETHER = 128  # rows whose logits are computed at once: with all rows, their memory would be taken anew in each step
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,10 @@ def _beam_search(
     candidates = beam if beam == 1 else 2 * beam
     for step in range(max_length):
         hidden = model.decode(prefix[:, -1:], memory, mask, cache)[:, -1]
-        logits = model.output(hidden).float()
-        log_p = torch.log_softmax(logits, -1, out=room[: len(logits)]).view(-1, width, vocab)
+        for first in range(0, len(hidden), TOGETHER):
+            logits = model.output(hidden[first : first + TOGETHER]).float()
+            torch.log_softmax(logits, -1, out=room[first : first + len(logits)])
+        log_p = room[: len(hidden)].view(-1, width, vocab)
         if step + 1 == max_length:  # whatever is still open ends here
             closed = torch.full_like(log_p, -torch.inf)
             closed[..., EOS] = log_p[..., EOS]
