@@ -190,8 +190,9 @@ def packed_for_inference(model: nn.Module, *, rows: int) -> Iterator[None]:
     """Within the context, oneDNN computes the fp32 products of a model on a CPU, from matrices that it lays out once.
 
     With AVX-512 on an AMD processor it is twice as fast as MKL, by which PyTorch multiplies otherwise, and which takes
-    AVX2 there. A mask is applied once, too. Without effect on a GPU, in autocast, with gradients, or where PyTorch was
-    built without oneDNN. The results differ from those outside in rounding alone.
+    AVX2 there. A mask is applied once, too. A context within another one lays nothing out again. Without effect on a
+    GPU, in autocast, with gradients, or where PyTorch was built without oneDNN. The results differ from those outside
+    in rounding alone.
 
     Args:
         model: its weights must not change within the context.
@@ -202,7 +203,10 @@ def packed_for_inference(model: nn.Module, *, rows: int) -> Iterator[None]:
     chosen = [
         module
         for module in model.modules()
-        if packs and isinstance(module, Linear) and module.weight.device.type == "cpu"
+        if packs
+        and isinstance(module, Linear)
+        and module.packed is None
+        and module.weight.device.type == "cpu"
         if module.weight.dtype == torch.float32 and not torch.compiler.is_compiling()
     ]
     try:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from reservoir.layers import Ancestry
 from reservoir.layers.arguments import check_number
-from reservoir.layers.linear import packed_for_inference
+from reservoir.layers.linear import ROWS, packed_for_inference
 from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of
 
@@ -247,16 +247,17 @@ def translate(
     found: list[list[int]] = [[] for _ in sources]
     was_training = model.training
     model.eval()
+    on = torch.is_autocast_enabled(device.type) if autocast is None else autocast
+    low = torch.autocast(device.type, dtype=torch.bfloat16, enabled=on)
     try:
-        while order:
-            longest, rows = len(sources[order[-1]]) + 1, [order.pop()]
-            while order and (len(rows) + 1) * longest * decoding.beam <= decoding.max_tokens:
-                rows.append(order.pop())
-            src = torch.zeros(len(rows), longest, dtype=torch.int64)
-            for r, i in enumerate(rows):
-                src[r, : len(sources[i]) + 1] = torch.tensor([*sources[i], EOS])
-            on = torch.is_autocast_enabled(device.type) if autocast is None else autocast
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=on):
+        with torch.no_grad(), low, packed_for_inference(model, rows=ROWS):  # laid out once for all batches
+            while order:
+                longest, rows = len(sources[order[-1]]) + 1, [order.pop()]
+                while order and (len(rows) + 1) * longest * decoding.beam <= decoding.max_tokens:
+                    rows.append(order.pop())
+                src = torch.zeros(len(rows), longest, dtype=torch.int64)
+                for r, i in enumerate(rows):
+                    src[r, : len(sources[i]) + 1] = torch.tensor([*sources[i], EOS])
                 results = beam_search(
                     model,
                     src.to(device),
@@ -265,10 +266,10 @@ def translate(
                     max_length=int(decoding.max_ratio * longest) + decoding.max_extra,
                     wanted=1,
                 )
-            for i, hypotheses in zip(rows, results, strict=True):
-                found[i] = hypotheses[0][1]
-            if progress is not None:
-                progress(len(rows))
+                for i, hypotheses in zip(rows, results, strict=True):
+                    found[i] = hypotheses[0][1]
+                if progress is not None:
+                    progress(len(rows))
     finally:
         model.train(was_training)
     return found
