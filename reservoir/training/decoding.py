@@ -124,9 +124,8 @@ def _beam_search(
     candidates = beam if beam == 1 else 2 * beam
     for step in range(max_length):
         hidden = model.decode(prefix[:, -1:], memory, mask, cache)[:, -1]
-        for first in range(0, len(hidden), TOGETHER):
-            logits = model.output(hidden[first : first + TOGETHER]).float()
-            torch.log_softmax(logits, -1, out=room[first : first + len(logits)])
+        for part, place in zip(hidden.split(TOGETHER), room.split(TOGETHER), strict=False):
+            torch.log_softmax(model.output(part).float(), -1, out=place[: len(part)])
         log_p = room[: len(hidden)].view(-1, width, vocab)
         if step + 1 == max_length:  # whatever is still open ends here
             closed = torch.full_like(log_p, -torch.inf)
