@@ -6,7 +6,8 @@ const ABSENT = /^(not run\b|never$)/; // says that there is no number
 const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 (30.3 to 30.5)
 const COUNT = /(\d) of (?=\d)/g; // 3 of 20
 const MANY = 4; // columns of ranges, for which a page is too narrow if range and mean share a line
-const SENTENCE = 60; // characters
+const SENTENCE = 50; // characters
+const SHORT = 36; // characters of a cell that is not broken next to a column of sentences
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
 const parts = (text, pattern) => [...text.matchAll(pattern)];
@@ -16,7 +17,8 @@ const marked = (attributes, kind) => (/\bclass="/.test(attributes) ? attributes.
 function kindOf(cells) {
   const filled = cells.map(plain).filter((cell) => cell && !ABSENT.test(cell));
   if (filled.length === 0 || filled.filter((cell) => NUMBER.test(cell)).length * 2 >= filled.length) return undefined;
-  return filled.some((cell) => cell.length > SENTENCE) ? 'words sentences' : 'words';
+  if (filled.some((cell) => cell.length > SENTENCE)) return 'words sentences';
+  return filled.every((cell) => cell.length <= SHORT) ? 'words short' : 'words';
 }
 
 /** A table in which no range is broken: it follows its mean, or stands below it where there are many or little room. */

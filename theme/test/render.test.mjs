@@ -93,9 +93,9 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
     <tr><th>two</th><td>not run</td><td class="data">short</td><td></td></tr></tbody></table>`);
   assert.match(frame, /^<table class="ranged dataframe">/);
   assert.match(frame, /<th>one<\/th><td>31\.5 <span class="range">\(30 to 32\)<\/span><\/td>/);
-  assert.match(frame, /<th><\/th><th>BLEU<\/th><th class="words sentences c">claim<\/th><th class="words">run<\/th>/);
+  assert.match(frame, /<th><\/th><th>BLEU<\/th><th class="words sentences c">claim<\/th><th class="words short">run<\/th>/);
   assert.match(frame, /<td class="words sentences">A sentence/);
-  assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words"><\/td>/);
+  assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words short"><\/td>/);
   assert.match(aligned(`<table><tr><th>${long}</th><td>not run yet</td></tr></table>`), /<th class="sentences">A sentence[^<]*<\/th><td>not run yet/);
   assert.match(aligned('<table><tr><td>9 of 20</td></tr></table>'), /^<table><tr><td>9\u00a0of\u00a020<\/td>/);
   const four = '<td>1 (one run)</td>' + '<td>95.1 (94.8 to 95.5)</td>'.repeat(4);
