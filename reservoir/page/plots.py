@@ -281,7 +281,7 @@ def scatter(
                 name=(names or {}).get(origin, origin),
                 legendgroup=origin,
                 showlegend=not shown,
-                text=["<br>".join(textwrap.wrap(name, HOVER)) for name in group],
+                text=["<br>".join(textwrap.wrap(name, HOVER, break_on_hyphens=False)) for name in group],
                 hovertemplate="%{text}<br>%{x:.3s}, %{y:.1f}<extra></extra>",
                 marker={"color": colour(origin), **look},
                 error_y=whiskers(

@@ -2,7 +2,7 @@
 const ROW = /<tr\b[^>]*>[\s\S]*?<\/tr>/gi;
 const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
-const ABSENT = /^(not run\b|never$)/; // says that there is no number
+const ABSENT = /^(not run\b|never$|–$)/; // says that there is no number
 const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 (30.3 to 30.5)
 const COUNT = /(\d) of (?=\d)/g; // 3 of 20
 const MANY = 4; // columns of ranges, for which a page is too narrow if range and mean share a line
