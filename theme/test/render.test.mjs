@@ -103,6 +103,12 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
   const apart = '<table><tr><th colspan="2">both</th></tr><tr><td>a</td><td>b</td></tr></table>';
   assert.equal(aligned(apart), apart);
   assert.equal(aligned('<b>no table</b>'), '<b>no table</b>');
+  const three = '<td>95.1 (94.8 to 95.5)</td>'.repeat(3);
+  assert.match(aligned(`<table><tr><th>a</th>${three}</tr></table>`), /^<table class="ranged">/);
+  assert.match(aligned(`<table><tr>${'<td>1</td>'.repeat(5)}${three}</tr></table>`), /^<table class="ranged many">/);
+  const verdict = '<td>cannot tell</td>';
+  assert.match(aligned(`<table><tr><th>${long}</th>${verdict}</tr></table>`), /<td class="words short">cannot tell/);
+  assert.match(aligned(`<table><tr><th>${long}</th>${verdict}${verdict}</tr></table>`), /<td class="words">cannot tell/);
 });
 
 test('only a page with figures loads their script', async () => {
