@@ -7,7 +7,7 @@ const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 
 const COUNT = /(\d) of (?=\d)/g; // 3 of 20
 const MANY = 4; // columns of ranges, for which a page is too narrow if range and mean share a line
 const WIDE = 7; // columns in all, with which three columns of ranges are too many
-const SENTENCE = 50; // characters
+const SENTENCE = 60; // characters
 const SHORT = 36; // characters of a cell that is not broken next to a column of sentences
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
@@ -19,7 +19,7 @@ function kindOf(cells) {
   const filled = cells.map(plain).filter((cell) => cell && !ABSENT.test(cell));
   if (filled.length === 0 || filled.filter((cell) => NUMBER.test(cell)).length * 2 >= filled.length) return undefined;
   if (filled.some((cell) => cell.length > SENTENCE)) return 'words sentences';
-  return filled.every((cell) => cell.length <= SHORT) ? 'words short' : 'words';
+  return filled.every((cell) => cell.length <= SHORT) ? 'words short' : 'words long';
 }
 
 /** A table in which no range is broken: it follows its mean, or stands below it where there are many or little room. */
