@@ -136,7 +136,7 @@ def test_markdown_becomes_the_markup_it_means(site, markup):
         '<span class="ansi-yellow">standard error</span>',
         "1 / 0 &lt; 3",
         "a long line of text\n" * 2500,
-        '<td class="words">baseline</td>',
+        '<td class="words short">baseline</td>',
         'alt="A gradient."',
         "data:image/svg+xml;base64,",
         "mfrac",

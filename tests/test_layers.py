@@ -409,7 +409,9 @@ def test_packed_products_are_the_plain_ones_and_see_the_mask(rows):
     layer.mask = FixedMask(torch.rand(3 * D, D) < 0.5, stream="l")
     x = torch.randn(rows, 1, D)
     with torch.no_grad(), packed_for_inference(layer, rows=rows):
-        assert layer.packed is not None
+        assert (laid_out := layer.packed) is not None
+        with packed_for_inference(layer, rows=rows):
+            assert layer.packed is laid_out
         packed = layer(x)
     torch.testing.assert_close(packed, F.linear(x, layer.mask(layer.weight), layer.bias))
     assert layer.packed is None

@@ -271,7 +271,7 @@ def test_a_method_is_a_point_with_whiskers_and_each_origin_has_one_entry():
             {
                 "good": ([10.0, 30.0], [4.0, 8.0], "masked"),
                 "other": ([5.0], [1.0], "masked"),
-                "whole": ([90.0], [9.0], "trained"),
+                "whole and with a name that is longer than a line": ([90.0], [9.0], "trained"),
             },
             x="bytes",
             y="BLEU",
@@ -286,3 +286,5 @@ def test_a_method_is_a_point_with_whiskers_and_each_origin_has_one_entry():
     assert good["marker"]["symbol"] == "circle" and drawn["layout"]["xaxis"]["type"] == "log"
     (other,) = (trace for trace in traces if trace["text"] == ["other"])
     assert other["marker"]["symbol"] == "circle-open" and not other["error_y"]["visible"]
+    (whole,) = (trace["text"] for trace in traces if trace["name"] == "trained")
+    assert whole == ["whole and with a name that is longer<br>than a line"]

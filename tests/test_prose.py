@@ -116,7 +116,7 @@ def test_what_is_visible_teaches(name: str):
     )
     assert sum(bool(dull.search(line)) for line in lines) <= 0.3 * len(lines)
     assert max(len([1 for line in code.splitlines() if line.strip()]) for code in visible(name)) <= 16
-    assert max(map(len, lines)) <= 108
+    assert max(map(len, lines)) <= 90, "a line is wider than the column of a page on a desk"
 
 
 @pytest.mark.parametrize("name", NAMES)

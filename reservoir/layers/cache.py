@@ -94,13 +94,13 @@ class BeamCache:
         self.k[:, :, self.used : keys], self.v[:, :, self.used : keys] = k, v
         self.used, self.positions = keys, self.positions + 1
         scores = (q * (1 / math.sqrt(q.shape[-1]))) @ self.k[:, :, :keys].transpose(-1, -2)
-        weights = (scores.float() + bias[:, None]).softmax(-1).to(v.dtype)
+        weights = scores.float().add_(bias[:, None]).softmax(-1).to(v.dtype)
         return (weights @ self.v[:, :, :keys]).transpose(1, 2).flatten(2).flatten(0, 1).unsqueeze(1)
 
     def keep(self, index: Tensor) -> None:
         """Keep these sentences alone."""
         if self.k is not None and self.v is not None:
-            for name, old in (("k", self.k), ("v", self.v)):
-                new = old.new_empty(len(index), *old.shape[1:])
-                new[:, :, : self.used] = old[:, :, : self.used].index_select(0, index)
-                setattr(self, name, new)
+            # In place, since memory for all keys that there may come to be takes longer than copying those there are.
+            for cached in (self.k, self.v):
+                cached[: len(index), :, : self.used] = cached[:, :, : self.used].index_select(0, index)
+            self.k, self.v = self.k[: len(index)], self.v[: len(index)]

@@ -67,7 +67,7 @@ class Undrawn(nn.Module):
         self.drawn = True
 
 
-ROWS, PACKED_ROWS = 256, 32
+ROWS, PACKED_ROWS = 256, 64
 # oneDNN keeps the code it compiled for the last 1024 shapes, close to a gigabyte with sentences of all lengths.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "256")
 
@@ -174,10 +174,15 @@ class Linear(Undrawn, nn.Linear):
         """(..., d_in) -> (..., d_out)."""
         if self.packed is not None:
             rows = x.numel() // x.shape[-1]
-            padded = pad_rows(x, x.dtype, PACKED_ROWS if rows < ROWS else ROWS)
-            y = torch.ops.mkldnn._linear_pointwise(padded, self.packed, self.bias, "none", [], "")
+            if rows < ROWS:
+                return _packed_product(x, self.packed, self.bias)
+            y = _packed_product(pad_rows(x, x.dtype, PACKED_ROWS), self.packed, self.bias)
             return y[:rows].view(*x.shape[:-1], self.out_features)
         return linear(x, self.effective_weight(), self.bias)
+
+
+def _packed_product(x: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
+    return torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
 
 
 @contextmanager
@@ -185,8 +190,9 @@ def packed_for_inference(model: nn.Module, *, rows: int) -> Iterator[None]:
     """Within the context, oneDNN computes the fp32 products of a model on a CPU, from matrices that it lays out once.
 
     With AVX-512 on an AMD processor it is twice as fast as MKL, by which PyTorch multiplies otherwise, and which takes
-    AVX2 there. A mask is applied once, too. Without effect on a GPU, in autocast, with gradients, or where PyTorch was
-    built without oneDNN. The results differ from those outside in rounding alone.
+    AVX2 there. A mask is applied once, too. A context within another one lays nothing out again. Without effect on a
+    GPU, in autocast, with gradients, or where PyTorch was built without oneDNN. The results differ from those outside
+    in rounding alone.
 
     Args:
         model: its weights must not change within the context.
@@ -197,7 +203,10 @@ def packed_for_inference(model: nn.Module, *, rows: int) -> Iterator[None]:
     chosen = [
         module
         for module in model.modules()
-        if packs and isinstance(module, Linear) and module.weight.device.type == "cpu"
+        if packs
+        and isinstance(module, Linear)
+        and module.packed is None
+        and module.weight.device.type == "cpu"
         if module.weight.dtype == torch.float32 and not torch.compiler.is_compiling()
     ]
     try:

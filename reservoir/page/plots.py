@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ no weights, and for lines that others are compared with.
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 HEIGHT = 360
+HOVER = 40  # characters of a line under the pointer, which a phone has room for
 
 Line = tuple[Sequence[float], Sequence[float]]
 """The x and the y of one run."""
@@ -279,7 +281,7 @@ def scatter(
                 name=(names or {}).get(origin, origin),
                 legendgroup=origin,
                 showlegend=not shown,
-                text=list(group),
+                text=["<br>".join(textwrap.wrap(name, HOVER, break_on_hyphens=False)) for name in group],
                 hovertemplate="%{text}<br>%{x:.3s}, %{y:.1f}<extra></extra>",
                 marker={"color": colour(origin), **look},
                 error_y=whiskers(

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from reservoir.layers import Ancestry
 from reservoir.layers.arguments import check_number
-from reservoir.layers.linear import packed_for_inference
+from reservoir.layers.linear import ROWS, packed_for_inference
 from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of
 
 BOS, EOS = 1, 2
+TOGETHER = 128  # rows whose logits are computed at once: with all rows, their memory would be taken anew in each step
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,9 @@ def _beam_search(
     candidates = beam if beam == 1 else 2 * beam
     for step in range(max_length):
         hidden = model.decode(prefix[:, -1:], memory, mask, cache)[:, -1]
-        logits = model.output(hidden).float()
-        log_p = torch.log_softmax(logits, -1, out=room[: len(logits)]).view(-1, width, vocab)
+        for part, place in zip(hidden.split(TOGETHER), room.split(TOGETHER), strict=False):
+            torch.log_softmax(model.output(part).float(), -1, out=place[: len(part)])
+        log_p = room[: len(hidden)].view(-1, width, vocab)
         if step + 1 == max_length:  # whatever is still open ends here
             closed = torch.full_like(log_p, -torch.inf)
             closed[..., EOS] = log_p[..., EOS]
@@ -244,16 +246,17 @@ def translate(
     found: list[list[int]] = [[] for _ in sources]
     was_training = model.training
     model.eval()
+    on = torch.is_autocast_enabled(device.type) if autocast is None else autocast
+    low = torch.autocast(device.type, dtype=torch.bfloat16, enabled=on)
     try:
-        while order:
-            longest, rows = len(sources[order[-1]]) + 1, [order.pop()]
-            while order and (len(rows) + 1) * longest * decoding.beam <= decoding.max_tokens:
-                rows.append(order.pop())
-            src = torch.zeros(len(rows), longest, dtype=torch.int64)
-            for r, i in enumerate(rows):
-                src[r, : len(sources[i]) + 1] = torch.tensor([*sources[i], EOS])
-            on = torch.is_autocast_enabled(device.type) if autocast is None else autocast
-            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=on):
+        with torch.no_grad(), low, packed_for_inference(model, rows=ROWS):  # laid out once for all batches
+            while order:
+                longest, rows = len(sources[order[-1]]) + 1, [order.pop()]
+                while order and (len(rows) + 1) * longest * decoding.beam <= decoding.max_tokens:
+                    rows.append(order.pop())
+                src = torch.zeros(len(rows), longest, dtype=torch.int64)
+                for r, i in enumerate(rows):
+                    src[r, : len(sources[i]) + 1] = torch.tensor([*sources[i], EOS])
                 results = beam_search(
                     model,
                     src.to(device),
@@ -262,10 +265,10 @@ def translate(
                     max_length=int(decoding.max_ratio * longest) + decoding.max_extra,
                     wanted=1,
                 )
-            for i, hypotheses in zip(rows, results, strict=True):
-                found[i] = hypotheses[0][1]
-            if progress is not None:
-                progress(len(rows))
+                for i, hypotheses in zip(rows, results, strict=True):
+                    found[i] = hypotheses[0][1]
+                if progress is not None:
+                    progress(len(rows))
     finally:
         model.train(was_training)
     return found

@@ -2,11 +2,13 @@
 const ROW = /<tr\b[^>]*>[\s\S]*?<\/tr>/gi;
 const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
-const ABSENT = /^(not run\b|never$)/; // says that there is no number
+const ABSENT = /^(not run\b|never$|–$)/; // says that there is no number
 const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 (30.3 to 30.5)
 const COUNT = /(\d) of (?=\d)/g; // 3 of 20
 const MANY = 4; // columns of ranges, for which a page is too narrow if range and mean share a line
+const WIDE = 7; // columns in all, with which three columns of ranges are too many
 const SENTENCE = 60; // characters
+const SHORT = 36; // characters of a cell that is not broken next to a column of sentences
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
 const parts = (text, pattern) => [...text.matchAll(pattern)];
@@ -16,18 +18,21 @@ const marked = (attributes, kind) => (/\bclass="/.test(attributes) ? attributes.
 function kindOf(cells) {
   const filled = cells.map(plain).filter((cell) => cell && !ABSENT.test(cell));
   if (filled.length === 0 || filled.filter((cell) => NUMBER.test(cell)).length * 2 >= filled.length) return undefined;
-  return filled.some((cell) => cell.length > SENTENCE) ? 'words sentences' : 'words';
+  if (filled.some((cell) => cell.length > SENTENCE)) return 'words sentences';
+  return filled.every((cell) => cell.length <= SHORT) ? 'words short' : 'words long';
 }
 
 /** A table in which no range is broken: it follows its mean, or stands below it where there are many or little room. */
 function ranged(table) {
-  const columns = Math.max(0, ...parts(table, ROW).map(([row]) => parts(row, CELL).filter(([, , , inside]) => RANGE.test(inside)).length));
+  const rows = parts(table, ROW).map(([row]) => parts(row, CELL).map(([, , , inside]) => inside));
+  const columns = Math.max(0, ...rows.map((cells) => cells.filter((inside) => RANGE.test(inside)).length));
+  const many = columns >= MANY || (columns === MANY - 1 && rows[0].length > WIDE);
   const whole = table.replace(CELL, (cell, name, attributes, inside) => {
     const found = RANGE.exec(inside);
     const shown = found ? `${found[1]} <span class="range">${found[2]}</span>` : inside.replace(COUNT, '$1\u00a0of\u00a0');
     return `<${name}${attributes}>${shown}</${name}>`;
   });
-  return !columns ? whole : whole.replace(/^<table\b([^>]*)/i, (_, attributes) => `<table${marked(attributes, columns < MANY ? 'ranged' : 'ranged many')}`);
+  return !columns ? whole : whole.replace(/^<table\b([^>]*)/i, (_, attributes) => `<table${marked(attributes, many ? 'ranged many' : 'ranged')}`);
 }
 
 /** The HTML with each table's cells marked by what their columns hold. pandas' frames have equally many cells in every row. */
@@ -38,7 +43,9 @@ export function aligned(html) {
     const body = rows.map((cells) => cells.filter(([, name]) => name === 'td').map(([, , , inside]) => inside)).filter((cells) => cells.length);
     const width = body[0]?.length;
     if (!width || /\bcolspan=/.test(table) || body.some((cells) => cells.length !== width)) return table;
-    const kinds = body[0].map((_, column) => kindOf(body.map((cells) => cells[column])));
+    const found = body[0].map((_, column) => kindOf(body.map((cells) => cells[column])));
+    const alone = found.filter((kind) => kind === 'words short').length === 1; // of several, each may take two lines
+    const kinds = alone ? found : found.map((kind) => kind?.replace(' short', ''));
     return table.replace(ROW, (row) => {
       let column = width - parts(row, CELL).length; // labels of the rows stand before the columns
       return row.replace(CELL, (cell, name, attributes, inside) => {

@@ -93,9 +93,9 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
     <tr><th>two</th><td>not run</td><td class="data">short</td><td></td></tr></tbody></table>`);
   assert.match(frame, /^<table class="ranged dataframe">/);
   assert.match(frame, /<th>one<\/th><td>31\.5 <span class="range">\(30 to 32\)<\/span><\/td>/);
-  assert.match(frame, /<th><\/th><th>BLEU<\/th><th class="words sentences c">claim<\/th><th class="words">run<\/th>/);
+  assert.match(frame, /<th><\/th><th>BLEU<\/th><th class="words sentences c">claim<\/th><th class="words short">run<\/th>/);
   assert.match(frame, /<td class="words sentences">A sentence/);
-  assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words"><\/td>/);
+  assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words short"><\/td>/);
   assert.match(aligned(`<table><tr><th>${long}</th><td>not run yet</td></tr></table>`), /<th class="sentences">A sentence[^<]*<\/th><td>not run yet/);
   assert.match(aligned('<table><tr><td>9 of 20</td></tr></table>'), /^<table><tr><td>9\u00a0of\u00a020<\/td>/);
   const four = '<td>1 (one run)</td>' + '<td>95.1 (94.8 to 95.5)</td>'.repeat(4);
@@ -103,6 +103,12 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
   const apart = '<table><tr><th colspan="2">both</th></tr><tr><td>a</td><td>b</td></tr></table>';
   assert.equal(aligned(apart), apart);
   assert.equal(aligned('<b>no table</b>'), '<b>no table</b>');
+  const three = '<td>95.1 (94.8 to 95.5)</td>'.repeat(3);
+  assert.match(aligned(`<table><tr><th>a</th>${three}</tr></table>`), /^<table class="ranged">/);
+  assert.match(aligned(`<table><tr>${'<td>1</td>'.repeat(5)}${three}</tr></table>`), /^<table class="ranged many">/);
+  const verdict = '<td>cannot tell</td>';
+  assert.match(aligned(`<table><tr><th>${long}</th>${verdict}</tr></table>`), /<td class="words short">cannot tell/);
+  assert.match(aligned(`<table><tr><th>${long}</th>${verdict}${verdict}</tr></table>`), /<td class="words">cannot tell/);
 });
 
 test('only a page with figures loads their script', async () => {
