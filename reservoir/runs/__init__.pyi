@@ -1,4 +1,4 @@
-from . import convergence, sweep
+from . import audit, convergence, sweep
 from .building import bare_model, build, load, outline
 from .execution import execute, train_and_test
 from .machine import cpu_seconds
@@ -32,6 +32,7 @@ __all__ = [
     "Sequences",
     "TrainedModel",
     "Translation",
+    "audit",
     "bare_model",
     "build",
     "command_of",
