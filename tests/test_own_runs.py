@@ -44,7 +44,10 @@ def test_names_budget_languages_and_windows_fit_the_data(data):
     run = on_files(recipes.get("own/translator"), data["pairs"])
     assert (run.recipe, run.base, run.task.src, run.task.tgt) == ("it-en", "own/translator", "it", "en")
     assert 100 <= run.budget.steps <= MOST and run.optimiser.warmup <= run.budget.steps // 4
-    assert on_files(recipes.get("own/translator"), data["pairs"], budget={"steps": 7}).budget.steps == 7
+    few = on_files(recipes.get("own/translator"), data["pairs"], budget={"steps": 7}).budget
+    assert (few.steps, few.validate_every, few.checkpoint_every) == (7, 1, 1)
+    some = recipes.get("own/classifier").evolve(task={"texts": 5})
+    assert on_files(some, data["labels"]).task.texts == 0  # all of them
     frozen = on_files(recipes.get("components/attention"), data["pairs"])
     assert frozen.recipe == "it-en/components-attention" and frozen.freeze.attention
     assert on_files(recipes.get("own/language-model"), data["text"]).task.length < 128 * 8
@@ -145,6 +148,11 @@ def test_a_stored_model_scores_its_test_set_as_the_run_did(trained, data, tmp_pa
         model.score(tmp_path / "test.csv")["test.csv"]["accuracy"]
         == read_record(path_of(run)).tests["test"]["accuracy"]
     )
+    writer, text = open_model(trained["text"].recipe, scale="smoke"), trained["text"].task.load()[0].test
+    (tmp_path / "test.txt").write_text(text)
+    said, recorded = writer.score(tmp_path / "test.txt")["test.txt"], read_record(path_of(trained["text"]))
+    for metric in ("perplexity", "bits_per_byte"):
+        assert said[metric] == pytest.approx(recorded.tests["test"][metric], rel=1e-3), metric
     (tmp_path / "test.csv").write_text("review,stars\nx,9\n")
     with pytest.raises(DataError, match=r"test\.csv, line 2: the label '9'"):
         model.score(tmp_path / "test.csv")
