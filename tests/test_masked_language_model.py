@@ -260,6 +260,7 @@ def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
 def test_samples_show_holes_and_what_the_model_says(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     record = execute(recipes.get("masked/regular-3", scale="smoke"))
+    assert record.samples
     for sample in record.samples:
         holes = sample["source"].count(HOLE)
         assert holes == len(sample["reference"].split(", ")) == len(sample["prediction"].split(", ")) > 0

@@ -33,6 +33,8 @@ from reservoir.weights import (
     set_origin,
     supermask,
 )
+from reservoir.weights.initialisation import XavierUniform
+from reservoir.weights.origins import Scheme
 from reservoir.weights.report import kind_of, mask_bytes
 
 CONFIG = EncoderDecoderConfig(
@@ -184,6 +186,17 @@ def test_the_places_of_a_sparse_mask_can_be_written_in_the_bytes_that_are_counte
     bits = k * len(f"{n - 1:b}")
     assert mask_bytes(n, k) == (min(n, bits) + 7) // 8
     assert 2 ** len(f"{n - 1:b}") >= n
+
+
+def test_maps_of_attention_that_stand_in_one_matrix_are_drawn_smaller():
+    """As fairseq draws queries, keys and values, by a gain of 1/√2; and so those of attention to the encoder."""
+    gains = {
+        item.path.rpartition(".")[2]: Scheme().choose(item).gain
+        for item in owned(EncoderDecoderConfig(9, 9, d_model=8, n_heads=2, d_ff=12).build())
+        if item.attribute == "weight" and isinstance(Scheme().choose(item), XavierUniform)
+    }
+    assert {gains[name] for name in ("qkv", "query", "kv")} == {2**-0.5}
+    assert {gains[name] for name in gains.keys() - {"qkv", "query", "kv"}} == {1.0}
 
 
 # Seeds

@@ -2,16 +2,18 @@
 
 import json
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import pytest
 from own import write_own
 
 from reservoir import recipes
-from reservoir.datasets import DataError
+from reservoir.datasets import DataError, train_bpe
 from reservoir.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
 from reservoir.runs.export import export, export_stored, folder_of
 from reservoir.runs.own import DEFAULTS, MOST
 from reservoir.runs.records import path_of
+from reservoir.runs.trained_model import TrainedModel
 from reservoir.training import CheckpointError, Message, Recorded
 
 
@@ -131,6 +133,14 @@ def test_stored_models_take_and_give_plain_things(trained, data):
     for model in (classifier, writer, pictures, waves):
         with pytest.raises(ValueError, match="this needs a model that translates"):
             model.translate("uno")
+
+
+def test_a_continuation_begins_a_word_or_goes_on_with_one():
+    writer = SimpleNamespace(vocabulary=train_bpe(["saw the sea", "a sea"] * 9, 60, cache=False))
+    ids = writer.vocabulary.encode("saw the sea")
+    assert TrainedModel._lines(writer, ids) == " saw the sea"
+    inside = next(id for id, piece in enumerate(writer.vocabulary.tokens) if id > 3 and piece.isalpha())
+    assert TrainedModel._lines(writer, [inside]) == writer.vocabulary.tokens[inside]
 
 
 def test_a_stored_model_scores_its_test_set_as_the_run_did(trained, data, tmp_path):

@@ -23,6 +23,7 @@ from reservoir.runs.registry import SCALES
 from reservoir.runs.run import NOT_THE_RESULT, Freeze, Run, differences
 from reservoir.runs.run import leaves as all_leaves
 from reservoir.training import CheckpointError, Message, Started
+from reservoir.training.task import has_bf16
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +147,13 @@ def test_the_machine_decides_nothing_about_the_precision(text, results, monkeypa
     losses = record.points[-1]["metrics"]
     other = execute(small_run(text, precision="bf16" if precision == "fp32" else "fp32"))
     assert other.points[-1]["metrics"] != losses and other.overrides != record.overrides
+
+
+@pytest.mark.parametrize(("tile", "bf16"), [(False, False), (True, False), (False, True)])
+def test_a_processor_that_multiplies_bf16_in_either_way_has_it(monkeypatch, tile, bf16):
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: tile, raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: bf16, raising=False)
+    assert has_bf16(torch.device("cpu")) == (tile or bf16) and not has_bf16(torch.device("meta"))
 
 
 def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path, results):
