@@ -33,7 +33,7 @@ from reservoir.weights import (
     set_origin,
     supermask,
 )
-from reservoir.weights.initialisation import XavierUniform
+from reservoir.weights.initialisation import Normal, XavierUniform
 from reservoir.weights.origins import Scheme
 from reservoir.weights.report import kind_of, mask_bytes
 
@@ -197,6 +197,15 @@ def test_maps_of_attention_that_stand_in_one_matrix_are_drawn_smaller():
     }
     assert {gains[name] for name in ("qkv", "query", "kv")} == {2**-0.5}
     assert {gains[name] for name in gains.keys() - {"qkv", "query", "kv"}} == {1.0}
+
+
+def test_a_class_token_is_drawn_like_an_embedding_and_a_vector_of_that_name_by_no_rule():
+    rows, vector = nn.Module(), nn.Module()
+    rows.class_token, vector.class_token = nn.Parameter(torch.empty(1, 16)), nn.Parameter(torch.empty(16))
+    (origin,) = (recorded_origin(item) for item in owned(initialise(rows, seed=0)))
+    assert origin.initialisation == Normal(0.25)
+    with pytest.raises(ValueError, match="there is no rule to draw class_token"):
+        initialise(vector, seed=0)
 
 
 # Seeds

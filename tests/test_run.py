@@ -149,6 +149,11 @@ def test_the_machine_decides_nothing_about_the_precision(text, results, monkeypa
     assert other.points[-1]["metrics"] != losses and other.overrides != record.overrides
 
 
+def test_a_family_whose_name_is_misspelt_is_suggested():
+    with pytest.raises(ValueError, match=r"there is no recipe 'transfomer'; did you mean 'transformer'\?"):
+        registry.family("transfomer")
+
+
 @pytest.mark.parametrize(("tile", "bf16"), [(False, False), (True, False), (False, True)])
 def test_a_processor_that_multiplies_bf16_in_either_way_has_it(monkeypatch, tile, bf16):
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: tile, raising=False)
