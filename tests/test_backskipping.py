@@ -178,7 +178,9 @@ def test_a_synthetic_gradient_starts_at_nought_follows_the_scale_and_ignores_wha
         synthetic.observe(1e-6 * torch.ones(5, 6))
     small = synthetic(h, g)
     assert torch.equal(small, synthetic(h, -g)) and 0 < small.abs().max() < 1e-3
-    torch.testing.assert_close(small[:1], synthetic(h[:1], g[:1]))  # each position by itself
+    torch.testing.assert_close(
+        small[:1], synthetic(h[:1], g[:1]), atol=0, rtol=1e-4
+    )  # each position by itself
 
 
 def test_the_scale_of_a_synthetic_gradient_is_a_running_mean_of_sizes():

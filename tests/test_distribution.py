@@ -104,6 +104,27 @@ def test_all_processes_stop_when_one_of_them_is_asked_to(monkeypatch, asked):
     assert Exchange.total(there, torch.tensor(2.0), 0 in asked) == (5.0, bool(asked))
 
 
+@pytest.mark.parametrize(
+    ("error", "becomes"),
+    [
+        (RuntimeError("[gloo] connection closed by peer"), ConnectionError),
+        (RuntimeError("something else"), RuntimeError),
+        (FileNotFoundError("libgloo.so"), FileNotFoundError),
+    ],
+)
+def test_only_what_a_lost_process_leaves_is_taken_for_one(monkeypatch, error, becomes):
+    for name, value in {"WORLD_SIZE": 2, "RANK": 0, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 1}.items():
+        monkeypatch.setenv(name, str(value))
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(distribution.dist, "rendezvous", fail)
+    with pytest.raises(becomes) as seen, join_world():
+        pytest.fail("nobody has joined")
+    assert type(seen.value) is becomes
+
+
 def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):
     run = small_run(text)
     model, task, _ = build(run)

@@ -28,7 +28,6 @@ from reservoir.runs import execution
 from reservoir.runs.building import load
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of, read_record
-from reservoir.runs.tasks import translation
 from reservoir.training import Finished, Saved, Started
 
 KILLS = 20
@@ -363,17 +362,6 @@ def test_bytes_that_are_not_utf_8_and_line_counts_that_differ_are_named(tmp_path
 def test_a_text_of_nothing_but_empty_lines_gets_a_sentence(tmp_path, results, fails):
     blank = {f"train_{language}": [""] * 5 for language in ("de", "en")}
     assert "text" in fails(arguments(write_text(tmp_path / "text", **blank)))
-
-
-@pytest.mark.parametrize("language", ["de", "en"])
-def test_a_test_sentence_that_is_too_long_for_attention_is_named(tmp_path, monkeypatch, language):
-    monkeypatch.setattr(translation, "LONGEST", 60)
-    lines = ["ein Hund ." if language == "de" else "a dog ."] * PARTS["test"]
-    text = write_text(tmp_path / "text", **{f"test_{language}": [*lines[1:], " ".join(lines * 10)]})
-    with pytest.raises(
-        DataError, match=rf"test\.{language}, line {len(lines)}: \d+ tokens, more than 60; split"
-    ):
-        small_run(text).task.load()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -1,5 +1,6 @@
 """Runs on data of one's own: what is fitted to the data, recorded, stored and used again."""
 
+import itertools
 import json
 from dataclasses import asdict
 from types import SimpleNamespace
@@ -21,6 +22,9 @@ def test_a_run_is_read_back_from_its_json():
     for name in recipes.names():
         run = recipes.get(name, scale="laptop")
         assert run_from_json(json.loads(json.dumps(run.to_json()))) == run, name
+    for part, bad in itertools.product(("budget", "task", "model", "freeze"), (3, [1], "x")):
+        with pytest.raises(ValueError, match=rf"run\.{part} must be an object with fields, got"):
+            run_from_json(recipes.get("own/classifier").to_json() | {part: bad})
     with pytest.raises(ValueError, match=r"run\.task has the fields korpus, which are those of 0 kinds"):
         run_from_json(recipes.get("own/classifier").to_json() | {"task": {"korpus": "x"}})
 

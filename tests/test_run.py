@@ -150,8 +150,8 @@ def test_the_machine_decides_nothing_about_the_precision(text, results, monkeypa
 
 
 def test_a_family_whose_name_is_misspelt_is_suggested():
-    with pytest.raises(ValueError, match=r"there is no recipe 'transfomer'; did you mean 'transformer'\?"):
-        registry.family("transfomer")
+    with pytest.raises(ValueError, match=r"there is no recipe 'supermsk'; did you mean 'supermask'\?"):
+        registry.family("supermsk")
 
 
 @pytest.mark.parametrize(("tile", "bf16"), [(False, False), (True, False), (False, True)])
