@@ -267,6 +267,7 @@ def still(model: nn.Module) -> set[str]:
     [
         (dict(layers=[1]), "transformer.h.1."),
         (dict(layers=-1), "transformer.h.1."),
+        (dict(layers=-2), "transformer.h.0."),
         (dict(layers="transformer.h.1"), "transformer.h.1."),
         (dict(patterns="transformer.h.1.*"), "transformer.h.1."),
         (dict(patterns=["transformer.h.1.*"]), "transformer.h.1."),

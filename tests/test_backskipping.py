@@ -178,6 +178,9 @@ def test_a_synthetic_gradient_starts_at_nought_follows_the_scale_and_ignores_wha
         synthetic.observe(1e-6 * torch.ones(5, 6))
     small = synthetic(h, g)
     assert torch.equal(small, synthetic(h, -g)) and 0 < small.abs().max() < 1e-3
+    torch.testing.assert_close(
+        small[:1], synthetic(h[:1], g[:1]), atol=0, rtol=1e-4
+    )  # each position by itself
 
 
 def test_the_scale_of_a_synthetic_gradient_is_a_running_mean_of_sizes():
@@ -347,6 +350,19 @@ def test_the_estimate_is_no_part_of_what_is_trained_reported_or_stored(text, tmp
     assert "seconds" not in deterministic(record)["skipping"]
     model, _, _ = load(run)
     assert not [item.stream for item in owned(model) if "backskipping" in item.stream]
+
+
+@pytest.mark.parametrize("kind", ["synthetic", "value"])
+def test_an_estimate_learns_in_a_full_step_and_not_while_operations_are_counted(text, kind):
+    model, task, _ = build(reservoir_run(text))
+    with Backskipping(model.train(), plan_for(kind), seed=0) as skipping:
+        for update in (False, True):
+            before = [parameter.detach().clone() for parameter in skipping.of(LAYER).parameters()]
+            skipping.set(skipping=False)
+            task.loss(model, task.epoch(0)[0]).backward()
+            skipping.learn(update=update)
+            after = skipping.of(LAYER).parameters()
+            assert all(map(torch.equal, before, after)) != update
 
 
 def test_what_lies_below_rests_when_the_estimate_is_zero(text):

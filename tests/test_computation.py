@@ -11,7 +11,7 @@ from reservoir.datasets.examples import Batch, Examples, Stored, padded
 from reservoir.datasets.proteins import ACIDS, encode, made_up, read_proteins
 from reservoir.models import LanguageModelConfig, LSTMConfig, UniversalConfig
 from reservoir.runs import Bits, Expressions, Pictures
-from reservoir.runs.tasks.computation import Proteins
+from reservoir.runs.tasks.computation import SHOWN, Proteins, _written
 from reservoir.training import ComputationTask
 from reservoir.weights import initialise
 
@@ -122,6 +122,11 @@ def test_training_validation_and_test_are_disjoint_and_labels_are_values():
     batch = examples.test.take(torch.arange(5))
     for row, last, label in zip(batch.x, batch.last, batch.y, strict=True):
         assert listops.value([listops.VOCABULARY[i] for i in row[: last + 1]]) == label
+
+
+def test_a_record_shows_how_a_sequence_begins_and_whether_it_goes_on():
+    whole, cut = _written(torch.arange(SHOWN)), _written(torch.arange(SHOWN + 1))
+    assert whole.split() == [str(number) for number in range(SHOWN)] and cut == f"{whole} …"
 
 
 def test_pictures_are_read_patch_by_patch_or_pixel_by_pixel():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -92,6 +93,36 @@ def test_alone_there_is_nobody_to_wait_for(monkeypatch):
     with join_world() as world, world.first():
         assert world == current_world() == World() and world.main
         assert world.sum(3.0) == 3.0 and world.same("this")
+
+
+@pytest.mark.parametrize("asked", [[], [1], [0, 1]])
+def test_all_processes_stop_when_one_of_them_is_asked_to(monkeypatch, asked):
+    """Each hands over its loss and whether it was asked; what comes back is the sum."""
+    sums = torch.tensor([2.0 + 3.0, float(len(asked))])
+    monkeypatch.setattr(distribution.dist, "all_reduce", lambda both: both.copy_(sums))
+    there = SimpleNamespace(world=World(0, 2))
+    assert Exchange.total(there, torch.tensor(2.0), 0 in asked) == (5.0, bool(asked))
+
+
+@pytest.mark.parametrize(
+    ("error", "becomes"),
+    [
+        (RuntimeError("[gloo] connection closed by peer"), ConnectionError),
+        (RuntimeError("something else"), RuntimeError),
+        (FileNotFoundError("libgloo.so"), FileNotFoundError),
+    ],
+)
+def test_only_what_a_lost_process_leaves_is_taken_for_one(monkeypatch, error, becomes):
+    for name, value in {"WORLD_SIZE": 2, "RANK": 0, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 1}.items():
+        monkeypatch.setenv(name, str(value))
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(distribution.dist, "rendezvous", fail)
+    with pytest.raises(becomes) as seen, join_world():
+        pytest.fail("nobody has joined")
+    assert type(seen.value) is becomes
 
 
 def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):

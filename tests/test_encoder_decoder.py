@@ -123,6 +123,8 @@ def test_the_logits_are_marians(activation, tie):
             tie_word_embeddings=tie == "all",
         )
     )
+    if theirs.get_decoder().embed_tokens.num_embeddings != tgt_vocab:
+        pytest.skip("this version of transformers gives Marian's decoder the source's vocabulary")
     copy_sublayers(ours, theirs)
     with torch.no_grad():
         theirs.get_encoder().embed_tokens.weight.copy_(ours.src_embedding.weight)

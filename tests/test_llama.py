@@ -134,6 +134,18 @@ def test_a_released_model_is_of_the_checkpoint_that_its_file_is(tmp_path, monkey
             released.load(name)
 
 
+def test_our_release_is_the_shipped_one_or_else_the_one_that_was_exported_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setattr(released, "shipped", lambda: tmp_path / "shipped")
+    with pytest.raises(CheckpointError, match=r"gpt/wikipedia is not here; export it first: .*gpt-wikipedia"):
+        released.load("gpt/wikipedia")
+    for place in ("results", "shipped"):
+        folder = tmp_path / place / "weights" / "gpt-wikipedia"
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").touch()
+        assert released._ours() == folder
+
+
 def vocabulary(path):
     """The pieces of llama2.c's file: the longest's length, then for each its score, its length and its bytes."""
     content, start, pieces = path.read_bytes(), 4, []

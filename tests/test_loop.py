@@ -224,6 +224,19 @@ def test_the_loss_is_one_prediction_s(text):
     )  # not yet better than chance, by the vocabulary
 
 
+@pytest.mark.parametrize("most", [12, 15])
+def test_the_longest_sequence_is_that_of_a_text_of_the_most_tokens(text, most):
+    run = small_run(text, task={"max_length": most})
+    widths = [max(batch.src.shape[1], batch.tgt_in.shape[1]) for batch in build(run)[1].epoch(0)]
+    assert max(widths) == run.task.longest_sequence() == most + 1
+
+
+def test_bleu_is_watched_where_sentences_are_translated_and_perplexity_elsewhere(text):
+    for sentences, watched in ((0, ("perplexity", False)), (2, ("bleu", True))):
+        model, task, _ = build(small_run(text, task={"valid_sentences": sentences}))
+        assert (task.metric, task.larger_is_better) == watched and watched[0] in task.validate(model)
+
+
 def test_history_has_its_points_and_survives_json(text):
     _, history = trained(small_run(text))
     assert [point.step for point in history.points] == [3, 6, 8]

@@ -11,6 +11,7 @@ from reservoir.models import LanguageModelConfig, UniversalConfig, from_pretrain
 from reservoir.recipes import universal
 from reservoir.runs.building import outline
 from reservoir.weights import freeze, initialise, low_rank, owned, report
+from reservoir.weights.low_rank import LoRA
 from reservoir.weights.storage import load_into, model_bytes
 
 KINDS = ("lora", "vera")
@@ -60,6 +61,12 @@ def test_the_updates_are_the_papers_formulas():
         assert (a.shape, b.shape) == ((4, 16), (48, 4))
         matrix = b @ a if kind == "lora" else torch.diag(update.b) @ b @ torch.diag(update.d) @ a
         torch.testing.assert_close(qkv(x), x @ (qkv.weight + matrix).T + qkv.bias)
+
+
+def test_the_first_matrix_of_an_update_is_drawn_as_in_the_released_code():
+    """As PyTorch draws a linear map: uniform within 1 / √d_in."""
+    down = initialise(LoRA(64, 8, 16, stream="x"), seed=0).down.weight
+    assert 0.99 / 8 < down.abs().max() <= 1 / 8
 
 
 def test_what_is_trained_and_stored_is_what_the_papers_count():

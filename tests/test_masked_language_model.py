@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import lru_cache
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from reservoir.datasets import Vocabulary, text, train_bpe
 from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
 from reservoir.runs import MaskedLanguageModelling
 from reservoir.runs.execution import execute
-from reservoir.runs.tasks.masked_language_modelling import HOLE
+from reservoir.runs.tasks.masked_language_modelling import EVERY, HOLE, _samples
 from reservoir.training import Budget, MaskedLanguageModellingTask, Optimiser, mask, train
 from reservoir.weights import Freeze, Stream, freeze, initialise, owned
 
@@ -260,9 +261,18 @@ def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
 def test_samples_show_holes_and_what_the_model_says(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     record = execute(recipes.get("masked/regular-3", scale="smoke"))
+    assert record.samples
     for sample in record.samples:
         holes = sample["source"].count(HOLE)
         assert holes == len(sample["reference"].split(", ")) == len(sample["prediction"].split(", ")) > 0
+
+
+def test_lines_too_short_for_a_hole_between_tokens_are_no_samples():
+    vocabulary = parts()[0]
+    lines = [" ".join(["a"] * length) for length in (1, EVERY, EVERY + 1, 2 * EVERY)]
+    assert [len(vocabulary.encode(line)) for line in lines] == [1, EVERY, EVERY + 1, 2 * EVERY]
+    found = _samples(model(), task(), SimpleNamespace(test="\n".join(lines)))
+    assert [sample["source"].count(HOLE) for sample in found] == [1, 2]
 
 
 def test_a_vocabulary_may_write_everything_small():

@@ -33,6 +33,8 @@ from reservoir.weights import (
     set_origin,
     supermask,
 )
+from reservoir.weights.initialisation import Normal, XavierUniform
+from reservoir.weights.origins import Scheme
 from reservoir.weights.report import kind_of, mask_bytes
 
 CONFIG = EncoderDecoderConfig(
@@ -184,6 +186,26 @@ def test_the_places_of_a_sparse_mask_can_be_written_in_the_bytes_that_are_counte
     bits = k * len(f"{n - 1:b}")
     assert mask_bytes(n, k) == (min(n, bits) + 7) // 8
     assert 2 ** len(f"{n - 1:b}") >= n
+
+
+def test_maps_of_attention_that_stand_in_one_matrix_are_drawn_smaller():
+    """As fairseq draws queries, keys and values, by a gain of 1/√2; and so those of attention to the encoder."""
+    gains = {
+        item.path.rpartition(".")[2]: Scheme().choose(item).gain
+        for item in owned(EncoderDecoderConfig(9, 9, d_model=8, n_heads=2, d_ff=12).build())
+        if item.attribute == "weight" and isinstance(Scheme().choose(item), XavierUniform)
+    }
+    assert {gains[name] for name in ("qkv", "query", "kv")} == {2**-0.5}
+    assert {gains[name] for name in gains.keys() - {"qkv", "query", "kv"}} == {1.0}
+
+
+def test_a_class_token_is_drawn_like_an_embedding_and_a_vector_of_that_name_by_no_rule():
+    rows, vector = nn.Module(), nn.Module()
+    rows.class_token, vector.class_token = nn.Parameter(torch.empty(1, 16)), nn.Parameter(torch.empty(16))
+    (origin,) = (recorded_origin(item) for item in owned(initialise(rows, seed=0)))
+    assert origin.initialisation == Normal(0.25)
+    with pytest.raises(ValueError, match="there is no rule to draw class_token"):
+        initialise(vector, seed=0)
 
 
 # Seeds

@@ -1,17 +1,20 @@
 """Runs on data of one's own: what is fitted to the data, recorded, stored and used again."""
 
+import itertools
 import json
 from dataclasses import asdict
+from types import SimpleNamespace
 
 import pytest
 from own import write_own
 
 from reservoir import recipes
-from reservoir.datasets import DataError
+from reservoir.datasets import DataError, train_bpe
 from reservoir.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
 from reservoir.runs.export import export, export_stored, folder_of
 from reservoir.runs.own import DEFAULTS, MOST
 from reservoir.runs.records import path_of
+from reservoir.runs.trained_model import TrainedModel
 from reservoir.training import CheckpointError, Message, Recorded
 
 
@@ -19,6 +22,9 @@ def test_a_run_is_read_back_from_its_json():
     for name in recipes.names():
         run = recipes.get(name, scale="laptop")
         assert run_from_json(json.loads(json.dumps(run.to_json()))) == run, name
+    for part, bad in itertools.product(("budget", "task", "model", "freeze"), (3, [1], "x")):
+        with pytest.raises(ValueError, match=rf"run\.{part} must be an object with fields, got"):
+            run_from_json(recipes.get("own/classifier").to_json() | {part: bad})
     with pytest.raises(ValueError, match=r"run\.task has the fields korpus, which are those of 0 kinds"):
         run_from_json(recipes.get("own/classifier").to_json() | {"task": {"korpus": "x"}})
 
@@ -44,7 +50,10 @@ def test_names_budget_languages_and_windows_fit_the_data(data):
     run = on_files(recipes.get("own/translator"), data["pairs"])
     assert (run.recipe, run.base, run.task.src, run.task.tgt) == ("it-en", "own/translator", "it", "en")
     assert 100 <= run.budget.steps <= MOST and run.optimiser.warmup <= run.budget.steps // 4
-    assert on_files(recipes.get("own/translator"), data["pairs"], budget={"steps": 7}).budget.steps == 7
+    few = on_files(recipes.get("own/translator"), data["pairs"], budget={"steps": 7}).budget
+    assert (few.steps, few.validate_every, few.checkpoint_every) == (7, 1, 1)
+    some = recipes.get("own/classifier").evolve(task={"texts": 5})
+    assert on_files(some, data["labels"]).task.texts == 0  # all of them
     frozen = on_files(recipes.get("components/attention"), data["pairs"])
     assert frozen.recipe == "it-en/components-attention" and frozen.freeze.attention
     assert on_files(recipes.get("own/language-model"), data["text"]).task.length < 128 * 8
@@ -130,6 +139,14 @@ def test_stored_models_take_and_give_plain_things(trained, data):
             model.translate("uno")
 
 
+def test_a_continuation_begins_a_word_or_goes_on_with_one():
+    writer = SimpleNamespace(vocabulary=train_bpe(["saw the sea", "a sea"] * 9, 60, cache=False))
+    ids = writer.vocabulary.encode("saw the sea")
+    assert TrainedModel._lines(writer, ids) == " saw the sea"
+    inside = next(id for id, piece in enumerate(writer.vocabulary.tokens) if id > 3 and piece.isalpha())
+    assert TrainedModel._lines(writer, [inside]) == writer.vocabulary.tokens[inside]
+
+
 def test_a_stored_model_scores_its_test_set_as_the_run_did(trained, data, tmp_path):
     (tmp_path / "test").mkdir()
     for kind, path in data.items():
@@ -145,6 +162,11 @@ def test_a_stored_model_scores_its_test_set_as_the_run_did(trained, data, tmp_pa
         model.score(tmp_path / "test.csv")["test.csv"]["accuracy"]
         == read_record(path_of(run)).tests["test"]["accuracy"]
     )
+    writer, text = open_model(trained["text"].recipe, scale="smoke"), trained["text"].task.load()[0].test
+    (tmp_path / "test.txt").write_text(text)
+    said, recorded = writer.score(tmp_path / "test.txt")["test.txt"], read_record(path_of(trained["text"]))
+    for metric in ("perplexity", "bits_per_byte"):
+        assert said[metric] == pytest.approx(recorded.tests["test"][metric], rel=1e-3), metric
     (tmp_path / "test.csv").write_text("review,stars\nx,9\n")
     with pytest.raises(DataError, match=r"test\.csv, line 2: the label '9'"):
         model.score(tmp_path / "test.csv")

@@ -49,6 +49,11 @@ def test_states_are_the_encoder_s_of_each_sentence_alone_without_its_end(norm_fi
     model = initialise(EncoderDecoder(config), seed=0)
     sources = [[5, 6, 7], [8, 9], [10, 11, 12, 13]]
     together = layer_states(model, sources)
+    with torch.no_grad():  # the first states are those below all layers
+        model.encoder[0].mixing.sublayer.qkv.weight.mul_(2)
+    changed = layer_states(model, sources)
+    assert [torch.equal(*pair) for pair in zip(together, changed, strict=True)] == [True, False, False, False]
+    together = changed
     assert [tuple(states.shape) for states in together] == [(9, 16)] * 4
     for states, alone in zip(
         together, zip(*(layer_states(model, [s]) for s in sources), strict=True), strict=True

@@ -124,6 +124,7 @@ def test_what_was_written_is_read_again(tmp_path):
     record = make()
     record.write(tmp_path / "a" / "seed-0.json")
     assert read_record(tmp_path / "a" / "seed-0.json") == record
+    assert read_record(tmp_path / "a" / "seed-0.json") is read_record(tmp_path / "a" / "seed-0.json")
     assert files(tmp_path) == ["seed-0.json"]
     assert "Größe" in (tmp_path / "a" / "seed-0.json").read_text(encoding="utf-8")
 

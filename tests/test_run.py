@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import re
 
 import numpy as np
@@ -10,10 +11,10 @@ import torch
 from repeated import deterministic
 from small import RECIPE, small_run, write_text
 
-from reservoir import recipes
+from reservoir import __version__, recipes
 from reservoir.datasets import DataError
 from reservoir.datasets.content import MADE, content_digest
-from reservoir.runs import execution, records, registry
+from reservoir.runs import execution, machine, records, registry
 from reservoir.runs import run as run_module
 from reservoir.runs.building import build, load
 from reservoir.runs.execution import execute, train_and_test
@@ -22,6 +23,7 @@ from reservoir.runs.registry import SCALES
 from reservoir.runs.run import NOT_THE_RESULT, Freeze, Run, differences
 from reservoir.runs.run import leaves as all_leaves
 from reservoir.training import CheckpointError, Message, Started
+from reservoir.training.task import has_bf16
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +147,38 @@ def test_the_machine_decides_nothing_about_the_precision(text, results, monkeypa
     losses = record.points[-1]["metrics"]
     other = execute(small_run(text, precision="bf16" if precision == "fp32" else "fp32"))
     assert other.points[-1]["metrics"] != losses and other.overrides != record.overrides
+
+
+def test_a_family_whose_name_is_misspelt_is_suggested():
+    with pytest.raises(ValueError, match=r"there is no recipe 'supermsk'; did you mean 'supermask'\?"):
+        registry.family("supermsk")
+
+
+@pytest.mark.parametrize(("tile", "bf16"), [(False, False), (True, False), (False, True)])
+def test_a_processor_that_multiplies_bf16_in_either_way_has_it(monkeypatch, tile, bf16):
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: tile, raising=False)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: bf16, raising=False)
+    assert has_bf16(torch.device("cpu")) == (tile or bf16) and not has_bf16(torch.device("meta"))
+
+
+def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path, results):
+    run = small_run(write_text(tmp_path / "text"), budget={"steps": 1})
+    path = path_of(run)
+    left = [
+        path.with_name(f".{path.stem}{ending}.1.part") for ending in (".json", ".checkpoint", ".safetensors")
+    ]
+    path.parent.mkdir(parents=True)
+    for partial in left:
+        partial.write_bytes(b"half")
+        os.utime(partial, (0, 0))  # of a process that ended long ago
+    execute(run)
+    assert path.exists() and not any(partial.exists() for partial in left)
+
+
+@pytest.mark.parametrize(("status", "dirty"), [("", False), (" M a.py", True), (None, None)])
+def test_a_record_says_whether_the_checkout_differs_from_its_commit(monkeypatch, status, dirty):
+    monkeypatch.setattr(machine, "_git", lambda root, *words: status if words[0] == "status" else "1a2b")
+    assert machine.code() == {"version": __version__, "commit": "1a2b", "dirty": dirty}
 
 
 def spied(function, spy):

@@ -13,6 +13,7 @@ from torch import nn
 from reservoir.layers import Linear
 from reservoir.weights import Mask, Supermask, WeightsError, initialise, mark_trained, owned, supermask
 from reservoir.weights.files import (
+    DTYPES,
     WORDS,
     canonical_json,
     digest,
@@ -28,6 +29,7 @@ from reservoir.weights.storage import (
     load_model,
     model_bytes,
     read_contents,
+    round_stored,
 )
 
 
@@ -144,6 +146,32 @@ def test_half_precision_comes_back_as_it_is_and_no_other_type_takes_it(tmp_path)
         WeightsError, match=r"torch.float16 for reservoir, not torch.float32: build the model, then"
     ):
         load_model(path, Normalised)
+
+
+def test_rounding_in_place_gives_what_storing_in_half_precision_does(tmp_path):
+    """What is drawn is not rounded: it is not stored."""
+    model = made()
+    path = put(model, tmp_path, dtype=torch.float16)
+    again = load_model(path, Normalised)
+    assert not torch.equal(again.readout.weight, model.readout.weight)
+    round_stored(model, torch.float16)
+    assert all(map(torch.equal, again.parameters(), model.parameters()))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_a_file_holds_any_type_and_its_tensors_begin_at_a_multiple_of_eight(tmp_path, name):
+    tensors = [torch.zeros(3, dtype=getattr(torch, kind)) for kind in KINDS]
+    (tensor,) = (one for one, kind in zip(tensors, KINDS, strict=True) if KINDS[kind] == name)
+    for size in range(8):
+        data = safetensors_bytes({"x": tensor}, {"about": "a" * size})
+        (tmp_path / "x").write_bytes(data)
+        assert int.from_bytes(data[:8], "little") % 8 == 0
+        assert read_header(tmp_path / "x")[0]["x"] == (name, (3,), 3 * tensor.itemsize)
+    assert DTYPES[name] == tensor.itemsize
+
+
+KINDS = {"uint8": "U8", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
+KINDS |= {"int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "bool": "BOOL"}
 
 
 def test_a_header_is_read_without_its_tensors(tmp_path):

@@ -203,7 +203,7 @@ from reservoir.weights.streaming import pack
 
 device = DEVICE
 for kind, columns in ((KaimingUniform(), 24), (SignedConstant(), 128), (Normal(0.2), 24)):
-    for seed, rows, zero, masked in ((5, 5, None, True), (2**64 - 3, 6, 2, False)):
+    for seed, rows, zero, masked in ((5, 5, None, True), (2**63 - 3, 4, None, False), (2**64 - 3, 6, 2, False)):
         origin = Seeded(seed, "Küche.0", kind, zero_row=zero)
         shape = torch.Size((rows, columns))
         whole = origin.draw(shape)

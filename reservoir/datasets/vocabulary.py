@@ -63,11 +63,8 @@ class Vocabulary:
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of many sentences, faster than one by one."""
         texts = list(texts)
-        try:
-            found = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        except TypeError:  # what the library raises for text that cannot be written as UTF-8
-            check_text(texts)
-            raise
+        check_text(texts)  # of what cannot be written as UTF-8 some versions of the library say nothing
+        found = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return [encoding.ids for encoding in found]
 
     def encode_text(self, text: str) -> np.ndarray:

@@ -16,7 +16,7 @@ def run_from_json(values: Mapping[str, Any]) -> Run:
     JSON does not say which kind of task or model a part is of: its fields do.
 
     Raises:
-        ValueError: a part has the fields of no kind, or of two.
+        ValueError: a part has the fields of no kind, or of two, or is no object with fields.
     """
     return _made(Run, values, "run")
 
@@ -27,8 +27,11 @@ def _made(hint: Any, value: Any, where: str) -> Any:
             return None
         if isinstance(value, Mapping):
             return _made(_kind(get_args(hint), value, where), value, where)
-        hint = next((one for one in get_args(hint) if one is not NoneType and not is_dataclass(one)), Any)
-    if is_dataclass(hint) and isinstance(value, Mapping):
+        others = (one for one in get_args(hint) if one is not NoneType and not is_dataclass(one))
+        hint = next(others, get_args(hint)[0])
+    if is_dataclass(hint):
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{where} must be an object with fields, got {value!r}")
         hints = get_type_hints(hint)
         made = {name: _made(hints.get(name), one, f"{where}.{name}") for name, one in value.items()}
         try:

@@ -246,7 +246,6 @@ class Exchange:
                 warnings.filterwarnings("ignore", message=".*broadcast_buffers")
                 self._loss = DistributedDataParallel(
                     loss,
-                    init_sync=False,  # the seed, or the checkpoint, has given every process the same
                     broadcast_buffers=False,
                     gradient_as_bucket_view=True,
                     find_unused_parameters=bool(getattr(self.model, "layer_drop", 0.0)),

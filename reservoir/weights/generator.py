@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -67,10 +68,10 @@ def checked_seed(seed: object) -> int:
     Raises:
         ValueError: it is not an integer in [0, 2**64).
     """
-    if not isinstance(seed, bool | Tensor):
+    if not isinstance(seed, bool | np.bool_ | Tensor):
         try:
             value = operator.index(seed)  # type: ignore[arg-type]
-        except TypeError:  # it is no integer, or is numpy.bool, which has the method and refuses
+        except TypeError:  # it is no integer
             value = -1
         if 0 <= value < 2**64:
             return value
