@@ -56,7 +56,7 @@ def find_myst() -> str:
 
 
 def free_port() -> int:
-    """A port that nothing listens on. Left to itself, mystmd gives two builds at a time the same one: one of them fails."""
+    """A port that nothing listens on: of two builds at a time, mystmd gives both the same, and one of them fails."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
