@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from reservoir import recipes
 from reservoir.launch import audits as launched
@@ -40,6 +41,13 @@ def test_a_record_begins_as_it_did_and_a_changed_one_does_not(record):
     ]
     found = audit(dataclasses.replace(record, points=forged))
     assert found.precision == "neither" and found.found["fp32"] != found.recorded
+
+
+def test_a_run_begins_again_with_as_many_threads_as_it_had(record):
+    before = torch.get_num_threads()
+    other = dataclasses.replace(record, machine={**record.machine, "threads": before + 1})
+    assert audit(other).machine["threads"] == before + 1
+    assert torch.get_num_threads() == before
 
 
 def test_a_record_that_does_not_say_its_precision_is_tried_in_both(record, monkeypatch):

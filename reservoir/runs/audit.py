@@ -1,19 +1,22 @@
 """Auditing records: a run is begun again, and what it measures first is compared with what was recorded.
 
-The same seed, precision and code give the same bits on one kind of processor, so figures that are equal to the last
-digit say that the record was made as it claims. A record of format 1 does not say in which precision it was computed:
-both are tried, and the one that gives the recorded figures is the one that was used. What was found is kept in a file
-next to the records, which are never changed.
+The same seed, precision, code and number of threads give the same bits on one kind of processor, so figures that are
+equal to the last digit say that the record was made as it claims. A record of format 1 does not say in which precision
+it was computed: both are tried, and the one that gives the recorded figures is the one that was used. What was found is
+kept in a file next to the records, which are never changed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import cast, get_args
+
+import torch
 
 from reservoir.datasets import shipped
 from reservoir.files import atomic_write
@@ -70,13 +73,26 @@ def audit(record: Record, *, points: int = 1, listeners: Sequence[Listener] = ()
     said = record.run["precision"]
     run = registry.get(record.recipe, scale=cast(registry.Scale, record.scale), seed=record.seed)
     recorded = [float(point["metrics"][record.metric]) for point in record.points[:points]]
-    found = {
-        name: _begun(run.evolve(precision=name), record.metric, len(recorded), listeners)
-        for name in ([said] if said in get_args(Precision) else get_args(Precision))
-    }
+    with _threads(record.machine["threads"]):
+        found = {
+            name: _begun(run.evolve(precision=name), record.metric, len(recorded), listeners)
+            for name in ([said] if said in get_args(Precision) else get_args(Precision))
+        }
+        where = machine(device_of(run))
     same = [name for name, values in found.items() if values == recorded]
     told = same[0] if len(same) == 1 else "either" if same else "neither"
-    return Audit(record.metric, recorded, found, told, machine(device_of(run)), code())
+    return Audit(record.metric, recorded, found, told, where, code())
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """As many threads as the record was made with: another number adds up in another order, and rounds differently."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _begun(run: Run, metric: str, points: int, listeners: Sequence[Listener]) -> list[float]:
