@@ -66,6 +66,12 @@ def test_names_budget_languages_and_windows_fit_the_data(data):
     )
 
 
+def test_a_text_of_a_few_tokens_has_windows_of_two(tmp_path):
+    for part in ("train", "valid", "test"):
+        (tmp_path / f"{part}.txt").write_text("abcdefgh", encoding="utf-8")
+    assert on_files(recipes.get("own/language-model"), tmp_path).task.length == 2
+
+
 def test_a_recipe_that_takes_other_data_says_which_does(data):
     with pytest.raises(
         ValueError, match=r"holds pictures, for which there is own/pictures; own/classifier takes"
