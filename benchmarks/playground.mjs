@@ -1,11 +1,14 @@
-// Steps of the playground's default run, by its own engine or by TensorFlow.js, for `python -m benchmarks playground`.
+// Steps of the playground's default run, by its own engine or by TensorFlow.js, for `python -m benchmarks playground`; and
+// draws of weights.
 //
 //     node benchmarks/playground.mjs engine
+//     node benchmarks/playground.mjs draws
 //     node benchmarks/playground.mjs wasm|cpu NODE_MODULES     a backend of TensorFlow.js
 //
-// The first line of the input is JSON, {lexicon, tokenizer, batches, seed}; each line after that is a turn's number. Each
-// turn makes one step on batch `turn % batches` and answers with the loss before it, per token, in nats, and with the
-// seconds of processor time that it took.
+// The first line of the input is JSON, {lexicon, tokenizer, batches, seed, drawn}; each line after that is a turn's number.
+// Each turn makes one step on batch `turn % batches` and answers with the loss before it, per token, in nats, and with the
+// seconds of processor time that it took; or it draws `drawn` numbers of the stream named `turn`, and answers with the size
+// of the last one.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -14,6 +17,8 @@ import { drawn, Engine, rateAt } from '../reservoir/page/explorables/playground/
 import { epoch } from '../reservoir/page/explorables/playground/order.mjs';
 import { HEADS, STANDARD, tensorsOf } from '../reservoir/page/explorables/playground/settings.mjs';
 import { prepare } from '../reservoir/page/explorables/playground/worker.mjs';
+import { uniform } from '../reservoir/page/explorables/shared/draws.mjs';
+import { Stream } from '../reservoir/page/explorables/shared/philox.mjs';
 
 const [BEGIN, END] = [1, 2];
 const [side, modules] = process.argv.slice(2);
@@ -130,10 +135,13 @@ for await (const line of createInterface({ input: process.stdin })) {
     const { user, system } = process.cpuUsage(before);
     console.log(`${loss} ${(user + system) / 1e6}`);
   } else {
-    const { lexicon, tokenizer, batches, seed } = JSON.parse(line);
-    const data = prepare({ lexicon, tokenizer });
-    const given = { data, batches: epoch(data.src, data.tgt, { seed, number: 0 }).slice(0, batches), settings: { ...STANDARD, seed }, pieces: data.vocabulary.tokens.length };
-    answer = side === 'engine' ? engine(given) : await tensorflow(given);
+    const { lexicon, tokenizer, batches, seed, drawn: n } = JSON.parse(line);
+    if (side === 'draws') answer = (turn) => Math.abs(uniform(new Stream(seed, `${turn}`), n, { bound: 1 }).at(-1));
+    else {
+      const data = prepare({ lexicon, tokenizer });
+      const given = { data, batches: epoch(data.src, data.tgt, { seed, number: 0 }).slice(0, batches), settings: { ...STANDARD, seed }, pieces: data.vocabulary.tokens.length };
+      answer = side === 'engine' ? engine(given) : await tensorflow(given);
+    }
     console.log('ready');
   }
 }

@@ -1,5 +1,7 @@
 """The playground's training step in WebAssembly, beside the same step in PyTorch and in TensorFlow.js, on one thread.
 
+Then the draws of all explorables, in JavaScript, beside Python's.
+
 All sides train the playground's default run from the same seed on the same batches, and their losses agree. The engine
 and TensorFlow.js run in node, which has Chromium's compilers; what a page shows meanwhile is not in it.
 
@@ -26,15 +28,18 @@ from benchmarks.measure import Comparison, Settings, compare
 from reservoir import recipes
 from reservoir.page.explorables import Playground
 from reservoir.runs import build
+from reservoir.weights import Stream
+from reservoir.weights.draws import numba_is_here, uniform
 
 SCRIPT = Path(__file__).with_suffix(".mjs")
 BATCHES, WARM_UP, SLOW = 20, 10, 2  # batches; steps before the clock runs, and of a side that takes seconds
 AGREE = 1e-4
+DRAWN = 2**22  # numbers in a turn
 BACKENDS = {"wasm": "TensorFlow.js, WebAssembly", "cpu": "TensorFlow.js, plain JavaScript"}
 
 
 class Node:
-    """A side that trains in node: calling it with a turn makes a step and returns the loss before it.
+    """A side in node: calling it with a turn makes a step and returns the loss before it, or draws weights.
 
     Attributes:
         spent: seconds of processor time of each call.
@@ -50,6 +55,7 @@ class Node:
             "tokenizer": playground.tokenizer,
             "batches": BATCHES,
             "seed": 0,
+            "drawn": DRAWN,
         }
         self._ask(json.dumps(given))
 
@@ -113,6 +119,19 @@ class PyTorch:
         return loss.item()
 
 
+class Drawing:
+    """Python's draws, the same numbers as in node: the size of the last one is returned; `spent` as in `Node`."""
+
+    def __init__(self) -> None:
+        self.spent: list[float] = []
+
+    def __call__(self, turn: int) -> float:
+        before = time.process_time()
+        last = uniform(Stream(0, str(turn)), (DRAWN,), bound=1.0)[-1]
+        self.spent.append(time.process_time() - before)
+        return abs(last.item())
+
+
 def same(ours: Callable[[int], float], theirs: Callable[[int], float], peer: str, turns: int) -> None:
     """Make the first steps on either side.
 
@@ -126,7 +145,7 @@ def same(ours: Callable[[int], float], theirs: Callable[[int], float], peer: str
 
 
 def run(settings: Settings) -> Iterator[Comparison]:
-    """The engine next to each peer, by the clock and by the processor time of either process."""
+    """The engine next to each peer, then the draws; by the clock and by the processor time of either process."""
     modules = os.environ.get("TFJS", "")
     for peer in ("PyTorch", *(BACKENDS.values() if modules else ())):
         with ExitStack() as sides:
@@ -134,15 +153,35 @@ def run(settings: Settings) -> Iterator[Comparison]:
             backend = next((name for name, words in BACKENDS.items() if words == peer), None)
             theirs = sides.enter_context(node(backend, modules)) if backend else PyTorch()
             same(ours, theirs, peer, SLOW if backend == "cpu" else WARM_UP)
-            found = compare(
-                ours,
-                theirs,
-                case="a step of the playground's default run, fp32",
-                peer=peer,
-                unit="steps",
-                work=lambda turn: 1,
-                settings=settings,
-                warm_up=(),
-            )
-            spent = zip(ours.spent[-found.pairs :], theirs.spent[-found.pairs :], strict=True)
-        yield replace(found, cpu_ratio=statistics.median(other / own for own, other in spent))
+            yield _beside(ours, theirs, settings, "a step of the playground's default run, fp32", peer)
+    with node("draws") as ours:
+        peer = f"Python, {'with' if numba_is_here() else 'without'} numba"
+        drawing = Drawing()
+        if any(ours(turn) != drawing(turn) for turn in range(WARM_UP)):
+            raise RuntimeError(f"{peer} draws other numbers than JavaScript")
+        case = f"{DRAWN / 1e6:.1f} M uniform weights drawn in JavaScript"
+        yield _beside(ours, drawing, settings, case, peer, unit="weights", work=DRAWN)
+
+
+def _beside(
+    ours: Node,
+    theirs: Node | PyTorch | Drawing,
+    settings: Settings,
+    case: str,
+    peer: str,
+    *,
+    unit: str = "steps",
+    work: int = 1,
+) -> Comparison:
+    found = compare(
+        ours,
+        theirs,
+        case=case,
+        peer=peer,
+        unit=unit,
+        work=lambda turn: work,
+        settings=settings,
+        warm_up=(),
+    )
+    spent = zip(ours.spent[-found.pairs :], theirs.spent[-found.pairs :], strict=True)
+    return replace(found, cpu_ratio=statistics.median(other / own for own, other in spent))

@@ -278,3 +278,10 @@ def test_the_playground_makes_the_same_steps_as_python():
             RuntimeError, match=r"at step 1 the loss is [\d.]+, and with a stranger 0\.000000"
         ):
             playground.same(ours, lambda turn: 0.0, "a stranger", 1)
+
+
+def test_javascript_and_python_draw_the_same_numbers_in_the_benchmark():
+    with playground.node("draws") as ours:
+        theirs = playground.Drawing()
+        assert [ours(turn) for turn in range(3)] == [theirs(turn) for turn in range(3)]
+        assert ours(0) != ours(1) and min(ours.spent) > 0

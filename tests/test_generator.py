@@ -115,8 +115,9 @@ def test_a_compiled_function_gives_the_same_words_for_every_stream(backend):
         pytest.skip("torch.compile needs a C++ compiler, and there is none here")
     torch._dynamo.reset()
     compiled = torch.compile(lambda stream: stream.words(5, 1001), backend=backend, fullgraph=True)
+    once = not torch.__version__.startswith("2.5.")  # which compiles anew for each name
     for stream in (Stream(0, "a"), Stream(2**64 - 1, "b"), Stream(2**63, "c")):
-        with torch._dynamo.config.patch(error_on_recompile=stream.name != "a"):
+        with torch._dynamo.config.patch(error_on_recompile=once and stream.name != "a"):
             assert torch.equal(compiled(stream), stream.words(5, 1001))
 
 

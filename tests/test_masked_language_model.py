@@ -267,6 +267,13 @@ def test_samples_show_holes_and_what_the_model_says(tmp_path, monkeypatch):
         assert holes == len(sample["reference"].split(", ")) == len(sample["prediction"].split(", ")) > 0
 
 
+def test_a_score_keeps_nothing_for_a_backward_pass():
+    scored, kept = model(), []
+    scored.output.register_forward_pre_hook(lambda layer, given: kept.append(given[0].requires_grad))
+    task().score(scored, task().test)
+    assert kept and not any(kept)
+
+
 def test_lines_too_short_for_a_hole_between_tokens_are_no_samples():
     vocabulary = parts()[0]
     lines = [" ".join(["a"] * length) for length in (1, EVERY, EVERY + 1, 2 * EVERY)]

@@ -9,11 +9,12 @@ import pytest
 from own import write_own
 
 from reservoir import recipes
-from reservoir.datasets import DataError, train_bpe
+from reservoir.datasets import DataError, labelled, train_bpe
 from reservoir.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
 from reservoir.runs.export import export, export_stored, folder_of
 from reservoir.runs.own import DEFAULTS, MOST
 from reservoir.runs.records import path_of
+from reservoir.runs.tasks import classification
 from reservoir.runs.trained_model import TrainedModel
 from reservoir.training import CheckpointError, Message, Recorded
 
@@ -64,6 +65,29 @@ def test_names_budget_languages_and_windows_fit_the_data(data):
         type(other.task).__name__ == "Sequences"
         and other.start == recipes.get("universal/bit-xor/random/lr-1e-3").start
     )
+
+
+def test_a_text_of_a_few_tokens_has_windows_of_two(tmp_path):
+    for part in ("train", "valid", "test"):
+        (tmp_path / f"{part}.txt").write_text("abcdefgh", encoding="utf-8")
+    assert on_files(recipes.get("own/language-model"), tmp_path).task.length == 2
+
+
+def test_texts_of_ones_own_are_read_again_when_they_change_and_only_then(data, tmp_path, monkeypatch):
+    path, read = tmp_path / "reviews.csv", []
+    path.write_bytes(data["labels"].read_bytes())
+    run = on_files(recipes.get("own/classifier"), path)
+    monkeypatch.setattr(
+        classification, "labelled", lambda name, **options: read.append(name) or labelled(name, **options)
+    )
+
+    def texts() -> int:
+        corpus, _ = run.task.load()
+        return sum(len(part.texts) for part in (corpus.train, corpus.valid, *corpus.tests.values()))
+
+    assert texts() == 60 and not read
+    path.write_text(path.read_text(encoding="utf-8") + "\na fine book,2", encoding="utf-8")
+    assert texts() == 61 and len(read) == 1
 
 
 def test_a_recipe_that_takes_other_data_says_which_does(data):

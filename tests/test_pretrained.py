@@ -102,6 +102,16 @@ def test_it_takes_the_bytes_of_its_masks_and_of_what_was_trained(tmp_path, keep)
     assert held == bound == report(model).stored_bytes
 
 
+def test_the_first_load_imports_nothing_for_the_outline_of_a_model(tmp_path):
+    """Sums on the meta device would have PyTorch import 880 modules: a second for the first model of a process."""
+    folders = [save_pretrained(moved(MODELS[name]()), tmp_path / name) for name in MODELS]
+    code = (
+        "import sys; from reservoir.models import from_pretrained; [from_pretrained(one) for one in sys.argv[1:]]\n"
+        "assert 'sympy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, *map(str, folders)], check=True)
+
+
 def test_nothing_of_what_was_only_drawn_is_written(tmp_path):
     model = moved(MODELS["frozen"]())
     tensors = load_file(save_pretrained(model, tmp_path) / "model.safetensors")

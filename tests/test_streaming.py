@@ -1,5 +1,6 @@
 """Weights made while they are used: the same bits as drawn whole, and never all of them at once."""
 
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -57,6 +58,7 @@ def test_any_rows_are_those_of_the_whole(data, kind, rows, cols):
     masked = TiledWeight(origin, shape, bits=pack(mask))
     assert torch.equal(masked.rows(low, high), (whole * mask)[low:high])
     assert digest(masked.tiles()) == digest(whole * mask)
+    assert all(part.numel() <= max(50, cols) for part in masked.tiles(tile=50))
     ids = torch.tensor([[0, shape[0] - 1], [0, 0]])
     assert torch.equal(masked.chosen(ids), (whole * mask)[ids])
 
@@ -235,6 +237,8 @@ def test_the_kernel_draws_the_same_bits_in_tritons_interpreter():
         )
         warnings.warn(message, stacklevel=1)
         pytest.skip(message)
+    if importlib.metadata.version("triton").startswith("3.1."):
+        pytest.skip("the interpreter of Triton 3.1, which torch 2.5 brings, stores nothing where numpy is 2")
     # A process of its own: Triton reads the variable when it is imported.
     done = subprocess.run(
         [sys.executable, "-c", FUSED.replace("DEVICE", "'cpu'")],

@@ -36,10 +36,9 @@ def philox(
     Returns:
         four int64 tensors that hold 32-bit words, each a value in [0, 2^32).
     """
-    c0, c1, c2, c3 = cast(
-        Sequence[Tensor], counter
-    )  # integers are turned into tensors by the arithmetic below
-    k0, k1 = cast(Sequence[Tensor], key)
+    # Integers are turned into tensors by the arithmetic below. torch 2.5 compiles no types without quotes here.
+    c0, c1, c2, c3 = cast("Sequence[Tensor]", counter)
+    k0, k1 = cast("Sequence[Tensor]", key)
     for _ in range(ROUNDS):
         # The product of two 32-bit words may exceed int64 and then wraps modulo 2^64. Its bits are still right, and
         # the mask removes the sign that the shift drags in.

@@ -14,11 +14,11 @@ function permutation(stream, n) {
 }
 
 // reservoir/page/explorables/shared/philox.mjs
-var MULTIPLIERS = [3528531795, 3449720151];
+var [M0, M1] = [3528531795, 3449720151];
 var KEY_STEPS = [2654435769, 3144134277];
 var ROUNDS = 10;
 var TWO32 = 2 ** 32;
-var [M0_LOW, M0_HIGH, M1_LOW, M1_HIGH] = MULTIPLIERS.flatMap((m) => [m & 65535, m >>> 16]);
+var [M0_LOW, M0_HIGH, M1_LOW, M1_HIGH] = [M0, M1].flatMap((m) => [m & 65535, m >>> 16]);
 function keySchedule(low, high) {
   const keys = new Int32Array(2 * ROUNDS);
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -36,18 +36,18 @@ function fill(out, low, high, count, keys, hashLow, hashHigh) {
     for (let round = 0; round < 2 * ROUNDS; round += 2) {
       const low0 = c0 & 65535;
       const high0 = c0 >>> 16;
-      let carry = Math.imul(low0, M0_LOW);
-      let middle = (Math.imul(high0, M0_LOW) >>> 0) + (carry >>> 16);
-      carry = (Math.imul(low0, M0_HIGH) >>> 0) + (middle & 65535);
-      const upper0 = Math.imul(high0, M0_HIGH) + Math.floor(middle / 65536) + Math.floor(carry / 65536) | 0;
+      const one0 = Math.imul(high0, M0_LOW);
+      const other0 = Math.imul(low0, M0_HIGH);
+      const carry0 = (one0 & 65535) + (other0 & 65535) + (Math.imul(low0, M0_LOW) >>> 16);
+      const upper0 = Math.imul(high0, M0_HIGH) + (one0 >>> 16) + (other0 >>> 16) + (carry0 >>> 16) | 0;
       const low1 = c2 & 65535;
       const high1 = c2 >>> 16;
-      carry = Math.imul(low1, M1_LOW);
-      middle = (Math.imul(high1, M1_LOW) >>> 0) + (carry >>> 16);
-      carry = (Math.imul(low1, M1_HIGH) >>> 0) + (middle & 65535);
-      const upper1 = Math.imul(high1, M1_HIGH) + Math.floor(middle / 65536) + Math.floor(carry / 65536) | 0;
-      const lower0 = Math.imul(c0, MULTIPLIERS[0]);
-      const lower1 = Math.imul(c2, MULTIPLIERS[1]);
+      const one1 = Math.imul(high1, M1_LOW);
+      const other1 = Math.imul(low1, M1_HIGH);
+      const carry1 = (one1 & 65535) + (other1 & 65535) + (Math.imul(low1, M1_LOW) >>> 16);
+      const upper1 = Math.imul(high1, M1_HIGH) + (one1 >>> 16) + (other1 >>> 16) + (carry1 >>> 16) | 0;
+      const lower0 = Math.imul(c0, M0);
+      const lower1 = Math.imul(c2, M1);
       c0 = upper1 ^ c1 ^ keys[round];
       c1 = lower1;
       c2 = upper0 ^ c3 ^ keys[round + 1];
