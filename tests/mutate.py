@@ -416,6 +416,13 @@ def reasons() -> dict[str, str]:
     return {name: why.strip() for name, why in re.findall(r"^- (`.*` → `.*`): (.+)$", text, re.MULTILINE)}
 
 
+def remarks() -> str:
+    """What the committed report says between its first paragraph and its table: written by hand, and kept."""
+    text = REPORT.read_text(encoding="utf-8") if REPORT.is_file() else ""
+    found = re.search(r"have been tried\.\n\n(.+?)\n\n\| module", text, re.DOTALL)
+    return found[1] + "\n\n" if found else ""
+
+
 def summary(drawn: list[Mutant], results: dict[str, dict], seed: int) -> Iterator[str]:
     """The report, as Markdown."""
     count: dict[str, Counter] = defaultdict(Counter)
@@ -426,15 +433,15 @@ def summary(drawn: list[Mutant], results: dict[str, dict], seed: int) -> Iterato
     yield "# Mutants\n\nWhat `make mutate` found: single changes of the library, and whether a unit test noticed."
     every = sum(count.values(), Counter())
     yield f"Of {len(drawn)} of cosmic-ray's mutants, drawn with seed {seed}, {every.total()} have been tried.\n"
-    yield "| module | mutants | killed | |\n| --- | ---: | ---: | ---: |"
+    yield remarks() + "| module | mutants | killed | |\n| --- | ---: | ---: | ---: |"
     for module, found in [*count.items(), ("all", every)]:
         tried = found.total()
         yield f"| {module} | {tried} | {found['killed']} | {100 * found['killed'] / max(1, tried):.0f} % |"
     yield "\n## Survivors\n"
     why = reasons()
-    for mutant in drawn:
-        if results.get(mutant.key, {}).get("outcome") == "survived":
-            yield f"- {mutant.name}: {why.get(mutant.name, 'no reason is given yet')}"
+    left = [mutant.name for mutant in drawn if results.get(mutant.key, {}).get("outcome") == "survived"]
+    for name in sorted(left, key=lambda name: why.get(name, "")):  # equal reasons side by side
+        yield f"- {name}: {why.get(name, 'no reason is given yet')}"
 
 
 def main() -> None:

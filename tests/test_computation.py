@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from reservoir.datasets import DataError, Generated, listops
 from reservoir.datasets.bits import BitMemory, BitXor
+from reservoir.datasets.content import MADE
 from reservoir.datasets.examples import Batch, Examples, Stored, padded
 from reservoir.datasets.proteins import ACIDS, encode, made_up, read_proteins
 from reservoir.models import LanguageModelConfig, LSTMConfig, UniversalConfig
@@ -122,6 +123,14 @@ def test_training_validation_and_test_are_disjoint_and_labels_are_values():
     batch = examples.test.take(torch.arange(5))
     for row, last, label in zip(batch.x, batch.last, batch.y, strict=True):
         assert listops.value([listops.VOCABULARY[i] for i in row[: last + 1]]) == label
+
+
+def test_the_expressions_of_a_run_are_those_that_the_digest_of_its_data_stands_for():
+    train = Expressions(8, 4, n=8, shortest=20, longest=60).examples().train
+    found = []
+    for row, last, label in zip(train.x, train.last, train.y.tolist(), strict=True):
+        found.append(str(([listops.VOCABULARY[i] for i in row[: last + 1]], label)))
+    assert found == list(MADE["expressions"]())
 
 
 def test_a_record_shows_how_a_sequence_begins_and_whether_it_goes_on():

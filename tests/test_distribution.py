@@ -125,6 +125,15 @@ def test_only_what_a_lost_process_leaves_is_taken_for_one(monkeypatch, error, be
     assert type(seen.value) is becomes
 
 
+@pytest.mark.parametrize(("rank", "order"), [(0, ["works", "waits"]), (1, ["waits", "works"])])
+def test_the_first_process_works_before_the_others(monkeypatch, rank, order):
+    done = []
+    monkeypatch.setattr(World, "wait", lambda world: done.append("waits"))
+    with World(rank, 2).first():
+        done.append("works")
+    assert done == order
+
+
 def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):
     run = small_run(text)
     model, task, _ = build(run)
