@@ -86,6 +86,21 @@ def test_a_module_of_ones_own_comes_back_with_its_statistics(tmp_path):
     assert "buffers/norm.running_mean" in tensors and "readout" in tensors
 
 
+class Viewed(nn.Module):
+    """A large map, and a buffer that looks at its first rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.map = Linear(1100, 1000, stream="map")
+        self.register_buffer("top", self.map.weight.detach()[:2], persistent=False)
+
+
+def test_a_view_of_a_weight_is_one_after_loading(tmp_path):
+    model = initialise(Viewed(), seed=0)
+    again = load_model(put(model, tmp_path), Viewed)
+    assert torch.equal(again.map.weight, model.map.weight) and torch.equal(again.top, model.map.weight[:2])
+
+
 def test_a_mask_that_is_being_learned_is_stored_as_chosen(tmp_path):
     model = trained(supermask(initialise(Normalised(), seed=1), Mask(keep=0.5), seed=1))
     again = load_model(put(model, tmp_path), Normalised)

@@ -98,7 +98,7 @@ def bare(model: nn.Module) -> nn.Module:
     while True:
         if isinstance(model, DataParallel | DistributedDataParallel):
             model = model.module
-        elif isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
+        elif isinstance(inner := model._modules.get("_orig_mod"), nn.Module):
             model = inner
         else:
             return model
