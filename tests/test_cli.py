@@ -245,7 +245,7 @@ def test_a_bad_command_line_ends_in_one_sentence_and_a_status(call, results, lin
         ({"WORLD_SIZE": "x"}, "WORLD_SIZE must be a number of processes, got 'x'"),
         ({"WORLD_SIZE": "0"}, "WORLD_SIZE must be a number of processes, got '0'"),
         ({"WORLD_SIZE": "2"}, "WORLD_SIZE is 2, but RANK is not set"),
-        ({"WORLD_SIZE": "2", "RANK": "2"}, "RANK must be from 0 to 1, as WORLD_SIZE is 2, got '2'"),
+        ({"WORLD_SIZE": "2", "RANK": "5"}, "RANK must be from 0 to 1, as WORLD_SIZE is 2, got '5'"),
         ({"WORLD_SIZE": "2", "RANK": "-1"}, "RANK must be from 0 to 1, as WORLD_SIZE is 2, got '-1'"),
         ({"WORLD_SIZE": "2", "MASTER_PORT": ""}, "MASTER_PORT is not set"),
     ],

@@ -1,5 +1,6 @@
 """A dry run: every recipe fits on the meta device, and what is foretold of a run is what its record says."""
 
+import functools
 import re
 import time
 from dataclasses import replace
@@ -12,6 +13,7 @@ from small import RECIPE, files, sentence, small_run, write_text
 from reservoir import recipes
 from reservoir.datasets import shipped, status
 from reservoir.evidence import sources
+from reservoir.launch import scale_out
 from reservoir.launch.cli import main
 from reservoir.launch.cost_model import Measured, begins_with, data, dataset, measure, plan
 from reservoir.launch.gpus import GPUS, Target
@@ -147,16 +149,18 @@ def test_a_gpu_without_bf16_is_given_a_run_in_fp32():
     assert sum(size for _, size in low.work.operations) < sum(size for _, size in whole.work.operations)
 
 
-def test_the_slowest_link_decides_what_sending_gradients_costs():
+def test_the_slowest_link_decides_what_sending_gradients_costs(monkeypatch):
+    once = functools.cache(plan)  # the same sizes are asked for over and over
+    monkeypatch.setattr(scale_out, "plan", once)
     whole, frozen = (recipes.get(f"components/{row}", scale="full") for row in ("baseline", "attention"))
     gpu = GPUS["h200"]
     one, eight, many = (on_paper(whole, gpus, gpu) for gpus in (1, 8, 64))
     assert one["sent"] == one["share"] == 0 and one["dollars"] == pytest.approx(one["hours"] * gpu.price)
-    assert eight["sent"] == pytest.approx(2 * 7 / 8 * plan(whole, processes=8).gradients)
+    assert eight["sent"] == pytest.approx(2 * 7 / 8 * once(whole, processes=8, bf16=True).gradients)
     assert 0 < eight["share"] < many["share"] < 1 and eight["hours"] < one["hours"]
     slow = replace(gpu, link=many["matters"], network=many["matters"])
     assert on_paper(whole, 64, slow)["share"] == pytest.approx(MATTERS)
-    saved = plan(frozen, processes=8).trained / plan(whole, processes=8).trained
+    saved = once(frozen, processes=8, bf16=True).trained / once(whole, processes=8, bf16=True).trained
     assert on_paper(frozen, 8, gpu)["sent"] / eight["sent"] == pytest.approx(saved)
     from_ = saves_from(whole, frozen, gpu)
     assert from_ and saves_from(whole, frozen, replace(gpu, link=gpu.link / 50)) == 2 < from_

@@ -125,6 +125,19 @@ def test_only_what_a_lost_process_leaves_is_taken_for_one(monkeypatch, error, be
     assert type(seen.value) is becomes
 
 
+@pytest.mark.parametrize(("rank", "error"), [("1", RuntimeError), ("2", ValueError)])
+def test_ranks_count_from_zero(monkeypatch, rank, error):
+    for name, value in {"WORLD_SIZE": "2", "RANK": rank, "MASTER_ADDR": "here", "MASTER_PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+    def fail(*_, **__):
+        raise RuntimeError("from the rendezvous, not from 0 to 1")
+
+    monkeypatch.setattr(distribution.dist, "rendezvous", fail)
+    with pytest.raises(error, match="from 0 to 1"), join_world():
+        pytest.fail("nobody has joined")
+
+
 @pytest.mark.parametrize(("rank", "order"), [(0, ["works", "waits"]), (1, ["waits", "works"])])
 def test_the_first_process_works_before_the_others(monkeypatch, rank, order):
     done = []
