@@ -15,7 +15,7 @@ class Choice:
     Args:
         recipe: the run whose last validation, with seed 0, was the best of those that are recorded.
         records: its records, one a seed.
-        tried: recipe -> its last validation with seed 0, of those that are recorded.
+        tried: recipe -> its last validation with seed 0, of those that are recorded; negated where less is better.
         recipes: the whole sweep, in the order of its rates.
     """
 
