@@ -12,6 +12,7 @@ that validation chooses: three trained layers, the same with two reservoirs betw
 from typing import Any
 
 from reservoir.models import LanguageModelConfig, MaskedLanguageModelConfig, UniversalConfig
+from reservoir.models.stack import LayerKind
 from reservoir.recipes import reservoirs, transformer
 from reservoir.recipes.reservoirs import placed
 from reservoir.recipes.scaled import SIZES, scaled
@@ -34,80 +35,57 @@ STEPS = 3000
 RATES = {"lr-1e-3": 1e-3, "lr-2e-3": 2e-3, "lr-4e-3": 4e-3, "lr-8e-3": 8e-3, "lr-16e-3": 16e-3}
 """Of the rows with reservoirs and their rivals. The three in the middle are run first, and one more where the best is
 the first or the last of them."""
+
 LEARNING, DEPTH = 3, 5
-ROWS = {
-    "regular-3": "three trained layers",
-    "ffn-5": "LRLRL: two feed-forward reservoirs between three trained layers",
-    "transformer-5": "LRLRL: two whole transformer layers, frozen, between three trained ones",
-    "regular-5": "five trained layers",
+STACK = placement(DEPTH, DEPTH - LEARNING)
+ROWS: dict[str, tuple[int, LayerKind | None, str]] = {
+    "regular-3": (LEARNING, None, "Three trained layers."),
+    "ffn-5": (DEPTH, "ffn", f"{STACK}: two feed-forward reservoirs between three trained layers."),
+    "transformer-5": (
+        DEPTH,
+        "transformer",
+        f"{STACK}: two whole layers that stay random between three trained ones.",
+    ),
+    "regular-5": (DEPTH, None, "Five trained layers."),
 }
-
-
-def text_model(task: str, depth: int, scale: Scale) -> Run:
-    """A language model, or a masked one, of a depth."""
-    sizes: Any = {**SIZES["smoke" if scale == "smoke" else "laptop"], "layers": depth}
-    steps = 12 if scale == "smoke" else STEPS
-    batch = 8
-    if task == "holes":
-        holes: Any = MaskedLanguageModelling(
-            "miniature" if scale == "smoke" else "wikitext-2",
-            vocabulary=300 if scale == "smoke" else 100,
-            length=24 if scale == "smoke" else 64,
-            batch=batch if scale == "smoke" else 16,
-            share=0.2,
-            valid_tokens=20_000,
-        )
-        config: Any = MaskedLanguageModelConfig(**sizes, max_length=holes.length)
-        return scaled(f"depth/{task}/{depth}", scale, holes, config, steps=steps, lr=3e-3, warmup=200)
-    corpus = "miniature" if scale == "smoke" else "wikitext-2"
-    text: Any = LanguageModelling(
-        corpus,
-        unit="bytes",
-        vocabulary=260,
-        length=24 if scale == "smoke" else 128,
-        batch=batch,
-        valid_tokens=20_000,
-    )
-    return scaled(
-        f"depth/{task}/{depth}", scale, text, LanguageModelConfig(**sizes), steps=steps, lr=3e-3, warmup=200
-    )
+"""Row -> how deep it is, the kind of its reservoirs, and what it is."""
 
 
 def trained(task: str, depth: int, scale: Scale) -> Run:
     """A task with a model of a depth, all of it trained."""
+    smoke, name = scale == "smoke", f"depth/{task}/{depth}"
     if task == "miniature":
-        base = transformer.miniature(scale)
-        return base.evolve(recipe=f"depth/{task}/{depth}", model={"encoder_layers": depth})
+        return transformer.miniature(scale).evolve(recipe=name, model={"encoder_layers": depth})
     if task == "spelled":
-        base = reservoirs.regular(depth, scale)
-        fine = {"vocabulary": 300 if scale == "smoke" else 200}
-        if scale == "laptop":
-            fine |= {"max_tokens": 2048}
-        return base.evolve(recipe=f"depth/{task}/{depth}", task=fine)
+        run = reservoirs.regular(depth, scale).evolve(recipe=name, task={"vocabulary": 300 if smoke else 200})
+        return run.evolve(task={"max_tokens": 2048}) if scale == "laptop" else run
+    sizes: Any = {**SIZES["smoke" if smoke else "laptop"], "layers": depth}
+    corpus, steps = "miniature" if smoke else "wikitext-2", 12 if smoke else STEPS
     if task == "listops":
-        sizes: Any = {**SIZES["smoke" if scale == "smoke" else "laptop"], "layers": depth}
-        body = LanguageModelConfig(0, **sizes, positions="learned")
-        steps = 12 if scale == "smoke" else STEPS
-        data = COMPUTED["listops"][scale]
-        return scaled(f"depth/{task}/{depth}", scale, data, UniversalConfig(body=body), steps=steps, lr=1e-3)
-    return text_model(task, depth, scale)
+        engine = UniversalConfig(body=LanguageModelConfig(0, **sizes, positions="learned"))
+        return scaled(name, scale, COMPUTED["listops"][scale], engine, steps=steps, lr=1e-3)
+    length = 24 if smoke else 64 if task == "holes" else 128
+    text: dict[str, Any] = {"length": length, "valid_tokens": 20_000}
+    if task == "holes":
+        text |= {"vocabulary": 300, "batch": 8} if smoke else {"vocabulary": 100, "batch": 16}
+        holes = MaskedLanguageModelling(corpus, share=0.2, **text)
+        reader = MaskedLanguageModelConfig(**sizes, max_length=length)
+        return scaled(name, scale, holes, reader, steps=steps, lr=3e-3)
+    read = LanguageModelling(corpus, unit="bytes", vocabulary=260, batch=8, **text)
+    return scaled(name, scale, read, LanguageModelConfig(**sizes), steps=steps, lr=3e-3)
 
 
 def row_at_rate(row: str, rate: str, scale: Scale) -> Run:
     """A language model on bytes, with reservoirs or all trained, at a learning rate."""
-    kind, _, depth = row.partition("-")
-    run = trained("bytes", int(depth), scale).evolve(optimiser={"lr": RATES[rate]})
-    if kind == "regular":
-        return run
-    return placed(run, placement(DEPTH, DEPTH - LEARNING), kind, prefix="layer")
+    depth, kind, _ = ROWS[row]
+    run = trained("bytes", depth, scale).evolve(optimiser={"lr": RATES[rate]})
+    return placed(run, STACK, kind, prefix="layer") if kind else run
 
 
 for _task, _words in TASKS.items():
     for _depth in DEPTHS:
         _about = f"{_words[0].upper()}{_words[1:]}, {_depth} layers deep."
         enter(f"depth/{_task}/{_depth}", _about, trained, _task, _depth)
-for _row, _words in ROWS.items():
+for _row, _made_of in ROWS.items():
     for _rate in RATES:
-        enter(
-            f"depth/reservoirs/{_row}/{_rate}", f"{_words[0].upper()}{_words[1:]}.", row_at_rate, _row, _rate
-        )
+        enter(f"depth/reservoirs/{_row}/{_rate}", _made_of[-1], row_at_rate, _row, _rate)
