@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reservoir.page.checks.verdict import Mistake, call, compare, exercise
-from reservoir.training.aucc import aucc
+from reservoir.training.events import aucc
 from reservoir.weights.placement import placement
 
 
