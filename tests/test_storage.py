@@ -12,6 +12,7 @@ from torch import nn
 
 from reservoir.layers import Linear
 from reservoir.weights import Mask, Supermask, WeightsError, initialise, mark_trained, owned, supermask
+from reservoir.weights.contents import SECOND_FORMAT, hash_of_tensor, read_contents
 from reservoir.weights.files import (
     DTYPES,
     WORDS,
@@ -23,14 +24,8 @@ from reservoir.weights.files import (
     safetensors_bytes,
 )
 from reservoir.weights.initialisation import Constant
-from reservoir.weights.storage import (
-    SECOND_FORMAT,
-    hash_of_tensor,
-    load_model,
-    model_bytes,
-    read_contents,
-    round_stored,
-)
+from reservoir.weights.loading import load_model
+from reservoir.weights.storage import model_bytes, round_stored
 
 
 class Normalised(nn.Module):
@@ -123,7 +118,7 @@ def test_nothing_larger_than_was_asked_for_is_built(tmp_path):
 
 def test_a_file_of_another_module_is_refused_before_a_tensor_is_read(tmp_path, monkeypatch):
     path = put(made(), tmp_path)
-    monkeypatch.setattr("reservoir.weights.storage.read_tensors", lambda path: pytest.fail("read"))
+    monkeypatch.setattr("reservoir.weights.loading.read_tensors", lambda path: pytest.fail("read"))
     with pytest.raises(WeightsError, match="'norm' is not in both the model and the file"):
         load_model(
             path, lambda: nn.Sequential(Linear(6, 20, stream="reservoir"), Linear(20, 3, stream="readout"))

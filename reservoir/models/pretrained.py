@@ -13,17 +13,11 @@ from torch import nn
 from reservoir import models
 from reservoir.files import atomic_writes
 from reservoir.models.config import ModelConfig
+from reservoir.weights.contents import FORMAT, FORMATS, Contents, read_contents
 from reservoir.weights.files import WeightsError, digest, read_json, shortened
+from reservoir.weights.loading import LARGEST, load_model
 from reservoir.weights.report import report
-from reservoir.weights.storage import (
-    FORMAT,
-    FORMATS,
-    LARGEST,
-    Contents,
-    load_model,
-    model_bytes,
-    read_contents,
-)
+from reservoir.weights.storage import model_bytes
 
 MODELS = (
     "Classifier",
@@ -112,7 +106,7 @@ def from_pretrained(
 
     Args:
         folder: with `config.json` and `model.safetensors`.
-        device, streamed, compiled, largest: as in `reservoir.weights.storage.load_model`.
+        device, streamed, compiled, largest: as in `reservoir.weights.loading.load_model`.
 
     Raises:
         WeightsError: a file is missing, damaged or of another version, or a tensor is not what its digest says.

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from reservoir.files import atomic_write, lock
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
 from reservoir.weights.files import WeightsError, read_safetensors, safetensors_bytes
-from reservoir.weights.storage import state_buffers
+from reservoir.weights.naming import state_buffers
 
 BORN = time.time()  # of this process, as good as
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"

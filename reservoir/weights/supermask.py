@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.naming import Names, Owned, WeightMask, Where, chosen, listed, owned
+from reservoir.weights.naming import KEPT, Names, Owned, WeightMask, Where, bare, chosen, listed, owned
 from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
 from reservoir.weights.selection import Selection, kept_count, largest
 
@@ -245,3 +246,33 @@ def _draw_masked(item: Owned, plan: Mask) -> None:
         initialisation = MASKED_DRAWS.get(plan.drawn, origin.initialisation)
         initialisation = initialisation.scaled(plan.keep) if plan.scaled else initialisation
         draw_into(item, replace(origin, initialisation=initialisation))
+
+
+@torch.no_grad()
+def materialise(model: nn.Module) -> nn.Module:
+    """Return a copy of a module with plain weights: masks are multiplied in, and nothing of this library is left in it.
+
+    `torch.export` takes the copy, `torch.save` stores it, and its state dict fits the module that its owner's code
+    builds. Layers of `reservoir.layers` remain what they are, without masks.
+
+    Args:
+        model: any module; it stays as it is.
+    """
+    model = copy.deepcopy(bare(model))
+    places = [item for item in owned(model, tied=True) if item.mask is not None]
+    made: dict[
+        tuple[int, int], nn.Parameter
+    ] = {}  # a tied weight stays tied where one mask chooses for all its places
+    for item in places:
+        mask = item.mask
+        assert mask is not None
+        known = (id(item.parameter), id(mask))
+        if known not in made:
+            made[known] = nn.Parameter(
+                item.parameter * mask.chosen(), requires_grad=item.parameter.requires_grad
+            )
+        item.put(None)
+        setattr(item.module, item.attribute, made[known])
+    for module in model.modules():
+        module.__dict__.pop(KEPT, None)
+    return model
