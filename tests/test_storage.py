@@ -14,7 +14,6 @@ from reservoir.layers import Linear
 from reservoir.weights import Mask, Supermask, WeightsError, initialise, mark_trained, owned, supermask
 from reservoir.weights.contents import SECOND_FORMAT, hash_of_tensor, read_contents
 from reservoir.weights.files import (
-    DTYPES,
     WORDS,
     canonical_json,
     digest,
@@ -168,20 +167,18 @@ def test_rounding_in_place_gives_what_storing_in_half_precision_does(tmp_path):
     assert all(map(torch.equal, again.parameters(), model.parameters()))
 
 
-@pytest.mark.parametrize("name", DTYPES)
-def test_a_file_holds_any_type_and_its_tensors_begin_at_a_multiple_of_eight(tmp_path, name):
-    tensors = [torch.zeros(3, dtype=getattr(torch, kind)) for kind in KINDS]
-    (tensor,) = (one for one, kind in zip(tensors, KINDS, strict=True) if KINDS[kind] == name)
+KINDS = {"uint8": "U8", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
+KINDS |= {"int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "bool": "BOOL"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_holds_any_type_and_its_tensors_begin_at_a_multiple_of_eight(tmp_path, kind):
+    tensor = torch.zeros(3, dtype=getattr(torch, kind))
     for size in range(8):
         data = safetensors_bytes({"x": tensor}, {"about": "a" * size})
         (tmp_path / "x").write_bytes(data)
         assert int.from_bytes(data[:8], "little") % 8 == 0
-        assert read_header(tmp_path / "x")[0]["x"] == (name, (3,), 3 * tensor.itemsize)
-    assert DTYPES[name] == tensor.itemsize
-
-
-KINDS = {"uint8": "U8", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
-KINDS |= {"int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "bool": "BOOL"}
+        assert read_header(tmp_path / "x")[0]["x"] == (KINDS[kind], (3,))
 
 
 def test_a_header_is_read_without_its_tensors(tmp_path):
@@ -189,7 +186,7 @@ def test_a_header_is_read_without_its_tensors(tmp_path):
     found, _ = read_header(path)
     assert found["readout"].shape == (3, 20) and found["readout"].dtype == "F32"
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(WeightsError, match="it ends within"):
+    with pytest.raises(WeightsError, match="is damaged, or no safetensors file"):
         read_header(path)
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
 from reservoir.layers.linear import Undrawn
-from reservoir.layers.recurrent import read_packed
+from reservoir.layers.mixing import read_packed
 from reservoir.models.config import Familiar, ModelConfig
 from reservoir.reservoirs import EchoState, SpectralRadius
 from reservoir.weights.initialisation import Uniform

@@ -163,8 +163,9 @@ def train(
         read_clocks()
         if checkpoint is not None and world.main:
             progress = history.progress() | ({"skipping": skipping.numbers()} if skipping else {})
-            state = checkpoints.State(identity, progress)
-            checkpoints.write(checkpoint, model, torch_optimiser, state, beside=beside)
+            checkpoints.write(
+                checkpoint, model, torch_optimiser, identity=identity, progress=progress, beside=beside
+            )
             tell(events.Saved(history.step, str(checkpoint)))
 
     def validate() -> None:

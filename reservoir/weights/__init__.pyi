@@ -1,6 +1,6 @@
 from . import accounting, draws, fused, initialisation, jit, streaming
 from .files import WeightsError
-from .freezing import Freeze, freeze
+from .freezing import Freeze, freeze, placement, reservoir_layers
 from .generator import Stream, philox
 from .loading import load, load_model
 from .low_rank import low_rank
@@ -19,10 +19,9 @@ from .origins import (
     moves,
     origin_of,
     recorded_origin,
+    redrawn,
     set_origin,
 )
-from .placement import placement, reservoir_layers
-from .redrawing import redrawn
 from .report import Report, report
 from .selection import Selection, kept_count, largest
 from .storage import model_bytes, pretrained, save

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from reservoir.layers.linear import unmarked
 from reservoir.weights.contents import BUFFER, Contents, read_contents
-from reservoir.weights.files import DTYPES, WeightsError, digest, read_tensors, shortened
+from reservoir.weights.files import WeightsError, digest, read_tensors, shortened
 from reservoir.weights.naming import Owned, owned, state_buffers
 from reservoir.weights.origins import Pretrained, Seeded, set_origin
 from reservoir.weights.storage import base_files
@@ -140,7 +140,7 @@ def _check_fit(outline: nn.Module, contents: Contents, largest: int | None) -> N
     items = {item.path: item for item in owned(outline)}
     if missing := sorted(items.keys() ^ contents.parameters.keys()):
         raise WeightsError(f"{path}: {shortened(missing[0])} is not in both the model and the file")
-    wanted: dict[str, tuple[tuple[int, ...], set[str]]] = {}
+    wanted: dict[str, tuple[tuple[int, ...], set[str] | None]] = {}
     for name, item in items.items():
         stored, shape = contents.parameters[name], tuple(item.parameter.shape)
         if stored.shape not in (None, shape):
@@ -163,10 +163,10 @@ def _check_fit(outline: nn.Module, contents: Contents, largest: int | None) -> N
         raise WeightsError(
             f"{path}: the buffer {shortened(missing[0])} is not in both the model and the file"
         )
-    wanted |= {BUFFER + name: (tuple(buffer.shape), set(DTYPES)) for name, buffer in buffers.items()}
+    wanted |= {BUFFER + name: (tuple(buffer.shape), None) for name, buffer in buffers.items()}  # of any type
     for name, (shape, kinds) in wanted.items():
         info = contents.file.get(name)
-        if info is None or info.shape != shape or info.dtype not in kinds:
+        if info is None or info.shape != shape or (kinds and info.dtype not in kinds):
             has = "nothing" if info is None else f"{info.dtype} of {info.shape}"
             raise WeightsError(f"{path} has {has} for {name}, not {shape}")
     if unknown := sorted(contents.file.keys() - wanted.keys()):

@@ -7,7 +7,7 @@ from typing import Any
 
 from reservoir.page.checks.verdict import Mistake, call, compare, exercise
 from reservoir.training.events import aucc
-from reservoir.weights.placement import placement
+from reservoir.weights.freezing import placement
 
 
 @exercise("ex-places", "places")
