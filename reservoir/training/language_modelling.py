@@ -34,8 +34,6 @@ class _Windowed:
         for name, ids in (("train", train), ("valid", valid), ("test", test)):
             why = "one to read and one to predict"
             check_number(f"tokens of {name}", len(ids), least=2, whole=True, why=why)
-        check_number("length", length, least=1, whole=True)
-        check_number("batch", batch, least=1, whole=True)
         self.train = Windows(train, length=length, batch=batch, seed=seed)
         self.valid, self.test = (
             Windows(ids, length=min(length, len(ids) - 1), batch=batch, seed=0) for ids in (valid, test)

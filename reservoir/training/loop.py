@@ -198,7 +198,7 @@ def train(
                 started = time.perf_counter()
                 step = history.step + 1
                 rate = optimiser.rate(step, budget.steps)
-                torch.manual_seed(_step_seed(seed, step, world.rank))
+                torch.manual_seed((seed * 1_000_003 + step + (world.rank << 40)) % 2**63)
                 kind = "skipped" if skipping and skipping.begin(step) else "full"
                 try:
                     asked = stop is not None and stop()
@@ -355,7 +355,3 @@ def _batches(task: Task, done: int, budget: Budget) -> Iterator[list[Any]]:
                 yield group
                 group = []
         skip = max(0, skip - len(batches))
-
-
-def _step_seed(seed: int, step: int, rank: int) -> int:
-    return (seed * 1_000_003 + step + (rank << 40)) % 2**63

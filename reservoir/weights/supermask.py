@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.arguments import check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
 from reservoir.weights.naming import KEPT, Names, Owned, WeightMask, Where, bare, chosen, listed, owned
 from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
@@ -52,7 +53,7 @@ class Mask:
     )
 
     def __post_init__(self) -> None:
-        kept_count(1, self.keep)  # refuses what is not in (0, 1]
+        check_number("keep", self.keep, above=0, most=1)
         object.__setattr__(self, "patterns", listed(self.patterns))
         if self.by not in ("magnitude", "score", "weight"):
             raise ValueError(f"by must be 'magnitude', 'score' or 'weight', got {self.by!r}")
