@@ -10,7 +10,7 @@ from torch import nn
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import ADAMW
 from reservoir.layers import Attention, EncoderLayer, FeedForward, Fourier, fourier
-from reservoir.models.fnet import FNetConfig, theirs
+from reservoir.models import FNetConfig
 from reservoir.weights import initialise, owned
 
 SIZES = {"laptop": (8, 512, 256, 1024, 2), "IWSLT": (4, 512, 768, 3072, 4)}
@@ -22,6 +22,33 @@ ASKED = {
     "gelu_pytorch_tanh": 1.1,
 }  # times transformers' step, as shipped and with our activation
 TOKENS = 2048  # in a batch, of as many texts as that makes; one text where it is longer
+
+
+WHOLE = {
+    "embedding": "embeddings.word_embeddings",
+    "positions": "embeddings.position_embeddings",
+    "types": "embeddings.token_type_embeddings",
+    "embedding.norm": "embeddings.LayerNorm",
+    "projection": "embeddings.projection",
+    "pooler": "pooler.dense",
+}
+LAYER = {
+    "mixing.norm": "fourier.output.LayerNorm",
+    "feed_forward.up": "intermediate.dense",
+    "feed_forward.down": "output.dense",
+    "feed_forward.norm": "output.LayerNorm",
+}
+"""Our stream names, and the names that `transformers` gives the same tensors."""
+
+
+def theirs(stream: str) -> str:
+    """Return the name that `transformers` gives a tensor of ours."""
+    ending = "bias" if stream.endswith(".bias") else "weight"
+    stream = stream.removesuffix(".bias")
+    if stream in WHOLE:
+        return f"{WHOLE[stream]}.{ending}"
+    _, layer, rest = stream.split(".", 2)
+    return f"encoder.layer.{layer}.{LAYER[rest]}.{ending}"
 
 
 def stepper(module: nn.Module, call: Callable[[], torch.Tensor]) -> Callable[[int], None]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reservoir.training.aucc import aucc
+from reservoir.training.events import aucc
 
 CURVES = st.lists(
     st.tuples(st.floats(0, 100), st.floats(-50, 50)), min_size=1, max_size=8, unique_by=lambda point: point[0]

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from reservoir.training.bleu import bleu, paired_bootstrap
+from reservoir.training.translation import bleu, paired_bootstrap
 
 WORDS = "the a dog cat house, old Old sees saw that (when) over 3.5 again… »ja«".split()
 

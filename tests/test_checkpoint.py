@@ -15,7 +15,6 @@ from reservoir.layers import LayerNorm, Linear
 from reservoir.training import Optimiser
 from reservoir.training.checkpoint import (
     CheckpointError,
-    State,
     clear_partials,
     read,
     read_weights,
@@ -63,7 +62,7 @@ def equal(one, other):
 def written(tmp_path):
     model, optimiser = make(steps=3)
     path = tmp_path / "run.checkpoint"
-    write(path, model, optimiser, State("me", PROGRESS))
+    write(path, model, optimiser, identity="me", progress=PROGRESS)
     return path, model, optimiser
 
 
@@ -82,7 +81,7 @@ def test_what_is_frozen_is_not_written_since_the_seed_gives_it_back(tmp_path):
     for model, _ in (small, large):
         model.requires_grad_(False)[2].requires_grad_(True)
     for name, (model, optimiser) in {"small": small, "large": large}.items():
-        write(tmp_path / f"{name}.checkpoint", model, optimiser, State("me", {}))
+        write(tmp_path / f"{name}.checkpoint", model, optimiser, identity="me", progress={})
         write_weights(tmp_path / f"{name}.safetensors", model, identity="me")
     for kind in ("checkpoint", "safetensors"):
         assert (tmp_path / f"small.{kind}").stat().st_size == (tmp_path / f"large.{kind}").stat().st_size
@@ -97,7 +96,7 @@ def test_the_running_statistics_of_a_cut_off_run_come_back(tmp_path):
         return model, optimiser
 
     model, optimiser = made(3)
-    write(tmp_path / "a.checkpoint", model, optimiser, State("mine", PROGRESS))
+    write(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
     again, its = made(1)
     read(tmp_path / "a.checkpoint", again, its, identity="mine")
     for number in (3, 4):
@@ -160,7 +159,7 @@ def test_what_is_no_checkpoint_is_refused(written, content):
 
 def test_another_run_s_checkpoint_and_a_file_of_weights_are_refused(written, tmp_path):
     path, model, optimiser = written
-    write(path, model, optimiser, State("another", PROGRESS))
+    write(path, model, optimiser, identity="another", progress=PROGRESS)
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
         read(path, *make(), identity="me")
     write_weights(path, model, identity="me")
@@ -184,7 +183,7 @@ def test_a_full_disk_leaves_the_older_file(written):
     before = path.read_bytes()
     take_step(model, optimiser, 3)
     for save in (
-        lambda: write(path, model, optimiser, State("me", PROGRESS)),
+        lambda: write(path, model, optimiser, identity="me", progress=PROGRESS),
         lambda: write_weights(path, model, identity="me"),
     ):
         with full_disk(100), pytest.raises(WriteError) as error:
@@ -229,9 +228,9 @@ def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
     take_step(model, optimiser, 1)
     for there in (False, True):
         with full_disk(100), pytest.raises(WriteError) as error:
-            write(path, model, optimiser, State("me", PROGRESS))
+            write(path, model, optimiser, identity="me", progress=PROGRESS)
         assert ("is kept" in sentence(str(error.value))) == there and "RESERVOIR_RESULTS" in str(error.value)
         with full_disk(100), pytest.raises(WriteError) as error:
             write_weights(path.with_suffix(".safetensors"), model, identity="me")
         assert ("is kept" in sentence(str(error.value))) == there
-        write(path, model, optimiser, State("me", PROGRESS))
+        write(path, model, optimiser, identity="me", progress=PROGRESS)

@@ -5,9 +5,9 @@ import torch
 from transformers import FNetConfig as TheirConfig
 from transformers import FNetModel
 
-from reservoir.models import MaskedLanguageModelConfig
-from reservoir.models.fnet import FNetConfig, theirs
-from reservoir.models.mixings import MIXINGS, hybrid
+from benchmarks.fourier import theirs
+from reservoir.models import FNetConfig, MaskedLanguageModelConfig
+from reservoir.models.stack import MIXINGS, hybrid
 from reservoir.weights import Freeze, freeze, initialise, owned, report
 
 IDS = torch.randint(1, 50, (3, 12), generator=torch.Generator().manual_seed(0))

@@ -10,9 +10,8 @@ from reservoir import recipes
 from reservoir.models import LanguageModelConfig, UniversalConfig, from_pretrained, save_pretrained
 from reservoir.recipes import universal
 from reservoir.runs.building import outline
-from reservoir.weights import freeze, initialise, low_rank, owned, report
+from reservoir.weights import freeze, initialise, load, low_rank, model_bytes, owned, report
 from reservoir.weights.low_rank import LoRA
-from reservoir.weights.storage import load_into, model_bytes
 
 KINDS = ("lora", "vera")
 BODY = LanguageModelConfig(
@@ -112,7 +111,7 @@ def test_a_strangers_updates_are_stored_beside_a_seed(tmp_path, kind):
             item.parameter.data += 0.1
     (tmp_path / "file").write_bytes(model_bytes(model))
     x = torch.randn(2, 6)
-    assert torch.equal(load_into(made(1), tmp_path / "file")(x), model(x))
+    assert torch.equal(load(made(1), tmp_path / "file")(x), model(x))
     assert report(model).stored_bytes == 4 * report(model).trainable
 
 

@@ -7,7 +7,7 @@ from reservoir.datasets import pad_sources
 from reservoir.layers.attention import attention_weights
 from reservoir.models import Classifier, ClassifierConfig, EncoderDecoder, EncoderDecoderConfig
 from reservoir.models.classifier import ENCODERS
-from reservoir.models.mixings import MIXINGS
+from reservoir.models.stack import MIXINGS
 from reservoir.training import Decoding, beam_search, translate
 from reservoir.weights import initialise
 

@@ -12,8 +12,8 @@ from torch import nn
 
 from reservoir.layers import Linear
 from reservoir.weights import Mask, Supermask, WeightsError, initialise, mark_trained, owned, supermask
+from reservoir.weights.contents import SECOND_FORMAT, hash_of_tensor, read_contents
 from reservoir.weights.files import (
-    DTYPES,
     WORDS,
     canonical_json,
     digest,
@@ -23,14 +23,8 @@ from reservoir.weights.files import (
     safetensors_bytes,
 )
 from reservoir.weights.initialisation import Constant
-from reservoir.weights.storage import (
-    SECOND_FORMAT,
-    hash_of_tensor,
-    load_model,
-    model_bytes,
-    read_contents,
-    round_stored,
-)
+from reservoir.weights.loading import load_model
+from reservoir.weights.storage import model_bytes, round_stored
 
 
 class Normalised(nn.Module):
@@ -123,7 +117,7 @@ def test_nothing_larger_than_was_asked_for_is_built(tmp_path):
 
 def test_a_file_of_another_module_is_refused_before_a_tensor_is_read(tmp_path, monkeypatch):
     path = put(made(), tmp_path)
-    monkeypatch.setattr("reservoir.weights.storage.read_tensors", lambda path: pytest.fail("read"))
+    monkeypatch.setattr("reservoir.weights.loading.read_tensors", lambda path: pytest.fail("read"))
     with pytest.raises(WeightsError, match="'norm' is not in both the model and the file"):
         load_model(
             path, lambda: nn.Sequential(Linear(6, 20, stream="reservoir"), Linear(20, 3, stream="readout"))
@@ -173,20 +167,18 @@ def test_rounding_in_place_gives_what_storing_in_half_precision_does(tmp_path):
     assert all(map(torch.equal, again.parameters(), model.parameters()))
 
 
-@pytest.mark.parametrize("name", DTYPES)
-def test_a_file_holds_any_type_and_its_tensors_begin_at_a_multiple_of_eight(tmp_path, name):
-    tensors = [torch.zeros(3, dtype=getattr(torch, kind)) for kind in KINDS]
-    (tensor,) = (one for one, kind in zip(tensors, KINDS, strict=True) if KINDS[kind] == name)
+KINDS = {"uint8": "U8", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
+KINDS |= {"int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "bool": "BOOL"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_holds_any_type_and_its_tensors_begin_at_a_multiple_of_eight(tmp_path, kind):
+    tensor = torch.zeros(3, dtype=getattr(torch, kind))
     for size in range(8):
         data = safetensors_bytes({"x": tensor}, {"about": "a" * size})
         (tmp_path / "x").write_bytes(data)
         assert int.from_bytes(data[:8], "little") % 8 == 0
-        assert read_header(tmp_path / "x")[0]["x"] == (name, (3,), 3 * tensor.itemsize)
-    assert DTYPES[name] == tensor.itemsize
-
-
-KINDS = {"uint8": "U8", "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64"}
-KINDS |= {"int64": "I64", "int32": "I32", "int16": "I16", "int8": "I8", "bool": "BOOL"}
+        assert read_header(tmp_path / "x")[0]["x"] == (KINDS[kind], (3,))
 
 
 def test_a_header_is_read_without_its_tensors(tmp_path):
@@ -194,7 +186,7 @@ def test_a_header_is_read_without_its_tensors(tmp_path):
     found, _ = read_header(path)
     assert found["readout"].shape == (3, 20) and found["readout"].dtype == "F32"
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(WeightsError, match="it ends within"):
+    with pytest.raises(WeightsError, match="is damaged, or no safetensors file"):
         read_header(path)
 
 

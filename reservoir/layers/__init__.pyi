@@ -1,15 +1,13 @@
 from .attention import Attention, CrossAttention, attend
 from .block import DecoderLayer, EncoderLayer, Residual
 from .cache import Ancestry, BeamCache, Cache
-from .convolution import DynamicConvolution
 from .dropout import Dropout
 from .feed_forward import FeedForward, GatedFeedForward
 from .fourier import DFT, Fourier, fourier
 from .linear import Embedding, Linear
-from .mixing import LinearMixing, MLPMixing
+from .mixing import BiGRU, DynamicConvolution, LinearMixing, MLPMixing
 from .norm import LayerNorm, RMSNorm
 from .positions import LearnedPositions, SinusoidalPositions, sinusoids
-from .recurrent import BiGRU
 from .rotary import RotaryAttention, turn
 
 __all__ = [

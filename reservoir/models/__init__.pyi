@@ -1,12 +1,13 @@
 from . import fnet, stack
 from .classifier import Classifier, ClassifierConfig
 from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
+from .fnet import FNet, FNetConfig
 from .gpt2 import load_gpt2
 from .language_model import LanguageModel, LanguageModelConfig
 from .llama import Llama, LlamaConfig, load_llama2c
-from .lstm import LSTMConfig
-from .mixings import RandomFeatureAttention, RandomMixing
+from .lstm import LSTMBody, LSTMConfig
 from .pretrained import from_pretrained, read_labels, save_pretrained
+from .random_mixing import RandomFeatureAttention, RandomMixing
 from .shared_backbone import SharedBackbone
 from .text_encoder import (
     MaskedLanguageModel,
@@ -23,6 +24,9 @@ __all__ = [
     "ClassifierConfig",
     "EncoderDecoder",
     "EncoderDecoderConfig",
+    "FNet",
+    "FNetConfig",
+    "LSTMBody",
     "LSTMConfig",
     "LanguageModel",
     "LanguageModelConfig",

@@ -22,14 +22,16 @@ from reservoir.layers import (
     Linear,
 )
 from reservoir.models.config import EncoderConfig, Familiar
-from reservoir.models.mixings import check_mixing, named
 from reservoir.models.stack import (
+    LAYER_KINDS,
+    MIXINGS,
     LayerKind,
     Make,
     bare,
     causal_attention,
-    check_kinds,
+    check_names,
     feed_forward,
+    named,
     positions,
     stack,
     tie_layers,
@@ -48,7 +50,7 @@ class EncoderDecoderConfig(EncoderConfig):
             target's with the output, "none" shares nothing.
         encoder_kinds: what each encoder layer is, from the bottom up (see `reservoir.models.stack`). Empty: all are
             transformer layers.
-        encoder_mixing: what mixes the positions of each encoder layer, keys of `reservoir.models.mixings.MIXINGS`;
+        encoder_mixing: what mixes the positions of each encoder layer, keys of `reservoir.models.stack.MIXINGS`;
             layers that are no transformer layers ignore it. Empty: attention in all.
     """
 
@@ -65,8 +67,8 @@ class EncoderDecoderConfig(EncoderConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_kinds(self.encoder_kinds, self.encoder_layers, argument="encoder_kinds")
-        check_mixing(self.encoder_mixing, self.encoder_layers, argument="encoder_mixing")
+        check_names("encoder_kinds", self.encoder_kinds, self.encoder_layers, known=LAYER_KINDS)
+        check_names("encoder_mixing", self.encoder_mixing, self.encoder_layers, known=MIXINGS)
         if self.tie == "all" and self.src_vocab != self.tgt_vocab:
             raise ValueError(
                 f"tie='all' needs one vocabulary, got src_vocab={self.src_vocab} and tgt_vocab={self.tgt_vocab};"

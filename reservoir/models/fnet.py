@@ -1,4 +1,4 @@
-"""FNet as it was released, with its own embeddings, so that released weights can be read."""
+"""FNet as it was released, with its own embeddings: the same tensors, so that released weights would fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
 from reservoir.models.config import Familiar, ModelConfig
-from reservoir.weights.files import WeightsError
 
 EPS = 1e-12  # of every norm
 
@@ -96,32 +95,3 @@ class FNet(Familiar, nn.Module):
         for layer in self.layers:
             x = layer(x)
         return x, self.pooler(x[:, 0]).tanh()
-
-
-WHOLE = {
-    "embedding": "embeddings.word_embeddings",
-    "positions": "embeddings.position_embeddings",
-    "types": "embeddings.token_type_embeddings",
-    "embedding.norm": "embeddings.LayerNorm",
-    "projection": "embeddings.projection",
-    "pooler": "pooler.dense",
-}
-LAYER = {
-    "mixing.norm": "fourier.output.LayerNorm",
-    "feed_forward.up": "intermediate.dense",
-    "feed_forward.down": "output.dense",
-    "feed_forward.norm": "output.LayerNorm",
-}
-"""Our stream names, and the names that `transformers` gives the same tensors."""
-
-
-def theirs(stream: str) -> str:
-    """Return the name that `transformers` gives a tensor of ours."""
-    ending = "bias" if stream.endswith(".bias") else "weight"
-    stream = stream.removesuffix(".bias")
-    if stream in WHOLE:
-        return f"{WHOLE[stream]}.{ending}"
-    _, layer, rest = stream.split(".", 2)
-    if rest not in LAYER:
-        raise WeightsError(f"an FNet has no tensor {stream!r}")
-    return f"encoder.layer.{layer}.{LAYER[rest]}.{ending}"

@@ -14,15 +14,16 @@ from reservoir.weights import Pretrained, owned, set_origin
 from reservoir.weights.files import WeightsError, read_safetensors
 
 D_HEAD = 64  # in every released size
-# A tensor of a layer in GPT-2's file -> the stream of ours, and whether the file has it as (in, out).
+WHOLE = {"embedding": "wte", "positions": "wpe", "norm": "ln_f"}
 LAYER = {
-    "ln_1": ("mixing.norm", False),
-    "attn.c_attn": ("attention.qkv", True),
-    "attn.c_proj": ("attention.out", True),
-    "ln_2": ("feed_forward.norm", False),
-    "mlp.c_fc": ("feed_forward.up", True),
-    "mlp.c_proj": ("feed_forward.down", True),
+    "mixing.norm": "ln_1",
+    "attention.qkv": "attn.c_attn",
+    "attention.out": "attn.c_proj",
+    "feed_forward.norm": "ln_2",
+    "feed_forward.up": "mlp.c_fc",
+    "feed_forward.down": "mlp.c_proj",
 }
+"""Our stream names, of the whole and of a layer, and GPT-2's. What it calls "c_…" its file has as (in, out)."""
 
 
 def load_gpt2(path: Path | str, *, vocab: int | None = None, dropout: float = 0.0) -> LanguageModel:
@@ -69,17 +70,14 @@ def load_gpt2(path: Path | str, *, vocab: int | None = None, dropout: float = 0.
 def _read(file: Path) -> dict[str, Tensor]:
     found, _ = read_safetensors(file)
     tensors = {
-        name.removeprefix("transformer."): tensor for name, tensor in found.items() if not _is_mask(name)
+        name.removeprefix("transformer."): tensor
+        for name, tensor in found.items()
+        if not re.search(r"\.attn\.(masked_)?bias$", name)  # triangles that hide what lies ahead
     }
     head = tensors.pop("lm_head.weight", None)
     if head is not None and not torch.equal(head, tensors.get("wte.weight", head[:0])):
         raise WeightsError(f"{file}: its output is not tied to its embeddings, as GPT-2's is")
     return tensors
-
-
-def _is_mask(name: str) -> bool:
-    """The triangles that hide what lies ahead were saved as well."""
-    return re.search(r"\.attn\.(masked_)?bias$", name) is not None
 
 
 def _config(file: Path, tensors: dict[str, Tensor], path: Path, dropout: float) -> LanguageModelConfig:
@@ -115,9 +113,7 @@ def _theirs(stream: str) -> tuple[str, bool]:
     """GPT-2's name of a tensor of ours, and whether it has it transposed."""
     bias = stream.endswith(".bias")
     stream, ending = (stream.removesuffix(".bias"), "bias") if bias else (stream, "weight")
-    whole = {"embedding": "wte", "positions": "wpe", "norm": "ln_f"}
-    if stream in whole:
-        return f"{whole[stream]}.{ending}", False
+    if stream in WHOLE:
+        return f"{WHOLE[stream]}.{ending}", False
     _, layer, rest = stream.split(".", 2)
-    name, turned = next((name, turned) for name, (ours, turned) in LAYER.items() if ours == rest)
-    return f"h.{layer}.{name}.{ending}", turned and not bias
+    return f"h.{layer}.{LAYER[rest]}.{ending}", "c_" in LAYER[rest] and not bias

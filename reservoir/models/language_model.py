@@ -16,7 +16,7 @@ from reservoir.models.stack import (
     LayerKind,
     bare,
     causal_attention,
-    check_kinds,
+    check_names,
     positions,
     stack,
     tie_layers,
@@ -49,7 +49,8 @@ class LanguageModelConfig(TransformerConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_kinds(self.kinds, self.layers, known=CAUSAL)
+        why = "; a causal model must not read what lies ahead"
+        check_names("kinds", self.kinds, self.layers, known=CAUSAL, why=why)
 
     def sized(self, vocab: int) -> LanguageModelConfig:
         """Return the configuration with a vocabulary of 0 filled in."""

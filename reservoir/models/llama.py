@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,15 +166,13 @@ def load_llama2c(path: Path | str) -> Llama:
         "norm": (d_model,),
     }
     tables = length * (d_model // n_heads)  # cosines and sines, which we compute
-    wanted = HEAD.size + 4 * (sum(map(np.prod, kinds.values())) + tables)
+    sizes_of = [math.prod(shape) for shape in kinds.values()]
+    wanted = HEAD.size + 4 * (sum(sizes_of) + tables)
     if len(content) != wanted:
         raise WeightsError(f"{path} has {len(content):,} bytes, but a model of its sizes has {wanted:,}")
     numbers = torch.from_numpy(np.frombuffer(content, dtype="<f4", offset=HEAD.size).astype(np.float32))
-    found, start = {}, 0
-    for kind, shape in kinds.items():
-        size = int(np.prod(shape))
-        found[kind] = numbers[start : start + size].view(shape)
-        start += size
+    parts = numbers[: sum(sizes_of)].split(sizes_of)
+    found = {kind: part.view(shape) for (kind, shape), part in zip(kinds.items(), parts, strict=True)}
     found["attention.kv"] = torch.cat([found["attention.key"], found["attention.value"]], 1)
     with torch.no_grad():
         for item in owned(model):

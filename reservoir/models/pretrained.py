@@ -5,56 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from torch import nn
 
+from reservoir import models
 from reservoir.files import atomic_writes
-from reservoir.models.classifier import Classifier, ClassifierConfig
 from reservoir.models.config import ModelConfig
-from reservoir.models.encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from reservoir.models.fnet import FNet, FNetConfig
-from reservoir.models.language_model import LanguageModel, LanguageModelConfig
-from reservoir.models.llama import Llama, LlamaConfig
-from reservoir.models.lstm import LSTMBody, LSTMConfig
-from reservoir.models.text_encoder import (
-    MaskedLanguageModel,
-    MaskedLanguageModelConfig,
-    TextClassifier,
-    TextClassifierConfig,
-    TextEncoder,
-    TextEncoderConfig,
-)
-from reservoir.models.universal import Universal, UniversalConfig
+from reservoir.weights.contents import FORMAT, FORMATS, Contents, read_contents
 from reservoir.weights.files import WeightsError, digest, read_json, shortened
+from reservoir.weights.loading import LARGEST, load_model
 from reservoir.weights.report import report
-from reservoir.weights.storage import (
-    FORMAT,
-    FORMATS,
-    LARGEST,
-    Contents,
-    load_model,
-    model_bytes,
-    read_contents,
-)
+from reservoir.weights.storage import model_bytes
 
-MODELS: dict[str, tuple[type[nn.Module], type[ModelConfig]]] = {
-    model.__name__: (model, config)
-    for model, config in (
-        (Classifier, ClassifierConfig),
-        (EncoderDecoder, EncoderDecoderConfig),
-        (FNet, FNetConfig),
-        (LSTMBody, LSTMConfig),
-        (LanguageModel, LanguageModelConfig),
-        (Llama, LlamaConfig),
-        (MaskedLanguageModel, MaskedLanguageModelConfig),
-        (TextClassifier, TextClassifierConfig),
-        (TextEncoder, TextEncoderConfig),
-        (Universal, UniversalConfig),
-    )
-}
-"""The models that a folder can hold, by the name that `config.json` calls them, and their configurations."""
+MODELS = (
+    "Classifier",
+    "EncoderDecoder",
+    "FNet",
+    "LSTMBody",
+    "LanguageModel",
+    "Llama",
+    "MaskedLanguageModel",
+    "TextClassifier",
+    "TextEncoder",
+    "Universal",
+)
+"""The models that a folder can hold, by the name that `config.json` calls them: names of `reservoir.models`."""
 WEIGHTS, CONFIG, CARD, TOKENIZER = "model.safetensors", "config.json", "README.md", "tokenizer.json"
 LONGEST_CONFIG = 2**20
 
@@ -129,7 +106,7 @@ def from_pretrained(
 
     Args:
         folder: with `config.json` and `model.safetensors`.
-        device, streamed, compiled, largest: as in `reservoir.weights.storage.load_model`.
+        device, streamed, compiled, largest: as in `reservoir.weights.loading.load_model`.
 
     Raises:
         WeightsError: a file is missing, damaged or of another version, or a tensor is not what its digest says.
@@ -160,7 +137,8 @@ def read_folder(folder: Path | str) -> tuple[type[nn.Module], ModelConfig, Conte
     kind, where = said.get("model"), folder / CONFIG
     if not isinstance(kind, str) or kind not in MODELS:
         raise WeightsError(f"{where} must name one of the models {', '.join(MODELS)}, got {shortened(kind)}")
-    model, config = MODELS[kind]
+    model = getattr(models, kind)
+    config: type[ModelConfig] = get_type_hints(model.__init__)["config"]
     try:
         made = config.from_json(said.get("config", {}))
     except ValueError as error:

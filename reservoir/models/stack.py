@@ -1,49 +1,121 @@
-"""Build a stack of layers: transformer layers, or a single sublayer in its residual connection."""
+"""Build a stack of layers: of which kinds they are, what mixes positions in each, and where attention stands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Literal
 
 from torch import Tensor, nn
 
 from reservoir.layers import (
+    DFT,
     Attention,
     BiGRU,
     DynamicConvolution,
     EncoderLayer,
     FeedForward,
+    Fourier,
     LearnedPositions,
+    LinearMixing,
+    MLPMixing,
     SinusoidalPositions,
 )
 from reservoir.models.config import TransformerConfig
+from reservoir.models.random_mixing import RandomFeatureAttention, RandomMixing
 
 LayerKind = Literal["transformer", "ffn", "gru", "conv"]
 LAYER_KINDS: tuple[LayerKind, ...] = ("transformer", "ffn", "gru", "conv")
 CAUSAL: tuple[LayerKind, ...] = ("transformer", "ffn")
 """The kinds that a causal model can use."""
+Where = Literal["bottom", "top", "middle", "mixed"]
 
 
 Make = Callable[[TransformerConfig, int, str], nn.Module]
 """Make a layer's sublayer from the configuration, the layer's index and the stream prefix."""
 
 
-def self_attention(config: TransformerConfig, index: int, stream: str) -> nn.Module:
-    """Make self-attention in which every position sees every other."""
-    return Attention(
-        config.d_model, config.n_heads, stream=f"{stream}.attention", dropout=config.attention_dropout
-    )
-
-
-def causal_attention(config: TransformerConfig, index: int, stream: str) -> nn.Module:
-    """Make self-attention in which a position sees itself and those before it."""
+def self_attention(config: TransformerConfig, index: int, stream: str, *, causal: bool = False) -> nn.Module:
+    """Make self-attention in which every position sees every other; if causal, itself and those before it alone."""
     return Attention(
         config.d_model,
         config.n_heads,
         stream=f"{stream}.attention",
-        causal=True,
+        causal=causal,
         dropout=config.attention_dropout,
     )
+
+
+causal_attention: Make = partial(self_attention, causal=True)
+"""Make self-attention in which a position sees itself and those before it."""
+
+
+def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+    """Attention by random features, twice as many as a head has (Choromanski et al. 2021)."""
+    n_features = 2 * config.d_model // config.n_heads
+    return RandomFeatureAttention(
+        config.d_model, config.n_heads, n_features=n_features, stream=f"{stream}.attention"
+    )
+
+
+MIXINGS: dict[str, Make] = {
+    "attention": self_attention,
+    # The real part of a Fourier transform (Lee-Thorp et al. 2022), each text filled up to `max_length` with zeros; the
+    # same divided by the root of `max_length` times `d_model`; and the same as matrix products.
+    "fourier": lambda config, index, stream: Fourier(config.max_length),
+    "fourier-normalised": lambda config, index, stream: Fourier(config.max_length, normalised=True),
+    "dft": lambda config, index, stream: DFT(config.d_model, config.max_length),
+    # A matrix over features and one over tokens; frozen by `Freeze(patterns=("*.linear.*",))`, FNet's "Random".
+    "linear": lambda config, index, stream: LinearMixing(
+        config.d_model, config.max_length, stream=f"{stream}.linear"
+    ),
+    # A small network over tokens, half as wide as the residual stream (Tolstikhin et al. 2021, table 1).
+    "mlp": lambda config, index, stream: MLPMixing(
+        config.max_length, config.d_model // 2, stream=f"{stream}.mlp"
+    ),
+    "random-features": random_features,
+    # Attention at fixed random weights (Dong et al. 2025), for texts of up to `max_length` tokens.
+    "random-mixing": lambda config, index, stream: RandomMixing(
+        config.d_model, config.n_heads, config.max_length, stream=f"{stream}.attention"
+    ),
+}
+"""Layers that mix positions, by the name that a configuration calls them."""
+
+
+def named(names: Sequence[str]) -> Make:
+    """Make the mixing of layer i by its name, a key of `MIXINGS`; attention in all layers if there are no names."""
+    return lambda config, index, stream: MIXINGS[names[index] if names else "attention"](
+        config, index, stream
+    )
+
+
+def hybrid(layers: int, k: int, *, where: Where, other: str = "fourier") -> tuple[str, ...]:
+    """Attention in `k` of the layers and another mixing in the rest, from the bottom up (Lee-Thorp et al. 2022, §4.5).
+
+    Args:
+        layers: in all.
+        k: with attention.
+        where: the "bottom" layers have it, the "top" ones, those in the "middle", or it is "mixed" in evenly, the last
+            layer included.
+        other: what the rest has.
+
+    Raises:
+        ValueError: `k` is out of range, or `where` or `other` is unknown.
+    """
+    if not 0 <= k <= layers:
+        raise ValueError(f"k must be from 0 to layers={layers}, got {k}")
+    if other not in MIXINGS:
+        raise ValueError(f"other must be one of {', '.join(MIXINGS)}, got {other!r}")
+    below = (layers - k) // 2
+    chosen = {
+        "bottom": range(k),
+        "top": range(layers - k, layers),
+        "middle": range(below, below + k),
+        "mixed": [(i + 1) * layers // k - 1 for i in range(k)],
+    }
+    if where not in chosen:
+        raise ValueError(f"where must be one of {', '.join(chosen)}, got {where!r}")
+    return tuple("attention" if layer in chosen[where] else other for layer in range(layers))
 
 
 def feed_forward(config: TransformerConfig, index: int, stream: str) -> nn.Module:
@@ -57,14 +129,13 @@ def feed_forward(config: TransformerConfig, index: int, stream: str) -> nn.Modul
     )
 
 
-def check_kinds(
-    kinds: Sequence[str], layers: int, *, argument: str = "kinds", known: Sequence[LayerKind] = LAYER_KINDS
+def check_names(
+    argument: str, names: Sequence[str], layers: int, *, known: Collection[str], why: str = ""
 ) -> None:
-    """Raise a ValueError that names `argument` unless `kinds` is empty or names every layer by a known kind."""
-    if kinds and len(kinds) != layers:
-        raise ValueError(f"{argument} must name all {layers} layers, got {len(kinds)}")
-    if unknown := sorted(set(kinds) - set(known)):
-        why = "; a causal model must not read what lies ahead" if set(unknown) <= set(LAYER_KINDS) else ""
+    """Raise a ValueError that names `argument` unless `names` is empty or names every layer by one of `known`."""
+    if names and len(names) != layers:
+        raise ValueError(f"{argument} must name all {layers} layers, got {len(names)}")
+    if unknown := sorted(set(names) - set(known)):
         raise ValueError(f"{argument} must be of {', '.join(known)}, got {', '.join(unknown)}{why}")
 
 

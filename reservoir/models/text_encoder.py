@@ -13,12 +13,14 @@ from torch import Tensor, nn
 from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
 from reservoir.layers.feed_forward import Activation
 from reservoir.models.config import EncoderConfig, Familiar
-from reservoir.models.mixings import check_mixing, named
 from reservoir.models.stack import (
+    LAYER_KINDS,
+    MIXINGS,
     LayerKind,
     Make,
     bare,
-    check_kinds,
+    check_names,
+    named,
     positions,
     stack,
     tie_layers,
@@ -34,7 +36,7 @@ class TextEncoderConfig(EncoderConfig):
         vocab: number of tokens, the mask, which is the last, included; 0 is filled in from the data.
         layers: depth.
         kinds: what each layer is, from the bottom up (see `reservoir.models.stack`). Empty: all are transformer layers.
-        mixing: what mixes the positions of each transformer layer, keys of `reservoir.models.mixings.MIXINGS`. Empty:
+        mixing: what mixes the positions of each transformer layer, keys of `reservoir.models.stack.MIXINGS`. Empty:
             attention in all.
         filled: texts are filled up to `max_length` and padding is read as any other token, in every layer, so that
             what a transform does to a text neither depends on its neighbours nor is cut off between two layers.
@@ -54,8 +56,8 @@ class TextEncoderConfig(EncoderConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_kinds(self.kinds, self.layers)
-        check_mixing(self.mixing, self.layers)
+        check_names("kinds", self.kinds, self.layers, known=LAYER_KINDS)
+        check_names("mixing", self.mixing, self.layers, known=MIXINGS)
 
     def sized(self, pieces: int) -> Self:
         """Return the configuration with a vocabulary of 0 filled in: that of the data, and the mask."""
@@ -79,13 +81,7 @@ class TextEncoder(Familiar, nn.Module):
         self.embedding = Embedding(c.vocab, c.d_model, stream="embedding", padding=c.padding)
         self.positions = positions(c, "positions")
         self.dropout = Dropout(c.dropout)
-        self.layers = stack(
-            c,
-            c.layers,
-            prefix="encoder",
-            kinds=c.kinds,
-            mixing=mixing or named(c.mixing),
-        )
+        self.layers = stack(c, c.layers, prefix="encoder", kinds=c.kinds, mixing=mixing or named(c.mixing))
         if c.share_layers:
             tie_layers(self.layers)
         self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()

@@ -13,7 +13,7 @@ masked language models, on pieces of about one character. In both, a model that 
 from typing import Any
 
 from reservoir.models import LanguageModelConfig, MaskedLanguageModelConfig
-from reservoir.models.mixings import hybrid
+from reservoir.models.stack import hybrid
 from reservoir.recipes.reservoirs import placed
 from reservoir.recipes.scaled import SIZES, scaled
 from reservoir.runs.registry import Scale, enter

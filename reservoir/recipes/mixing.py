@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reservoir.models import MaskedLanguageModelConfig
-from reservoir.models.mixings import Where, hybrid
+from reservoir.models.stack import Where, hybrid
 from reservoir.recipes import masked
 from reservoir.recipes.fine_tuning import for_steps, from_scratch, with_readout
 from reservoir.recipes.scaled import SIZES, sizes_of

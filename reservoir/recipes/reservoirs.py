@@ -13,7 +13,7 @@ from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.training import Budget
 from reservoir.weights import Freeze, placement, reservoir_layers
-from reservoir.weights.placement import How
+from reservoir.weights.freezing import How
 
 LEARNING, DECODER = 4, 2
 DEPTHS = (6, 8)

@@ -1,12 +1,11 @@
 from . import probing
-from .aucc import Aucc, aucc
 from .backskipping import Backskipping, Skip
-from .bleu import Comparison, Score, bleu, paired_bootstrap
 from .checkpoint import CheckpointError
 from .classification import ClassificationTask, TextReader, accuracy
 from .computation import ComputationTask
 from .decoding import Decoding, beam_search, translate
 from .events import (
+    Aucc,
     Event,
     Finished,
     History,
@@ -19,6 +18,7 @@ from .events import (
     Stepped,
     Stopped,
     Validated,
+    aucc,
 )
 from .flops import cost, count_flops, layer_cost
 from .gradient_estimators import (
@@ -31,16 +31,14 @@ from .gradient_estimators import (
     skip,
     tap,
 )
-from .language_modelling import LanguageModellingTask
+from .language_modelling import LanguageModellingTask, MaskedBatch, MaskedLanguageModellingTask, mask
 from .loop import Budget, TrainingError, train
 from .losses import smoothed_cross_entropy
-from .masked_language_modelling import MaskedLanguageModellingTask
-from .masking import MaskedBatch, mask
 from .optimisers import Optimiser
 from .preemption import EXIT_STATUS, Preempted, StopSignal
 from .prefix import CachedPrefix
 from .task import Task, has_bf16
-from .translation import TranslationTask
+from .translation import Comparison, Score, TranslationTask, bleu, paired_bootstrap
 
 __all__ = [
     "EXIT_STATUS",

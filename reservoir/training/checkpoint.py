@@ -7,7 +7,6 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from torch import Tensor, nn
 from reservoir.files import atomic_write, lock
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
 from reservoir.weights.files import WeightsError, read_safetensors, safetensors_bytes
-from reservoir.weights.storage import state_buffers
+from reservoir.weights.naming import state_buffers
 
 BORN = time.time()  # of this process, as good as
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
@@ -25,19 +24,6 @@ CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
 
 class CheckpointError(RuntimeError):
     """A checkpoint or a file of weights cannot be used; the message says which and why."""
-
-
-@dataclass(frozen=True)
-class State:
-    """What a run needs to go on: its place in the data, what it measured, and which run it belongs to.
-
-    Args:
-        identity: a digest of the run's fields; a checkpoint of another run is refused.
-        progress: numbers and validation points, as JSON.
-    """
-
-    identity: str
-    progress: dict[str, Any]
 
 
 Beside = tuple[nn.Module, torch.optim.Optimizer]
@@ -48,18 +34,20 @@ def write(
     path: Path,
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
-    state: State,
     *,
+    identity: str,
+    progress: Mapping[str, Any],
     beside: Beside | None = None,
 ) -> None:
-    """Write tensors that move or have moved, buffers, the optimiser's moments and `state` to `path`, atomically.
+    """Write tensors that move or have moved, buffers, the optimiser's moments and `progress` to `path`, atomically.
 
     Tensors that never moved are not written: the seed gives them back.
 
     Args:
         path: of the file.
         model, optimiser: what is trained, and by what.
-        state: the run's place in the data, and what it measured.
+        identity: a digest of the run's fields; `read` refuses a checkpoint of another run.
+        progress: the run's place in the data and what it measured, as JSON.
         beside: what learns beside the model.
 
     Raises:
@@ -73,7 +61,7 @@ def write(
             for key, value in its.state.get(parameter, {}).items():
                 if isinstance(value, Tensor):
                     tensors[f"{prefix}optimiser/{name}/{key}"] = value
-    _write(path, tensors, CHECKPOINT, state.identity, json.dumps(state.progress), _room(path))
+    _write(path, tensors, CHECKPOINT, identity, json.dumps(progress), _room(path))
 
 
 def read(

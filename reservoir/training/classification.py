@@ -62,13 +62,10 @@ class TextReader:
         check_number("batch", batch, least=1, whole=True)
         rows = self.encode(texts)
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
-        device, found = device_of(model), [torch.empty(0)] * len(rows)
-        for start in range(0, len(order), batch):
-            chosen = order[start : start + batch]
-            logits = model(pad_sources([rows[row] for row in chosen]).to(device)).float().cpu()
-            for row, its in zip(chosen, logits, strict=True):
-                found[row] = its
-        return torch.stack(found)
+        together = [order[start : start + batch] for start in range(0, len(order), batch)]
+        batches = [pad_sources([rows[row] for row in chosen]) for chosen in together]
+        found = torch.cat([model(ids.to(device_of(model))).float().cpu() for ids in batches])
+        return found[torch.tensor(order).argsort()]
 
 
 class ClassificationTask(TextReader):
@@ -96,7 +93,6 @@ class ClassificationTask(TextReader):
         lead: Sequence[int] = (),
         cut: int | None = None,
     ):
-        check_number("max_tokens", max_tokens, least=2, whole=True)
         check_number("max_length", max_length, least=1, whole=True)
         super().__init__(vocabulary, lead=lead, cut=cut)
         if not len(valid):

@@ -1,23 +1,46 @@
-"""Language modelling as a task: windows of text, cross-entropy, perplexity."""
+"""Language modelling as tasks on windows of text: the next token, or tokens that are masked anew in each epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from reservoir.datasets import Vocabulary, Windows
+from reservoir.datasets.batches import Lazy
 from reservoir.layers.arguments import check_number
-from reservoir.models import LanguageModel
+from reservoir.models import LanguageModel, MaskedLanguageModel
 from reservoir.training.losses import smoothed_cross_entropy
 from reservoir.training.task import device_of, perplexity
+from reservoir.weights import Stream
 
 NOTHING = -1  # an id that no token has, since windows hold no padding
+SPECIALS = Vocabulary.unk + 1
+MASKED, REPLACED = 0.8, 0.1  # of the chosen positions; the rest stays as it is
+Text = Sequence[int] | np.ndarray
 
 
-class LanguageModellingTask:
+class _Windowed:
+    """What both tasks share: three texts in windows, each of which predicts `length` tokens."""
+
+    metric, larger_is_better = "perplexity", False
+
+    def __init__(self, train: Text, valid: Text, test: Text, *, length: int, batch: int, seed: int):
+        for name, ids in (("train", train), ("valid", valid), ("test", test)):
+            why = "one to read and one to predict"
+            check_number(f"tokens of {name}", len(ids), least=2, whole=True, why=why)
+        self.train = Windows(train, length=length, batch=batch, seed=seed)
+        self.valid, self.test = (
+            Windows(ids, length=min(length, len(ids) - 1), batch=batch, seed=0) for ids in (valid, test)
+        )
+
+
+class LanguageModellingTask(_Windowed):
     """Train on predicting the next token of `train`, validate on `valid`.
 
     Args:
@@ -28,30 +51,19 @@ class LanguageModellingTask:
         seed: of the order of the data.
     """
 
-    metric, larger_is_better = "perplexity", False
-
     def __init__(
         self,
-        train: Sequence[int] | np.ndarray,
-        valid: Sequence[int] | np.ndarray,
-        test: Sequence[int] | np.ndarray,
+        train: Text,
+        valid: Text,
+        test: Text,
         *,
         length: int,
         batch: int,
         seed: int,
         vocabulary: Vocabulary | None = None,
     ):
-        for name, ids in (("train", train), ("valid", valid), ("test", test)):
-            check_number(
-                f"tokens of {name}", len(ids), least=2, whole=True, why="one to read and one to predict"
-            )
-        check_number("length", length, least=1, whole=True)
-        check_number("batch", batch, least=1, whole=True)
+        super().__init__(train, valid, test, length=length, batch=batch, seed=seed)
         self.vocabulary = vocabulary
-        self.train = Windows(train, length=length, batch=batch, seed=seed)
-        self.valid, self.test = (
-            Windows(ids, length=min(length, len(ids) - 1), batch=batch, seed=0) for ids in (valid, test)
-        )
 
     def epoch(self, number: int) -> Sequence[Tensor]:
         """The batches of an epoch."""
@@ -94,3 +106,175 @@ class LanguageModellingTask:
             total += smoothed_cross_entropy(hidden, weight, target, padding=NOTHING)[1].item()
             tokens += size
         return total, tokens
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Texts with masked tokens.
+
+    Args:
+        ids: what the model reads, (batch, length).
+        positions: the tokens to predict, as indices into `ids.flatten()`, rising, (asked,).
+        targets: what stood there, (asked,).
+    """
+
+    ids: Tensor
+    positions: Tensor
+    targets: Tensor
+
+    @property
+    def rows(self) -> int:
+        """Number of texts."""
+        return len(self.ids)
+
+    def part(self, index: int, of: int) -> MaskedBatch:
+        """Every `of`-th text from number `index` on, with its own holes."""
+        length = self.ids.shape[1]
+        row, column = self.positions // length, self.positions % length
+        mine = row % of == index
+        positions = row[mine] // of * length + column[mine]
+        return MaskedBatch(self.ids[index::of], positions, self.targets[mine])
+
+    def to(self, device: torch.device | str) -> MaskedBatch:
+        """The same batch on `device`."""
+        names = ("ids", "positions", "targets")
+        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
+
+
+def mask(ids: Tensor, stream: Stream, *, mask_id: int, specials: int = 4, share: float = 0.15) -> MaskedBatch:
+    """Choose the tokens that the model has to predict, and mask them (Devlin et al. 2019, §3.1).
+
+    Of all tokens that are not special, `share` is chosen, rounded to a whole number and at least one. Of these 80 %
+    become the mask, 10 % a random token, and 10 % stay: fine-tuning has no masks, so the model must not rely on them.
+
+    Args:
+        ids: (batch, length); ids under `specials` are never chosen and never put in.
+        stream: random words; the same stream hides the same tokens.
+        mask_id: the mask's id, above all others: tokens are `specials` … `mask_id` - 1.
+        specials: how many ids are special.
+        share: of the tokens that are chosen, in (0, 1].
+
+    Raises:
+        ValueError: `share` is out of range, or there is no token to hide.
+    """
+    check_number("share", share, above=0, most=1)
+    flat = ids.flatten()
+    tokens = (flat >= specials).nonzero()[:, 0]
+    if not len(tokens):
+        raise ValueError(f"there is no token to hide among {len(flat)}: all are special")
+    words = stream.words(0, len(tokens) * 2, device=ids.device).view(2, -1)
+    asked = tokens[words[0].argsort(stable=True)[: max(1, round(share * len(tokens)))]]  # in random order
+    masked, replaced = (round(part * len(asked)) for part in (MASKED, MASKED + REPLACED))
+    read = flat.clone()
+    read[asked[:masked]] = mask_id
+    read[asked[masked:replaced]] = specials + words[1, masked:replaced] % (mask_id - specials)
+    positions = asked.sort().values
+    return MaskedBatch(read.view_as(ids), positions, flat[positions])
+
+
+class MaskedLanguageModellingTask(_Windowed):
+    """Train on predicting the masked tokens of `train`, validate on `valid`.
+
+    A window is a beginning-of-sentence and a stretch of the text. Which tokens are masked depends on the seed, the
+    epoch and the batch's number alone: each epoch masks other tokens (Liu et al. 2019, §4.1), and a resumed run masks
+    the same ones. Validation and testing always mask the same tokens.
+
+    Args:
+        train, valid, test: tokens in order.
+        vocabulary: what cut them. The mask is one more token, after all others.
+        length: tokens of a window, the beginning-of-sentence included.
+        batch: windows in a batch.
+        seed: of the order of the data and of what is hidden.
+        share: of the tokens that the model has to predict.
+    """
+
+    def __init__(
+        self,
+        train: Text,
+        valid: Text,
+        test: Text,
+        *,
+        vocabulary: Vocabulary,
+        length: int,
+        batch: int,
+        seed: int,
+        share: float = 0.15,
+    ):
+        why = "the beginning of the sentence is one of the tokens"
+        check_number("length", length, least=2, whole=True, why=why)
+        check_number("share", share, above=0, most=1)
+        self.vocabulary, self.mask_id, self.share, self.seed = vocabulary, len(vocabulary), share, seed
+        rest = length - 1
+        super().__init__(train, _whole(valid, rest), _whole(test, rest), length=rest, batch=batch, seed=seed)
+
+    def epoch(self, number: int) -> Sequence[MaskedBatch]:
+        """The batches of an epoch."""
+        windows = self.train.epoch(number)
+        return Lazy(
+            len(windows),
+            lambda index: self.hide(windows[index], Stream(self.seed, f"masking/{number}/{index}")),
+        )
+
+    def hide(self, windows: Tensor, stream: Stream) -> MaskedBatch:
+        """A batch of `Windows` with a beginning-of-sentence before each, and holes."""
+        ids = F.pad(windows[:, :-1], (1, 0), value=Vocabulary.bos)
+        return mask(ids, stream, mask_id=self.mask_id, specials=SPECIALS, share=self.share)
+
+    def size(self, batch: MaskedBatch) -> tuple[int, int]:
+        """Tokens that are asked about, and tokens that are read."""
+        return len(batch.targets), batch.ids.numel()
+
+    @staticmethod
+    def loss(model: MaskedLanguageModel, batch: MaskedBatch) -> Tensor:
+        """Cross-entropy, summed over the masked tokens, in nats; only their rows go through the output layer."""
+        batch = batch.to(device_of(model))
+        rows = model.hidden(batch.ids).flatten(0, 1).index_select(0, batch.positions)
+        weight = model.output.effective_weight()
+        return smoothed_cross_entropy(model.head(rows), weight, batch.targets, padding=NOTHING)[0]
+
+    def validate(self, model: MaskedLanguageModel) -> dict[str, float]:
+        """Perplexity per masked token on the validation text, and the accuracy in percent."""
+        return self.score(model, self.valid)
+
+    @torch.inference_mode()
+    def score(self, model: MaskedLanguageModel, windows: Windows) -> dict[str, float]:
+        """Perplexity and accuracy on the hidden tokens of a text."""
+        nats, right, asked = 0.0, 0, 0
+        for batch in self.hidden_once(windows):
+            batch = batch.to(device_of(model))
+            rows = model.hidden(batch.ids).flatten(0, 1).index_select(0, batch.positions)
+            logits = model.output(model.head(rows)).float()
+            nats += F.cross_entropy(logits, batch.targets, reduction="sum").item()
+            right += int((logits.argmax(-1) == batch.targets).sum())
+            asked += len(batch.targets)
+        return {"perplexity": perplexity(nats, asked), "accuracy": 100 * right / asked}
+
+    def hidden_once(self, windows: Windows) -> Iterator[MaskedBatch]:
+        """All windows of a text in order; what is hidden depends on neither seed nor model."""
+        for index, (batch, _) in enumerate(windows.in_order()):
+            yield self.hide(batch, Stream(0, f"masking/held-out/{index}"))
+
+    @torch.inference_mode()
+    def fill(
+        self, model: MaskedLanguageModel, ids: Sequence[int], *, best: int = 5
+    ) -> list[list[tuple[int, float]]]:
+        """The `best` most probable tokens, with their probabilities, for each mask in `ids`.
+
+        Args:
+            ids: one text, as the model reads it: with its beginning-of-sentence, and `mask_id` where it is asked.
+        """
+        row = torch.tensor([list(ids)], device=device_of(model))
+        holes = (row[0] == self.mask_id).nonzero()[:, 0]
+        logits = model.output(model.head(model.hidden(row)[0, holes])).float()
+        logits[:, :SPECIALS] = -math.inf
+        logits[:, self.mask_id] = -math.inf  # neither is ever hidden
+        found = logits.softmax(-1).topk(min(best, self.mask_id - SPECIALS))
+        return [
+            list(zip(tokens, chances, strict=True))
+            for tokens, chances in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+        ]
+
+
+def _whole(ids: Text, length: int) -> Text:
+    """As much of a text as whole windows cover."""
+    return ids[: (len(ids) - 1) // length * length + 1] if len(ids) > length else ids

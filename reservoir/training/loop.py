@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import time
@@ -17,22 +18,10 @@ from torch import nn
 from reservoir.layers import DecoderLayer, EncoderLayer
 from reservoir.layers.arguments import check_number
 from reservoir.training import checkpoint as checkpoints
+from reservoir.training import events
 from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.distribution import Exchange, current_world, shard_batch
-from reservoir.training.events import (
-    ALWAYS,
-    Event,
-    Finished,
-    History,
-    Listener,
-    Message,
-    Point,
-    Saved,
-    Started,
-    Stepped,
-    Stopped,
-    Validated,
-)
+from reservoir.training.events import ALWAYS, Event, History, Listener, Point
 from reservoir.training.flops import count_flops, count_products
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.preemption import Preempted
@@ -174,9 +163,10 @@ def train(
         read_clocks()
         if checkpoint is not None and world.main:
             progress = history.progress() | ({"skipping": skipping.numbers()} if skipping else {})
-            state = checkpoints.State(identity, progress)
-            checkpoints.write(checkpoint, model, torch_optimiser, state, beside=beside)
-            tell(Saved(history.step, str(checkpoint)))
+            checkpoints.write(
+                checkpoint, model, torch_optimiser, identity=identity, progress=progress, beside=beside
+            )
+            tell(events.Saved(history.step, str(checkpoint)))
 
     def validate() -> None:
         if not world.main:
@@ -188,9 +178,9 @@ def train(
         model.train()
         point = Point(history.step, history.seconds, history.tokens, history.flops, metrics)
         history.points.append(point)
-        tell(Validated(point))
+        tell(events.Validated(point))
 
-    tell(Started(name, history.step, budget.steps, made_of.trainable, made_of.total))
+    tell(events.Started(name, history.step, budget.steps, made_of.trainable, made_of.total))
     if compiled:  # each layer alone: layers of one kind share their code, and decoding still works
         for layer in model.modules():
             if isinstance(layer, EncoderLayer | DecoderLayer):
@@ -208,7 +198,7 @@ def train(
                 started = time.perf_counter()
                 step = history.step + 1
                 rate = optimiser.rate(step, budget.steps)
-                torch.manual_seed(_step_seed(seed, step, world.rank))
+                torch.manual_seed((seed * 1_000_003 + step + (world.rank << 40)) % 2**63)
                 kind = "skipped" if skipping and skipping.begin(step) else "full"
                 try:
                     asked = stop is not None and stop()
@@ -242,7 +232,7 @@ def train(
                 else:
                     history.flops += history.flops_per_token * tokens
                 history.losses.append(loss)
-                tell(Stepped(step, loss, rate, history.tokens, history.seconds))
+                tell(events.Stepped(step, loss, rate, history.tokens, history.seconds))
                 if late is not None and step == late.after:
                     example = shard_batch(micro[0], world)[0]
                     before = _flops_per_token(model, task, example, autocast)
@@ -250,7 +240,7 @@ def train(
                     exchange.wrap()
                     after = _flops_per_token(model, task, example, autocast)
                     history.flops_per_token *= after / before
-                    tell(Message(f"step {step}: {stopped:,} parameters stop learning"))
+                    tell(events.Message(f"step {step}: {stopped:,} parameters stop learning"))
                 last = step == budget.steps
                 if last or step % budget.validate_every == 0:
                     validate()
@@ -264,11 +254,11 @@ def train(
                     world.wait()  # until the checkpoint is written: the first that ends may end the others
                     raise Preempted(f"{name}: stopped after step {step} of {budget.steps}")
     except BaseException:
-        tell(Stopped(history.step))
+        tell(events.Stopped(history.step))
         raise
     read_clocks()
     model.eval()
-    tell(Finished(history.step, history.seconds))
+    tell(events.Finished(history.step, history.seconds))
     return history
 
 
@@ -355,19 +345,13 @@ def _flops_per_token(
 
 def _batches(task: Task, done: int, budget: Budget) -> Iterator[list[Any]]:
     """Groups of `accumulate` batches, beginning after the first `done` groups; epochs follow one another."""
-    skip, epoch = done * budget.accumulate, 0
+    skip = done * budget.accumulate
     group: list[Any] = []
-    while True:
+    for epoch in itertools.count():
         batches = task.epoch(epoch)
-        if skip < len(batches):
-            for index in range(skip, len(batches)):
-                group.append(batches[index])
-                if len(group) == budget.accumulate:
-                    yield group
-                    group = []
+        for index in range(skip, len(batches)):
+            group.append(batches[index])
+            if len(group) == budget.accumulate:
+                yield group
+                group = []
         skip = max(0, skip - len(batches))
-        epoch += 1
-
-
-def _step_seed(seed: int, step: int, rank: int) -> int:
-    return (seed * 1_000_003 + step + (rank << 40)) % 2**63

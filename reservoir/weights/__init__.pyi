@@ -1,7 +1,8 @@
 from . import accounting, draws, fused, initialisation, jit, streaming
 from .files import WeightsError
-from .freezing import Freeze, freeze
+from .freezing import Freeze, freeze, placement, reservoir_layers
 from .generator import Stream, philox
+from .loading import load, load_model
 from .low_rank import low_rank
 from .naming import Owned, owned
 from .origins import (
@@ -18,16 +19,14 @@ from .origins import (
     moves,
     origin_of,
     recorded_origin,
+    redrawn,
     set_origin,
 )
-from .placement import placement, reservoir_layers
-from .portable import load, materialise, pretrained, save
-from .redrawing import redrawn
 from .report import Report, report
 from .selection import Selection, kept_count, largest
-from .storage import load_model, model_bytes
+from .storage import model_bytes, pretrained, save
 from .streaming import TiledWeight, draw_lazily, held_bytes
-from .supermask import FixedMask, Mask, Supermask, supermask
+from .supermask import FixedMask, Mask, Supermask, materialise, supermask
 
 __all__ = [
     "ORIGIN_NAMES",

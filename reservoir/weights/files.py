@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,9 +16,6 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-DTYPES = {"U8": 1, "F16": 2, "BF16": 2, "F32": 4, "F64": 8, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "BOOL": 1}
-"""Bytes of a number, by the name that a safetensors header gives its type."""
-LONGEST_HEADER = 2**26
 RESERVED = "__metadata__"
 WORDS = 512
 """64-bit words of a row of `digest_of_sums`: 4 kB."""
@@ -31,11 +28,10 @@ class WeightsError(ValueError):
 
 
 class TensorInfo(NamedTuple):
-    """What the header of a file says of a tensor: its type, such as "F32", its shape, and where its bytes end."""
+    """What the header of a file says of a tensor: its type, such as "F32", and its shape."""
 
     dtype: str
     shape: tuple[int, ...]
-    end: int
 
 
 def digest(pieces: bytes | Tensor | Iterable[bytes | Tensor]) -> str:
@@ -134,50 +130,29 @@ def safetensors_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
     return b"".join((len(text).to_bytes(8, "little"), text, memoryview(data)[size:]))
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """A file, opened by the safetensors library, which checks its header; every error names the file."""
+    sys.audit("reservoir.read", str(path))  # safetensors opens files without Python's knowing
+    if not path.is_file():
+        raise WeightsError(f"there is no file {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
+        raise WeightsError(f"{path} is damaged, or no safetensors file: {shortened(str(error))}") from error
+
+
 def read_header(path: Path) -> tuple[dict[str, TensorInfo], dict[str, str]]:
     """Return what a file says of its tensors, by name, and its metadata, without reading a tensor.
 
     Raises:
         WeightsError: the file is missing, damaged, or ends within a tensor.
     """
-    damaged = f"{path} is damaged, or no safetensors file"
-    try:
-        if not path.is_file():
-            raise WeightsError(f"there is no file {path}")
-        with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            if size > LONGEST_HEADER:
-                raise WeightsError(f"{damaged}: its header would have {size:,} bytes")
-            text = file.read(size)
-            length = path.stat().st_size
-    except OSError as error:
-        raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error
-    if len(text) < size or not size:
-        raise WeightsError(f"{damaged}: it ends within its header")
-    try:
-        header = read_json(text, f"{path}'s header")
-    except WeightsError as error:
-        raise WeightsError(f"{damaged}: {error}") from error
-    metadata = header.pop(RESERVED, {})
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise WeightsError(f"{damaged}: its metadata are no texts")
-    found = {name: _info(name, said, damaged) for name, said in header.items()}
-    for name, info in sorted(found.items(), key=lambda pair: pair[1].end):
-        if 8 + size + info.end > length:
-            raise WeightsError(f"{damaged}: it ends within {shortened(name)}")
-    return found, metadata
-
-
-def _info(name: str, said: object, damaged: str) -> TensorInfo:
-    match said:
-        case {"dtype": str(dtype), "shape": [*shape], "data_offsets": [int(start), int(end)]} if (
-            dtype in DTYPES
-            and all(type(n) is int and 0 <= n < 2**48 for n in shape)
-            and end - start == DTYPES[dtype] * math.prod(shape)
-            and start >= 0
-        ):
-            return TensorInfo(dtype, tuple(shape), end)
-    raise WeightsError(f"{damaged}: what its header says of {shortened(name)} cannot be")
+    with _opened(path) as file:
+        parts = {name: file.get_slice(name) for name in file.keys()}
+        found = {name: TensorInfo(part.get_dtype(), tuple(part.get_shape())) for name, part in parts.items()}
+        return found, file.metadata() or {}
 
 
 def read_tensors(path: Path, *, only: Container[str] | None = None) -> dict[str, Tensor]:
@@ -186,12 +161,8 @@ def read_tensors(path: Path, *, only: Container[str] | None = None) -> dict[str,
     Raises:
         WeightsError: the file is missing or damaged.
     """
-    sys.audit("reservoir.read", str(path))  # safetensors opens files without Python's knowing
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys() if only is None or name in only}
-    except Exception as error:  # a damaged header raises much more than the library's own SafetensorError
-        raise WeightsError(f"{path} is damaged, or no safetensors file: {shortened(str(error))}") from error
+    with _opened(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys() if only is None or name in only}
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

@@ -19,6 +19,7 @@ from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.nn.utils import parametrize
 
 from reservoir.layers import Embedding, Linear
+from reservoir.weights.files import WeightsError
 
 KEPT = "_reservoir"
 """Where a module keeps what is known of its tensors: attribute -> (stream name, origin)."""
@@ -167,6 +168,23 @@ def _parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
         for name, chain in cast(Any, module).parametrizations.items():
             if hasattr(chain, "original"):
                 yield name, chain.original
+
+
+def state_buffers(model: nn.Module) -> dict[str, Tensor]:
+    """Buffers that are part of the model's state, by path, without those of masks."""
+    model = bare(model)
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    masks = {
+        name for name, module in model.named_modules(remove_duplicate=False) if isinstance(module, WeightMask)
+    }
+    found = {
+        name.replace("_orig_mod.", ""): tensor
+        for name, tensor in model.state_dict(keep_vars=True).items()
+        if name not in parameters and name.rpartition(".")[0] not in masks
+    }
+    if others := [name for name, value in found.items() if not isinstance(value, Tensor)]:
+        raise WeightsError(f"{others[0]} is state that is no tensor, which a file of weights cannot hold")
+    return found
 
 
 def matches(item: Owned, pattern: str) -> bool:

@@ -37,6 +37,7 @@ from reservoir.weights.origins import (
 )
 from reservoir.weights.supermask import FixedMask, Supermask, maskable
 
+COUNTS = ("weights", "scores", "total", "trainable", "trainable_all_rows", "stored_bytes")
 UNINITIALISED: Literal["not initialised"] = "not initialised"
 
 
@@ -104,14 +105,7 @@ class Report:
 
     def counts(self) -> dict[str, int]:
         """All of these by name, as a record keeps them."""
-        return {
-            "weights": self.weights,
-            "scores": self.scores,
-            "total": self.total,
-            "trainable": self.trainable,
-            "trainable_all_rows": self.trainable_all_rows,
-            "stored_bytes": self.stored_bytes,
-        }
+        return {name: getattr(self, name) for name in COUNTS}
 
     def origins(self) -> dict[str, dict[str, int]]:
         """Weights and stored bytes by origin; the bytes of masks stand with the weights that they choose among."""

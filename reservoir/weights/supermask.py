@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,8 +11,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.arguments import check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.naming import Names, Owned, WeightMask, Where, chosen, listed, owned
+from reservoir.weights.naming import KEPT, Names, Owned, WeightMask, Where, bare, chosen, listed, owned
 from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
 from reservoir.weights.selection import Selection, kept_count, largest
 
@@ -51,7 +53,7 @@ class Mask:
     )
 
     def __post_init__(self) -> None:
-        kept_count(1, self.keep)  # refuses what is not in (0, 1]
+        check_number("keep", self.keep, above=0, most=1)
         object.__setattr__(self, "patterns", listed(self.patterns))
         if self.by not in ("magnitude", "score", "weight"):
             raise ValueError(f"by must be 'magnitude', 'score' or 'weight', got {self.by!r}")
@@ -245,3 +247,33 @@ def _draw_masked(item: Owned, plan: Mask) -> None:
         initialisation = MASKED_DRAWS.get(plan.drawn, origin.initialisation)
         initialisation = initialisation.scaled(plan.keep) if plan.scaled else initialisation
         draw_into(item, replace(origin, initialisation=initialisation))
+
+
+@torch.no_grad()
+def materialise(model: nn.Module) -> nn.Module:
+    """Return a copy of a module with plain weights: masks are multiplied in, and nothing of this library is left in it.
+
+    `torch.export` takes the copy, `torch.save` stores it, and its state dict fits the module that its owner's code
+    builds. Layers of `reservoir.layers` remain what they are, without masks.
+
+    Args:
+        model: any module; it stays as it is.
+    """
+    model = copy.deepcopy(bare(model))
+    places = [item for item in owned(model, tied=True) if item.mask is not None]
+    made: dict[
+        tuple[int, int], nn.Parameter
+    ] = {}  # a tied weight stays tied where one mask chooses for all its places
+    for item in places:
+        mask = item.mask
+        assert mask is not None
+        known = (id(item.parameter), id(mask))
+        if known not in made:
+            made[known] = nn.Parameter(
+                item.parameter * mask.chosen(), requires_grad=item.parameter.requires_grad
+            )
+        item.put(None)
+        setattr(item.module, item.attribute, made[known])
+    for module in model.modules():
+        module.__dict__.pop(KEPT, None)
+    return model

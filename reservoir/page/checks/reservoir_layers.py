@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reservoir.page.checks.verdict import Mistake, call, compare, exercise
-from reservoir.training.aucc import aucc
-from reservoir.weights.placement import placement
+from reservoir.training.events import aucc
+from reservoir.weights.freezing import placement
 
 
 @exercise("ex-places", "places")

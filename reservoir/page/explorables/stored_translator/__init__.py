@@ -18,8 +18,8 @@ from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.plots import ORIGINS
 from reservoir.training import Decoding, translate
+from reservoir.weights.contents import read_contents
 from reservoir.weights.files import WeightsError
-from reservoir.weights.storage import read_contents
 
 SHIPPED = ("translator", "miniature")
 """Folders of `data/models`, the best first: the page takes the first that is there."""
