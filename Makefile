@@ -100,7 +100,7 @@ release: setup  ## build wheel, source archive and the pages' archive into dist,
 	@$(PYTHON_ENV) theme/release.py $(ARGS)
 
 catalogue: $(INSTALLED)  ## write data/recipes.json and fields.json, from which `list` and `run RECIPE --help` print, after recipes have changed
-	@$(PYTHON_ENV) -c 'from reservoir.launch import catalogue, fields; catalogue.write(); fields.write()'
+	@$(PYTHON_ENV) -c 'from reservoir.launch import catalogue; catalogue.write()'
 
 explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
 	@node theme/kernels.mjs && node theme/bundle.mjs

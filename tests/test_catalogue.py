@@ -10,12 +10,12 @@ import pytest
 
 from reservoir import recipes
 from reservoir.datasets.shipped import shipped
-from reservoir.launch import catalogue, cataloguing, fields
-from reservoir.launch.chosen import chosen_run
+from reservoir.launch import catalogue, cataloguing
+from reservoir.launch.train import chosen_run
 
 
 def test_the_stored_catalogue_is_the_registrys():
-    stored = json.loads(catalogue.file().read_text(encoding="utf-8"))
+    stored = json.loads((shipped() / "recipes.json").read_text(encoding="utf-8"))
     assert stored == asdict(cataloguing.from_registry()), "recipes have changed: run `make catalogue`"
 
 
@@ -26,7 +26,7 @@ def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path
     text = json.dumps(asdict(replace(true, digest="of yesterday", recipes={})))
     if damage != "gone":
         stored.write_text({"digest": text, "cut": text[:30], "keys": '{"recipes": {}}'}[damage])
-    monkeypatch.setattr(catalogue, "file", lambda: stored)
+    monkeypatch.setattr(catalogue, "shipped", lambda: tmp_path)
     assert catalogue.catalogue() == true
     if damage == "digest":
         stored.write_text(json.dumps(asdict(replace(true, recipes={"a/b": "A recipe."}))))
@@ -43,7 +43,7 @@ def test_the_stored_fields_are_the_recipes():
 
 @pytest.mark.parametrize("name", ["own/translator", "combinations/gpt-masks-50/lr-3e-2", "universal/digits"])
 def test_every_field_that_help_lists_can_be_given_with_its_value(name, capsys):
-    fields.show_fields(name)
+    catalogue.show_fields(name)
     words = []
     for line in capsys.readouterr().out.splitlines():
         if line.startswith("--") and " =" in line:
@@ -57,9 +57,9 @@ def test_every_field_that_help_lists_can_be_given_with_its_value(name, capsys):
 
 
 def test_stale_fields_are_made_anew(monkeypatch):
-    monkeypatch.setattr(fields, "sources_digest", lambda: "of another day")
+    monkeypatch.setattr(catalogue, "sources_digest", lambda: "of another day")
     monkeypatch.setattr(cataloguing, "fields_from_registry", lambda: "made anew")
-    assert fields.stored() == "made anew"
+    assert catalogue.fields() == "made anew"
 
 
 def test_list_and_help_do_not_import_torch():
@@ -69,5 +69,5 @@ def test_list_and_help_do_not_import_torch():
         program += "except SystemExit: pass\nprint(*sys.modules)"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         loaded = set(done.stdout.splitlines()[-1].split())
-        assert "reservoir.launch.commands" in loaded or words == ["frobnicate"]
+        assert "reservoir.launch.cli" in loaded
         assert not loaded & {"torch", "pandas", "numpy", "reservoir.recipes"}, words

@@ -15,10 +15,9 @@ from reservoir.datasets import shipped, status
 from reservoir.evidence import sources
 from reservoir.launch import scale_out
 from reservoir.launch.cli import main
-from reservoir.launch.cost_model import Measured, begins_with, data, dataset, measure, plan
+from reservoir.launch.cost_model import Measured, Work, begins_with, data, dataset, measure, plan, work
 from reservoir.launch.gpus import GPUS, Target
 from reservoir.launch.scale_out import MATTERS, on_paper, saves_from
-from reservoir.launch.step_work import Work, work
 from reservoir.runs import find_record
 from reservoir.runs.building import build, outline
 from reservoir.runs.registry import SCALES
@@ -192,7 +191,14 @@ def test_data_are_named_with_where_they_are(text):
     assert data(small_run(text))[1] == "files"
     name, state = data(recipes.get("components/baseline", scale="full"))
     assert name == "wmt18-tr-en" and state in ("cached", "mirror", "absent", "by hand")
-    known = {row.name for row in status()} | {"digits", "miniature-order", "made-up", "bits", "expressions"}
+    known = {row.name for row in status()} | {
+        "digits",
+        "miniature-order",
+        "made-up",
+        "bit memory",
+        "bit xor",
+        "expressions",
+    }
     assert {dataset(recipes.get(name, scale=scale)) for name in recipes.names() for scale in SCALES} <= known
 
 

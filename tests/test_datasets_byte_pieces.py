@@ -17,7 +17,7 @@ def pieces() -> BytePieces:
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\n")))
 def test_any_line_comes_back_exactly(pieces, line):
     ids = pieces.encode(line)
-    assert pieces.decode(ids) == line == pieces.normalise(line)
+    assert pieces.decode(ids) == line
     assert min(ids, default=4) >= 4 and max(ids, default=0) < len(pieces)
 
 

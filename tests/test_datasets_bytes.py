@@ -21,7 +21,7 @@ def test_it_has_the_special_pieces_and_a_piece_a_byte():
 @given(st.text())
 def test_any_text_comes_back(text):
     ids = VOCABULARY.encode(text)
-    assert VOCABULARY.decode(ids) == VOCABULARY.normalise(text) == text
+    assert VOCABULARY.decode(ids) == text
     assert all(4 <= i < 260 for i in ids) and len(ids) == len(text.encode())
     assert VOCABULARY.encode_batch([text, ""]) == [ids, []]
     assert VOCABULARY.encode_text(text).tolist() == ids

@@ -9,8 +9,7 @@ import pytest
 
 from reservoir.datasets import parallel, tagged
 from reservoir.datasets.draws import Draws
-from reservoir.datasets.grammar import Clause, NounPhrase, Pronoun
-from reservoir.datasets.lexicon import NOUNS, PLACES, VERBS
+from reservoir.datasets.grammar import NOUNS, PLACES, VERBS, Clause, NounPhrase, Pronoun
 from reservoir.datasets.miniature import sentences
 
 FINITE = {"VVFIN", "VMFIN", "VAFIN"}

@@ -9,8 +9,7 @@ import pytest
 
 from reservoir import datasets
 from reservoir.datasets import DataError, Pairs, papers, parallel
-from reservoir.datasets.markup import read_segments, read_tmx
-from reservoir.datasets.moses import clean, normalise, tokenise
+from reservoir.datasets.papers import clean, normalise, read_segments, read_tmx, tokenise
 
 TALK = {  # language -> the training file of IWSLT14: two talks with what is said about them
     "de": [
@@ -124,7 +123,7 @@ def test_it_is_prepared_once_and_again_if_the_cache_is_damaged(folders, tmp_path
     tgz(folders("iwslt14-de-en") / "de-en.tgz", iwslt14())
     first = parallel("iwslt14-de-en", src="de", tgt="en")
     with monkeypatch.context() as patch:
-        patch.setattr(papers.moses, "tokenise", None)  # preparing would fail
+        patch.setattr(papers, "tokenise", None)  # preparing would fail
         assert parallel("iwslt14-de-en", src="de", tgt="en") == first
     (kept,) = (tmp_path / "cache" / "prepared" / "iwslt14-de-en").iterdir()
     whole = (kept / "train.en.gz").read_bytes()

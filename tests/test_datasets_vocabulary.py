@@ -1,5 +1,6 @@
 """BPE: exact decoding, fixed special pieces, the same pieces every time, and a cache that survives damage."""
 
+import re
 import subprocess
 import sys
 import unicodedata
@@ -10,6 +11,10 @@ from hypothesis import strategies as st
 
 from reservoir.datasets import ByteVocabulary, DataError, Vocabulary, parallel, train_bpe, train_byte_pieces
 from reservoir.datasets import vocabulary as module
+
+SPACES = (
+    r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000▁]+"  # Unicode's, and the mark for one
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,13 +49,14 @@ def test_text_comes_back_exactly(vocabulary, lines):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back_but_for_unknown_characters_and_spaces(vocabulary, text):
     known = {character for token in vocabulary.tokens[4:] for character in token} | {" "}
-    expected = "".join(character for character in vocabulary.normalise(text) if character in known)
+    spaced = re.sub(SPACES, " ", unicodedata.normalize("NFC", text)).strip(" ")
+    expected = "".join(character for character in spaced if character in known)
     assert vocabulary.decode(vocabulary.encode(text)) == expected
     assert vocabulary.encode_batch([text]) == [vocabulary.encode(text)]
 
 
 def test_spaces_and_composition_are_normalised(vocabulary):
-    assert vocabulary.normalise("  ein \t Hund▁da\n") == "ein Hund da"
+    assert vocabulary.decode(vocabulary.encode("  ein \t Hund▁da\n")) == "ein Hund da"
     decomposed = unicodedata.normalize("NFD", "Die Mädchen schlafen.")
     assert vocabulary.encode(decomposed) == vocabulary.encode("Die Mädchen schlafen.")
 
@@ -108,7 +114,7 @@ def test_the_same_lines_give_the_same_pieces_in_any_process(lines, tmp_path):
 def test_trained_once_and_read_from_the_cache_after(lines, own_cache, monkeypatch):
     first = train_bpe(iter(lines), 200)
     assert [path.suffix for path in (own_cache / "bpe").iterdir()] == [".json"]
-    monkeypatch.setattr(module, "_train", None)  # a second training would fail
+    monkeypatch.setattr(module, "_trained", None)  # a second training would fail
     assert train_bpe(lines, 200).to_json() == first.to_json()
 
 
@@ -143,7 +149,7 @@ def test_a_cache_that_cannot_be_written_costs_only_a_warning(lines, own_cache):
 
 
 def test_saved_and_loaded(vocabulary, lines, tmp_path):
-    vocabulary.save(tmp_path / "bpe.json")
+    (tmp_path / "bpe.json").write_text(vocabulary.to_json(), encoding="utf-8")
     loaded = Vocabulary.load(tmp_path / "bpe.json")
     assert loaded.tokens == vocabulary.tokens
     assert loaded.encode_batch(lines) == vocabulary.encode_batch(lines)

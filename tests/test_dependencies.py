@@ -14,7 +14,6 @@ from packaging.utils import canonicalize_name
 from test_repository import MODULES, PROJECT, ROOT, requirements
 
 NEEDS = {  # module of ours, or a folder of them -> the extras that it may import from
-    "reservoir/datasets/moses.py": ("data",),
     "reservoir/datasets/papers.py": ("data",),
     "reservoir/datasets/pictures.py": ("pictures",),
     "reservoir/datasets/own/pictures.py": ("pictures",),

@@ -284,4 +284,4 @@ def test_lines_too_short_for_a_hole_between_tokens_are_no_samples():
 
 def test_a_vocabulary_may_write_everything_small():
     small = train_bpe(["The Cat sat on THE mat", "the cat"], 30, lowercase=True, cache=False)
-    assert small.decode(small.encode("The CAT")) == small.normalise("The CAT") == "the cat"
+    assert small.decode(small.encode("The CAT")) == "the cat"

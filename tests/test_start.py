@@ -8,11 +8,11 @@ import torch
 from reservoir import recipes
 from reservoir.layers import Linear
 from reservoir.runs import InitFromRun, find_record
-from reservoir.runs.building import build, load
+from reservoir.runs.building import build, load, references
 from reservoir.runs.execution import execute, train_and_test
 from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
-from reservoir.runs.start import matching, references, take
+from reservoir.runs.start import matching, take
 from reservoir.training import CheckpointError
 from reservoir.weights import (
     Freeze,

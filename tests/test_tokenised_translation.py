@@ -8,7 +8,7 @@ import pytest
 
 from reservoir import recipes
 from reservoir.datasets import Dictionary, Pairs, ParallelCorpus, parallel
-from reservoir.datasets.moses import tokenise
+from reservoir.datasets.papers import tokenise
 from reservoir.runs.building import build
 from reservoir.runs.execution import execute
 from reservoir.runs.tasks import translation

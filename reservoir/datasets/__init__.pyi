@@ -1,22 +1,18 @@
 from . import bits, listops, papers, pictures
-from .batches import Batch, Epoch, TokenBatches, pad_sources
-from .byte_vocabulary import BytePieces, ByteVocabulary, train_byte_pieces
-from .corpora import Text, parallel, text
-from .dictionary import Dictionary
+from .batches import Batch, TokenBatches, Windows, pad_sources
+from .corpora import Pairs, ParallelCorpus, Text, parallel, read_pairs, test_set, text
 from .errors import DataError
 from .examples import Examples, Generated, Stored
 from .fetching import Row, fetch, status
 from .labelled_texts import CLASSES, Labelled, LabelledCorpus, labelled
 from .manifest import cache_dir
 from .miniature import tagged
-from .newstest import test_set
 from .own import Files
 from .pictures import ImageCorpus, Images, images
-from .reading import Pairs, ParallelCorpus, read_lines, read_pairs, read_text
+from .reading import read_lines, read_text
 from .series import lorenz, mackey_glass
 from .shipped import shipped
-from .vocabulary import Vocabulary, train_bpe
-from .windows import Windows
+from .vocabulary import BytePieces, ByteVocabulary, Dictionary, Vocabulary, train_bpe, train_byte_pieces
 
 __all__ = [
     "CLASSES",
@@ -25,7 +21,6 @@ __all__ = [
     "ByteVocabulary",
     "DataError",
     "Dictionary",
-    "Epoch",
     "Examples",
     "Files",
     "Generated",

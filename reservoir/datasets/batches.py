@@ -1,4 +1,7 @@
-"""Batches of sentence pairs by number of tokens, made when asked for: little padding, an order that the seed fixes."""
+"""Batches of text, made when asked for, in an order that the seed fixes.
+
+Of sentence pairs by number of tokens, with little padding; and of windows of running text, for a language model.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,14 @@ from reservoir.datasets.errors import check_whole
 from reservoir.datasets.vocabulary import Vocabulary
 
 T = TypeVar("T")
+
+
+def raw_words(seed: int, number: int) -> Callable[..., Any]:
+    """Raw 64-bit words of stream `number` of a seed, which NumPy keeps the same in every version, unlike its shuffles.
+
+    `words()` is one of them, `words(n)` an array of the next n.
+    """
+    return np.random.PCG64(np.random.SeedSequence([seed, number])).random_raw
 
 
 class Lazy(Sequence[T], Generic[T]):
@@ -42,9 +53,8 @@ class Lazy(Sequence[T], Generic[T]):
 
 
 PAD, BOS, EOS = Vocabulary.pad, Vocabulary.bos, Vocabulary.eos
-POOL = (
-    1 << 16
-)  # pairs sorted together: enough for even lengths, few enough to mix a large corpus in each epoch
+POOL = 1 << 16
+"""Pairs that are sorted together: enough for even lengths, few enough to mix a large corpus in each epoch."""
 
 
 @dataclass(frozen=True)
@@ -139,17 +149,22 @@ class TokenBatches:
         """Number of pairs in an epoch."""
         return len(self.src.lengths)
 
-    def epoch(self, number: int) -> Epoch:
+    def epoch(self, number: int) -> Sequence[Batch]:
         """Return epoch `number` (from 0): a sequence of batches, each made when it is asked for."""
-        # Raw words of the bit generator, since numpy keeps these the same in every version, unlike its shuffles.
-        words = np.random.PCG64(np.random.SeedSequence([self.seed, number])).random_raw
+        words = raw_words(self.seed, number)
         shuffled = np.argsort(words(len(self)), kind="stable")
         cuts = [
             cut
             for start in range(0, len(self), POOL)
             for cut in self._cut(shuffled[start : start + POOL], words)
         ]
-        return Epoch(self, [cuts[i] for i in np.argsort(words(len(cuts)), kind="stable")])
+        order = np.argsort(words(len(cuts)), kind="stable")
+        return Lazy(len(cuts), lambda index: self._batch(cuts[order[index]]))
+
+    def _batch(self, rows: np.ndarray) -> Batch:
+        n_tokens = int(self.tgt.lengths[rows].sum()) + len(rows)
+        tgt_in = self.tgt.padded(rows, shifted=True)
+        return Batch(self.src.padded(rows), tgt_in, self.tgt.padded(rows), n_tokens)
 
     def _cut(self, pool: np.ndarray, words: Callable[..., Any]) -> list[np.ndarray]:
         """Sort a pool by length and cut it into batches."""
@@ -166,30 +181,6 @@ class TokenBatches:
                 cuts.append(pool[start:i])
                 start, widest, room = i, w, self.max_tokens
         return [*cuts, pool[start:]]
-
-
-class Epoch(Lazy[Batch]):
-    """The batches of one epoch, each made when it is asked for."""
-
-    def __init__(self, batches: TokenBatches, cuts: list[np.ndarray]):
-        super().__init__(len(cuts), self._batch)
-        self._batches, self._cuts = batches, cuts
-
-    def _batch(self, index: int) -> Batch:
-        rows, src, tgt = self._cuts[index], self._batches.src, self._batches.tgt
-        n_tokens = int(tgt.lengths[rows].sum()) + len(rows)
-        return Batch(src.padded(rows), tgt.padded(rows, shifted=True), tgt.padded(rows), n_tokens)
-
-    @property
-    def padding(self) -> float:
-        """Share of the positions of `src` and `tgt_out`, over all batches, that are padding."""
-        filled = positions = 0
-        for rows in self._cuts:
-            for side in (self._batches.src, self._batches.tgt):
-                lengths = side.lengths[rows] + 1
-                filled += int(lengths.sum())
-                positions += int(lengths.max()) * len(rows)
-        return 1 - filled / positions
 
 
 class _Rows:
@@ -211,3 +202,63 @@ class _Rows:
             else:
                 line[:length], line[length] = ids, EOS
         return torch.from_numpy(table)
+
+
+class Windows:
+    """Batches of windows over one long row of tokens.
+
+    Each epoch shifts the cuts by a random offset and shuffles the windows, by `seed` and the epoch's number alone, so
+    a run resumes at any (epoch, index). A window holds one token more than it predicts: `window[:-1]` is the input,
+    `window[1:]` the target. Apart from what the offset leaves out, every token but the row's first is predicted once.
+
+    Args:
+        ids: the tokens, in order.
+        length: tokens that a window predicts.
+        batch: windows in a batch.
+        seed: not negative.
+
+    Attributes:
+        dropped: 0; a text has no piece that is too long.
+
+    Raises:
+        ValueError: an argument is out of range, or the text is shorter than one window.
+    """
+
+    dropped = 0
+
+    def __init__(self, ids: Sequence[int] | np.ndarray, *, length: int, batch: int, seed: int):
+        for name, value, least in (("length", length, 1), ("batch", batch, 1), ("seed", seed, 0)):
+            check_whole(name, value, least=least)
+        if len(ids) < length + 1:
+            raise ValueError(
+                f"the text has {len(ids)} tokens, but a window of length={length} needs {length + 1}"
+            )
+        self.ids = np.asarray(ids, dtype=np.int32)
+        self.length, self.batch, self.seed = length, batch, seed
+
+    def epoch(self, number: int) -> Sequence[Tensor]:
+        """Epoch `number` (from 0): batches of (batch, length + 1) int64, each made when it is asked for."""
+        words = raw_words(self.seed, number)
+        room = min(self.length, len(self.ids) - self.length)
+        starts = np.arange(int(words()) % room, len(self.ids) - self.length, self.length)
+        starts = starts[np.argsort(words(len(starts)), kind="stable")]
+
+        def batch(index: int) -> Tensor:
+            chosen = starts[index * self.batch : (index + 1) * self.batch]
+            return torch.from_numpy(self.ids[chosen[:, None] + np.arange(self.length + 1)].astype(np.int64))
+
+        return Lazy(-(-len(starts) // self.batch), batch)
+
+    def in_order(self) -> list[tuple[Tensor, int]]:
+        """All windows once, in the text's order, for scoring: batches with the number of tokens that each predicts.
+
+        The last window is padded with the text's beginning, which comes last and is not counted.
+        """
+        starts = np.arange(0, len(self.ids) - 1, self.length)
+        last = int(starts[-1]) + self.length + 1 - len(self.ids)  # tokens that are missing at the end
+        ids = np.concatenate([self.ids, np.resize(self.ids, max(last, 0))])
+        table = torch.from_numpy(ids[starts[:, None] + np.arange(self.length + 1)].astype(np.int64))
+        batches = table.split(self.batch)
+        sizes = [part.shape[0] * self.length for part in batches]
+        sizes[-1] -= max(last, 0)
+        return list(zip(batches, sizes, strict=True))

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reservoir.datasets.batches import raw_words
 from reservoir.datasets.errors import check_whole
 
 
@@ -52,11 +53,10 @@ class BitMemory:
             (n, (strings + 1) · length / patch, patch) of -1, 0 and 1; and the bits to be said at the last
             length / patch positions, (n, length / patch, patch) of 0 and 1.
         """
-        words = _words(seed, number)
+        words = raw_words(seed, number)
         bits = _bits(words, n * self.strings * self.length).view(n, self.strings, self.length)
-        which = torch.from_numpy(
-            words(n) % self.strings
-        ).long()  # no count of strings is near 2**64: as good as even
+        # No count of strings is near 2**64: as good as even.
+        which = torch.from_numpy(words(n) % self.strings).long()
         asked = bits[torch.arange(n), which]
         threshold = np.uint64(min(round(self.hidden * 2**32), 2**32 - 1))
         seen = torch.from_numpy((words(n * self.length) >> np.uint64(32)) >= threshold).view(n, self.length)
@@ -83,13 +83,8 @@ class BitXor:
         Returns:
             (n, 2 · length, 1) of -1 and 1; and the bits to be said at the last `length` positions, (n, length, 1).
         """
-        bits = _bits(_words(seed, number), n * 2 * self.length).view(n, 2, self.length)
+        bits = _bits(raw_words(seed, number), n * 2 * self.length).view(n, 2, self.length)
         return (2.0 * bits - 1.0).view(n, -1, 1), (bits[:, 0] ^ bits[:, 1])[..., None]
-
-
-def _words(seed: int, number: int) -> Callable[[int], np.ndarray]:
-    """Raw 64-bit words, the one thing of NumPy's generators that stays the same in every version."""
-    return np.random.PCG64(np.random.SeedSequence([seed, number])).random_raw
 
 
 def _bits(words: Callable[[int], np.ndarray], n: int) -> Tensor:

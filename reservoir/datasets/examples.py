@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets.batches import Lazy
+from reservoir.datasets.batches import Lazy, raw_words
 from reservoir.datasets.errors import check_whole
 
 
@@ -85,7 +85,7 @@ class Stored:
 
     def epoch(self, number: int, *, batch: int, seed: int) -> Sequence[Batch]:
         """Epoch `number` (from 0): every sequence once, in an order that the seed and the number fix."""
-        words = np.random.PCG64(np.random.SeedSequence([seed, number])).random_raw
+        words = raw_words(seed, number)
         order = torch.from_numpy(np.argsort(words(len(self)), kind="stable"))
         return self._batches(order, batch)
 
@@ -145,17 +145,12 @@ class Examples:
 
 
 def padded_numbers(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Sequences of positions (length, features), padded at the end with zeros; and the last position of each."""
-    return torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True), torch.tensor(
-        [len(row) - 1 for row in rows]
-    )
+    """Sequences of positions (length, …), padded at the end with zeros; and the last position of each."""
+    last = torch.tensor([len(row) - 1 for row in rows])
+    return torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True), last
 
 
 def padded(rows: Sequence[Sequence[int]], labels: Sequence[int]) -> Stored:
     """Rows of ids of several lengths, padded at the end with zeros, which a model that reads forwards never sees."""
-    longest = max(map(len, rows))
-    table = np.zeros((len(rows), longest), dtype=np.int64)
-    for number, row in enumerate(rows):
-        table[number, : len(row)] = row
-    last = torch.tensor([len(row) - 1 for row in rows])
-    return Stored(torch.from_numpy(table), torch.tensor(labels), last=last)
+    x, last = padded_numbers([torch.tensor(row, dtype=torch.int64) for row in rows])
+    return Stored(x, torch.tensor(labels), last=last)

@@ -9,12 +9,11 @@ Environment:
 import os
 import shutil
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-import pooch
 import requests
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -23,6 +22,8 @@ from reservoir.datasets import manifest
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.manifest import CACHE_ADVICE, Dataset, File, cache_dir, fault
 from reservoir.files import WriteError, atomic_write
+
+SILENCE = 30  # seconds without an answer after which a server counts as gone
 
 
 class _Unavailable(Exception):
@@ -61,7 +62,9 @@ def fetch(name: str, *, progress: bool = True) -> Path:
     folder = cache_dir() / name
     missing = [file for file in dataset.files if not _is_good(folder / file.name, file)]
     if missing:
-        with _bars(progress) as bars:
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        console = Console(stderr=True)
+        with Progress(*columns, console=console, transient=True, disable=not progress) as bars:
             for file in missing:
                 _get(dataset, file, folder / file.name, bars)
     return folder
@@ -105,16 +108,17 @@ def _is_good(path: Path, file: File) -> bool:
 
 
 def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
-    """Put one file into the cache from the first source that has it, or say why none does."""
+    """Put one file into the cache from the first place that has it, or say why none does."""
 
-    def check(partial: Path) -> None:
-        if file.sha256 and (wrong := fault(partial, sha256=file.sha256, size=file.bytes)):
+    def check(path: Path) -> None:
+        if file.sha256 and (wrong := fault(path, sha256=file.sha256, size=file.bytes)):
             raise _Unavailable(wrong)
 
     reasons = []
-    for where, fill in _sources(dataset, file, bars):
+    for where, place in _places(dataset, file):
+        copy = partial(_download, file, bars, place) if _is_address(place) else partial(_copy, place)
         try:
-            return atomic_write(target, fill, check, advice=CACHE_ADVICE)
+            return atomic_write(target, copy, check, advice=CACHE_ADVICE)
         except WriteError as error:
             raise DataError(str(error)) from error
         except _Unavailable as reason:
@@ -129,85 +133,46 @@ def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
     raise DataError(f"{dataset.name}/{file.name} cannot be had: {'; '.join(reasons)}{instead}")
 
 
-def _sources(dataset: Dataset, file: File, bars: Progress) -> list[tuple[str, Callable[[BinaryIO], None]]]:
-    """Where to look, in order: what to call the place, and what copies the file from it."""
-    sources = []
+def _places(dataset: Dataset, file: File) -> list[tuple[str, str]]:
+    """Where to look, in order: what to call the place, and its address or path."""
     mirror = os.environ.get("RESERVOIR_MIRROR", "").rstrip("/")
-    if _is_address(mirror):
-        address = f"{mirror}/{dataset.name}/{file.name}"
-        sources.append((f"the mirror's {address}", _download(address, file, bars)))
-    elif mirror:
-        path = Path(mirror).expanduser() / dataset.name / file.name
-        sources.append((f"the mirror's {path}", _copy(path)))
+    there = f"{mirror}/{dataset.name}/{file.name}"
+    places = [(f"the mirror's {there}", there)] if mirror else []
     if file.url is not None and file.sha256 is not None:
-        sources.append((file.url, _download(file.url, file, bars)))
-    return sources
+        places.append((file.url, file.url))
+    return places
 
 
-def _is_address(mirror: str) -> bool:
-    return mirror.startswith(("http://", "https://"))
+def _is_address(place: str) -> bool:
+    return place.startswith(("http://", "https://"))
 
 
-def _copy(path: Path) -> Callable[[BinaryIO], None]:
-    def fill(stream: BinaryIO) -> None:
-        try:
-            source = path.open("rb")
-        except OSError as error:
-            raise _Unavailable(f"cannot be opened ({error.strerror})") from error
-        with source:
-            shutil.copyfileobj(source, stream)
-
-    return fill
+def _copy(path: str, stream: BinaryIO) -> None:
+    try:
+        source = Path(path).expanduser().open("rb")
+    except OSError as error:
+        raise _Unavailable(f"cannot be opened ({error.strerror})") from error
+    with source:
+        shutil.copyfileobj(source, stream)
 
 
-def _download(address: str, file: File, bars: Progress) -> Callable[[BinaryIO], None]:
-    def fill(stream: BinaryIO) -> None:
-        if os.environ.get("RESERVOIR_OFFLINE", "0") not in ("", "0"):
-            raise _Unavailable("was not asked, since RESERVOIR_OFFLINE forbids downloads")
+def _download(file: File, bars: Progress, address: str, stream: BinaryIO) -> None:
+    if os.environ.get("RESERVOIR_OFFLINE", "0") not in ("", "0"):
+        raise _Unavailable("was not asked, since RESERVOIR_OFFLINE forbids downloads")
+    try:
         # A server that compresses on the way, or unpacks a .gz for us, would change the bytes that were hashed.
-        download = pooch.HTTPDownloader(
-            progressbar=_Bar(bars, file), chunk_size=1 << 16, headers={"Accept-Encoding": "identity"}
-        )
-        try:
-            download(address, stream, None)
-        except requests.HTTPError as error:
-            raise _Unavailable(f"answered {error.response.status_code} {error.response.reason}") from error
-        except requests.RequestException as error:
-            if stream.tell() or isinstance(error, requests.exceptions.ChunkedEncodingError):
-                message = f"is truncated: the connection broke off before all of {file.bytes} bytes had come"
-                raise _Unavailable(message) from error
-            raise _Unavailable("cannot be reached (is there a network?)") from error
-
-    return fill
-
-
-def _bars(show: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
-        console=Console(stderr=True), transient=True, disable=not show,
-    )  # fmt: skip
-
-
-class _Bar:
-    """A line of the progress display in the form that pooch's downloader drives."""
-
-    def __init__(self, bars: Progress, file: File):
-        self._bars, self._task = bars, bars.add_task(file.name, total=file.bytes, visible=False)
-
-    @property
-    def total(self) -> float | None:
-        return self._bars.tasks[self._task].total
-
-    @total.setter
-    def total(self, answered: int) -> None:
-        # The manifest knows the size; what the server announces may be nothing.
-        self._bars.update(self._task, visible=True)
-
-    def update(self, n: int) -> None:
-        self._bars.advance(self._task, n)
-
-    def reset(self) -> None:
-        self._bars.update(self._task, completed=0)
-
-    def close(self) -> None:
-        self._bars.update(self._task, visible=False)
+        plain = {"Accept-Encoding": "identity"}
+        with requests.get(address, headers=plain, stream=True, timeout=SILENCE) as answer:
+            answer.raise_for_status()
+            bar = bars.add_task(file.name, total=file.bytes)
+            for chunk in answer.iter_content(1 << 16):
+                stream.write(chunk)
+                bars.advance(bar, len(chunk))
+            bars.remove_task(bar)
+    except requests.HTTPError as error:
+        raise _Unavailable(f"answered {error.response.status_code} {error.response.reason}") from error
+    except requests.RequestException as error:
+        if stream.tell() or isinstance(error, requests.exceptions.ChunkedEncodingError):
+            message = f"is truncated: the connection broke off before all of {file.bytes} bytes had come"
+            raise _Unavailable(message) from error
+        raise _Unavailable("cannot be reached (is there a network?)") from error

@@ -11,8 +11,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from reservoir.datasets.draws import Draws
-from reservoir.datasets.grammar import Clause, NounPhrase, Pronoun
-from reservoir.datasets.lexicon import ADJECTIVES, PLACES, PRONOUNS, REPORTING, VERBS, Noun, fitting
+from reservoir.datasets.grammar import (
+    ADJECTIVES,
+    PLACES,
+    PRONOUNS,
+    REPORTING,
+    VERBS,
+    Clause,
+    Noun,
+    NounPhrase,
+    Pronoun,
+    fitting,
+)
 
 
 @dataclass(frozen=True)

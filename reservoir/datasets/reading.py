@@ -1,4 +1,4 @@
-"""Read text (plain, gzip, xz, zip or tgz), a sentence a line, and pairs of sentences; errors name file and line."""
+"""Read text (plain, gzip, xz, zip or tgz), whole or a sentence a line; errors name file and line."""
 
 import codecs
 import gzip
@@ -6,75 +6,9 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from reservoir.datasets.errors import DataError
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Sentences and their translations: `tgt[i]` translates `src[i]`."""
-
-    src: list[str]
-    tgt: list[str]
-
-    def __post_init__(self) -> None:
-        if len(self.src) != len(self.tgt):
-            raise DataError(
-                f"src has {len(self.src)} sentences but tgt has {len(self.tgt)}: give one for one"
-            )
-
-    def __len__(self) -> int:
-        return len(self.src)
-
-    def __getitem__(self, chosen: slice) -> "Pairs":
-        """A slice of the pairs: `pairs[:100]`."""
-        return Pairs(self.src[chosen], self.tgt[chosen])
-
-
-@dataclass(frozen=True)
-class ParallelCorpus:
-    """Sentence pairs to train on, to choose by, and to test on, by the test's name.
-
-    Args:
-        tokenised: the text is cut already, into tokens with spaces between; pieces do not cross them, and BLEU counts
-            them as they are.
-        notes: what is to be said of how it was read: sizes, splits, what was left out.
-        places: where a sentence of one's own stands, by part: a function of its row and its side.
-    """
-
-    name: str
-    src: str
-    tgt: str
-    train: Pairs
-    valid: Pairs
-    tests: dict[str, Pairs]
-    tokenised: bool = False
-    notes: tuple[str, ...] = ()
-    places: Mapping[str, Callable[[int, int], str]] = field(default_factory=dict, repr=False, compare=False)
-
-    def place(self, part: str, row: int, side: int) -> str:
-        """Where a sentence stands, for an error."""
-        if part in self.places:
-            return self.places[part](row, side)
-        return f"{self.name}, {part}.{(self.src, self.tgt)[side]}, line {row + 1}"
-
-
-def read_pairs(src_path: str | Path, tgt_path: str | Path) -> Pairs:
-    """Read two files whose lines translate each other, empty ones included.
-
-    Raises:
-        DataError: a file is missing, damaged or not UTF-8, or the line counts differ.
-    """
-    src, tgt = read_lines(src_path), read_lines(tgt_path)
-    if len(src) != len(tgt):
-        raise DataError(
-            f"{src_path} has {len(src)} lines but {tgt_path} has {len(tgt)}: "
-            "line n of the one must translate line n of the other"
-        )
-    return Pairs(src, tgt)
 
 
 def read_lines(path: str | Path, *, member: str | None = None) -> list[str]:

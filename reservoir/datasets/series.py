@@ -57,16 +57,13 @@ def mackey_glass(
         return beta * x / (1.0 + x4 * x4 * x2)
 
     x: Any = np.asarray(history, dtype=np.float64)[()]  # a scalar, or one number per series
-    values, slopes = (
-        [x] * (lag + 1),
-        [x * 0.0] * (lag + 1),
-    )  # oldest first; the present slope is filled in below
+    # Oldest first; the present slope is filled in below.
+    values, slopes = [x] * (lag + 1), [x * 0.0] * (lag + 1)
     for step in range((skip + steps - 1) * substeps):
         x, then, next_ = values[-1], values[-1 - lag], values[-lag]
         slopes[-1] = production(then) - gamma * x
-        arriving = (
-            slopes[-lag] if step != lag - 1 else x * 0.0
-        )  # the slope is zero before t = 0 and jumps there
+        # The slope is zero before t = 0 and jumps there.
+        arriving = slopes[-lag] if step != lag - 1 else x * 0.0
         half = 0.5 * (then + next_) + 0.125 * h * (slopes[-1 - lag] - arriving)
         middle = production(half)
         k1 = slopes[-1]

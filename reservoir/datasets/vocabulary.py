@@ -1,43 +1,74 @@
-"""Subword vocabularies by byte-pair encoding (Sennrich et al. 2016), trained once and cached by content."""
+"""Vocabularies: pieces of words by byte-pair encoding (Sennrich et al. 2016), bytes, and a language's share of pieces.
+
+Pieces are trained once and cached by content.
+"""
+
+from __future__ import annotations
 
 import hashlib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import tokenizers
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from reservoir.datasets.errors import DataError, check_whole
 from reservoir.datasets.manifest import CACHE_ADVICE, cache_dir
 from reservoir.files import WriteError, atomic_write
 
 SPACE = "▁"  # U+2581 stands for the space before a word
+LINE_END = "Ċ"  # how GPT-2's pieces write the byte 0x0a
 SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 MIN_PAIRS = 2  # a pair of pieces seen only once is not merged
 V = TypeVar("V", bound="Vocabulary")
 
 
-class Vocabulary:
+class Pieces:
+    """What every vocabulary is: pieces of text, by id.
+
+    Attributes:
+        pad, bos, eos, unk: ids of the four special pieces, 0 to 3.
+        line_end: the id that ends a line of running text.
+        tokens: every piece, by id.
+    """
+
+    pad, bos, eos, unk = range(4)
+    line_end = eos
+    tokens: list[str]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)} pieces)"
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of one sentence, without bos and eos; an empty sentence gives an empty list."""
+        (ids,) = self.encode_batch([text])
+        return ids
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of many sentences, faster than one by one."""
+        raise NotImplementedError
+
+
+class Vocabulary(Pieces):
     """A trained BPE vocabulary, which converts text to ids and back.
 
-    `decode(encode(text))` equals `normalise(text)`, except that characters not seen in training become `unk` and are
-    dropped in decoding. Text that looks like a special piece ("</s>") is encoded as text.
+    `decode(encode(text))` is the text in NFC, with one space between words and none at either end, except that
+    characters not seen in training become `unk` and are dropped. Text that looks like a special piece ("</s>") is
+    encoded as text.
 
     Args:
         tokenizer: of the `tokenizers` library; its first four pieces must be pad, bos, eos and unk.
 
     Attributes:
-        pad, bos, eos, unk: ids of the four special pieces, 0 to 3.
-        line_end: the id that ends a line of running text: eos.
         tokens: every piece, by id; "▁" represents the space before a word.
     """
-
-    pad, bos, eos, unk = range(4)
-    line_end = eos
 
     def __init__(self, tokenizer: Tokenizer):
         found = tuple(tokenizer.id_to_token(i) or "" for i in range(4))
@@ -47,18 +78,7 @@ class Vocabulary:
             )
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
-        self.tokens: list[str] = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
-
-    def __len__(self) -> int:
-        return len(self.tokens)
-
-    def __repr__(self) -> str:
-        return f"Vocabulary({len(self)} pieces)"
-
-    def encode(self, text: str) -> list[int]:
-        """Return the ids of one sentence, without bos and eos; an empty sentence gives an empty list."""
-        (ids,) = self.encode_batch([text])
-        return ids
+        self.tokens = [tokenizer.id_to_token(i) or "" for i in range(tokenizer.get_vocab_size())]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of many sentences, faster than one by one."""
@@ -77,10 +97,6 @@ class Vocabulary:
         pieces = "".join(self.tokens[int(i)] for i in ids if int(i) >= len(SPECIALS))
         return pieces.replace(SPACE, " ").removeprefix(" ")
 
-    def normalise(self, text: str) -> str:
-        """Return the form of `text` that pieces preserve: NFC, one space between words, none at either end."""
-        return self._tokenizer.normalizer.normalize_str(text)
-
     def to_json(self) -> str:
         """Return the `tokenizers` library's JSON, which other programs read too."""
         return self._tokenizer.to_str()
@@ -98,13 +114,9 @@ class Vocabulary:
             raise DataError(f"this is not a tokenizer's JSON ({error}): train the vocabulary again") from None
         return cls(tokenizer)
 
-    def save(self, path: str | Path) -> None:
-        """Write the JSON to `path` atomically."""
-        atomic_write(Path(path), self.to_json().encode())
-
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a vocabulary that `save` wrote.
+        """Read a file with what `to_json` returned.
 
         Raises:
             DataError: the file is missing or damaged.
@@ -115,6 +127,113 @@ class Vocabulary:
             raise DataError(f"{path} cannot be read ({error}): train the vocabulary again") from None
         except DataError as error:
             raise DataError(f"{path}: {error}") from None
+
+
+class BytePieces(Vocabulary):
+    """A vocabulary that begins with the 256 bytes, so that nothing is unknown to it. It is used as a `Vocabulary` is.
+
+    Nothing of a text is lost in such pieces, neither a rare character nor a space. So a model's bits per byte can be
+    compared with those of any other vocabulary.
+
+    Attributes:
+        line_end: the id of the byte that ends a line.
+        tokens: every piece, by id, in GPT-2's letters for bytes: "Ġ" stands for a space.
+    """
+
+    def __init__(self, tokenizer: Tokenizer):
+        super().__init__(tokenizer)
+        line_end = tokenizer.token_to_id(LINE_END)
+        if line_end is None:
+            raise DataError(
+                f"pieces over bytes have one for the end of a line, {LINE_END!r}; these have none"
+            )
+        self.line_end = line_end
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Join pieces to text; special pieces are left out, and bytes that are no UTF-8 become "\ufffd"."""
+        return self._tokenizer.decode([int(i) for i in ids if int(i) >= len(SPECIALS)])
+
+
+class ByteVocabulary(Pieces):
+    """The 256 bytes, after the four special pieces that every vocabulary begins with.
+
+    It is used as a `Vocabulary` is. A character of ASCII is one byte; others are two to four, as UTF-8 has them. Text
+    that was cut inside such a character (enwik8's parts are counted in bytes) comes back exactly as well, since
+    Python's "surrogateescape" carries the bytes that are no UTF-8.
+
+    Attributes:
+        line_end: the id of the byte that ends a line.
+        tokens: every piece, by id; a byte that is no printable ASCII is written as "<0x0a>".
+    """
+
+    line_end = len(SPECIALS) + ord("\n")
+
+    def __init__(self) -> None:
+        shown = (chr(byte) if 32 <= byte < 127 else f"<0x{byte:02x}>" for byte in range(256))
+        self.tokens = [*SPECIALS, *shown]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of many texts."""
+        return [self.encode_text(text).tolist() for text in texts]
+
+    def encode_text(self, text: str) -> np.ndarray:
+        """Return the ids of a text of any length, line ends included, as one row of int32."""
+        try:
+            content = np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
+        except UnicodeEncodeError:
+            check_text([text], errors="surrogateescape")
+            raise
+        return content.astype(np.int32) + len(SPECIALS)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Join bytes to text; special pieces are left out, and what is no UTF-8 becomes "surrogateescape"'s stand-in.
+
+        A model that writes bytes may stop inside a character: print such a text with `errors="replace"`.
+        """
+        content = bytes(int(i) - len(SPECIALS) for i in ids if int(i) >= len(SPECIALS))
+        return content.decode("utf-8", "surrogateescape")
+
+
+class Dictionary(Pieces):
+    """The pieces of a joint vocabulary that one language uses most, with numbers of their own.
+
+    Two languages whose pieces were learnt together need not have the same table of embeddings: fairseq makes a
+    dictionary of each side's pieces. This one is used as a `Vocabulary` is. A piece that it leaves out is unknown.
+
+    Args:
+        vocabulary: the joint one.
+        lines: text of the language.
+        size: pieces to keep at most, the four special ones included.
+
+    Attributes:
+        tokens: the pieces kept, the most frequent first after the special ones.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, lines: Sequence[str], size: int):
+        check_whole("size", size, least=len(SPECIALS) + 1)  # more than the special pieces
+        counts: Counter[int] = Counter()
+        for row in vocabulary.encode_batch(lines):
+            counts.update(row)
+        frequent = sorted(counts.keys() - set(range(len(SPECIALS))), key=lambda i: (-counts[i], i))
+        kept = [*range(len(SPECIALS)), *frequent[: size - len(SPECIALS)]]
+        self.joint = vocabulary
+        self.tokens = [vocabulary.tokens[i] for i in kept]
+        self._own = [self.unk] * len(vocabulary)  # joint id -> ours
+        for ours, theirs in enumerate(kept):
+            self._own[theirs] = ours
+        self._joint = kept  # our id -> joint
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of many sentences."""
+        return [[self._own[i] for i in row] for row in self.joint.encode_batch(texts)]
+
+    def encode_text(self, text: str) -> np.ndarray:
+        """Return the ids of a running text as one row of int32, eos after each line."""
+        return np.array(self._own, dtype=np.int32)[self.joint.encode_text(text)]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Join pieces to text; special pieces are left out."""
+        return self.joint.decode(self._joint[int(i)] for i in ids if int(i) < len(self))
 
 
 def train_bpe(
@@ -142,7 +261,34 @@ def train_bpe(
     lines = [blank.normalizer.normalize_str(line) for line in lines]
     if not any(lines):
         raise DataError("lines contains no text to train a vocabulary on: give at least one sentence")
-    return kept(Vocabulary, blank, lines, size, _train) if cache else _train(blank, lines, size)
+
+    def make() -> Vocabulary:
+        return Vocabulary(_trained(blank, _with_frequent_characters(lines, size), size))
+
+    return _kept(Vocabulary, blank, lines, size, make) if cache else make()
+
+
+def train_byte_pieces(lines: Iterable[str], size: int, *, cache: bool = True) -> BytePieces:
+    """Train a vocabulary of at most `size` pieces on `lines`; pieces do not cross words, as in GPT-2.
+
+    Args:
+        lines: of text, without their ends.
+        size: pieces, the 256 bytes and the four special ones included.
+        cache: as in `train_bpe`.
+    """
+    check_whole("size", size, least=len(SPECIALS) + 256)  # the special pieces and the bytes
+    blank = Tokenizer(models.BPE())
+    blank.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    blank.decoder = decoders.ByteLevel()
+    lines = list(lines)
+    check_text(lines)
+
+    def make() -> BytePieces:
+        return BytePieces(
+            _trained(blank, lines, size, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()))
+        )
+
+    return _kept(BytePieces, blank, lines, size, make) if cache else make()
 
 
 def check_text(lines: Sequence[str], *, errors: str = "strict") -> None:
@@ -165,20 +311,14 @@ def check_text(lines: Sequence[str], *, errors: str = "strict") -> None:
             ) from None
 
 
-def kept(
-    kind: type[V],
-    blank: Tokenizer,
-    lines: list[str],
-    size: int,
-    make: Callable[[Tokenizer, list[str], int], V],
-) -> V:
+def _kept(kind: type[V], blank: Tokenizer, lines: list[str], size: int, make: Callable[[], V]) -> V:
     """Return the vocabulary, of class `kind`, that `make` trains on the lines, from the cache if it is there."""
     # The blank tokenizer's JSON contains the settings; training may change with the library's version.
     key = _digest([blank.to_str(), tokenizers.__version__, str(size), *lines])
     path = cache_dir() / "bpe" / f"{key}.json"
     found = _cached(path, kind)
     if found is None:
-        found = make(blank, lines, size)
+        found = make()
         content = found.to_json()
         checked = f"{_digest([content])}\n{content}".encode()
         try:
@@ -199,21 +339,30 @@ def _blank(tokenised: bool, lowercase: bool) -> Tokenizer:
     return tokenizer
 
 
-def _train(tokenizer: Tokenizer, lines: list[str], size: int) -> Vocabulary:
+def _with_frequent_characters(lines: list[str], size: int) -> list[str]:
+    """The lines with spaces for all characters but the most frequent, which fill half of a vocabulary at most."""
     counts: Counter[str] = Counter()
     for line in lines:
         counts.update(line)
     # The library has such a limit too, but breaks ties at random.
     by_frequency = sorted(counts, key=lambda character: (-counts[character], character))
     frequent = by_frequency[: (size - len(SPECIALS)) // 2]
-    if len(frequent) < len(counts):
-        rare = dict.fromkeys(map(ord, counts.keys() - set(frequent)), " ")
-        lines = [line.translate(rare) for line in lines]
+    if len(frequent) == len(counts):
+        return lines
+    rare = dict.fromkeys(map(ord, counts.keys() - set(frequent)), " ")
+    return [line.translate(rare) for line in lines]
+
+
+def _trained(blank: Tokenizer, lines: list[str], size: int, **options: Any) -> Tokenizer:
     trainer = trainers.BpeTrainer(
-        vocab_size=size, min_frequency=MIN_PAIRS, special_tokens=list(SPECIALS), show_progress=False
+        vocab_size=size,
+        min_frequency=MIN_PAIRS,
+        special_tokens=list(SPECIALS),
+        show_progress=False,
+        **options,
     )
-    tokenizer.train_from_iterator(lines, trainer, length=len(lines))
-    return Vocabulary(tokenizer)
+    blank.train_from_iterator(lines, trainer, length=len(lines))
+    return blank
 
 
 def _digest(texts: Sequence[str]) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 import pandas as pd
 
 from reservoir.evidence.comparison import spread
-from reservoir.runs.named import family
 from reservoir.runs.records import METRICS, frame
-from reservoir.runs.registry import Scale
+from reservoir.runs.registry import Scale, family_or_own
 
 
 def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
@@ -26,7 +25,7 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
     """
     records = frame(scale=scale)
     lines = []
-    for recipe in family(name):
+    for recipe in family_or_own(name):
         runs = records[records["recipe"] == recipe] if len(records) else records
         if not len(runs):
             lines.append({"recipe": recipe, "seeds": "not run"})

@@ -44,10 +44,7 @@ def audit_records(names: Sequence[str], *, sample: int, draw: int, points: int, 
         show(f"{number} of {len(missing)}: {key(record)}, which took {seconds:,.0f} s up to there")
         try:
             known[key(record)] = audit(record, points=points, listeners=automatic())
-        except (
-            CheckpointError,
-            DataError,
-        ) as error:  # it begins with weights, or reads data, that are not here
+        except (CheckpointError, DataError) as error:  # weights or data that it needs are not here
             left_out[key(record)] = str(error)
             continue
         write_audits(known, file)

@@ -29,11 +29,8 @@ from reservoir.weights.streaming import TILE, TiledWeight, kernel_is_here, pack
 
 COLUMNS = 256
 SHAPE = torch.Size((TILE // COLUMNS + 5, COLUMNS))  # a whole tile and part of one
-NO_COMPILER = (
-    "InvalidCxxCompiler",
-    "TritonMissing",
-    "GPUTooOldForTriton",
-)  # PyTorch's errors where it has none
+NO_COMPILER = ("InvalidCxxCompiler", "TritonMissing", "GPUTooOldForTriton")
+"""PyTorch's errors where it has none."""
 DRAWN: tuple[Initialisation, ...] = (KaimingUniform(), SignedConstant(), Normal(0.3))
 
 

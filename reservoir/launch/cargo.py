@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 import tarfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -105,7 +105,8 @@ def archive(runs: Sequence[Run], to: Path, *, room: int = ROOM, checkpoints: boo
         if checkpoints and path.is_file():
             (chosen if (fits := path.stat().st_size < room - 10_240) else stay).append(path)
             room -= path.stat().st_size + 1024 if fits else 0
-    pieces = list(_pieces(_tar(home, chosen, "w"))) if chosen else []
+    whole = _tar(home, chosen, "w") if chosen else b""
+    pieces = [whole[start : start + LARGEST] for start in range(0, len(whole), LARGEST)]
     for number, piece in enumerate(pieces):
         atomic_write(to / PIECE.format(number), piece)
     for old in set(to.glob(PIECE.format("*"))) - {to / PIECE.format(n) for n in range(len(pieces))}:
@@ -158,11 +159,6 @@ def _tar(home: Path, paths: Iterable[Path], mode: str, about: object = None) -> 
         for path in paths:
             tar.add(path, path.relative_to(home).as_posix(), recursive=False)
     return stream.getvalue()
-
-
-def _pieces(content: bytes) -> Iterator[bytes]:
-    for start in range(0, len(content), LARGEST):
-        yield content[start : start + LARGEST]
 
 
 def _size(place: Path) -> int:

@@ -1,17 +1,19 @@
-"""The recipes by name and in a sentence, without importing them: what `list` prints.
+"""The recipes with their fields, without importing them: what `list` and `run RECIPE --help` print.
 
-They stand in `data/recipes.json`, made from the registry with a digest of the recipes' sources. Where the sources have
-changed since, the registry itself is asked, which takes seconds. `make catalogue` writes the file anew.
+They stand in `data/recipes.json` and `data/fields.json`, made from the registry with a digest of the recipes' sources.
+Where the sources have changed since, the registry itself is asked, which takes seconds. `make catalogue` writes the
+files anew.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
+from textwrap import fill
+from typing import Any, TypeVar
 
 from rich.table import Column
 
@@ -20,6 +22,12 @@ from reservoir.datasets.own.parts import FILES
 from reservoir.datasets.shipped import PACKAGE, shipped
 from reservoir.launch.console import new_table, show, show_json
 from reservoir.runs.registry import SCALES, family, is_recorded, own_names, results
+
+WIDTH = 100
+ABOUT = """usage: python -m reservoir run {name} [--FIELD VALUE ...]
+
+Any of these fields can be changed; the values are those of {name} {where}.
+`run --help` lists the other options: --scale, --seeds, and --data PATH for data of your own (--task.files... too)."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +45,31 @@ class Catalogue:
     recipes: dict[str, str]
 
 
-def file() -> Path:
-    """Where the catalogue lies."""
-    return shipped() / "recipes.json"
+@dataclass(frozen=True)
+class Fields:
+    """The fields of some runs.
+
+    Args:
+        digest: of the recipes' sources.
+        words: a class and its field, such as "Budget.steps" -> what it takes, and what it is.
+        recipes: a run's name -> what differs from the run before it: a field by its dotted name -> the class that has
+            it and its value, or None where there is no such field any more.
+    """
+
+    digest: str
+    words: dict[str, list[str]]
+    recipes: dict[str, dict[str, Any]]
+
+    def of(self, name: str) -> dict[str, Any]:
+        """The fields of a run, part by part."""
+        found: dict[str, Any] = {}
+        for recipe, changes in self.recipes.items():
+            found |= changes
+            if recipe == name:
+                break
+        parts = list(dict.fromkeys(field.partition(".")[0] for field in found))
+        names = sorted(found, key=lambda f: (parts.index(f.partition(".")[0]), f.rpartition(".")[0]))
+        return {field: found[field] for field in names if found[field]}
 
 
 def sources_digest() -> str:
@@ -48,19 +78,36 @@ def sources_digest() -> str:
     return sha256(b"\0".join(text.replace(b"\r\n", b"\n") for text in texts)).hexdigest()
 
 
+T = TypeVar("T", Catalogue, Fields)
+
+
 def catalogue() -> Catalogue:
     """The stored catalogue, or one made now where the recipes have changed since it was stored."""
+    return _stored(Catalogue, "recipes.json", lambda: launch.cataloguing.from_registry())
+
+
+def fields() -> Fields:
+    """The stored fields, or those made now where the recipes have changed since they were stored."""
+    return _stored(Fields, "fields.json", lambda: launch.cataloguing.fields_from_registry())
+
+
+def _stored(kind: type[T], name: str, make: Callable[[], T]) -> T:
     try:
-        stored = Catalogue(**json.loads(file().read_text(encoding="utf-8")))
+        found = kind(**json.loads((shipped() / name).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        return launch.cataloguing.from_registry()
-    return stored if stored.digest == sources_digest() else launch.cataloguing.from_registry()
+        return make()
+    return found if found.digest == sources_digest() else make()
 
 
 def write() -> None:
-    """Store the catalogue."""
+    """Store the catalogue, and the fields with a recipe a line."""
     text = json.dumps(asdict(launch.cataloguing.from_registry()), indent=1, ensure_ascii=False)
-    file().write_text(text + "\n", encoding="utf-8")
+    (shipped() / "recipes.json").write_text(text + "\n", encoding="utf-8")
+    made = launch.cataloguing.fields_from_registry()
+    recipes = ",\n".join(f"{json.dumps(name)}: {json.dumps(said)}" for name, said in made.recipes.items())
+    words = json.dumps(made.words, indent=1, ensure_ascii=False)
+    text = f'{{\n"digest": "{made.digest}",\n"words": {words},\n"recipes": {{\n{recipes}\n}}\n}}\n'
+    (shipped() / "fields.json").write_text(text, encoding="utf-8")
 
 
 def list_recipes(names: Sequence[str], *, as_json: bool = False) -> None:
@@ -115,3 +162,23 @@ def _about(name: str) -> str:
         return f"{run.get('base') or 'a run without a recipe'} on {data.removeprefix(FILES)}"
     except (OSError, ValueError, KeyError, TypeError, StopIteration):
         return f"its record is damaged: {path}"
+
+
+def show_fields(name: str) -> None:
+    """Print the fields of the runs of a recipe or family, or of a run of one's own, with their values."""
+    recipes = catalogue().recipes
+    own = name in own_names(recipes)
+    name = name if own else family(name, recipes)[0]
+    known = launch.cataloguing.fields_of_own(name) if own else fields()
+    show(ABOUT.format(name=name, where="as it is recorded" if own else "at the laptop scale"))
+    for field, (kind, value) in known.of(name).items():
+        takes, about = known.words[f"{kind}.{field.rpartition('.')[2]}"]
+        *parts, last = field.replace("_", "-").split(".")
+        option = f"--{'.'.join([*parts, last])}"
+        if isinstance(value, bool):  # as the command line has it
+            option, takes = f"{option}, --{'.'.join([*parts, f'no-{last}'])}", "yes" if value else "no"
+        else:
+            takes += f" = {shlex.join(map(str, value if isinstance(value, list) else [value]))}"
+        show(f"\n{option} {takes}".rstrip())
+        if about:
+            show(fill(about, WIDTH, initial_indent="    ", subsequent_indent="    "))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable
+from dataclasses import fields
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from reservoir import recipes
-from reservoir.launch.catalogue import Catalogue, sources_digest
-from reservoir.launch.fields import Fields
-from reservoir.runs.named import find_run
-from reservoir.runs.registry import SCALES, is_recorded
-from reservoir.runs.run import Run
+from reservoir.launch.catalogue import Catalogue, Fields, sources_digest
+from reservoir.runs.registry import SCALES, find_run, is_recorded
+from reservoir.runs.run import Run, every_leaf
 
 SAID_OTHERWISE = ("recipe", "scale", "seed", "base", "start")
 """Fields of a run that are no options: the command line sets them in other ways, or not from nothing."""
@@ -46,27 +45,17 @@ def _fields(runs: Iterable[Run]) -> Fields:
     before: dict[str, Any] = {}
     for run in runs:
         now: dict[str, Any] = {}
-        for field, part, value in _leaves(run):
-            words |= (
-                {} if f"{type(part).__name__}.{field.rpartition('.')[2]}" in words else _words(type(part))
-            )
-            now[field] = [type(part).__name__, list(value) if isinstance(value, tuple) else value]
+        for leaf in every_leaf(run):
+            if leaf.name not in SAID_OTHERWISE:
+                words |= _words(leaf.part)
+                now[leaf.name] = [leaf.part.__name__, leaf.value]
         changes = {field: said for field, said in now.items() if before.get(field) != said}
         found[run.recipe] = changes | dict.fromkeys(field for field in before if field not in now)
         before = now
     return Fields(sources_digest(), words, found)
 
 
-def _leaves(part: Any, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Each field that is not made of fields: its dotted name, the dataclass that has it, and its value."""
-    for entry in fields(part):
-        value = getattr(part, entry.name)
-        if is_dataclass(value):
-            yield from _leaves(value, f"{prefix}{entry.name}.")
-        elif prefix or entry.name not in SAID_OTHERWISE:
-            yield f"{prefix}{entry.name}", part, value
-
-
+@cache
 def _words(kind: type) -> dict[str, list[str]]:
     """What each field of a dataclass takes, and what its docstring, or that of a class above it, says of it."""
     hints, about = get_type_hints(kind), dict[str, str]()

@@ -69,9 +69,8 @@ def in_one_sentence(parse: Callable[[], T]) -> T:
 
 def sentence(frame: str) -> str:
     """Turn a frame of tyro's, with sections between rules, into a sentence: the fault, what would do, where help is."""
-    body = "\n".join(
-        frame.splitlines()[1:]
-    )  # without the title; rules are of - where the output is not UTF-8
+    # Without the title; rules are of - where the output is not UTF-8.
+    body = "\n".join(frame.splitlines()[1:])
     parts = [" ".join(re.sub("[│╰╯]", " ", part).split()) for part in re.split("[─-]{4,}", body)]
     sections = [part for part in parts if part]
     fault = re.sub("^Error parsing (__tyro-dummy-inner__.*?: )?", "", sections[0]).removesuffix("(required)")

@@ -1,8 +1,10 @@
 """What a run takes, before anybody runs it: data, operations, memory of each GPU, hours and money.
 
 Nothing is trained. The model takes one step on the meta device, which knows shapes and no numbers; what that step
-reads, multiplies and keeps is added up, and a named GPU's peak figures turn it into time. A short measured step on the
-machine at hand (`measure`) says how far such a sum is from the truth.
+reads, multiplies and keeps is added up, operation by operation, and a named GPU's peak figures turn it into time. An
+operation takes as long as the slowest of three things: its arithmetic, its traffic with the memory, and being started
+at all. What part of a peak is reached in practice is an assumption, and stated (`REACHED`, `START`). A short measured
+step on the machine at hand (`measure`) says how far such a sum is from the truth.
 """
 
 from __future__ import annotations
@@ -15,25 +17,121 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry, shape_wrapper
 
 from reservoir.datasets import status
+from reservoir.datasets.content import FETCHED
 from reservoir.datasets.own import path_of as path_of_files
 from reservoir.launch.gpus import GPU
-from reservoir.launch.step_work import REACHED, Work, work
 from reservoir.runs.building import build, device_of, outline, tokens_found
+from reservoir.runs.execution import train_run
 from reservoir.runs.machine import peaks
 from reservoir.runs.records import path_of
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
-from reservoir.training import Stepped, Task, has_bf16, train
+from reservoir.training import Stepped, Task, has_bf16
+from reservoir.training.flops import FORMULAS
 from reservoir.weights import report
 
 FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
 MOMENTS = {"adamw": 2, "adam": 2, "sgd": 1}
 LOW = 0.7  # of what autograd keeps in fp32, what it keeps where products are in bf16: norms and sums stay in fp32
 UPDATE = 5  # times that an optimiser step reads or writes each number that moves, moments apart
-CALLED = {"tape": "tape-homology"}  # what a task calls its data -> what the manifest calls it
 STEPS, WARM = 8, 2  # steps that are measured, and those before them that are not
+REACHED = 0.6  # of the peak of arithmetic and of bandwidth, where an operation is large
+START = 8e-6  # seconds that starting one operation takes a GPU's program, gradients included
+COUNTED = flop_registry | {operation: shape_wrapper(formula) for operation, formula in FORMULAS.items()}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one forward and backward pass does.
+
+    Args:
+        operations: for each its floating-point operations (of matrix products) and the bytes that it reads and writes.
+        kept: bytes that autograd keeps between the two passes, in fp32.
+    """
+
+    operations: tuple[tuple[float, float], ...]
+    kept: float
+
+    @property
+    def flops(self) -> float:
+        """Operations of matrix products, two for each multiply-add."""
+        return sum(flops for flops, _ in self.operations)
+
+    def seconds(
+        self, *, flops: float, bandwidth: float, start: float = START, reached: float = REACHED
+    ) -> float:
+        """How long a device takes.
+
+        Args:
+            flops: operations a second at most.
+            bandwidth: bytes a second at most.
+            start: seconds that it takes to start an operation.
+            reached: share of both peaks that is reached.
+        """
+        return sum(max(start, f / flops / reached, b / bandwidth / reached) for f, b in self.operations)
+
+
+def work(loss: Callable[[], Tensor]) -> Work:
+    """The work of `loss` and of its backward pass, on the meta device.
+
+    Args:
+        loss: computes the loss of a model on meta.
+    """
+    kept: dict[int, torch.UntypedStorage] = {}  # held, so that no number is given twice
+
+    def pack(tensor: Tensor) -> Tensor:
+        if not isinstance(tensor, torch.nn.Parameter):
+            storage = tensor.untyped_storage()
+            kept.setdefault(storage._cdata, storage)
+        return tensor
+
+    with _Count() as count, _Fused():
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+            value = loss()
+        bytes_kept = float(sum(storage.nbytes() for storage in kept.values()))
+        if value.requires_grad:
+            value.backward()
+    return Work(tuple(count.found), bytes_kept)
+
+
+class _Count(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[float, float]] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        out = func(*args, **kwargs)
+        if not func.is_view:
+            formula = COUNTED.get(func._overloadpacket)
+            flops = float(formula(*args, **kwargs, out_val=out)) if formula else 0.0
+            tensors = {id(t): t for t in tree_leaves((args, kwargs, out)) if isinstance(t, Tensor)}
+            self.found.append((flops, float(sum(t.numel() * t.element_size() for t in tensors.values()))))
+        return out
+
+
+class _Fused(TorchFunctionMode):
+    """Attention as a GPU's fused kernel makes it, which keeps no table of weights; on meta PyTorch takes it apart."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func is not F.scaled_dot_product_attention:
+            return func(*args, **kwargs)
+        q, k, v = args
+        bias = kwargs.get("attn_mask")
+        if bias is not None:
+            bias = q.new_empty(()).expand(*q.shape[:-1], k.shape[-2])
+        fused = torch.ops.aten._scaled_dot_product_efficient_attention
+        p, causal = kwargs.get("dropout_p", 0.0), kwargs.get("is_causal", False)
+        return fused(q, k, v, bias, True, p, causal)[0]
 
 
 @dataclass(frozen=True)
@@ -129,11 +227,8 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
     done = work(lambda: mine.loss(model))
     made_of = report(model)
     moving = made_of.trainable_all_rows  # rows without a gradient of their own take memory all the same
-    low, batches, moments = (
-        run.precision == "bf16" and bf16,
-        run.budget.accumulate,
-        MOMENTS[run.optimiser.name],
-    )
+    low, batches = run.precision == "bf16" and bf16, run.budget.accumulate
+    moments = MOMENTS[run.optimiser.name]
     tokens = whole.tokens * batches * run.budget.steps
     return Plan(
         *data(run),
@@ -164,10 +259,8 @@ def _rounded(done: Work) -> Work:
 
 
 def dataset(run: Run) -> str:
-    """What a run trains on, as the manifest calls it; what is generated, as its task is called."""
-    named = (getattr(run.task, field, "") for field in ("corpus", "text", "images"))
-    name = next(filter(None, named), type(run.task).__name__.lower())
-    return CALLED.get(name, name)
+    """What a run trains on, as the manifest calls it."""
+    return FETCHED.get(run.task.data, run.task.data)
 
 
 def data(run: Run) -> tuple[str, str]:
@@ -187,12 +280,8 @@ def begins_with(run: Run) -> str:
     if isinstance(run.start, InitFromRun):
         source = run.start.source(run.scale, run.seed)
         there = path_of(source).with_suffix(".safetensors").exists()
-        words = (
-            "here"
-            if there
-            else f"absent: python -m reservoir run {source.recipe} --scale {source.scale} comes first"
-        )
-        return f"{source.recipe} ({source.scale}, seed {source.seed}): {words}"
+        comes_first = f"absent: python -m reservoir run {source.recipe} --scale {source.scale} comes first"
+        return f"{source.recipe} ({source.scale}, seed {source.seed}): {'here' if there else comes_first}"
     state = {row.name: row.state for row in status()}.get(run.start.name)
     return f"{run.start.name}" + (f": {state}" if state else "")
 
@@ -265,16 +354,9 @@ def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
             tokens = event.tokens  # so far
 
     # Counting the first step's operations takes another pass through it, and the last one is validated.
-    train(
-        model,
-        _Unwatched(task),
-        optimiser=run.optimiser,
-        budget=replace(run.budget, steps=WARM + steps + 1, validate_every=10**9, checkpoint_every=0),
-        seed=run.seed,
-        precision=run.precision,
-        compiled=run.compiled,
-        listeners=[listen],
-    )
+    few = run.evolve(budget={"steps": WARM + steps + 1, "validate_every": 10**9, "checkpoint_every": 0})
+    unwatched: Any = _Unwatched(task)
+    train_run(few, model, unwatched, listeners=[listen])
     taken = [after - before for before, after in itertools.pairwise(ticks[WARM - 1 : -1])]
     return taken, tokens / len(ticks)
 

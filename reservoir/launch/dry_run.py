@@ -9,9 +9,8 @@ from rich.table import Column
 
 from reservoir import recipes
 from reservoir.launch.console import new_table, show
-from reservoir.launch.cost_model import LOW, Measured, Plan, begins_with, measure, plan
+from reservoir.launch.cost_model import LOW, REACHED, START, Measured, Plan, begins_with, measure, plan
 from reservoir.launch.gpus import Target
-from reservoir.launch.step_work import REACHED, START
 from reservoir.runs.building import device_of
 from reservoir.runs.run import Run
 
@@ -66,13 +65,14 @@ def _one(runs: Sequence[Run], on: Target, *, measured: bool) -> None:
 
 def _lines(sized: Plan, run: Run, on: Target, seeds: int, found: Measured | None) -> list[tuple[str, str]]:
     room = sized.memory / on.gpu.memory
+    bounds = f" (at most: {'; '.join(sized.bounds)})" if sized.bounds else ""
     peak = on.gpu.bf16 if sized.low else on.gpu.fp32
     lines = [
         ("data", f"{sized.data}: {HERE[sized.state].format(name=sized.data)}"),
         *([("begins with", start)] if (start := begins_with(run)) else []),
         ("steps", f"{sized.steps:,}, {sized.tokens / sized.steps:,.0f} tokens each (about)"),
         ("tokens", f"{_short(sized.tokens)}"),
-        ("operations", f"{sized.flops:.3g}, {sized.flops / sized.tokens:.3g} a token{_bounds(sized)}"),
+        ("operations", f"{sized.flops:.3g}, {sized.flops / sized.tokens:.3g} a token{bounds}"),
         ("parameters", f"{sized.total:,}; {sized.trained:,} of them are trainable ({_share(sized):.1%})"),
         (
             "memory of a GPU",
@@ -162,10 +162,6 @@ def _several(named: dict[str, list[Run]], on: Target, *, measured: bool) -> None
         f"{in_hours(hours)} of training in all{f', {seeds} seeds each' if seeds > 1 else ''}, ${hours * on.hourly:,.2f}"
         f" at ${on.hourly / on.gpus:.2f} an hour of a GPU (--price); a dry run of one recipe says more"
     )
-
-
-def _bounds(sized: Plan) -> str:
-    return f" (at most: {'; '.join(sized.bounds)})" if sized.bounds else ""
 
 
 def _share(sized: Plan) -> float:

@@ -6,12 +6,20 @@ earlier call, one that was killed among them, are not begun again, and runs go o
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import json
 import os
+import re
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -19,12 +27,15 @@ from reservoir.datasets.errors import DataError
 from reservoir.files import lock
 from reservoir.launch import cargo
 from reservoir.launch.console import show
-from reservoir.launch.parts import GRACE, Part, work
 from reservoir.launch.queue import all_runs, read_queue
-from reservoir.runs.registry import Scale, results
+from reservoir.runs.machine import code
+from reservoir.runs.registry import results
 from reservoir.runs.run import Run
 from reservoir.training.loop import TrainingError
-from reservoir.training.preemption import Preempted, StopSignal
+from reservoir.training.preemption import EXIT_STATUS, Preempted, StopSignal
+
+if TYPE_CHECKING:
+    from reservoir.launch.cli import Gpu
 
 STAGES = ("bits", "speed", "queue")
 SHORT = ("--precision", "bf16", "--seconds", "4")
@@ -36,70 +47,57 @@ PEERS = {
 }
 """Benchmarks and their options: transformers' Marian, eager and compiled, and FNet; weights made inside a product."""
 SHARE = 1 / 3  # of the time that is left, at most, for speed
+GRACE = 20.0  # seconds in which runs that are asked to stop write their checkpoints, and what comes back is packed
+OFTEN = 20.0  # seconds between lines about what is going on
 
 
-@dataclass(frozen=True)
-class Hour:
-    """What a call may take, and where.
+def checked(hour: Gpu) -> None:
+    """Refuse what makes no sense, before anything is begun.
 
-    Args:
-        minutes: in all.
-        device: "cuda", or "cpu" to rehearse.
-        scale: of the runs; None takes what the queue says.
-        queue: the file that lists them.
-        parallel: how many share the device.
-        to: where the files go that come back.
-        cargo: the folder that `cargo.pack` has written, if there is one.
+    Raises:
+        ValueError: an option is out of range, there is no GPU, or another stage is asked for.
     """
-
-    minutes: float
-    device: str
-    scale: Scale | None
-    queue: Path
-    parallel: int
-    to: Path
-    cargo: Path | None = None
-
-    def __post_init__(self) -> None:
-        if self.device not in ("cuda", "cpu"):
-            raise ValueError(f"--device must be cuda or cpu, got {self.device!r}")
-        if self.device == "cuda" and not torch.cuda.is_available():
-            raise ValueError(
-                "PyTorch finds no GPU here; --device cpu --scale smoke rehearses everything on the processor"
-            )
-        if not 2 * GRACE < 60 * self.minutes < 60 * 24 * 60:
-            raise ValueError(
-                f"--minutes must be more than {2 * GRACE / 60:.1f}, and a day at most, got {self.minutes}"
-            )
-        if self.parallel < 1:
-            raise ValueError(f"--parallel must be at least 1, got {self.parallel}")
-        if self.cargo and not (self.cargo / "site").is_dir():
-            raise ValueError(f"--cargo {self.cargo} holds nothing that `gpu --pack` has written")
-
-    def environment(self) -> dict[str, str]:
-        """What the parts find in theirs: where their results and data are, and how they compute."""
-        found = {
-            **os.environ,
-            "RESERVOIR_RESULTS": str(results().resolve()),
-            "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
-            "PYTHONUNBUFFERED": "1",
-        }
-        if self.device == "cpu":
-            found["TRITON_INTERPRET"] = "1"
-        if self.cargo:
-            found |= {"RESERVOIR_MIRROR": str((self.cargo / "data").resolve()), "RESERVOIR_OFFLINE": "1"}
-        return found
+    if hour.device not in ("cuda", "cpu"):
+        raise ValueError(f"--device must be cuda or cpu, got {hour.device!r}")
+    if hour.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            "PyTorch finds no GPU here; --device cpu --scale smoke rehearses everything on the processor"
+        )
+    if not 2 * GRACE < 60 * hour.minutes < 60 * 24 * 60:
+        raise ValueError(
+            f"--minutes must be more than {2 * GRACE / 60:.1f}, and a day at most, got {hour.minutes}"
+        )
+    if hour.parallel < 1:
+        raise ValueError(f"--parallel must be at least 1, got {hour.parallel}")
+    if hour.cargo and not (hour.cargo / "site").is_dir():
+        raise ValueError(f"--cargo {hour.cargo} holds nothing that `gpu --pack` has written")
+    if unknown := set(hour.stages) - set(STAGES):
+        raise ValueError(f"--stages must be of {', '.join(STAGES)}, got {', '.join(sorted(unknown))}")
 
 
-def spend(hour: Hour, stages: Sequence[str] = STAGES) -> None:
+def environment(hour: Gpu) -> dict[str, str]:
+    """What the parts find in theirs: where their results and data are, and how they compute."""
+    found = {
+        **os.environ,
+        "RESERVOIR_RESULTS": str(results().resolve()),
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if hour.device == "cpu":
+        found["TRITON_INTERPRET"] = "1"
+    if hour.cargo:
+        found |= {"RESERVOIR_MIRROR": str((hour.cargo / "data").resolve()), "RESERVOIR_OFFLINE": "1"}
+    return found
+
+
+def spend(hour: Gpu) -> None:
     """Do what there is time for, and pack what came of it.
 
     Raises:
         TrainingError: a part failed; the others went on.
         ValueError: another call is still at work in the results folder, or a stage is unknown.
     """
-    if unknown := set(stages) - set(STAGES):
-        raise ValueError(f"--stages must be of {', '.join(STAGES)}, got {', '.join(sorted(unknown))}")
+    checked(hour)
     folder = results() / "gpu"
     folder.mkdir(parents=True, exist_ok=True)
     until = time.monotonic() + 60 * hour.minutes - GRACE
@@ -116,9 +114,9 @@ def spend(hour: Hour, stages: Sequence[str] = STAGES) -> None:
             show(str(error))
             failed.append(str(error))
         back = partial(cargo.archive, runs, hour.to, checkpoints=False)
-        do = partial(work, environment=hour.environment(), stop=stop, ended=back)
+        do = partial(work, environment=environment(hour), stop=stop, ended=back)
         try:
-            for stage in stages:
+            for stage in hour.stages:
                 left = until - time.monotonic()
                 if stage == "queue":
                     if runs:
@@ -139,13 +137,13 @@ def spend(hour: Hour, stages: Sequence[str] = STAGES) -> None:
         raise TrainingError(f"{len(failed)} parts failed: {'; '.join(failed)}")
 
 
-def _bits(hour: Hour, folder: Path) -> Iterator[Part]:
+def _bits(hour: Gpu, folder: Path) -> Iterator[Part]:
     """The comparison of bits."""
     words = ["-m", "reservoir.launch.bits", hour.device, str(folder / f"bits-{hour.device}.json")]
     yield Part("bits", words, folder / "logs" / "bits.log")
 
 
-def _speed(hour: Hour, folder: Path) -> Iterator[Part]:
+def _speed(hour: Gpu, folder: Path) -> Iterator[Part]:
     """The benchmarks; one that was cut off goes on after its last line."""
     if not Path("benchmarks/__main__.py").is_file():
         show("speed is left out: the benchmarks come with the repository, whose folder this is not")
@@ -156,10 +154,147 @@ def _speed(hour: Hour, folder: Path) -> Iterator[Part]:
         yield Part(f"speed of {name}", words, folder / "logs" / f"speed-{name}.log")
 
 
-def _queued(hour: Hour, folder: Path) -> Iterator[Part]:
+def _queued(hour: Gpu, folder: Path) -> Iterator[Part]:
     """The runs of the queue that nobody has recorded."""
     for run, _ in read_queue(hour.queue, scale=hour.scale):
         name = f"{run.recipe}, seed {run.seed}"
         words = ["-m", "reservoir", "run", run.recipe, "--scale", run.scale, "--seeds", str(run.seed)]
         log = folder / "logs" / f"{run.recipe.replace('/', '-')}-{run.seed}.log"
         yield Part(name, [*words, "--device", hour.device], log, run.budget.steps)
+
+
+@dataclass
+class Part:
+    """A process of this call.
+
+    Args:
+        name: what it is called.
+        words: what Python is called with.
+        log: where it writes; next to it, once it is done, is the code that did it.
+        steps: that it takes, where it is a run.
+    """
+
+    name: str
+    words: list[str]
+    log: Path
+    steps: int = 0
+    process: subprocess.Popen = field(init=False, repr=False)
+    began: float = field(init=False)
+    first: tuple[float, int] | None = None
+    """When its first line about a step was seen, and which step that was."""
+
+    def start(self, environment: dict[str, str]) -> None:
+        """Begin, with output to the log."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.began = time.monotonic()
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, *self.words],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                preexec_fn=_end_with_parent if sys.platform == "linux" else None,
+            )
+
+    @property
+    def done(self) -> Path:
+        """A file that says with which code it was done."""
+        return self.log.with_suffix(".done")
+
+    def is_done(self) -> bool:
+        """Whether an earlier call has done it, with this code; a run is known by its record."""
+        return not self.steps and self.done.is_file() and json.loads(self.done.read_text()) == code()
+
+    def last_line(self) -> str:
+        """What it said last."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def about(self) -> str:
+        """Its name, the step that it is at, and the minutes that it still takes at the pace so far."""
+        found = re.findall(r"^step (\d+)", self.log.read_text(encoding="utf-8", errors="replace"), re.M)
+        if not found:
+            return self.name
+        step, now = int(found[-1]), time.monotonic()
+        self.first = self.first or (now, step)
+        words = f"{self.name} at step {step:,} of {self.steps:,}"
+        if step == self.first[1]:
+            return words
+        left = (self.steps - step) * (now - self.first[0]) / (step - self.first[1])
+        return f"{words}, {left / 60:.1f} min left"
+
+
+def _end_with_parent() -> None:
+    """Have Linux ask this process to stop when the one that began it is killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+def work(
+    parts: Iterator[Part],
+    *,
+    until: float,
+    parallel: int,
+    environment: dict[str, str],
+    stop: StopSignal,
+    ended: Callable[[], object],
+) -> list[str]:
+    """Have so many parts at work until there are none left or the time is over; those are asked to stop.
+
+    Args:
+        parts: what is to be done; they are begun in this order.
+        until: when the time is over, by `time.monotonic`.
+        parallel: how many share the device.
+        environment: of the processes.
+        stop: whether this process was asked to stop.
+        ended: what is done each time that a part has ended.
+
+    Returns:
+        What is to be said of each part that failed.
+    """
+    waiting = (part for part in parts if not part.is_done())
+    working: list[Part] = []
+    failed: list[str] = []
+    said = time.monotonic()
+    try:
+        while not stop() and (left := until - time.monotonic()) > 0:
+            while len(working) < parallel and (part := next(waiting, None)):
+                part.start(environment)
+                show(f"{part.name} begins, {left / 60:.1f} min left")
+                working.append(part)
+            if not working:
+                break
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                working[0].process.wait(timeout=min(0.5, left))
+            for part in [one for one in working if one.process.poll() is not None]:
+                working.remove(part)
+                if why := _failure(part):
+                    failed.append(why)
+                ended()
+            if time.monotonic() > said + OFTEN:
+                said = time.monotonic()
+                show(f"{'; '.join(one.about() for one in working)} ({(until - said) / 60:.1f} min left)")
+    finally:
+        for part in working:
+            part.process.terminate()
+        for part in working:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                part.process.wait(timeout=GRACE / 2)
+            part.process.kill()
+            part.process.wait()
+            show(f"{part.name} is stopped, and goes on with the next call: {part.last_line()}")
+    return failed
+
+
+def _failure(part: Part) -> str:
+    """Say how a part ended, and return why it failed, if it did."""
+    status, seconds = part.process.returncode, time.monotonic() - part.began
+    if status == 0:
+        show(f"{part.name} is done after {seconds:.0f} s")
+        part.done.write_text(json.dumps(code()))
+    elif status == EXIT_STATUS:
+        show(f"{part.name} was asked to stop, and goes on with the next call")
+    else:
+        failed = f"{part.name} failed with status {status}, see {part.log}: {part.last_line()}"
+        show(failed)
+        return failed
+    return ""

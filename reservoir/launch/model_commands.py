@@ -1,45 +1,68 @@
-"""The commands that use a stored model: what each takes, and the help that it prints. Nothing here imports torch."""
+"""The commands that use a stored model: text in, text out, from arguments, a file or standard input.
+
+Nothing here imports torch until a command is called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import tyro
+from rich.console import Console
+from rich.progress import track
 
-from reservoir import launch
+from reservoir import runs
+from reservoir.datasets.own.parts import own_lines
+from reservoir.launch.console import show_json
 from reservoir.runs.registry import Scale
+
+AT_ONCE = 64
+"""Lines that are answered together."""
 
 
 @dataclass(frozen=True)
 class _Answer:
+    """A command that answers texts.
+
+    Args:
+        model: The name of a run of yours, or a folder that export wrote.
+        texts: What is asked; without any, the lines of --file, or of standard input.
+        file: A file, a text a line.
+        scale: Of the run.
+        seed: Of the run.
+    """
+
     model: tyro.conf.Positional[str]
-    """The name of a run of yours, or a folder that export wrote."""
     texts: tyro.conf.Positional[tuple[str, ...]] = ()
-    """What is asked; without any, the lines of --file, or of standard input."""
     file: str = ""
-    """A file, a text a line."""
     scale: Scale = "laptop"
-    """Of the run."""
     seed: int = 0
-    """Of the run."""
 
-    does: ClassVar[str] = ""
-
-    def options(self) -> dict[str, object]:
-        return {}
+    does: ClassVar[str]  # the method of a trained model that answers
+    options: ClassVar[tuple[str, ...]] = ()  # of that method
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.use.answer(
-            self.model,
-            self.texts,
-            self.file,
-            does=self.does,
-            scale=self.scale,
-            seed=self.seed,
-            **self.options(),
-        )
+        """Print an answer to each text, in the order given; a blank line gets a blank line."""
+        model = runs.open_model(self.model, scale=self.scale, seed=self.seed)
+        method: Callable[..., list[Any]] = getattr(model, self.does)
+        options = {name: getattr(self, name) for name in self.options}
+        lines = self._lines()
+        starts = range(0, len(lines), AT_ONCE)
+        quiet = not sys.stderr.isatty() or len(starts) < 2
+        for start in track(starts, self.does, console=Console(stderr=True), disable=quiet):
+            part = lines[start : start + AT_ONCE]
+            answers: Iterator[Any] = iter(method([line for line in part if line.strip()], **options))
+            for line in part:
+                print(next(answers) if line.strip() else "", flush=True)
+
+    def _lines(self) -> list[str]:
+        if self.texts:
+            return list(self.texts)
+        return own_lines(Path(self.file)) if self.file else [line.rstrip("\r\n") for line in sys.stdin]
 
 
 @dataclass(frozen=True)
@@ -72,17 +95,17 @@ class Generate(_Answer):
 
     examples:
       python -m reservoir generate story "The old man" --tokens 20
+
+    Args:
+        tokens: How many are added.
+        temperature: 0 always takes the most probable token; 1 draws as the model says.
     """
 
     tokens: int = 60
-    """How many are added."""
     temperature: float = 0.8
-    """0 always takes the most probable token; 1 draws as the model says."""
 
     does: ClassVar[str] = "generate"
-
-    def options(self) -> dict[str, object]:
-        return {"tokens": self.tokens, "temperature": self.temperature}
+    options: ClassVar[tuple[str, ...]] = ("tokens", "temperature")
 
 
 @dataclass(frozen=True)
@@ -92,18 +115,26 @@ class Score:
     examples:
       python -m reservoir score it-en --data more-it-en
       python -m reservoir score reviews --data new.csv --json
+
+    Args:
+        model: The name of a run of yours, or a folder that export wrote.
+        data: A file, or a folder whose parts are scored one by one.
+        scale: Of the run.
+        seed: Of the run.
+        json: Print JSON.
     """
 
     model: tyro.conf.Positional[str]
-    """The name of a run of yours, or a folder that export wrote."""
     data: str
-    """A file, or a folder whose parts are scored one by one."""
     scale: Scale = "laptop"
-    """Of the run."""
     seed: int = 0
-    """Of the run."""
     json: bool = False
-    """Print JSON."""
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.use.score(self.model, self.data, scale=self.scale, seed=self.seed, as_json=self.json)
+        found = runs.open_model(self.model, scale=self.scale, seed=self.seed).score(self.data)
+        if self.json:
+            show_json(found)
+            return
+        for part, metrics in found.items():
+            for name, value in metrics.items():
+                print(f"{part}\t{name}\t{value if isinstance(value, str | int) else f'{value:.4g}'}")

@@ -103,12 +103,7 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
         run = left[0][0]
         try:
             train_runs([run])
-        except (
-            *EXPLAINED,
-            DataError,
-            OSError,
-            ValueError,
-        ) as error:  # the others do not depend on it
+        except (*EXPLAINED, DataError, OSError, ValueError) as error:  # the others do not depend on it
             failed.add(run)
             show(f"{run.recipe}, seed {run.seed}, is left out: {error}")
     show(f"nothing is left of {file}" + (f" but {len(failed)} runs that failed" if failed else ""))

@@ -11,24 +11,27 @@ Cluster = Literal["auto", "slurm", "local"]
 
 @dataclass(frozen=True)
 class Resources:
-    """What each job asks for."""
+    """What each job asks for.
+
+    Args:
+        hours: Wall-clock time of a job, after which it goes back into the queue.
+        nodes: Machines per job.
+        gpus: GPUs per machine, with one process each; 0 for one process without a GPU.
+        cpus: Processors per process.
+        lead: Seconds before the end at which the run is asked to stop: more than a step and a validation take.
+        partition: As your cluster calls it; empty for the cluster's own choice.
+        account: As your cluster calls it; empty for the cluster's own choice.
+        parallel: Jobs that run at once.
+    """
 
     hours: float = 24.0
-    """Wall-clock time of a job, after which it goes back into the queue."""
     nodes: int = 1
-    """Machines per job."""
     gpus: int = 1
-    """GPUs per machine, with one process each; 0 for one process without a GPU."""
     cpus: int = 8
-    """Processors per process."""
     lead: int = 300
-    """Seconds before the end at which the run is asked to stop: more than a step and a validation take."""
     partition: str = ""
-    """As your cluster calls it; empty for the cluster's own choice."""
     account: str = ""
-    """As your cluster calls it; empty for the cluster's own choice."""
     parallel: int = 8
-    """Jobs that run at once."""
 
     def __post_init__(self) -> None:
         for name, least in (("nodes", 1), ("gpus", 0), ("cpus", 1), ("lead", 1), ("parallel", 1)):

@@ -64,13 +64,10 @@ class Job:
                 fresh = self.fresh and not restarted()
                 execute(self.run, fresh=fresh, listeners=self.listeners() if world.main else (), stop=stop)
         except Preempted:
-            if (
-                stop.came != nearly_over.name
-            ):  # cancelled: the checkpoint is kept, and nothing is queued again
-                raise
-            signal.raise_signal(
-                nearly_over
-            )  # submitit's own handler is back: the first process requeues the job
+            if stop.came != nearly_over.name:
+                raise  # cancelled: the checkpoint is kept, and nothing is queued again
+            # submitit's own handler is back: the first process requeues the job.
+            signal.raise_signal(nearly_over)
             time.sleep(PATIENCE.total_seconds())  # which ends the others
         return str(path_of(self.run))
 
@@ -139,17 +136,16 @@ def executor(cluster: Cluster, resources: Resources, folder: Path, *, name: str)
         ValueError: there is no SLURM here.
     """
     r = resources
-    minutes = max(1, round(r.hours * 60))
+    each: dict[str, Any] = {
+        "timeout_min": max(1, round(r.hours * 60)),
+        "nodes": r.nodes,
+        "gpus_per_node": r.gpus,
+        "tasks_per_node": max(1, r.gpus),
+    }
     chosen = submitit.AutoExecutor.which() if cluster == "auto" else cluster
     if chosen == "local":
         local = submitit.LocalExecutor(folder, max_num_timeout=TIMEOUTS)
-        local.update_parameters(
-            timeout_min=minutes,
-            nodes=r.nodes,
-            gpus_per_node=r.gpus,
-            tasks_per_node=max(1, r.gpus),
-            signal_delay_s=r.lead,
-        )
+        local.update_parameters(**each, signal_delay_s=r.lead)
         return local
     try:
         found = submitit.AutoExecutor(folder, cluster=chosen, slurm_max_num_timeout=TIMEOUTS)
@@ -158,17 +154,12 @@ def executor(cluster: Cluster, resources: Resources, folder: Path, *, name: str)
             f"--cluster {cluster}: {error}; --cluster local runs the jobs on this machine"
         ) from error
     found.update_parameters(
+        **each,
         name=name,
-        timeout_min=minutes,
-        nodes=r.nodes,
-        gpus_per_node=r.gpus,
-        tasks_per_node=max(1, r.gpus),
         cpus_per_task=r.cpus,
         slurm_signal_delay_s=r.lead,
         slurm_array_parallelism=r.parallel,
-        slurm_srun_args=[
-            "--kill-on-bad-exit=1"
-        ],  # where one process dies, the others would wait for it for hours
+        slurm_srun_args=["--kill-on-bad-exit=1"],  # or the others would wait for hours for one that has died
         slurm_partition=r.partition or None,
         slurm_account=r.account or None,
         slurm_additional_parameters={"requeue": True},

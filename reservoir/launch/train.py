@@ -1,14 +1,20 @@
-"""Training runs one after another, alone or with the other processes that torchrun has started."""
+"""The runs that a command line names, with the fields that it changes; and training them, alone or under torchrun."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reservoir.launch.console import show
-from reservoir.launch.show import show_record
+import tyro
+
+import reservoir.recipes  # noqa: F401 (enters the recipes)
+from reservoir.datasets.own import FILES, kind_of
+from reservoir.launch.console import in_one_sentence, new_table, show
+from reservoir.runs import registry
 from reservoir.runs.building import device_of
 from reservoir.runs.execution import execute
-from reservoir.runs.records import RecordError, path_of
+from reservoir.runs.own import DEFAULTS, fitted, retargeted
+from reservoir.runs.records import METRICS, Record, RecordError, path_of
+from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
 from reservoir.training.checkpoint import CheckpointError
 from reservoir.training.distribution import World, join_world
@@ -18,6 +24,70 @@ from reservoir.training.listeners import automatic
 from reservoir.training.loop import TrainingError
 from reservoir.training.preemption import StopSignal, restarted
 from reservoir.weights.files import WeightsError
+
+EXPLAINED = (CheckpointError, RecordError, TrainingError, WeightsError)
+
+
+def chosen_runs(
+    names: Sequence[str],
+    scale: Scale,
+    seeds: Sequence[int],
+    fields: Sequence[str],
+    *,
+    data: str = "",
+    name: str = "",
+) -> list[Run]:
+    """A run for each recipe and seed.
+
+    Args:
+        names: recipes, families, or runs of one's own.
+        scale, seeds: of the runs.
+        fields: options that change fields, such as "--optimiser.lr", "1e-3".
+        data: a file or folder of one's own; without names its kind says the recipe.
+        name: of the run on them.
+
+    Raises:
+        ValueError: nothing is named, or there is no recipe of a name.
+    """
+    if data and not names:
+        names = (DEFAULTS[kind_of(f"{FILES}{data}")],)
+    if name and (not data or len(names) != 1):
+        raise ValueError("--name is of one recipe on --data of your own")
+    if not names:
+        raise ValueError("name a recipe to run, such as transformer/miniature")
+    if not seeds:
+        raise ValueError("--seeds needs at least one, such as --seeds 0 1 2")
+    if any(word.partition("=")[0] == "--seed" for word in fields):
+        raise ValueError("seeds are given as --seeds 0 1 2")
+    return [
+        chosen_run(recipe, scale=scale, seed=seed, fields=fields, data=data, name=name)
+        for given in names
+        for recipe in registry.family_or_own(given)
+        for seed in seeds
+    ]
+
+
+def chosen_run(
+    recipe: str, *, scale: Scale, seed: int = 0, fields: Sequence[str] = (), data: str = "", name: str = ""
+) -> Run:
+    """The run of a recipe, with the fields that the command line changes.
+
+    Raises:
+        UsageError: a field is unknown or its value is not of its type.
+        ValueError: there is no such recipe.
+    """
+    run = registry.find_run(recipe, scale=scale, seed=seed)
+    if data:
+        run = retargeted(run, data, name=name)
+    # The recipe says which kind of task and of model it is: no subcommand chooses another.
+    kind = tyro.conf.AvoidSubcommands[Run]
+    if fields:
+        prog, before = f"python -m reservoir run {recipe}", run
+        run = in_one_sentence(lambda: tyro.cli(kind, default=before, args=list(fields), prog=prog))
+    said = {
+        word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"
+    }
+    return fitted(run, keep=said) if data else run
 
 
 def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | None = None) -> None:
@@ -51,4 +121,19 @@ def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard:
     show(f"recorded in {path_of(run)}")
 
 
-EXPLAINED = (CheckpointError, RecordError, TrainingError, WeightsError)
+def show_record(record: Record) -> None:
+    """Print the scores and costs of a finished run."""
+    show(f"{record.recipe} ({record.scale}, seed {record.seed})")
+    table = new_table("test set", METRICS.get(record.scored_by, record.scored_by))
+    for name, metrics in record.tests.items():
+        table.add_row(name, f"{metrics[record.scored_by]:.2f}")
+    show(table)
+    if signature := next(iter(record.tests.values())).get("signature"):
+        show(str(signature))
+    parameters = record.parameters
+    show(
+        f"{parameters['trainable']:,} of {parameters['total']:,} parameters trained"
+        f" in {record.points[-1]['step']:,} steps and {record.seconds:.0f} s;"
+        f" {record.cpu_seconds:.0f} s of processor time with validation and tests;"
+        f" peak memory {record.peak_memory / 1e9:.2f} GB"
+    )

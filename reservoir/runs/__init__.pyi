@@ -2,10 +2,10 @@ from . import audit, convergence, sweep
 from .building import bare_model, build, load, outline
 from .execution import execute, train_and_test
 from .machine import cpu_seconds
-from .named import find_run, open_model
 from .own import command_of, on_files
 from .reading import run_from_json
 from .records import Record, RecordError, find_record, find_records, frame, read_record
+from .registry import find_run
 from .run import Run
 from .start import InitFromRelease, InitFromRun
 from .tasks.classification import Classification
@@ -13,7 +13,7 @@ from .tasks.computation import Bits, Computation, Expressions, Pictures, Protein
 from .tasks.language_modelling import LanguageModelling
 from .tasks.masked_language_modelling import MaskedLanguageModelling
 from .tasks.translation import Translation
-from .trained_model import TrainedModel
+from .trained_model import TrainedModel, open_model
 
 __all__ = [
     "Bits",

@@ -18,7 +18,7 @@ from reservoir.runs import released
 from reservoir.runs.records import path_of
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
-from reservoir.runs.start import InitFromRelease, InitFromRun, matching, references, take
+from reservoir.runs.start import InitFromRelease, InitFromRun, matching, take
 from reservoir.runs.tasks.computation import Computation
 from reservoir.training import CheckpointError, Task
 from reservoir.training.checkpoint import read_weights
@@ -170,6 +170,21 @@ def trained(run: Run) -> tuple[nn.Module, str]:
 def stamp(run: Run, model: nn.Module) -> str:
     """What a file of weights must belong to: the run, and the frozen tensors of others that it only refers to."""
     return "@".join([run.identity(), *references(model, frozen=True)])
+
+
+def references(model: nn.Module, *, frozen: bool = False) -> list[str]:
+    """The checkpoints that tensors of `model` were taken from, by name and digest, sorted.
+
+    Args:
+        model: the model.
+        frozen: count only tensors that are frozen: the checkpoints without which the model cannot be rebuilt.
+    """
+    found = set()
+    for item in owned(model):
+        origin = recorded_origin(item)
+        if isinstance(origin, Pretrained) and not (frozen and item.parameter.requires_grad):
+            found.add(origin.checkpoint)
+    return sorted(found)
 
 
 def _model(run: Run, vocabulary: Vocabulary) -> nn.Module:

@@ -14,7 +14,16 @@ from torch import nn
 
 from reservoir.datasets.content import content_digest
 from reservoir.files import WriteError, atomic_write
-from reservoir.runs.building import Corpus, build, device_of, outline, precision_of, stamp, task_of
+from reservoir.runs.building import (
+    Corpus,
+    build,
+    device_of,
+    outline,
+    precision_of,
+    references,
+    stamp,
+    task_of,
+)
 from reservoir.runs.export import store, vocabulary_of
 from reservoir.runs.machine import code, cpu_seconds, machine, peak_memory
 from reservoir.runs.own import passes
@@ -28,7 +37,6 @@ from reservoir.runs.records import (
     recorded,
 )
 from reservoir.runs.run import Run
-from reservoir.runs.start import references
 from reservoir.training import History, Listener, Message, Point, Recorded, StopSignal, Task, aucc, train
 from reservoir.training.checkpoint import clear_partials, write_weights
 from reservoir.training.distribution import current_world

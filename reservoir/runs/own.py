@@ -81,9 +81,7 @@ def retargeted(run: Run, path: str | Path, *, name: str = "") -> Run:
         raise ValueError(
             f"{path} holds {kind}, for which there is {DEFAULTS[kind]}; {run.recipe} takes {takes}"
         )
-    field = {LanguageModelling: "text", MaskedLanguageModelling: "text", Pictures: "images"}.get(
-        type(task), "corpus"
-    )
+    field = next(name for name in ("corpus", "text", "images") if hasattr(task, name))
     start = run.start
     if isinstance(start, InitFromRun) and not start.streams:
         start = None  # only its vocabulary was taken, which is of other texts

@@ -17,23 +17,10 @@ import pandas as pd
 from reservoir.datasets import DataError, shipped
 from reservoir.datasets.content import content_digest
 from reservoir.files import atomic_write
-from reservoir.runs import registry
-from reservoir.runs.legacy import upgraded
+from reservoir.runs import registry, schema
+from reservoir.runs.reading import upgraded
 from reservoir.runs.registry import record_path, results
 from reservoir.runs.run import ABSENT, Run, differences, flat
-from reservoir.runs.schema import (
-    Amount,
-    Area,
-    AtLeast,
-    Code,
-    Count,
-    Held,
-    Machine,
-    Parameters,
-    Point,
-    Sample,
-    faults,
-)
 
 FORMAT = 2
 FEW = 4  # fields that a sentence names
@@ -84,30 +71,30 @@ class Record:
 
     recipe: str
     scale: str
-    seed: Count
-    run: Annotated[dict[str, Any], AtLeast(1)]
+    seed: schema.Count
+    run: Annotated[dict[str, Any], 1]
     overrides: dict[str, Any]
     data: str
     labels: list[str]
-    points: Annotated[list[Point], AtLeast(1)]
+    points: Annotated[list[schema.Point], 1]
     metric: str
     larger_is_better: bool
-    tests: Annotated[dict[str, dict[str, float | str]], AtLeast(1)]
-    samples: list[Sample]
-    parameters: Parameters
-    origins: dict[str, Held]
-    aucc: Area
-    seconds: Amount
-    cpu_seconds: Amount
-    step_seconds: Amount
-    test_seconds: Amount
-    tokens: Count
-    flops: Amount
-    peak_memory: Count
-    machine: Machine
-    code: Code
-    left_out: Count
-    epoch_steps: Amount
+    tests: Annotated[dict[str, dict[str, float | str]], 1]
+    samples: list[schema.Sample]
+    parameters: schema.Parameters
+    origins: dict[str, schema.Held]
+    aucc: schema.Area
+    seconds: schema.Amount
+    cpu_seconds: schema.Amount
+    step_seconds: schema.Amount
+    test_seconds: schema.Amount
+    tokens: schema.Count
+    flops: schema.Amount
+    peak_memory: schema.Count
+    machine: schema.Machine
+    code: schema.Code
+    left_out: schema.Count
+    epoch_steps: schema.Amount
     begun_with: list[str]
     skipping: dict[str, Any]
     notes: list[str] = field(default_factory=list)
@@ -190,7 +177,7 @@ def _wrong(data: dict[str, Any], path: Path) -> str:
     if unknown := sorted(data.keys() - hints.keys()):
         return f"it has a field that no version knows, {unknown[0]!r}"
     for name, hint in hints.items():
-        for fault in faults(data[name], hint, name):
+        for fault in schema.faults(data[name], hint, name):
             return fault
     return _disagreement(data, path)
 
@@ -203,12 +190,8 @@ def _disagreement(data: dict[str, Any], path: Path) -> str:
             return f"run.{name} is {run.get(name)!r}, but {name} is {data[name]!r}"
     fields_of_run = dict(flat(run))
     for name, value in data["overrides"].items():
-        parts = {
-            key.removeprefix(f"{name}."): one
-            for key, one in fields_of_run.items()
-            if key.startswith(f"{name}.")
-        }
-        if not parts and fields_of_run.get(name, ABSENT) != value:
+        has_parts = any(key.startswith(f"{name}.") for key in fields_of_run)
+        if not has_parts and fields_of_run.get(name, ABSENT) != value:
             return f"overrides[{name!r}] is {value!r}, which the run does not have"
     if parameters["trainable"] > parameters["total"]:
         return f"parameters.trainable is {parameters['trainable']}, more than parameters.total, {parameters['total']}"

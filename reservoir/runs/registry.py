@@ -1,6 +1,6 @@
 """Names: the registry of recipes, which `reservoir.recipes` enters, and where the records of each lie.
 
-It holds functions and knows nothing of runs, so that a run can look up the one it begins with. Names are found once
+It holds functions and imports no run, so that a run can look up the one it begins with. Recipes are found once
 `reservoir.recipes` has been imported, which entry points do.
 """
 
@@ -15,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from reservoir import runs
 from reservoir.datasets.shipped import shipped
 
 if TYPE_CHECKING:
@@ -82,6 +83,15 @@ def family(name: str, among: Iterable[str] | None = None) -> list[str]:
     return found
 
 
+def family_or_own(name: str) -> list[str]:
+    """The recipes of a family, or the one recipe or run of your own of that name.
+
+    Raises:
+        ValueError: there is none; the nearest name is suggested.
+    """
+    return family(name, [*RECIPES, *own_names(RECIPES)])
+
+
 def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
     """The run that a recipe stands for.
 
@@ -93,6 +103,28 @@ def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
     return RECIPES[name](scale).evolve(seed=seed)
+
+
+def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
+    """The run that a recipe stands for, or a run of your own as it is recorded, with this seed or with another.
+
+    Raises:
+        ValueError: there is no such recipe and no such run, or none of that scale.
+    """
+    paths = sorted((results() / name / scale).glob("seed-*.json"))
+    if name in RECIPES or not (paths or elsewhere(name)):
+        return get(name, scale=scale, seed=seed)
+    if not paths:
+        raise ValueError(f"there is no run {name} at the {scale} scale{elsewhere(name)}")
+    path = record_path(results(), name, scale, seed)
+    record = runs.read_record(path if path in paths else paths[0])
+    return runs.run_from_json(record.run).evolve(seed=seed)
+
+
+def elsewhere(name: str) -> str:
+    """At which scales a run of that name is recorded, as the end of a sentence; empty if at none."""
+    scales = " and the ".join(recorded := [scale for scale in SCALES if is_recorded(name, scale)])
+    return f"; it is recorded at the {scales} scale: add --scale {recorded[0]}" if recorded else ""
 
 
 def _unknown(name: str, known: list[str]) -> str:

@@ -169,11 +169,13 @@ class Leaf(NamedTuple):
 
     Args:
         name: dotted, such as "optimiser.lr".
+        part: the dataclass that has it.
         value, default: as JSON values; the default is `ABSENT` where there is none.
         later: whether the field was added when there were records and weights already.
     """
 
     name: str
+    part: type
     value: Any
     default: Any
     later: bool
@@ -181,7 +183,7 @@ class Leaf(NamedTuple):
 
 def leaves(run: Run) -> Iterator[Leaf]:
     """The fields of a run that decide its outcome, one by one."""
-    return (leaf for leaf in _leaves(run, "", ABSENT) if leaf.name not in NOT_THE_RESULT)
+    return (leaf for leaf in every_leaf(run) if leaf.name not in NOT_THE_RESULT)
 
 
 def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, Any]]:
@@ -197,9 +199,8 @@ def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, A
     """
     theirs, found = dict(flat(recorded)), {}
     for leaf in leaves(run):
-        within = [
-            name for name in theirs if name.startswith(f"{leaf.name}.")
-        ]  # where the run has None for a whole part
+        # Of a part for which the run has None.
+        within = [name for name in theirs if name.startswith(f"{leaf.name}.")]
         parts = {name.removeprefix(f"{leaf.name}."): theirs.pop(name) for name in within}
         value = parts or theirs.pop(leaf.name, leaf.default)
         if value != leaf.value and (leaf.name, value) != ("precision", "auto"):
@@ -208,7 +209,14 @@ def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, A
     return found | surplus
 
 
-def _leaves(part: Any, prefix: str, default: Any) -> Iterator[Leaf]:
+def every_leaf(part: Any, prefix: str = "", default: Any = ABSENT) -> Iterator[Leaf]:
+    """The fields of a run, one by one.
+
+    Args:
+        part: the run, or a part of it.
+        prefix: of the names.
+        default: what the part is by default.
+    """
     for entry in fields(part):
         value, name = getattr(part, entry.name), f"{prefix}{entry.name}"
         if type(default) is type(part):
@@ -218,9 +226,10 @@ def _leaves(part: Any, prefix: str, default: Any) -> Iterator[Leaf]:
         else:
             usual = ABSENT if entry.default_factory is MISSING else entry.default_factory()
         if is_dataclass(value):
-            yield from _leaves(value, f"{name}.", usual)
+            yield from every_leaf(value, f"{name}.", usual)
         else:
-            yield Leaf(name, _json(value), _json(usual), bool(entry.metadata.get("omit_if_default")))
+            later = bool(entry.metadata.get("omit_if_default"))
+            yield Leaf(name, type(part), _json(value), _json(usual), later)
 
 
 def flat(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
 from types import NoneType, UnionType
 from typing import (
@@ -19,16 +19,9 @@ from typing import (
     is_typeddict,
 )
 
-
-@dataclass(frozen=True)
-class AtLeast:
-    """A bound on a number, or on how many entries a list or an object has."""
-
-    least: float
-
-
-Count = Annotated[int, AtLeast(0)]
-Amount = Annotated[float, AtLeast(0)]
+# The number is the least that the value may be, or the fewest entries that a list or an object may have.
+Count = Annotated[int, 0]
+Amount = Annotated[float, 0]
 
 
 class Point(TypedDict):
@@ -83,11 +76,11 @@ class Machine(TypedDict):
 
     cpu: str
     gpu: str | None
-    threads: Annotated[int, AtLeast(1)]
+    threads: Annotated[int, 1]
     torch: str
     python: str
     system: str
-    processes: NotRequired[Annotated[int, AtLeast(1)]]
+    processes: NotRequired[Annotated[int, 1]]
     capability: NotRequired[str]
     bf16: NotRequired[bool]
 
@@ -105,72 +98,52 @@ def faults(value: Any, hint: Any, where: str) -> Iterator[str]:
 
     Args:
         value: what was read.
-        hint: a type, also a TypedDict, `Annotated` with `AtLeast`, or Any (JSON with finite numbers).
+        hint: a type, also a TypedDict, `Annotated` with the least that it may be, or Any (JSON with finite numbers).
         where: what errors call the value, such as "points[3].step".
     """
-    if get_origin(hint) is Annotated:
-        hint, *bounds = get_args(hint)
-        yield from faults(value, hint, where)
-        size = (
-            value
-            if isinstance(value, int | float)
-            else len(value)
-            if isinstance(value, list | dict)
-            else None
-        )
-        for bound in bounds:
-            if size is not None and size < bound.least:
-                more = "" if isinstance(value, int | float) else " entries"
-                yield f"{where} must be at least {bound.least:g}{more}, got {size:g}"
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind is Annotated:
+        yield from faults(value, inner[0], where)
+        yield from _too_small(value, inner[1], where)
     elif is_typeddict(hint):
-        yield from _object_faults(value, hint, where)
-    elif get_origin(hint) in (Union, UnionType):
-        if all(any(True for _ in faults(value, one, where)) for one in get_args(hint)):
+        if not isinstance(value, dict):
+            yield f"{where} must be an object, got {_shown(value)}"
+            return
+        for name, one in _fields(hint).items():
+            optional = get_origin(one) is NotRequired
+            if name in value:
+                yield from faults(value[name], get_args(one)[0] if optional else one, f"{where}.{name}")
+            elif not optional:
+                yield f"{where} lacks {name!r}"
+    elif kind in (Union, UnionType):
+        if all(any(True for _ in faults(value, one, where)) for one in inner):
             yield f"{where} must be {_named(hint)}, got {_shown(value)}"
-    elif get_origin(hint) is list:
-        yield from _each_fault(value, list, enumerate, get_args(hint)[0], where)
-    elif get_origin(hint) is dict:
-        yield from _each_fault(value, dict, dict.items, get_args(hint)[1], where)
-    elif hint is Any:
-        yield from _anything_faults(value, where)
-    elif not _fits(value, hint):
-        yield f"{where} must be {_named(hint)}, got {_shown(value)}"
+    elif kind is Any and isinstance(value, dict):
+        for name, one in value.items():
+            yield from faults(one, Any, f"{where}.{name}")
+    elif kind is Any and isinstance(value, list | tuple):
+        for number, one in enumerate(value):
+            yield from faults(one, Any, f"{where}[{number}]")
+    elif kind is Any:
+        if isinstance(value, float) and not math.isfinite(value):
+            yield f"{where} must be a finite number, got {value}"
+    elif not _fits(value, kind):
+        yield f"{where} must be {_named(kind)}, got {_shown(value)}"
+    elif inner:
+        for key, one in value.items() if kind is dict else enumerate(value):
+            yield from faults(one, inner[-1], f"{where}[{key!r}]")
 
 
-def _object_faults(value: Any, hint: Any, where: str) -> Iterator[str]:
-    if not isinstance(value, dict):
-        yield f"{where} must be an object, got {_shown(value)}"
-        return
-    for name, kind in _fields(hint).items():
-        optional = get_origin(kind) is NotRequired
-        if name in value:
-            yield from faults(value[name], get_args(kind)[0] if optional else kind, f"{where}.{name}")
-        elif not optional:
-            yield f"{where} lacks {name!r}"
+def _too_small(value: Any, least: float, where: str) -> Iterator[str]:
+    counted = isinstance(value, dict | list)
+    size = len(value) if counted else value if isinstance(value, int | float) else least
+    if size < least:
+        yield f"{where} must be at least {least:g}{' entries' if counted else ''}, got {size:g}"
 
 
 @cache
 def _fields(hint: type) -> dict[str, Any]:
     return get_type_hints(hint, include_extras=True)
-
-
-def _each_fault(value: Any, kind: type, pairs: Any, hint: Any, where: str) -> Iterator[str]:
-    if not isinstance(value, kind):
-        yield f"{where} must be {_named(kind)}, got {_shown(value)}"
-        return
-    for name, inner in pairs(value):
-        yield from faults(inner, hint, f"{where}[{name!r}]")
-
-
-def _anything_faults(value: Any, where: str) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _anything_faults(inner, f"{where}.{name}")
-    elif isinstance(value, list | tuple):
-        for number, inner in enumerate(value):
-            yield from _anything_faults(inner, f"{where}[{number}]")
-    elif isinstance(value, float) and not math.isfinite(value):
-        yield f"{where} must be a finite number, got {value}"
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -201,10 +174,5 @@ def _named(hint: Any) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return f"{_named(type(value))} of {len(value)}"
-    text = (
-        {None: "null", True: "true", False: "false"}.get(value)
-        if value is None or isinstance(value, bool)
-        else None
-    )
-    text = text or repr(value)
+    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 40 else f"{text[:40]}…"

@@ -115,18 +115,3 @@ def take(
         item.parameter.copy_(found.parameter)
         origin = recorded_origin(found)
         set_origin(item, origin if isinstance(origin, Seeded | Pretrained) else Pretrained(checkpoint))
-
-
-def references(model: nn.Module, *, frozen: bool = False) -> list[str]:
-    """The checkpoints that tensors of `model` were taken from, by name and digest, sorted.
-
-    Args:
-        model: the model.
-        frozen: count only tensors that are frozen: the checkpoints without which the model cannot be rebuilt.
-    """
-    found = set()
-    for item in owned(model):
-        origin = recorded_origin(item)
-        if isinstance(origin, Pretrained) and not (frozen and item.parameter.requires_grad):
-            found.add(origin.checkpoint)
-    return sorted(found)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,21 +18,32 @@ from reservoir.datasets import (
     Labelled,
     Stored,
     Vocabulary,
+    Windows,
     own,
 )
 from reservoir.datasets.examples import padded_numbers
 from reservoir.models import from_pretrained, read_labels
 from reservoir.models.pretrained import TOKENIZER
 from reservoir.runs.building import device_of, precision_of
-from reservoir.runs.export import RUN
+from reservoir.runs.export import RUN, export, folder_of, is_export
 from reservoir.runs.reading import run_from_json
+from reservoir.runs.records import read_record
+from reservoir.runs.registry import Scale, elsewhere, record_path, results
 from reservoir.runs.run import Run
-from reservoir.runs.scoring import Scores, scored
 from reservoir.runs.tasks.classification import Classification
 from reservoir.runs.tasks.computation import Pictures, Sequences
 from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.runs.tasks.translation import Translation
-from reservoir.training import ComputationTask, TextReader, translate
+from reservoir.training import (
+    CheckpointError,
+    ComputationTask,
+    LanguageModellingTask,
+    TextReader,
+    accuracy,
+    bleu,
+    translate,
+)
+from reservoir.training.task import perplexity
 from reservoir.weights.files import read_json
 
 DOES = {
@@ -42,6 +54,8 @@ DOES = {
     Sequences: "classifies sequences of numbers",
 }
 """What a model of a task is good for."""
+Scores = dict[str, float | str]
+"""Metric -> value, with the number of examples."""
 
 
 class TrainedModel:
@@ -94,7 +108,7 @@ class TrainedModel:
                 found = translate(self.module, self.vocabulary.encode_batch(texts), decoding=decoding)
             return [self.vocabulary.decode(ids) for ids in found]
 
-        return _each(texts, str, several)
+        return _each(texts, several)
 
     def classify(self, things: Any) -> Any:
         """The class of a text, a picture or a sequence of numbers, or of each of a list.
@@ -190,7 +204,7 @@ class TrainedModel:
                 found.append(prompt + self._lines(said[0, len(ids) :].tolist()))
             return found
 
-        return _each(prompts, str, several)
+        return _each(prompts, several)
 
     def _lines(self, ids: list[int]) -> str:
         """A continuation as text; a space before it where its first piece begins a word, a line end where one ended."""
@@ -218,8 +232,58 @@ class TrainedModel:
         Raises:
             DataError: something is wrong with the files, or a class is unknown to the model.
         """
-        self._task(*DOES)
-        return scored(self, path)
+        task, name = self._task(*DOES), f"{own.FILES}{path}"
+        if isinstance(task, Translation):
+            pairs = own.own_pairs(name, task.src, task.tgt, task.files, whole=True)[0]
+            return {part: self._bleu(*zip(*rows.rows, strict=True)) for part, rows in pairs.items()}
+        if isinstance(task, LanguageModelling):
+            texts = own.own_text(name, task.files, whole=True)[0]
+            return {part: self._perplexity(text) for part, text in texts.items()}
+        if isinstance(task, Classification):
+            labelled = own.own_labelled(name, task.files, self.labels)[0]
+            return {part: self._accuracy(rows.rows) for part, rows in labelled.items()}
+        if isinstance(task, Pictures):
+            size, channels, unit = (
+                tuple(self.inputs["size"]),
+                self.inputs["channels"],
+                task.patch * task.shrink,
+            )
+            pictures = own.own_pictures(
+                name, task.files, patch=unit, size=size, channels=channels, known=self.labels
+            )[0]
+            stored = {part: Stored(x, y, prepare=task.sequences) for part, (x, y) in pictures.items()}
+        else:
+            numbers = own.own_sequences(name, task.files, self.labels, features=task.features)[0]
+            stored = {part: self.stored(*rows) for part, rows in numbers.items()}
+        with precision_of(self.run):
+            return {
+                part: {**ComputationTask.score(self.module, one), "examples": len(one)}
+                for part, one in stored.items()
+            }
+
+    def _bleu(self, sources: Sequence[str], references: Sequence[str]) -> Scores:
+        found = bleu(self.translate(sources), references)
+        return {"bleu": found.bleu, "signature": found.signature, "examples": len(sources)}
+
+    def _accuracy(self, rows: Sequence[tuple[str, ...]]) -> Scores:
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        said = [numbers[label] for label in self.classify([row[:-1] for row in rows])]
+        return {"accuracy": accuracy(said, [numbers[row[-1]] for row in rows]), "examples": len(rows)}
+
+    def _perplexity(self, text: str) -> Scores:
+        ids, task = self.vocabulary.encode_text(text), self._task(LanguageModelling)
+        length = min(task.length, len(ids) - 1)
+        if length < 1:
+            raise DataError("the text has fewer than two tokens: write more")
+        with precision_of(self.run):
+            windows = Windows(ids, length=length, batch=task.batch, seed=0)
+            nats, tokens = LanguageModellingTask.score(self.module, windows)
+        size = len(text.encode("utf-8", "surrogateescape"))
+        return {
+            "perplexity": perplexity(nats, tokens),
+            "bits_per_byte": nats / math.log(2) / size,
+            "examples": tokens,
+        }
 
     def _task(self, *kinds: type) -> Any:
         if not isinstance(self.run.task, kinds):
@@ -230,8 +294,45 @@ class TrainedModel:
         return self.run.task
 
 
-def _each(things: str | Sequence[str], single: type, several: Callable[[Sequence[str]], list[str]]) -> Any:
-    """What `several` makes of a list, or of one thing."""
-    if not isinstance(things, single):
-        return several(list(things))
-    return several([cast(str, things)])[0]
+def _each(texts: str | Sequence[str], several: Callable[[Sequence[str]], list[str]]) -> Any:
+    """What `several` makes of a list, or of one text."""
+    return several([texts])[0] if isinstance(texts, str) else several(list(texts))
+
+
+def open_model(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -> TrainedModel:
+    """The stored model of a folder, or of a run in the results folder by its name.
+
+    `open_model("it-en").translate("tre case")`
+
+    Args:
+        name: a folder that `export` wrote; the name of a run of your own; or a recipe that was run here.
+        scale, seed: of the run.
+
+    Raises:
+        CheckpointError: there is no such model.
+    """
+    return TrainedModel(stored_folder(name, scale=scale, seed=seed))
+
+
+def stored_folder(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -> Path:
+    """Where the model of a run lies, or the folder of that name.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    path = Path(name).expanduser()
+    if is_export(path) and (path / RUN).is_file():
+        return path
+    if is_export(path):
+        raise CheckpointError(
+            f"{path} was exported by an earlier version, which stored no {RUN}: export it again"
+        )
+    record = record_path(results(), str(name), scale, seed)
+    if record.is_file():
+        run = run_from_json(read_record(record).run)
+        folder = folder_of(run)
+        return folder if is_export(folder) else export(run, folder)
+    raise CheckpointError(
+        f"there is no stored model {str(name)!r}: give a folder that export wrote, or the name of a run in"
+        f" {results()} ({scale}, seed {seed}){elsewhere(str(name))}"
+    )

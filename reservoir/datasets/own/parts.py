@@ -81,7 +81,7 @@ class Rows:
 
     def chosen(self, keep: Sequence[int]) -> Rows:
         """Some of the rows."""
-        return Rows(self.paths, [self.rows[i] for i in keep], [self.lines[i] for i in keep])
+        return type(self)(self.paths, [self.rows[i] for i in keep], [self.lines[i] for i in keep])
 
 
 def path_of(name: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -140,10 +139,6 @@ class Pictures(Rows):
     def where(self, row: int, side: int = 0) -> str:
         """The file."""
         return self.rows[row][0]
-
-    def chosen(self, keep: Sequence[int]) -> Pictures:
-        """Some of the pictures."""
-        return Pictures(self.paths, [self.rows[i] for i in keep], [self.lines[i] for i in keep])
 
 
 def _shape(path: str) -> tuple[int, int, int]:

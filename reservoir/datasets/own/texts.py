@@ -32,11 +32,9 @@ STRETCHES = 100
 def languages(name: str) -> list[str]:
     """The languages of a parallel text of one's own: the endings of its training files, or a table's columns."""
     path = path_of(name)
-    tables = [path] if path.is_file() else [file for file in path.iterdir() if _is_table(file)]
-    if tables:
-        return read_table(sorted(tables)[0]).header
-    endings = {_language(file.name) for file in path.iterdir() if file.is_file()}
-    return sorted(language for part, language in endings if part == "train")
+    if tables := _tables(path):
+        return read_table(tables[0]).header
+    return sorted(_by_language(path).get("train", {}))
 
 
 def own_pairs(
@@ -52,16 +50,23 @@ def own_pairs(
         DataError: a file is missing or damaged, two files are out of step, or a pair is half empty.
     """
     path, notes = path_of(name), list[str]()
-    if path.is_file() or any(_is_table(file) for file in path.iterdir()):
-        found = {
-            part: read_table(file).rows((src, tgt), notes)
-            for part, file in find(path, TABLES, "pairs", whole=whole).items()
-        }
+    if _tables(path):
+        tables = find(path, TABLES, "pairs", whole=whole)
+        found = {part: read_table(file).rows((src, tgt), notes) for part, file in tables.items()}
     else:
-        found = {
-            part: _aligned(path, part, stem, src, tgt)
-            for part, stem in _parts(path, name, src, tgt, whole).items()
-        }
+        parts = {part: files for part, files in _by_language(path).items() if {src, tgt} & files.keys()}
+        there = languages(name)
+        if (lacking := [one for one in (src, tgt) if one not in there]) and not (whole and parts):
+            held = (
+                f"the languages with training files are {', '.join(there)}"
+                if there
+                else "one sentence a line"
+            )
+            raise DataError(
+                f"{path} has no train.{lacking[0]}: {name} needs train.{src} and train.{tgt}; {held}"
+            )
+        ordered = sorted(parts, key=lambda part: (part not in PARTS, part))
+        found = {part: _aligned(path, parts[part], src, tgt) for part in ordered}
     found = {part: without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
     if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
         notes.append(f"BLEU counts groups of {WORDS} words, which no text in {tgt} has: it will be 0")
@@ -117,46 +122,33 @@ def own_text(name: str, files: Files, *, whole: bool = False) -> tuple[dict[str,
     return texts, notes
 
 
-def _is_table(file: Path) -> bool:
-    return file.is_file() and file.name.endswith(
-        tuple(f"{kind}{packed}" for kind in TABLES for packed in PACKED)
+def _tables(path: Path) -> list[Path]:
+    """The file itself, or the tables in a folder."""
+    endings = tuple(f"{kind}{packed}" for kind in TABLES for packed in PACKED)
+    return (
+        [path] if path.is_file() else sorted(file for file in path.iterdir() if file.name.endswith(endings))
     )
 
 
-def _language(name: str) -> tuple[str, str]:
-    """The part and the language that a file's name says: ("test.news", "de") of "test.news.de.gz"."""
-    stem = next(name.removesuffix(end) for end in (*PACKED[1:], "") if name.endswith(end))
-    part, _, language = stem.rpartition(".")
-    return part_of(part), language
-
-
-def _parts(path: Path, name: str, src: str, tgt: str, whole: bool) -> dict[str, str]:
-    """What each part's files are called before the language."""
-    found: dict[str, str] = {}
+def _by_language(path: Path) -> dict[str, dict[str, Path]]:
+    """The files of each part by their language, as their names say: "test.news" and "de" of test.news.de.gz."""
+    found: dict[str, dict[str, Path]] = {}
     for file in sorted(path.iterdir()):
-        part, language = _language(file.name)
-        if part and language in (src, tgt):
-            found[part] = _stem(file.name, language)
-    there = languages(name)
-    if (lacking := [language for language in (src, tgt) if language not in there]) and not (whole and found):
-        held = f"the languages with training files are {', '.join(there)}" if there else "one sentence a line"
-        raise DataError(f"{path} has no train.{lacking[0]}: {name} needs train.{src} and train.{tgt}; {held}")
-    return {part: found[part] for part in sorted(found, key=lambda part: (part not in PARTS, part))}
+        plain = next(file.name.removesuffix(end) for end in (*PACKED[1:], "") if file.name.endswith(end))
+        stem, _, language = plain.rpartition(".")
+        if part := part_of(stem):
+            found.setdefault(part, {}).setdefault(language, file)  # of two, the one that is not packed
+    return found
 
 
-def _stem(name: str, language: str) -> str:
-    return next(name.removesuffix(end) for packed in PACKED if name.endswith(end := f".{language}{packed}"))
-
-
-def _aligned(path: Path, part: str, stem: str, src: str, tgt: str) -> Rows:
-    paths = []
-    for language in (src, tgt):
-        there = [file for packed in PACKED if (file := path / f"{stem}.{language}{packed}").is_file()]
-        if not there:
+def _aligned(path: Path, files: dict[str, Path], src: str, tgt: str) -> Rows:
+    for language, other in ((src, tgt), (tgt, src)):
+        if language not in files:
+            stem = files[other].name.partition(f".{other}")[0]
             raise DataError(
                 f"{path} has no {stem}.{language}, which must translate the other {stem} file: add it"
             )
-        paths.append(there[0])
+    paths = (files[src], files[tgt])
     sides = [own_lines(file) for file in paths]
     if len(sides[0]) != len(sides[1]):
         raise DataError(
@@ -164,7 +156,7 @@ def _aligned(path: Path, part: str, stem: str, src: str, tgt: str) -> Rows:
             f" translate line n of the other{_apart(sides)}"
         )
     rows = list(zip(*sides, strict=True))
-    return Rows(tuple(paths), rows, list(range(1, len(rows) + 1)))
+    return Rows(paths, rows, list(range(1, len(rows) + 1)))
 
 
 def _apart(sides: list[list[str]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Literal
 
 import torch
@@ -171,12 +172,8 @@ class Expressions(Computation):
             longest=self.longest,
         )
         whole = padded([[ids[token] for token in one] for one in found], values)
-        cuts = (
-            slice(self.n),
-            slice(self.n, self.n + self.held_out),
-            slice(self.n + self.held_out, total),
-        )
-        return Examples("ListOps", tuple("0123456789"), *map(whole.part, cuts))
+        cuts = pairwise((0, self.n, self.n + self.held_out, total))
+        return Examples("ListOps", tuple("0123456789"), *(whole.part(slice(*cut)) for cut in cuts))
 
 
 @dataclass(frozen=True)
@@ -235,23 +232,13 @@ class Pictures(Computation):
         """Pictures as sequences of numbers."""
         if self.shrink > 1:
             pixels = datasets.pictures.shrunk(pixels, self.shrink)
-        return (
-            datasets.pictures.patches(pixels, self.patch)
-            if self.patch
-            else datasets.pictures.bytes_in_a_row(pixels)
-        )
+        if not self.patch:
+            return datasets.pictures.bytes_in_a_row(pixels)
+        return datasets.pictures.patches(pixels, self.patch)
 
     def examples(self) -> Examples:
         if self.own:
-            found = _own_pictures(
-                self.images,
-                self.files,
-                self.patch * self.shrink,
-                self.size,
-                self.channels,
-                content_digest(self.images),
-            )
-            return self._own_examples(*found)
+            return _own_pictures(self, content_digest(self.images))
         corpus = datasets.images(self.images)
         end = len(corpus.train) - self.held_out  # the last validate
         cuts = (slice(min(self.n or end, end)), slice(end, None))
@@ -261,26 +248,23 @@ class Pictures(Computation):
         test = Stored(corpus.test.pixels, corpus.test.labels, prepare=self.sequences)
         return Examples(self.images, corpus.classes, train, valid, test.part(slice(self.tested or len(test))))
 
-    def _own_examples(
-        self, parts: dict[str, tuple[Tensor, Tensor]], classes: tuple[str, ...], notes: list[str]
-    ) -> Examples:
-        """Pictures of one's own; of several test sets, the first."""
-        test = next(part for part in sorted(parts) if part.startswith("test"))
-        ends = {"train": self.n, test: self.tested}
-        train, valid, held_out = (
-            Stored(x, y, prepare=self.sequences).part(slice(ends.get(part) or None))
-            for part, (x, y) in ((part, parts[part]) for part in ("train", "valid", test))
-        )
-        rows, columns, channels = train.x.shape[1:]
-        inputs = {"size": [rows, columns], "channels": channels}
-        return Examples(self.images, classes, train, valid, held_out, notes=tuple(notes), inputs=inputs)
-
 
 @lru_cache(maxsize=1)
-def _own_pictures(
-    name: str, files: Files, unit: int, size: tuple[int, int], channels: int, digest: str
-) -> tuple[dict[str, tuple[Tensor, Tensor]], tuple[str, ...], list[str]]:
-    return own.own_pictures(name, files, patch=unit, size=size, channels=channels)
+def _own_pictures(task: Pictures, digest: str) -> Examples:
+    """Pictures of one's own; of several test sets, the first."""
+    unit = task.patch * task.shrink
+    parts, classes, notes = own.own_pictures(
+        task.images, task.files, patch=unit, size=task.size, channels=task.channels
+    )
+    test = next(part for part in sorted(parts) if part.startswith("test"))
+    ends = {"train": task.n, test: task.tested}
+    train, valid, held_out = (
+        Stored(*parts[part], prepare=task.sequences).part(slice(ends.get(part) or None))
+        for part in ("train", "valid", test)
+    )
+    rows, columns, channels = train.x.shape[1:]
+    inputs = {"size": [rows, columns], "channels": channels}
+    return Examples(task.images, classes, train, valid, held_out, notes=tuple(notes), inputs=inputs)
 
 
 @dataclass(frozen=True)
@@ -317,30 +301,28 @@ class Sequences(Computation):
         return batch, FILLED * rows * longest
 
     def examples(self) -> Examples:
-        return _own_sequences(
-            self.corpus, self.files, self.features, self.standardise, content_digest(self.corpus)
-        )
+        return _own_sequences(self, content_digest(self.corpus))
 
 
 @lru_cache(maxsize=1)
-def _own_sequences(name: str, files: Files, features: int, standardise: bool, digest: str) -> Examples:
-    parts, classes, notes = own.own_sequences(name, files, features=features)
+def _own_sequences(task: Sequences, digest: str) -> Examples:
+    parts, classes, notes = own.own_sequences(task.corpus, task.files, features=task.features)
     test = next(part for part in sorted(parts) if part.startswith("test"))
     rows = {
-        part: [torch.tensor(row, dtype=torch.float64).view(-1, features) for row in parts[part][0]]
+        part: [torch.tensor(row, dtype=torch.float64).view(-1, task.features) for row in parts[part][0]]
         for part in ("train", "valid", test)
     }
     whole = torch.cat(rows["train"])
-    mean, spread = (
-        (whole.mean(0), whole.std(0, correction=0)) if standardise else (whole[0] * 0, whole[0] * 0 + 1)
-    )
+    mean, spread = whole.mean(0), whole.std(0, correction=0)
+    if not task.standardise:
+        mean, spread = torch.zeros_like(mean), torch.ones_like(spread)
     spread = torch.where(spread > 0, spread, 1.0)
     made = []
     for part in ("train", "valid", test):
         x, last = padded_numbers([((row - mean) / spread).float() for row in rows[part]])
         made.append(Stored(x, torch.tensor(parts[part][1]), last=last))
     inputs = {"mean": mean.tolist(), "spread": spread.tolist()}
-    return Examples(name, classes, *made, notes=tuple(notes), inputs=inputs)
+    return Examples(task.corpus, classes, *made, notes=tuple(notes), inputs=inputs)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from reservoir.datasets import ByteVocabulary, Files, Text, Vocabulary, text, train_bpe, train_byte_pieces
-from reservoir.models import LanguageModelConfig
 from reservoir.runs.tasks.batch_spec import BatchSpec, share_of, token_ids
 from reservoir.training import LanguageModellingTask
 from reservoir.training.task import perplexity
@@ -16,8 +15,28 @@ SAMPLES, WORDS = 8, 6  # lines that a record shows, and how many words of each t
 A_WORD = 5  # bytes, the space with them
 
 
+class RunningText:
+    """What the tasks on running text share: its name, and the sizes that it decides."""
+
+    text: str
+    length: int
+
+    @property
+    def data(self) -> str:
+        """The name of the corpus, as `reservoir.datasets.content` knows it."""
+        return self.text
+
+    def fit(self, config: Any, vocabulary: int) -> Any:
+        """The model's sizes with those filled in that the data decides."""
+        return config.sized(vocabulary)
+
+    def longest_sequence(self) -> int:
+        """The most positions that a training sequence can have."""
+        return self.length
+
+
 @dataclass(frozen=True)
-class LanguageModelling:
+class LanguageModelling(RunningText):
     """Which text is modelled, and how it is cut.
 
     Args:
@@ -45,11 +64,6 @@ class LanguageModelling:
         if self.unit not in ("pieces", "byte-pieces", "bytes"):
             raise ValueError(f"unit must be 'pieces', 'byte-pieces' or 'bytes', got {self.unit!r}")
 
-    @property
-    def data(self) -> str:
-        """The name of the corpus, as `reservoir.datasets.content` knows it."""
-        return self.text
-
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary | ByteVocabulary]:
         """The text, and the vocabulary: the given one, that of bytes, or one made from its training part."""
         corpus = text(self.text, files=self.files)
@@ -61,14 +75,6 @@ class LanguageModelling:
         train = train_byte_pieces if self.unit == "byte-pieces" else train_bpe
         return corpus, vocabulary or train(corpus.train.split("\n"), self.vocabulary)
 
-    def fit(self, config: LanguageModelConfig, vocabulary: int) -> LanguageModelConfig:
-        """The model's sizes with those filled in that the data decides."""
-        return config.sized(vocabulary)
-
-    def longest_sequence(self) -> int:
-        """The most positions that a training sequence can have."""
-        return self.length
-
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
         rows = share_of(self.batch, processes)
@@ -78,10 +84,9 @@ class LanguageModelling:
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> LanguageModellingTask:
         """What the training loop trains on."""
         train, valid, test = map(vocabulary.encode_text, (corpus.train, corpus.valid, corpus.test))
+        valid = valid[: self.valid_tokens or None]
         sizes = dict(length=self.length, batch=self.batch)
-        return LanguageModellingTask(
-            train, valid[: self.valid_tokens or None], test, **sizes, seed=seed, vocabulary=vocabulary
-        )
+        return LanguageModellingTask(train, valid, test, **sizes, seed=seed, vocabulary=vocabulary)
 
     def test(self, model: Any, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
         """Perplexity on the test text: a token, a word (which other vocabularies share), and bits a byte."""
@@ -107,8 +112,7 @@ def _samples(model: Any, task: LanguageModellingTask, corpus: Text) -> list[dict
             continue
         start, rest = " ".join(words[:WORDS]), words[WORDS : 4 * WORDS]
         said = task.go_on(model, vocabulary.encode(start), tokens=4 * WORDS * a_word, end=end)
-        whole = (
-            vocabulary.decode(said).encode("utf-8", "replace").decode()
-        )  # bytes may stop inside a character
+        # Bytes may stop inside a character.
+        whole = vocabulary.decode(said).encode("utf-8", "replace").decode()
         found.append({"source": start, "reference": " ".join(rest), "continuation": whole})
     return found

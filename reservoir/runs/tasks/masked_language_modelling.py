@@ -6,15 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reservoir.datasets import Files, Text, Vocabulary, text, train_bpe
-from reservoir.models import MaskedLanguageModelConfig
 from reservoir.runs.tasks.batch_spec import BatchSpec, share_of, token_ids
+from reservoir.runs.tasks.language_modelling import RunningText
 from reservoir.training import MaskedBatch, MaskedLanguageModellingTask
 
-SAMPLES, TOKENS, EVERY = (
-    8,
-    40,
-    7,
-)  # lines that a record shows, their length at most, and one hole in so many tokens
+SAMPLES, TOKENS, EVERY = 8, 40, 7
+"""Lines that a record shows, their length at most, and one hole in so many tokens."""
 HOLE = "[…]"  # how a record writes a hidden token
 UNKNOWN = "\ue000"  # stands for a word that the text's makers left out; no vocabulary has this character
 WIKITEXT = {"<unk>": UNKNOWN, " @-@ ": "-", " @,@ ": ",", " @.@ ": "."}
@@ -22,7 +19,7 @@ WIKITEXT = {"<unk>": UNKNOWN, " @-@ ": "-", " @,@ ": ",", " @.@ ": "."}
 
 
 @dataclass(frozen=True)
-class MaskedLanguageModelling:
+class MaskedLanguageModelling(RunningText):
     """Which text is modelled, how it is cut, and how much of it is hidden.
 
     Args:
@@ -45,11 +42,6 @@ class MaskedLanguageModelling:
     valid_tokens: int = 0
     files: Files = field(default_factory=Files)
 
-    @property
-    def data(self) -> str:
-        """The name of the corpus, as `reservoir.datasets.content` knows it."""
-        return self.text
-
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary]:
         """The text, and the vocabulary: the given one, or that made from its training part."""
         corpus = text(self.text, files=self.files)
@@ -60,14 +52,6 @@ class MaskedLanguageModelling:
             lines = parts[0].replace(UNKNOWN, " ").split("\n")
             vocabulary = train_bpe(lines, self.vocabulary, lowercase=self.lowercase)
         return Text(corpus.name, *parts, notes=corpus.notes), vocabulary
-
-    def fit(self, config: MaskedLanguageModelConfig, vocabulary: int) -> MaskedLanguageModelConfig:
-        """The model's sizes with those filled in that the data decides."""
-        return config.sized(vocabulary)
-
-    def longest_sequence(self) -> int:
-        """The most positions that a training sequence can have."""
-        return self.length
 
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any text."""
@@ -80,16 +64,9 @@ class MaskedLanguageModelling:
     def task(self, corpus: Text, vocabulary: Vocabulary, *, seed: int) -> MaskedLanguageModellingTask:
         """What the training loop trains on."""
         train, valid, test = map(vocabulary.encode_text, (corpus.train, corpus.valid, corpus.test))
-        return MaskedLanguageModellingTask(
-            train,
-            valid[: self.valid_tokens or None],
-            test,
-            vocabulary=vocabulary,
-            length=self.length,
-            batch=self.batch,
-            share=self.share,
-            seed=seed,
-        )
+        valid = valid[: self.valid_tokens or None]
+        sizes: dict[str, Any] = dict(length=self.length, batch=self.batch, share=self.share)
+        return MaskedLanguageModellingTask(train, valid, test, **sizes, seed=seed, vocabulary=vocabulary)
 
     def test(self, model: Any, task: MaskedLanguageModellingTask, corpus: Text) -> tuple[dict, list]:
         """Perplexity and accuracy on hidden tokens of the test text, and lines with holes and what the model puts in.

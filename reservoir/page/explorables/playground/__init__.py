@@ -8,7 +8,7 @@ from typing import Any
 
 import traitlets
 
-from reservoir.datasets import lexicon, shipped
+from reservoir.datasets import grammar, shipped
 from reservoir.models.pretrained import TOKENIZER
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.recorded import curves
@@ -16,10 +16,10 @@ from reservoir.recipes.playground import PRESETS
 from reservoir.runs import find_records
 
 WORDS = {
-    "nouns": [asdict(noun) for noun in lexicon.NOUNS],
-    "verbs": [asdict(verb) for verb in lexicon.VERBS],
+    "nouns": [asdict(noun) for noun in grammar.NOUNS],
+    "verbs": [asdict(verb) for verb in grammar.VERBS],
     **{
-        name: getattr(lexicon, name.upper())
+        name: getattr(grammar, name.upper())
         for name in ("adjectives", "reporting", "modals", "pronouns", "times", "places")
     },
 }
