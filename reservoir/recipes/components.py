@@ -126,5 +126,5 @@ def reader(row: str, scale: Scale) -> Run:
     return run.evolve(start=InitFromRun(source.recipe)).evolve(**READERS[row][1])
 
 
-for _row, (_about, _) in READERS.items():
-    enter(f"embeddings/{_row}", _about, reader, _row)
+for _row, _what in READERS.items():
+    enter(f"embeddings/{_row}", _what[0], reader, _row)

@@ -56,7 +56,7 @@ def baseline(width: int, scale: Scale, *, holes: bool) -> Run:
     sizes: dict[str, Any] = {"d_model": width, "n_heads": width // 32, "d_ff": 4 * width, "dropout": 0.0}
     if scale == "smoke":
         batch, length, sizes = 8, 24, SIZES["smoke"]
-    window = {"length": length, "batch": batch}
+    window: dict[str, Any] = {"length": length, "batch": batch}
     if holes:
         config: Any = MaskedLanguageModelConfig(**sizes, layers=depth(width), max_length=length)
         small: Any = MaskedLanguageModelling("miniature", vocabulary=300, **window)

@@ -54,7 +54,7 @@ def classifier(scale: Scale) -> Run:
 @recipe("own/pictures")
 def pictures(scale: Scale) -> Run:
     """For pictures: a transformer of three layers over patches of 4 × 4 pixels."""
-    few = {"n": 200, "tested": 60} if scale == "smoke" else {}
+    few: dict[str, Any] = {"n": 200, "tested": 60} if scale == "smoke" else {}
     return _run("pictures", scale, Pictures(32, 200, images="digits", patch=4, **few), _body(scale))
 
 

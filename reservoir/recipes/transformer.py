@@ -12,14 +12,9 @@ from reservoir.training import Budget, Decoding, Optimiser
 
 def sizes(d_model: int, d_ff: int, layers: int, dropout: float) -> EncoderDecoderConfig:
     """A pre-norm transformer of four heads, as deep on either side; the data says its vocabularies."""
-    numbers = {
-        "d_model": d_model,
-        "n_heads": 4,
-        "d_ff": d_ff,
-        "encoder_layers": layers,
-        "decoder_layers": layers,
-    }
-    return EncoderDecoderConfig(0, 0, **numbers, norm_first=True, dropout=dropout)
+    depths = {"encoder_layers": layers, "decoder_layers": layers}
+    sizes: dict[str, Any] = {"d_model": d_model, "n_heads": 4, "d_ff": d_ff, **depths}
+    return EncoderDecoderConfig(0, 0, **sizes, norm_first=True, dropout=dropout)
 
 
 @recipe("transformer/miniature")

@@ -195,9 +195,10 @@ def _told(found: Mapping[str, object]) -> str:
 
 def _steps(run: Run) -> int:
     """Steps of training, those of a run that it takes tensors from included."""
-    takes = isinstance(run.start, InitFromRun) and run.start.streams
     own = run.budget.steps * run.budget.accumulate
-    return own + _steps(run.start.source(run.scale, run.seed)) if takes else own
+    if isinstance(run.start, InitFromRun) and run.start.streams:
+        return own + _steps(run.start.source(run.scale, run.seed))
+    return own
 
 
 def _quoted(written: Mapping[str, Any]) -> tuple[str, str, Mark]:

@@ -63,9 +63,6 @@ class FourierMixing(Explorable, source=__file__):
                     half = (SIDE / 2 - 2) * (abs(value) / largest) ** 0.5
                     if half >= 0.7:
                         at = left + (column + 0.5) * SIDE - half, (row + 0.5) * SIDE - half
-                        look = {
-                            "fill": colour if value > 0 else "none",
-                            "stroke": None if value > 0 else colour,
-                        }
-                        parts.append(pictures.rect(*at, 2 * half, 2 * half, **look))
+                        fill, stroke = (colour, None) if value > 0 else ("none", colour)
+                        parts.append(pictures.rect(*at, 2 * half, 2 * half, fill=fill, stroke=stroke))
         return pictures.svg(3 * wide + 48, tall, *parts, overflow="visible")
