@@ -1,4 +1,4 @@
-"""Chapter 12: what no source tried. Two of the book's five ways to leave weights untrained, in one model.
+"""Chapter 12: what no source tried. Two ways to leave weights untrained in one model, and what an encoder is worth.
 
 The translators stand beside chapter 4's: the same text, sizes, steps and rate as `components/…`, so that each differs
 from a row of that table in one thing and a reader can say what the thing did.

@@ -1,4 +1,4 @@
-"""Chapter 4: the poster's three tables, a recipe a row. Which components can stay at their random initialisation?
+"""Chapter 4: the poster's three tables, a recipe a row, and its question whether embeddings have to be pretrained.
 
 The full scale has the poster's sizes. It does not state its vocabularies: 36,000 gives the 213 M parameters and every
 ratio that it prints for translation; for its language model no usual size gives both, so ours keeps the ratios. It

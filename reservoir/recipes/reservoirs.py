@@ -1,4 +1,4 @@
-"""Chapter 5: reservoir layers between trained ones, after Shen et al. 2021 and the BAIR report.
+"""Chapter 5: reservoir layers between trained ones, in translators and on characters, after Shen et al. 2021 and BAIR.
 
 The encoder's depth varies and the decoder keeps two layers, as in the report. Each model with reservoirs has four
 trained encoder layers, so it is compared with two regular models: one with as many trained layers, and one as deep. A

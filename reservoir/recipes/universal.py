@@ -1,4 +1,4 @@
-"""Chapter 9: a language model's body, frozen, on tasks that are not language (Lu et al. 2021; Rothermel et al. 2021).
+"""Chapter 9: a language model's body, GPT-2's or ours, frozen on other tasks (Lu et al. 2021; Rothermel et al. 2021).
 
 A task is learned with several bodies: pretrained, random, random with the pretrained tensors' means and standard
 deviations, trained whole, and an LSTM; and each of these with several learning rates, since Rothermel et al. showed
