@@ -137,21 +137,21 @@ def comparisons() -> dict[str, Comparison]:
 def score(recipe: str, scale: Scale) -> Ours:
     """The score on the first test set; of a sweep at the rate that validation chose, and whether it is whole."""
     if not recipe.endswith(f"/{CHOSEN}"):
-        return _over_seeds(find_records(recipe, scale=scale), lambda record: record.score)
+        return _over_seeds(find_records(recipe, scale=scale), lambda record: record.score, scale)
     chosen = choose(alternatives(recipe), scale=scale)
     note = "" if chosen is None or chosen.complete else " (a rate beside it not run)"
-    return _over_seeds(chosen.records if chosen else [], lambda record: record.score, note)
+    return _over_seeds(chosen.records if chosen else [], lambda record: record.score, scale, note)
 
 
 def horizon(recipe: str, scale: Scale) -> Ours:
     """Hours at which the area under a recipe's curve is cut off: its steps times the median duration of one."""
-    return _over_seeds(find_records(recipe, scale=scale), lambda record: record.aucc["horizon"] / 3600)
+    return _over_seeds(find_records(recipe, scale=scale), lambda record: record.aucc["horizon"] / 3600, scale)
 
 
-def _over_seeds(found: list[Record], read: Callable[[Record], float], note: str = "") -> Ours:
+def _over_seeds(found: list[Record], read: Callable[[Record], float], scale: Scale, note: str = "") -> Ours:
     if not found:
         return Ours()
-    return Ours(spread(pd.Series(map(read, found))) + note, len(found), found[0].scale, machines(found))
+    return Ours(spread(pd.Series(map(read, found))) + note, len(found), scale, machines(found))
 
 
 def _counted(name: str) -> Callable[[str, Scale], Ours]:
