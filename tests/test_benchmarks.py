@@ -107,8 +107,8 @@ def test_the_page_knows_every_benchmark_by_its_group():
 
 @pytest.mark.parametrize("record", page.recorded(), ids=lambda one: one["benchmark"])
 def test_a_record_is_shown_with_its_machine_and_bars(record):
-    frame, lines = page.lines(record), record.get("lines") or record["comparisons"]
-    assert len(frame) == len(record["comparisons"]) and frame["ratio"].map(float).gt(0).all()
+    frame, lines = page.lines(record), record["lines"]
+    assert len(frame) == len(lines) and frame["ratio"].map(float).gt(0).all()
     for text, one in zip(frame["asked"], lines, strict=True):
         assert (one["required"] is None) == (not text)
         assert not text or text.endswith("✓" if one["ratio"] >= one["required"] else "✗")
@@ -212,7 +212,7 @@ def line(case: str, low: float, ratio: float, high: float) -> Line:
 def test_a_page_says_which_ratios_are_not_settled():
     found = page.recorded()
     shown = pd.concat([page.lines(one) for one in found])
-    lines = [line for one in found for line in one.get("lines") or one["comparisons"]]
+    lines = [line for one in found for line in one["lines"]]
     loose = [
         line["low"] is not None
         and not 0.9 <= line["low"] / line["ratio"] <= line["high"] / line["ratio"] <= 1.1

@@ -18,7 +18,7 @@ MASKS = {
     "do not lie ahead": lambda n: torch.ones(n, n, dtype=torch.bool).triu(-1),
     "shape": lambda n: ahead(n)[None],
     "dtype": lambda n: ahead(n).float(),
-    "should be a tensor": lambda n: ahead(n).tolist(),
+    "return a tensor": lambda n: ahead(n).tolist(),
 }
 
 

@@ -13,8 +13,7 @@ from reservoir.evidence.judge import Estimate, judge
 from reservoir.launch.cost_model import plan
 from reservoir.layers import Attention, Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.recipes.combinations import PERCENTAGES, ROWS, TASK
-from reservoir.recipes.rivals import ELSEWHERE, LONGER
+from reservoir.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
 from reservoir.recipes.universal import RATES
 from reservoir.runs import released
 from reservoir.runs.building import build, load, outline

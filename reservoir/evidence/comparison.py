@@ -114,55 +114,44 @@ class Comparison:
         only = next(iter(self.measures)) if len(self.measures) == 1 else ""
         for line in self.lines(scale):
             row, column = line.figure.row, line.figure.column
+            theirs: dict[str, Any] = {"column": column, f"printed [{table.kind}]": line.figure.printed}
             if only:
                 theirs = {f"{name} [{table.kind}]": printed.at[row, name] for name in table.columns[1:]}
-            else:
-                theirs = {"column": column, f"printed [{table.kind}]": line.figure.printed}
-            lines.append(
-                {
-                    table.columns[0]: row,
-                    **theirs,
-                    "recipe": line.name or line.why,
-                    f"ours: {only}" if only else "ours": line.ours.shown,
-                    "seeds": str(line.ours.seeds or ""),
-                    "scale": line.ours.scale,
-                    "machine": line.ours.machine,
-                }
-            )
+            ours = {
+                f"ours: {only}" if only else "ours": line.ours.shown,
+                "seeds": str(line.ours.seeds or ""),
+                "scale": line.ours.scale,
+                "machine": line.ours.machine,
+            }
+            lines.append({table.columns[0]: row, **theirs, "recipe": line.name or line.why, **ours})
         return pd.DataFrame(lines)
 
 
 @functools.cache
 def comparisons() -> dict[str, Comparison]:
     """Every table of `data/sources` with what stands next to it, in the order of the documents."""
-    return {
-        table.where: _read(table)
-        for name in sources.names()
-        for table in sources.source(name).tables.values()
-    }
+    tables = (table for name in sources.names() for table in sources.source(name).tables.values())
+    return {table.where: _read(table) for table in tables}
 
 
 def score(recipe: str, scale: Scale) -> Ours:
     """The score on the first test set; of a sweep at the rate that validation chose, and whether it is whole."""
-    if recipe.endswith(f"/{CHOSEN}"):
-        chosen = choose(alternatives(recipe), scale=scale)
-        whole = chosen is None or chosen.complete
-        found, note = chosen.records if chosen else [], "" if whole else " (a rate beside it not run)"
-    else:
-        found, note = find_records(recipe, scale=scale), ""
-    if not found:
-        return Ours()
-    scores = pd.Series([record.score for record in found])
-    return Ours(spread(scores) + note, len(found), scale, machines(found))
+    if not recipe.endswith(f"/{CHOSEN}"):
+        return _over_seeds(find_records(recipe, scale=scale), lambda record: record.score, scale)
+    chosen = choose(alternatives(recipe), scale=scale)
+    note = "" if chosen is None or chosen.complete else " (a rate beside it not run)"
+    return _over_seeds(chosen.records if chosen else [], lambda record: record.score, scale, note)
 
 
 def horizon(recipe: str, scale: Scale) -> Ours:
     """Hours at which the area under a recipe's curve is cut off: its steps times the median duration of one."""
-    found = find_records(recipe, scale=scale)
+    return _over_seeds(find_records(recipe, scale=scale), lambda record: record.aucc["horizon"] / 3600, scale)
+
+
+def _over_seeds(found: list[Record], read: Callable[[Record], float], scale: Scale, note: str = "") -> Ours:
     if not found:
         return Ours()
-    hours = pd.Series([record.aucc["horizon"] / 3600 for record in found])
-    return Ours(spread(hours), len(found), scale, machines(found))
+    return Ours(spread(pd.Series(map(read, found))) + note, len(found), scale, machines(found))
 
 
 def _counted(name: str) -> Callable[[str, Scale], Ours]:

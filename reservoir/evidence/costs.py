@@ -73,43 +73,39 @@ def begun_with(run: Run) -> Record | None:
 
 def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[dict[str, Any]]:
     """One line a record of one recipe: its score as "quality", its costs, and what it is."""
-    found: list[dict[str, Any]] = []
     records = list(records)
     if not records:
-        return found
+        return []
     first = min(records, key=lambda record: record.seed)
     run = recipes.get(first.recipe, scale=cast(Scale, first.scale))
     model, source = outline(run), begun_with(run)
     what, more = kind_of(model), _borrowed_bytes(model)
     takes = bool(run.start and run.start.streams)
-    begun = {
-        cost: getattr(source, cost) if source else math.nan if takes else 0.0
-        for cost in ("flops", "cpu_seconds")
-    }
+    unknown = math.nan if takes else 0.0
+    begun = {cost: getattr(source, cost) if source else unknown for cost in ("flops", "cpu_seconds")}
     words = (recipes.RECIPES[first.recipe].__doc__ or "").strip().partition("\n")[0]
-    for record in records:
-        found.append(
-            {
-                "recipe": record.recipe,
-                "family": record.recipe.partition("/")[0],
-                "words": words,
-                "kind": what,
-                "seed": record.seed,
-                "quality": score(record),
-                "trained": record.parameters["trainable"],
-                "total": record.parameters["total"],
-                "bytes": record.parameters["stored_bytes"] + more,
-                # Counted on the first batch, which the seed draws: for a comparison of rows, one seed's.
-                "flops": first.flops + begun["flops"],
-                "own flops": first.flops,
-                "seconds": record.cpu_seconds + begun["cpu_seconds"],
-                "own seconds": record.cpu_seconds,
-                "steps": record.points[-1]["step"],
-                "beam": (record.run["task"].get("decoding") or {}).get("beam"),
-                "cpu": record.machine["cpu"],
-            }
-        )
-    return found
+    return [
+        {
+            "recipe": record.recipe,
+            "family": record.recipe.partition("/")[0],
+            "words": words,
+            "kind": what,
+            "seed": record.seed,
+            "quality": score(record),
+            "trained": record.parameters["trainable"],
+            "total": record.parameters["total"],
+            "bytes": record.parameters["stored_bytes"] + more,
+            # Counted on the first batch, which the seed draws: for a comparison of rows, one seed's.
+            "flops": first.flops + begun["flops"],
+            "own flops": first.flops,
+            "seconds": record.cpu_seconds + begun["cpu_seconds"],
+            "own seconds": record.cpu_seconds,
+            "steps": record.points[-1]["step"],
+            "beam": (record.run["task"].get("decoding") or {}).get("beam"),
+            "cpu": record.machine["cpu"],
+        }
+        for record in records
+    ]
 
 
 def _table(
@@ -120,11 +116,9 @@ def _table(
     fit: Callable[[Record], bool] = lambda record: True,
 ) -> pd.DataFrame:
     """The recorded runs of all recipes that are wanted, of those records that fit."""
-    found = []
-    for name in recipes.names():
-        if wanted(recipes.get(name, scale=scale)):
-            found += lines(filter(fit, find_records(name, scale=scale)), score)
-    return pd.DataFrame(found)
+    found = (name for name in recipes.names() if wanted(recipes.get(name, scale=scale)))
+    tables = (lines(filter(fit, find_records(name, scale=scale)), score) for name in found)
+    return pd.DataFrame([line for table in tables for line in table])
 
 
 def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str = "test2016") -> pd.DataFrame:
@@ -164,13 +158,8 @@ def bodies(task: str, scale: Scale = "laptop") -> pd.DataFrame:
     one have been run.
     """
     found = []
-    for body in BODIES:
-        if not in_table(task, body):
-            continue
-        choice = choose(sweep_of(task, body), scale=scale)
-        if choice is None:
-            continue
-        records = find_records(choice.recipe, scale=scale)
-        for line in lines(records, lambda record: float(record.tests["test"]["accuracy"])):
-            found.append(line | {"body": body, "complete": choice.complete})
+    for body in (body for body in BODIES if in_table(task, body)):
+        if choice := choose(sweep_of(task, body), scale=scale):
+            scored = lines(choice.records, lambda record: float(record.tests["test"]["accuracy"]))
+            found += [line | {"body": body, "complete": choice.complete} for line in scored]
     return pd.DataFrame(found)

@@ -17,7 +17,6 @@ from reservoir.evidence import sources
 from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.sources import System
 from reservoir.runs.records import all_records
-from reservoir.runs.registry import SCALES
 
 CHAPTER = re.compile(r"Chapters? (\d+)")
 
@@ -59,18 +58,11 @@ def coverage() -> pd.DataFrame:
     lines = []
     for one in systems():
         names = covered_by(one)
-        run = {scale: sum((name, scale) in recorded for name in names) for scale in SCALES}
-        lines.append(
-            {
-                "source": one.source,
-                "where": one.where,
-                "system": one.words,
-                "recipes": _shown(names) if names else one.why,
-                "chapter": ", ".join(str(number) for number in sorted({chapter(name) for name in names})),
-                "laptop": f"{run['laptop']} of {len(names)}" if names else "",
-                "full": f"{run['full']} of {len(names)}" if names else "",
-            }
-        )
+        run = {scale: sum((name, scale) in recorded for name in names) for scale in ("laptop", "full")}
+        chapters = ", ".join(map(str, sorted({chapter(name) for name in names})))
+        line = {"source": one.source, "where": one.where, "system": one.words}
+        line |= {"recipes": _shown(names) if names else one.why, "chapter": chapters}
+        lines.append(line | {scale: f"{run[scale]} of {len(names)}" if names else "" for scale in run})
     return pd.DataFrame(lines)
 
 
@@ -88,18 +80,11 @@ def unclaimed() -> list[str]:
 
 def cost() -> pd.DataFrame:
     """What the records took: for each chapter and family their number and processor hours, laptop and full scale."""
+    records = [one for one in all_records() if one.recipe in recipes.RECIPES and one.scale != "smoke"]
     lines = [
-        {
-            "chapter": chapter(record.recipe),
-            "family": record.recipe.partition("/")[0],
-            "records": 1,
-            "recipes": record.recipe,
-            "core-hours": record.cpu_seconds / 3600,
-        }
-        for record in all_records()
-        if record.recipe in recipes.RECIPES and record.scale != "smoke"
+        (chapter(one.recipe), one.recipe.partition("/")[0], one.recipe, 1, one.cpu_seconds / 3600)
+        for one in records
     ]
-    if not lines:
-        return pd.DataFrame(columns=["recipes", "records", "core-hours"])
-    grouped = pd.DataFrame(lines).groupby(["chapter", "family"])
+    frame = pd.DataFrame(lines, columns=["chapter", "family", "recipes", "records", "core-hours"])
+    grouped = frame.groupby(["chapter", "family"])
     return grouped.agg({"recipes": "nunique", "records": "sum", "core-hours": "sum"})

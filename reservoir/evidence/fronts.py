@@ -37,10 +37,8 @@ class Method:
 
     def __post_init__(self) -> None:
         if not self.quality or len(self.quality) != len(self.cost):
-            raise ValueError(
-                f"{self.name} needs one quality and one cost for each of its seeds, at least one;"
-                f" got {len(self.quality)} and {len(self.cost)}"
-            )
+            needed = "one quality and one cost for each of its seeds, at least one"
+            raise ValueError(f"{self.name} needs {needed}; got {len(self.quality)} and {len(self.cost)}")
 
     @property
     def mean(self) -> float:
@@ -104,9 +102,8 @@ def front(found: Sequence[Method], *, lent: float = 0.0) -> pd.DataFrame:
             "share": share,
             "word": "always" if (free == 1).all() else "sometimes" if share > 0 else "never",
         }
-    return pd.DataFrame.from_dict(lines, orient="index").sort_values(
-        ["cost", "mean"], ascending=[True, False]
-    )
+    table = pd.DataFrame.from_dict(lines, orient="index")
+    return table.sort_values(["cost", "mean"], ascending=[True, False])
 
 
 def _dominated(mine: Method, other: Method) -> np.ndarray:

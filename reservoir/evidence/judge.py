@@ -12,7 +12,7 @@ Nothing here knows what a record or a recipe is.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -180,41 +180,33 @@ class Estimate:
                 found.append((math.sqrt(total), total**2 / sum(part**2 / df for part, df in parts)))
         return found
 
+    def _worst(self, of: Callable[[float, float], float], choose: Callable[..., float] = max) -> float:
+        """The more careful of what the two tests say: `of` a standard error and its degrees of freedom; nan of none."""
+        return choose((float(of(error, df)) for error, df in self.errors), default=math.nan)
+
     def interval(self, level: float = 0.05) -> tuple[float, float]:
         """The confidence interval that leaves out `level`: the wider of the two tests'."""
-        reach = max(
-            (-error * float(special.stdtrit(df, level / 2)) for error, df in self.errors), default=math.nan
-        )
+        reach = self._worst(lambda error, df: -error * special.stdtrit(df, level / 2))
         return self.mean - reach, self.mean + reach
 
     def p_above(self, bound: float = 0.0) -> float:
         """One-sided p-value of a figure above `bound`: the larger of the two tests'."""
-        beyond = bound - self.mean
-        return max((float(special.stdtr(df, beyond / error)) for error, df in self.errors), default=math.nan)
+        return self._worst(lambda error, df: special.stdtr(df, (bound - self.mean) / error))
 
     def p_below(self, bound: float = 0.0) -> float:
         """One-sided p-value of a figure below `bound`."""
-        beyond = self.mean - bound
-        return max((float(special.stdtr(df, beyond / error)) for error, df in self.errors), default=math.nan)
+        return self._worst(lambda error, df: special.stdtr(df, (self.mean - bound) / error))
 
     def detectable(self) -> float:
         """The smallest difference that runs like these would show four times in five."""
-        return max(
-            (
-                error * float(special.stdtrit(df, POWER) - special.stdtrit(df, LEVEL))
-                for error, df in self.errors
-            ),
-            default=math.nan,
+        return self._worst(
+            lambda error, df: error * (special.stdtrit(df, POWER) - special.stdtrit(df, LEVEL))
         )
 
     def power(self, effect: float) -> float:
         """How often runs like these show a difference of `effect`, larger than 0, at the level of a one-sided test."""
-        return min(
-            (
-                float(special.stdtr(df, effect / error + special.stdtrit(df, LEVEL)))
-                for error, df in self.errors
-            ),
-            default=math.nan,
+        return self._worst(
+            lambda error, df: special.stdtr(df, effect / error + special.stdtrit(df, LEVEL)), min
         )
 
     def __format__(self, digits: str) -> str:
@@ -251,9 +243,9 @@ class Comparison:
 
     def __post_init__(self) -> None:
         if not (self.low < self.high or (self.exact and self.low == self.high)):
+            name = self.name or "a comparison"
             raise ValueError(
-                f"{self.name or 'a comparison'} needs a lower bound below the upper,"
-                f" got {self.low + 0:g} and {self.high:g}"
+                f"{name} needs a lower bound below the upper, got {self.low + 0:g} and {self.high:g}"
             )
 
     @property
@@ -342,9 +334,8 @@ def judge(claim: Clause) -> Verdict:
     """
     against, support = _weigh(claim, contrary=True), _weigh(claim, contrary=False)
     if against[0] <= 1:
-        return Verdict(
-            "does not hold here", _words(against[2], ", which contradicts the claim"), _chance(against)
-        )
+        why = _words(against[2], ", which contradicts the claim")
+        return Verdict("does not hold here", why, _chance(against))
     if support[0] <= 1:
         return Verdict("holds here", _words(support[2], ", as the claim says"), _chance(support))
     one = support[2]
@@ -366,9 +357,8 @@ def _weigh(clause: Clause, *, contrary: bool) -> Found:
     if not clause.parts:
         raise ValueError("a claim needs at least one comparison")
     found = [_weigh(part, contrary=contrary) for part in clause.parts]
-    if contrary == isinstance(
-        clause, AnyOf
-    ):  # each part must be shown; what is unfit comes before what is open
+    # Each part must be shown; what is unfit comes before what is open.
+    if contrary == isinstance(clause, AnyOf):
         return max(found, key=lambda one: (one[0], bool(one[2].unfit)))
     share, p, one = min(found, key=lambda one: one[0])
     many = max(

@@ -46,17 +46,7 @@ def reported(scale: Scale = "laptop") -> pd.DataFrame:
                 if gap.runs < FEWEST or not gap.errors:
                     continue
                 effect = found[row][0] - found[first][0]
-                lines.append(
-                    {
-                        "table": where,
-                        "row": row,
-                        "column": column,
-                        "reported": effect,
-                        "unit": UNITS[compared.best],
-                        "ours": f"{gap:2}",
-                        "runs": int(gap.runs),
-                        "shown": gap.detectable(),
-                        "power": gap.power(abs(effect)),
-                    }
-                )
+                line = {"table": where, "row": row, "column": column, "reported": effect}
+                ours = {"unit": UNITS[compared.best], "ours": f"{gap:2}", "runs": int(gap.runs)}
+                lines.append(line | ours | {"shown": gap.detectable(), "power": gap.power(abs(effect))})
     return pd.DataFrame(lines)

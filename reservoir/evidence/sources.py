@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -91,12 +91,8 @@ class Table:
         Raises:
             SourceError: there is no such row or column.
         """
-        names = [entries[0] for entries in self.rows]
-        if row not in names:
-            raise SourceError(unknown("row", row, names, self.where))
-        if column not in self.columns[1:]:
-            raise SourceError(unknown("column", column, self.columns[1:], self.where))
-        printed = self.rows[names.index(row)][self.columns.index(column)]
+        entries = named("row", row, {one[0]: one for one in self.rows}, self.where)
+        printed = named("column", column, dict(zip(self.columns[1:], entries[1:], strict=True)), self.where)
         return Figure(self.where, row, column, printed, self.kind)
 
     def frame(self) -> pd.DataFrame:
@@ -106,8 +102,8 @@ class Table:
             values = list(frame[column])
             if all(value in MARKS for value in values):
                 frame[column] = [MARKS[value] for value in values]
-            elif all(NUMBER.match(value) for value in values):
-                frame[column] = [number(value) for value in values]
+            elif all(map(NUMBER.match, values)):
+                frame[column] = list(map(number, values))
         return frame
 
     def printed(self) -> pd.DataFrame:
@@ -196,7 +192,7 @@ class Source:
 
 def names() -> list[str]:
     """The sources that are quoted, in the order in which the book takes them."""
-    return sorted((path.stem for path in _folder().glob("*.toml")), key=lambda name: source(name).number)
+    return sorted(_files(), key=lambda name: source(name).number)
 
 
 def source(name: str) -> Source:
@@ -205,29 +201,19 @@ def source(name: str) -> Source:
     Raises:
         SourceError: there is none of that name, or its file is wrong.
     """
-    path = _folder() / f"{name}.toml"
-    if not path.is_file():
-        known = sorted(path.stem for path in _folder().glob("*.toml"))
-        raise SourceError(unknown("source", name, known, "data/sources"))
-    return read(path)
+    return read(named("source", name, _files(), "data/sources"))
 
 
 def table(where: str) -> Table:
     """A table by source and name, such as "poster/big"."""
     name, _, rest = where.partition("/")
-    tables = source(name).tables
-    if rest not in tables:
-        raise SourceError(unknown("table", rest, tables, name))
-    return tables[rest]
+    return named("table", rest, source(name).tables, name)
 
 
 def claim(where: str) -> Claim:
     """A claim by source and name, such as "poster/width"."""
     name, _, rest = where.partition("/")
-    claims = source(name).claims
-    if rest not in claims:
-        raise SourceError(unknown("claim", rest, claims, name))
-    return claims[rest]
+    return named("claim", rest, source(name).claims, name)
 
 
 def number(printed: str) -> float:
@@ -286,14 +272,25 @@ def read(path: Path) -> Source:
     return Source(path.stem, about.get("number", 0), title, authors, year, citation, tables, claims, systems)
 
 
-def _folder() -> Path:
-    return shipped() / "sources"
+def _files() -> dict[str, Path]:
+    return {path.stem: path for path in sorted((shipped() / "sources").glob("*.toml"))}
+
+
+Named = TypeVar("Named")
+
+
+def named(what: str, name: str, known: Mapping[str, Named], where: str) -> Named:
+    """What has the name; a SourceError says which is near where nothing has."""
+    if name not in known:
+        raise SourceError(unknown(what, name, known, where))
+    return known[name]
 
 
 def _check_kind(entry: dict[str, Any], path: Path) -> None:
     if entry["kind"] not in QUOTE_KINDS:
+        kinds = ", ".join(QUOTE_KINDS)
         raise SourceError(
-            f"{path.name}: the kind of {entry['id']!r} must be one of {', '.join(QUOTE_KINDS)}, got {entry['kind']!r}"
+            f"{path.name}: the kind of {entry['id']!r} must be one of {kinds}, got {entry['kind']!r}"
         )
 
 

@@ -31,17 +31,15 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
             lines.append({"recipe": recipe, "seeds": "not run"})
             continue
         one = runs.drop_duplicates("seed")
+        scores = {
+            f"{METRICS.get(str(metric), metric)} {test}": spread(group[metric])
+            for (metric, test), group in runs.groupby(["metric", "test"], sort=False)
+        }
+        sizes = {"trained": "trainable", "of": "total", "steps": "steps"}
         lines.append(
-            {
-                "recipe": recipe,
-                "seeds": str(len(one)),
-                **{
-                    f"{METRICS.get(str(metric), metric)} {test}": spread(group[metric])
-                    for (metric, test), group in runs.groupby(["metric", "test"], sort=False)
-                },
-                "trained": f"{one['trainable'].iloc[0]:,}",
-                "of": f"{one['total'].iloc[0]:,}",
-                "steps": f"{one['steps'].iloc[0]:,}",
+            {"recipe": recipe, "seeds": str(len(one)), **scores}
+            | {shown: f"{one[column].iloc[0]:,}" for shown, column in sizes.items()}
+            | {
                 "minutes": spread(one["cpu_seconds"] / 60, digits=1),
                 "on": ", ".join(
                     sorted({gpu or cpu for gpu, cpu in zip(one["gpu"], one["cpu"], strict=True)})

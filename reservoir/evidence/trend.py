@@ -46,23 +46,17 @@ class Compared:
     source: tuple[str, int]
 
 
+BITS = ("trained", "ladder-bits", "no-attention")
+HOLES = ("holes-attention", "ladder-holes", "holes-no-mixing")
+IWSLT, POSTER = (
+    ("fairseq's IWSLT transformer", 31_457_280),
+    ("the poster's language model, by our sizes", 18_874_368),
+)
 COMPARED = {
-    "reservoir layers": Compared(
-        "reservoirs", "trained", "ladder-bits", "no-attention", ("fairseq's IWSLT transformer", 31_457_280)
-    ),
-    "frozen attention": Compared(
-        "attention-frozen",
-        "trained",
-        "ladder-bits",
-        "no-attention",
-        ("the poster's language model, by our sizes", 18_874_368),
-    ),
-    "masks of one layer": Compared(
-        "masks", "trained", "ladder-bits", "no-attention", ("fairseq's IWSLT transformer", 31_457_280)
-    ),
-    "Fourier mixing": Compared(
-        "holes-fourier", "holes-attention", "ladder-holes", "holes-no-mixing", ("BERT-base", 84_934_656)
-    ),
+    "reservoir layers": Compared("reservoirs", *BITS, IWSLT),
+    "frozen attention": Compared("attention-frozen", *BITS, POSTER),
+    "masks of one layer": Compared("masks", *BITS, IWSLT),
+    "Fourier mixing": Compared("holes-fourier", *HOLES, ("BERT-base", 84_934_656)),
 }
 """Comparison -> its rows. A layer has 12 d² weights where its feed-forward part is four times as wide as the model; in
 fairseq's IWSLT transformer, whose is twice as wide, an encoder layer has 8 d² and a decoder layer 12 d²."""

@@ -9,17 +9,9 @@ import pandas as pd
 
 from reservoir.datasets.shipped import shipped
 
+STEP = ("step", "libraries", "reservoirs", "prefix", "attention", "linear", "loss", "dropout")
 GROUPS: dict[str, tuple[str, ...]] = {
-    "training step": (
-        "step",
-        "libraries",
-        "reservoirs",
-        "prefix",
-        "attention",
-        "linear",
-        "loss",
-        "dropout",
-    ),
+    "training step": STEP,
     "decoding": ("decoding",),
     "any module": ("any-module",),
     "freezing": ("freezing", "communication"),
@@ -51,27 +43,16 @@ def recorded() -> list[dict[str, Any]]:
 
 
 def lines(record: dict[str, Any]) -> pd.DataFrame:
-    """One record as a table: a row per case, with the ratio, its quartiles, and the ratio that is required.
-
-    Records older than the table that all benchmarks share have comparisons alone, which have the same figures.
-    """
+    """One record as a table: a row per case, with the ratio, its quartiles, and the ratio that is required."""
     rows = []
-    for one in record.get("lines") or record["comparisons"]:
-        unit = f" {one['unit']}/s" if "unit" in one else ""
-        ours, theirs = (
-            f"{_short(one[side])}{unit}" if unit else str(one[side]) for side in ("ours", "theirs")
-        )
-        quartiles = "" if one["low"] is None else f"{times(one['low'])} … {times(one['high'])}"
-        asked = one["required"]
+    for one in record["lines"]:
+        low, high, asked = one["low"], one["high"], one["required"]
+        quartiles = "" if low is None else f"{times(low)} … {times(high)}"
         rows.append(
             {
-                "case": one["case"],
-                "peer": one["peer"],
-                "ours": ours,
-                "theirs": theirs,
+                **{name: str(one[name]) for name in ("case", "peer", "ours", "theirs")},
                 "ratio": times(one["ratio"]),
-                "quartiles": quartiles
-                + ("" if settled(one["low"], one["ratio"], one["high"]) else ", not settled"),
+                "quartiles": quartiles + ("" if settled(low, one["ratio"], high) else ", not settled"),
                 "by cpu": "" if one["cpu_ratio"] is None else times(one["cpu_ratio"]),
                 "pairs": str(one["pairs"] or ""),
                 "asked": "" if asked is None else f"{asked:g} {'✓' if one['ratio'] >= asked else '✗'}",
@@ -87,8 +68,7 @@ def where(record: dict[str, Any]) -> str:
     if machine.get("capability"):
         about.append(f"{machine['capability']}, {'with' if machine['bf16'] else 'without'} bf16 units")
     about.append(f"{machine['threads']} thread(s)")
-    versions = record.get("versions") or {"torch": machine["torch"]}
-    about += [f"{name} {version}" for name, version in versions.items()]
+    about += [f"{name} {version}" for name, version in record["versions"].items()]
     code = record["code"]
     about.append(f"commit {(code['commit'] or 'unknown')[:8]}{', changed' if code['dirty'] else ''}")
     about.append(f"{record['seconds']:g} s a case")
@@ -97,37 +77,23 @@ def where(record: dict[str, Any]) -> str:
 
 def state() -> pd.DataFrame:
     """For each benchmark, the machines that it is recorded on, and how many of its required ratios are reached."""
-    records: dict[str, list[dict[str, Any]]] = {}
-    for one in recorded():
-        records.setdefault(one["benchmark"], []).append(one)
-    rows = []
-    for group, names in GROUPS.items():
-        for name in names:
-            found = records.get(name, [])
-            said = [line for one in found for line in one.get("lines") or one["comparisons"]]
-            bars = [line for line in said if line["required"] is not None]
-            open_ = sum(not settled(line["low"], line["ratio"], line["high"]) for line in said)
-            reached = sum(line["ratio"] >= line["required"] for line in bars)
-            machines = {one["machine"]["gpu"] or one["machine"]["cpu"] for one in found}
-            rows.append(
-                {
-                    "group": group,
-                    "benchmark": name,
-                    "recorded on": ", ".join(sorted(machines)) or "nobody has recorded it",
-                    "bars reached": f"{reached} of {len(bars)}" if bars else "",
-                    "not settled": f"{open_} of {len(said)} lines" if open_ else "",
-                }
-            )
-    return pd.DataFrame(rows).set_index("benchmark").rename_axis(None)
+    records, rows = recorded(), {}
+    for group, name in ((group, name) for group, names in GROUPS.items() for name in names):
+        found = [one for one in records if one["benchmark"] == name]
+        said = [line for one in found for line in one["lines"]]
+        bars = [line for line in said if line["required"] is not None]
+        open_ = sum(not settled(line["low"], line["ratio"], line["high"]) for line in said)
+        reached = sum(line["ratio"] >= line["required"] for line in bars)
+        machines = {one["machine"]["gpu"] or one["machine"]["cpu"] for one in found}
+        rows[name] = {
+            "group": group,
+            "recorded on": ", ".join(sorted(machines)) or "nobody has recorded it",
+            "bars reached": f"{reached} of {len(bars)}" if bars else "",
+            "not settled": f"{open_} of {len(said)} lines" if open_ else "",
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def times(ratio: float) -> str:
     """A ratio with two decimals, or with two significant digits where it is small: "1.25", "0.0038"."""
     return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
-
-
-def _short(number: float) -> str:
-    for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= size:
-            return f"{number / size:.3g}{letter}"
-    return f"{number:.3g}"

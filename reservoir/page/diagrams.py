@@ -23,14 +23,15 @@ from html import escape
 from typing import Any
 
 from reservoir.datasets.shipped import shipped
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables.pictures import element, svg
-from reservoir.page.plots import ORIGINS
 
 WIDTH = 340
 LINE = 14  # pixels from one line of words to the next
 SIZE = 12  # of words
 INK, SOFT, PAPER = "var(--ink, #22262b)", "var(--ink-2, #565d66)", "var(--paper, #fffefb)"
 GRADIENT = "var(--danger, #a32b2b)"
+DASHES = "4 2.5"  # of a gradient's line
 # Origins differ in their outline as well, for readers who do not see the colours.
 OUTLINE = {"trained": None, "seeded": "5 3", "masked": "1.5 2.5", "pretrained": "9 2 2 2", "fixed": None}
 CALLED = {
@@ -79,9 +80,8 @@ def diagram(name: str, **values: object) -> Diagram:
         if not found:
             raise ValueError(f"diagram {name!r}: the shape {line.strip()!r} cannot be read")
         kind, numbers, label, words = found.groups()
-        parts += _shape(
-            kind, [float(each) for each in numbers.split()], label, words.format_map(values), boxes, used
-        )
+        where = [float(each) for each in numbers.split()]
+        parts += _shape(kind, where, label, words.format_map(values), boxes, used)
     for line in said.get("arrows", "").strip().splitlines():
         parts += _arrow(line.strip(), boxes, used, name)
     height = said["height"]
@@ -124,8 +124,7 @@ def _shape(
     shape = element("rect", x=x, y=y, width=w, height=h, rx=4, **look)
     if kind == "frame":
         return [shape, *_words(x + 7, y + 15, words, fill=SOFT)]
-    lines = words.split("/") if words else []
-    return [shape, *_words(x + w / 2, y + h / 2 + 4.2 - LINE * (len(lines) - 1) / 2, words, anchor="middle")]
+    return [shape, *_words(x + w / 2, y + h / 2 + 4.2 - LINE * words.count("/") / 2, words, anchor="middle")]
 
 
 def _cell(x: float, y: float, size: float, colour: str, mark: str) -> str:
@@ -154,21 +153,13 @@ def _arrow(line: str, boxes: dict[str, Box], used: set[str], name: str) -> list[
     far = max(((x - x0) ** 2 + (y - y0) ** 2) ** 0.5, 1e-9)
     dx, dy = (x - x0) / far, (y - y0) / far
     colour = GRADIENT if gradient else SOFT
-    head = [
-        (x, y),
-        (x - 7 * dx - 3.4 * dy, y - 7 * dy + 3.4 * dx),
-        (x - 7 * dx + 3.4 * dy, y - 7 * dy - 3.4 * dx),
-    ]
-    said = [
-        " ".join(f"{a:.1f},{b:.1f}" for a, b in each)
-        for each in ([*points[:-1], (x - 5 * dx, y - 5 * dy)], head)
-    ]
-    if gradient:
-        used.add("gradient")
-    look: dict[str, Any] = {"fill": "none", "stroke": colour, "stroke_width": 1.5}
-    dashes = "4 2.5" if gradient else None
-    drawn = [element("polyline", points=said[0], stroke_dasharray=dashes, **look)]
-    drawn.append(element("polygon", points=said[1], fill=colour))
+    head = [(x, y), *((x - 7 * dx - side * dy, y - 7 * dy + side * dx) for side in (3.4, -3.4))]
+    shaft, tip = (" ".join(f"{a:.1f},{b:.1f}" for a, b in each)
+                  for each in ([*points[:-1], (x - 5 * dx, y - 5 * dy)], head))  # fmt: skip
+    used |= {"gradient"} if gradient else set()
+    path: dict[str, Any] = {"points": shaft, "stroke_dasharray": DASHES if gradient else None}
+    drawn = [element("polyline", **path, fill="none", stroke=colour, stroke_width=1.5)]
+    drawn.append(element("polygon", points=tip, fill=colour))
     if found["words"]:
         (a, b), (c, d) = points[len(points) // 2 - 1 : len(points) // 2 + 1]
         upright = abs(a - c) < abs(b - d)
@@ -189,10 +180,9 @@ def _side(box: Box, other: Box, shift: float) -> tuple[float, float]:
     left, top, right, bottom = box
     gap_y, gap_x = max(other[1] - bottom, top - other[3]), max(other[0] - right, left - other[2])
     apart = gap_y >= gap_x  # one above the other
-    low, high = (
-        (max(left, other[0]), min(right, other[2])) if apart else (max(top, other[1]), min(bottom, other[3]))
-    )
-    middle = (low + high) / 2 if low <= high else (left + right) / 2 if apart else (top + bottom) / 2
+    start, end, across = (left, right, 0) if apart else (top, bottom, 1)
+    low, high = max(start, other[across]), min(end, other[across + 2])
+    middle = (low + high) / 2 if low <= high else (start + end) / 2
     if apart:
         return middle + shift, bottom if other[1] >= bottom else top
     return right if other[0] >= right else left, middle + shift
@@ -205,15 +195,8 @@ def _legend(used: set[str], top: float) -> tuple[list[str], int]:
     for i, entry in enumerate(entries):
         x, y = 10 + 165 * (i % 2), top + 20 * (i // 2) + 4
         if entry == "gradient":
-            parts.append(
-                element(
-                    "path",
-                    d=f"M{x} {y + 5.5}h14",
-                    stroke=GRADIENT,
-                    stroke_width=1.5,
-                    stroke_dasharray="4 2.5",
-                )
-            )
+            look: dict[str, Any] = {"stroke": GRADIENT, "stroke_width": 1.5, "stroke_dasharray": DASHES}
+            parts.append(element("path", d=f"M{x} {y + 5.5}h14", **look))
         else:
             parts += _shape(entry, [x, y, 14, 11], None, "", {}, set())
         parts += _words(x + 20, y + 10, CALLED.get(entry, entry), fill=SOFT)

@@ -91,11 +91,8 @@ def _item(one: Verdict) -> str:
 def _judges(names: Iterable[str], outcome: Outcome) -> str:
     names = list(dict.fromkeys(names))
     if not names:
-        return (
-            "nothing here"
-            if outcome == "not tested here"
-            else "the source's own figures, or its models' sizes"
-        )
+        here = outcome != "not tested here"
+        return "the source's own figures, or its models' sizes" if here else "nothing here"
     shown = ", ".join(f"<code>{escape(name)}</code>" for name in names[:MOST])
     return shown + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
 
@@ -141,10 +138,8 @@ def beside(where: str, *, scale: Scale = "laptop") -> pd.DataFrame:
     found: dict[str, dict[str, str]] = {}
     for line in one.lines(scale):
         seeds = f", {line.ours.seeds} seeds" if line.ours.seeds > 1 else ""
-        column = f"{line.figure.column} [{table.kind}] | ours"
-        found.setdefault(line.figure.row, {})[column] = (
-            f"{line.figure.printed} | {line.ours.shown or '–'}{seeds}"
-        )
+        column, cell = f"{line.figure.column} [{table.kind}] | ours", line.ours.shown or "–"
+        found.setdefault(line.figure.row, {})[column] = f"{line.figure.printed} | {cell}{seeds}"
     return pd.DataFrame(found).T
 
 
@@ -153,14 +148,12 @@ def run_at(scale: Scale) -> pd.DataFrame:
     lines = {}
     for where, one in comparisons().items():
         found = one.lines(scale)
-        with_recipes = [line for line in found if line.name]
-        runs = [line for line in with_recipes if line.ours.seeds]
-        counted = [line for line in with_recipes if line.ours.scale and not line.ours.seeds]
+        ours = [line.ours for line in found if line.name]
         lines[where] = {
             "entries": len(found),
-            "with a recipe": len(with_recipes),
-            "without, for a reason": len(found) - len(with_recipes),
-            "counted, nothing to run": len(counted),
-            f"run at {scale}": len(runs),
+            "with a recipe": len(ours),
+            "without, for a reason": len(found) - len(ours),
+            "counted, nothing to run": sum(bool(one.scale and not one.seeds) for one in ours),
+            f"run at {scale}": sum(bool(one.seeds) for one in ours),
         }
     return pd.DataFrame(lines).T

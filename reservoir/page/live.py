@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import plotly.graph_objects as go
 
 from reservoir.page import plots
 from reservoir.page.explorables import pictures
+from reservoir.page.progress import InPlace
 from reservoir.training import Event, Finished, Point, Recorded, Started, Stepped, Validated
 
 POINTS = 200  # of the loss, at most: more could not be seen, and would make the notebook larger
@@ -35,7 +35,7 @@ class LiveCurve:
         show: Callable[[go.Figure], None] | None = None,
     ):
         self.metric, self.title, self.every = metric, title, every
-        output = _Output()
+        output = InPlace()
         self.show = show or (lambda figure: output(plots.bundle(figure)))
         self.draft = show or (lambda figure: output({"image/svg+xml": sketch(figure)}))
         self.steps = 0
@@ -56,11 +56,10 @@ class LiveCurve:
                 self.steps, self.loss, self.points, self.source = steps, [], [], f"read from {path}"
                 for point in points:
                     self._add(point)
-        now = time.monotonic()
-        if isinstance(event, Finished | Recorded) or now - self._drawn >= self.every:
+        now, last = time.monotonic(), isinstance(event, Finished | Recorded)
+        if last or now - self._drawn >= self.every:
             self._drawn = now
-            draw = self.show if isinstance(event, Finished | Recorded) else self.draft
-            draw(self.figure())
+            (self.show if last else self.draft)(self.figure())
 
     def _add(self, point: Point) -> None:
         if self.metric in point.metrics:
@@ -71,38 +70,30 @@ class LiveCurve:
         drawn = plots.figure(x="steps", y="loss (nats per token)", height=400, showlegend=False)
         group = max(1, -(-len(self.loss) // POINTS))
         groups = [self.loss[i : i + group] for i in range(0, len(self.loss), group)]
-        drawn.add_scatter(
-            x=[part[-1][0] for part in groups],
-            y=[round(sum(loss for _, loss in part) / len(part), 4) for part in groups],
-            mode="lines",
-            name="loss",
-            line={"color": plots.colour("trained"), "width": 1.5},
+        last, means = (
+            [part[-1][0] for part in groups],
+            [sum(loss for _, loss in part) / len(part) for part in groups],
         )
+        line = {"color": plots.colour("trained"), "width": 1.5}
+        drawn.add_scatter(x=last, y=[round(mean, 4) for mean in means], mode="lines", name="loss", line=line)
         drawn.add_scatter(
             x=[step for step, _ in self.points],
             y=[round(value, 4) for _, value in self.points],
             yaxis="y2",
             mode="lines+markers",
             name=self.title,
-            line={"color": plots.colour("trained"), "width": 2},
+            line={**line, "width": 2},
             marker={"size": 6},
         )
+        below = {"title": {"text": self.title}, "rangemode": "tozero", "automargin": True}
         drawn.update_layout(
             xaxis={"range": [0, self.steps or None], "anchor": "y2"},
             yaxis={"domain": [0.56, 1], "rangemode": "tozero"},
-            yaxis2={
-                "domain": [0, 0.44],
-                "title": {"text": self.title},
-                "rangemode": "tozero",
-                "automargin": True,
-            },
+            yaxis2={"domain": [0, 0.44], **below},
         )
         if self.source:  # a record has no loss of every step
-            drawn.update_layout(
-                title={"text": self.source, "font": {"size": 13}},
-                yaxis={"visible": False},
-                yaxis2={"domain": [0, 1]},
-            )
+            title = {"text": self.source, "font": {"size": 13}}
+            drawn.update_layout(title=title, yaxis={"visible": False}, yaxis2={"domain": [0, 1]})
         return drawn
 
 
@@ -129,20 +120,3 @@ def sketch(figure: go.Figure) -> str:
             pictures.text(width - 20, bottom + 18, f"{most:,.0f} steps", text_anchor="end"),
         ]
     return pictures.svg(width, height, *parts)
-
-
-class _Output:
-    """One output of the cell, updated in place."""
-
-    def __init__(self) -> None:
-        self.handle: Any = None
-
-    def __call__(self, bundle: dict[str, Any]) -> None:
-        # Imported here: training without a notebook needs no IPython.
-        from IPython.display import display
-
-        # As plain data: a figure would also show itself, next to the output that is updated.
-        if self.handle is None:
-            self.handle = display(bundle, raw=True, display_id=True)
-        else:
-            self.handle.update(bundle, raw=True)

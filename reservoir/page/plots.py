@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,19 +17,9 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.subplots import make_subplots
 
-ORIGINS = {
-    "trained": "#0072b2",
-    "seeded": "#d55e00",
-    "masked": "#009e73",
-    "pretrained": "#d264a8",
-    "fixed": "#70767c",
-}
-"""A colour for each origin of a weight, the same through the whole book, after Okabe and Ito's palette.
+from reservoir.page.colours import ORIGINS, colour
 
-Each stands out on light and on dark paper, and from the others for readers who are colour-blind. Grey is for what has
-no weights, and for lines that others are compared with.
-"""
-
+GAPS = {"xgap": 1, "ygap": 1}  # pixels between the cells of a heatmap
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 HEIGHT = 360
 HOVER = 40  # characters of a line under the pointer, which a phone has room for
@@ -55,22 +46,6 @@ def bundle(drawn: go.Figure) -> dict[str, Any]:
         for name in pio.renderers.default.split("+")
         for kind, data in pio.renderers[name].to_mimebundle(content).items()
     }
-
-
-def colour(origin: str, alpha: float = 1.0) -> str:
-    """The colour of an origin, as CSS.
-
-    Args:
-        origin: a key of `ORIGINS`.
-        alpha: opacity, 0 to 1.
-
-    Raises:
-        ValueError: there is no such origin.
-    """
-    if origin not in ORIGINS:
-        raise ValueError(f"origin must be one of {', '.join(ORIGINS)}, got {origin!r}")
-    red, green, blue = (int(ORIGINS[origin][i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{alpha:g})"
 
 
 def figure(*, x: str, y: str, height: int = HEIGHT, **layout: Any) -> go.Figure:
@@ -118,35 +93,23 @@ def curve(
         ValueError: a name has no run, a run's x and y differ in length, or no x is covered by all seeds.
     """
     drawn = figure(x=x, y=y, height=height)
-    used: dict[str, int] = {}
+    used: Counter[str] = Counter()
     for name, seeds in runs.items():
         origin = (origins or {}).get(name, "trained")
-        dash = DASHES[used.get(origin, 0) % len(DASHES)]
-        used[origin] = used.get(origin, 0) + 1
+        line = {"color": colour(origin), "dash": DASHES[used[origin] % len(DASHES)], "width": 2}
+        used[origin] += 1
         at, values = aligned(name, seeds)
-        label = name if len(seeds) == 1 else f"{name}, {len(seeds)} seeds"
+        common = {"x": at, "legendgroup": name}
         if len(seeds) > 1:
-            edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-            drawn.add_scatter(x=at, y=values.max(0).tolist(), legendgroup=name, **edge)
+            edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, **common}
+            drawn.add_scatter(y=values.max(0).tolist(), **edge)
             drawn.add_scatter(
-                x=at,
-                y=values.min(0).tolist(),
-                fill="tonexty",
-                fillcolor=colour(origin, 0.22),
-                legendgroup=name,
-                **edge,
+                y=values.min(0).tolist(), fill="tonexty", fillcolor=colour(origin, 0.22), **edge
             )
-        drawn.add_scatter(
-            x=at,
-            y=values.mean(0).tolist(),
-            name=label,
-            mode="lines+markers",
-            line={"color": colour(origin), "dash": dash, "width": 2},
-            marker={"size": 5},
-            legendgroup=name,
-        )
-    drawn.update_layout(showlegend=len(runs) > 1 or any(len(seeds) > 1 for seeds in runs.values()))
-    return drawn
+        label = name if len(seeds) == 1 else f"{name}, {len(seeds)} seeds"
+        look = {"mode": "lines+markers", "line": line, "marker": {"size": 5}}
+        drawn.add_scatter(y=values.mean(0).tolist(), name=label, **look, **common)
+    return drawn.update_layout(showlegend=len(runs) > 1 or any(len(seeds) > 1 for seeds in runs.values()))
 
 
 def reference(
@@ -167,15 +130,9 @@ def reference(
         dash: plotly's name for a dash.
         legend: whether this line makes the entry.
     """
-    drawn.add_scatter(
-        x=list(x),
-        y=list(y),
-        mode="lines",
-        line={"color": colour("fixed"), "dash": dash, "width": 1.5},
-        name=name,
-        legendgroup=name,
-        showlegend=legend,
-    )
+    line = {"color": colour("fixed"), "dash": dash, "width": 1.5}
+    entry = {"name": name, "legendgroup": name, "showlegend": legend}
+    drawn.add_scatter(x=list(x), y=list(y), mode="lines", line=line, **entry)
     return drawn.update_layout(showlegend=True)
 
 
@@ -217,18 +174,11 @@ def bars(
         origin: a key of `ORIGINS`, or one for each name.
         height: pixels.
     """
-    names = list(values)
-    of = {name: origin if isinstance(origin, str) else origin[name] for name in names}
-    seeds = [np.asarray(values[name], dtype=float) for name in names]
+    colours = [colour(origin if isinstance(origin, str) else origin[name]) for name in values]
+    seeds = [np.asarray(each, dtype=float) for each in values.values()]
+    means, spread = [float(each.mean()) for each in seeds], whiskers(seeds, color=ORIGINS["fixed"])
     drawn = figure(x=x, y=y, height=height, showlegend=False)
-    drawn.add_bar(
-        x=names,
-        y=[float(each.mean()) for each in seeds],
-        marker={"color": [colour(of[name]) for name in names]},
-        width=0.6,
-        error_y=whiskers(seeds, color=ORIGINS["fixed"]),
-    )
-    return drawn
+    return drawn.add_bar(x=list(values), y=means, marker={"color": colours}, width=0.6, error_y=spread)
 
 
 def whiskers(seeds: Sequence[np.ndarray], **look: Any) -> dict[str, Any]:
@@ -264,8 +214,8 @@ def scatter(
     """
     drawn = figure(x=x, y=y, height=height)
     for origin in ORIGINS:
-        shown = False  # whether the legend has the origin
-        for chosen in (True, False):
+        named = {"name": (names or {}).get(origin, origin), "legendgroup": origin, "showlegend": True}
+        for chosen, size, symbol in ((True, 11, "circle"), (False, 7, "circle-open")):
             group = {
                 name: (np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
                 for name, (xs, ys, of) in methods.items()
@@ -273,24 +223,21 @@ def scatter(
             }
             if not group:
                 continue
-            look = {"size": 11, "symbol": "circle"} if chosen else {"size": 7, "symbol": "circle-open"}
+            spread = whiskers(
+                [y for _, y in group.values()], color=colour(origin, 0.6), thickness=1.2, width=3
+            )
             drawn.add_scatter(
                 x=[float(xs.mean()) for xs, _ in group.values()],
                 y=[float(ys.mean()) for _, ys in group.values()],
                 mode="markers",
-                name=(names or {}).get(origin, origin),
-                legendgroup=origin,
-                showlegend=not shown,
                 text=["<br>".join(textwrap.wrap(name, HOVER, break_on_hyphens=False)) for name in group],
                 hovertemplate="%{text}<br>%{x:.3s}, %{y:.1f}<extra></extra>",
-                marker={"color": colour(origin), **look},
-                error_y=whiskers(
-                    [ys for _, ys in group.values()], color=colour(origin, 0.6), thickness=1.2, width=3
-                ),
+                marker={"color": colour(origin), "size": size, "symbol": symbol},
+                error_y=spread,
+                **named,
             )
-            shown = True
-    drawn.update_xaxes(type="log")
-    return drawn
+            named["showlegend"] = False  # the legend has the origin
+    return drawn.update_xaxes(type="log")
 
 
 def attention_map(
@@ -328,12 +275,8 @@ def attention_map(
     # Positions, not tokens, are the coordinates: a token may stand twice. Nothing is paper, so dark pages stay dark.
     # Room for the tokens is made by their length: plotly's own way leaves too little of a narrow page for the map.
     left, below = (24 + 7 * max(map(len, tokens)) for tokens in (tgt, src))
-    drawn = figure(
-        x="attended to",
-        y="attends",
-        height=height,
-        margin={"l": left, "r": 8, "t": 24, "b": 28 + below * 3 // 4},
-    )
+    margin = {"l": left, "r": 8, "t": 24, "b": 28 + below * 3 // 4}
+    drawn = figure(x="attended to", y="attends", height=height, margin=margin)
     drawn.add_heatmap(
         z=maps[0].tolist(),
         zmin=0,
@@ -342,8 +285,7 @@ def attention_map(
         colorbar={"title": {"text": "weight"}, "thickness": 12, "outlinewidth": 0, "tickvals": [0, 0.5, 1]},
         customdata=[[[q, k] for k in src] for q in tgt],
         hovertemplate="%{customdata[0]} → %{customdata[1]}: %{z:.2f}<extra></extra>",
-        xgap=1,
-        ygap=1,
+        **GAPS,
     )
     plain = {"showgrid": False, "zeroline": False, "automargin": False}
     drawn.update_xaxes(tickvals=list(range(len(src))), ticktext=list(src), tickangle=-45, **plain)
@@ -390,19 +332,13 @@ def matrices(
             colorscale=[[0, colour(origin, 0.04)], [1, colour(origin)]],
             showscale=False,
             hovertemplate="row %{y}, column %{x}: %{customdata}<extra></extra>",
-            xgap=1,
-            ygap=1,
             row=1,
             col=column,
+            **GAPS,
         )
         drawn.update_yaxes(autorange="reversed", scaleanchor=drawn.data[-1].xaxis or "x", col=column)
-    plain = {
-        "showgrid": False,
-        "zeroline": False,
-        "showticklabels": False,
-        "constrain": "domain",
-        "title_text": "",
-    }
+    hidden = dict.fromkeys(("showgrid", "zeroline", "showticklabels"), False)
+    plain = {**hidden, "constrain": "domain", "title_text": ""}
     return drawn.update_xaxes(**plain).update_yaxes(**plain)
 
 
@@ -422,20 +358,14 @@ def search_tree(
     """
     score = {pieces: log_p for step in steps for pieces, log_p in step}
     drawn = figure(x="pieces written", y="log-probability of the prefix (nats)", height=height)
-    across, down = [], []
-    for pieces, log_p in score.items():
-        parent = score.get(pieces[:-1], 0.0 if len(pieces) == 1 else None)
-        if parent is not None:
-            across += [len(pieces) - 1, len(pieces), None]
-            down += [parent, log_p, None]
-    drawn.add_scatter(
-        x=across,
-        y=down,
-        mode="lines",
-        line={"color": colour("fixed", 0.6), "width": 1},
-        hoverinfo="skip",
-        showlegend=False,
-    )
+    above = score | {(): 0.0}
+    edges = [
+        (len(pieces), above[pieces[:-1]], log_p) for pieces, log_p in score.items() if pieces[:-1] in above
+    ]
+    across = [x for length, _, _ in edges for x in (length - 1, length, None)]
+    down = [y for _, parent, log_p in edges for y in (parent, log_p, None)]
+    line, hidden = {"color": colour("fixed", 0.6), "width": 1}, {"hoverinfo": "skip", "showlegend": False}
+    drawn.add_scatter(x=across, y=down, mode="lines", line=line, **hidden)
     drawn.add_scatter(
         x=[len(pieces) for pieces in score],
         y=list(score.values()),

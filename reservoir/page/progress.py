@@ -43,21 +43,33 @@ def duration(seconds: float) -> str:
     return f"{whole} s" if whole < 90 else f"{whole // 60} min {whole % 60:02d} s"
 
 
-class Line:
-    """One output of the cell that runs, updated in place; each cell has its own."""
+class InPlace:
+    """One output of a cell, updated in place."""
 
-    def __init__(self, shell: Any):
-        self.shell, self.cell, self.handle = shell, None, None
+    def __init__(self) -> None:
+        self.handle: Any = None
 
-    def __call__(self, words: str) -> None:
+    def __call__(self, bundle: dict[str, Any]) -> None:
         # Imported here: training without a notebook needs no IPython.
         from IPython.display import display
 
+        # As plain data: a figure would also show itself, next to the output that is updated.
+        if self.handle is None:
+            self.handle = display(bundle, raw=True, display_id=True)
+        else:
+            self.handle.update(bundle, raw=True)
+
+
+class Line:
+    """A line of words for each cell that runs, updated in place."""
+
+    def __init__(self, shell: Any):
+        self.shell, self.cell, self.output = shell, None, InPlace()
+
+    def __call__(self, words: str) -> None:
         if self.cell != self.shell.execution_count:
-            self.cell = self.shell.execution_count
-            self.handle = display({"text/plain": words}, raw=True, display_id=True)
-        elif self.handle is not None:
-            self.handle.update({"text/plain": words}, raw=True)
+            self.cell, self.output = self.shell.execution_count, InPlace()
+        self.output({"text/plain": words})
 
 
 def show_progress(shell: Any) -> None:

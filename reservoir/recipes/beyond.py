@@ -70,10 +70,10 @@ def glue(corpus: str, scale: Scale) -> Run:
 
 enter("wmt-reservoirs/regular-half", "WMT14: 12 encoder layers, all trained.", regular, 2)
 enter("wmt-reservoirs/regular", "WMT14: 24 encoder layers, all trained.", regular, 1)
-for _kind, _words in (
-    ("ffn", "a feed-forward reservoir"),
-    ("transformer", "a whole layer that stays random"),
-):
+for _kind, _words in {
+    "ffn": "a feed-forward reservoir",
+    "transformer": "a whole layer that stays random",
+}.items():
     _about = f"WMT14: 24 encoder layers, every second {_words}."
     enter(f"wmt-reservoirs/{_kind}", _about, with_reservoirs, _kind)
 _about = "The abstract's 17.29 BLEU: half of one shared layer on WMT14, and half of its random embeddings."

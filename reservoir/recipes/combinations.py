@@ -1,8 +1,6 @@
-"""Chapter 12: what no source tried. Two of the book's five ways to leave weights untrained, in one model.
+"""Chapter 12: what no source tried. Two ways to leave weights untrained in one model, and what an encoder is worth.
 
 The translators stand beside chapter 4's: the same text, sizes, steps and rate as `components/…`, so that each differs
-from typing import Any
-
 from a row of that table in one thing and a reader can say what the thing did.
 
 - Without attention in the encoder: `fourier` mixes by a transform and learns all else, `fourier-reservoirs` has a
@@ -19,14 +17,21 @@ from a row of that table in one thing and a reader can say what the thing did.
 `combinations/gpt-masks-<percent>/<rate>` is chapter 9's `universal/digits/masked` with a pretrained body: masks in the
 place of norms that learn. Half is what the random body keeps; of weights that have learned, nine in ten are.
 
-Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, 0.5 a body; fifteen
-translators with three seeds and some twelve bodies take two hours.
+What is an encoder worth? `combinations/no-encoder` is as good as the translator in which everything is trained.
+Captions may not need much of an encoder, so `tatoeba/…` repeats the comparison on sentences of many kinds; nor may
+minutes of training, so `combinations/longer-…` repeats it with chapter 3's translator, which is wider and deeper and
+takes nine times as many operations. A step costs less without an encoder: `combinations/longest-no-encoder` takes as
+many more steps as come to the same operations.
+
+Budget at the laptop scale, in processor minutes of one busy hyperthread: some 2.5 a translator, also of Tatoeba, 0.5 a
+body; fifteen translators with three seeds and some twelve bodies take two hours. Eleven a row of chapter 3's, fifteen
+the longest.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from reservoir.recipes import universal
+from reservoir.recipes import transformer, universal
 from reservoir.recipes.components import big
 from reservoir.recipes.reservoirs import placed
 from reservoir.recipes.scaled import sizes_of
@@ -43,6 +48,12 @@ EMBEDDINGS = ("embedding",)
 ENCODER_MAPS = tuple(f"encoder.{pattern}" for pattern in FEED_FORWARD)
 TASK = "digits"
 PERCENTAGES = (50, 90)
+ELSEWHERE = ("no-mixing", "no-encoder", "attention-frozen")
+"""The rows that are repeated on other text, beside the one in which everything is trained."""
+LONGER = ("no-encoder", "attention-frozen")
+"""The rows that are repeated with chapter 3's translator."""
+LONGEST = {"laptop": 1.56, "full": 1.52}
+"""How many times as many operations a step of chapter 3's translator takes as one of the same without an encoder."""
 Change = Callable[[Run], Run]
 
 
@@ -152,9 +163,26 @@ ROWS: dict[str, tuple[str, Change]] = {
 """Translators -> what each is, and what it makes of the one in which everything is trained."""
 
 
-def changed(row: str, scale: Scale) -> Run:
-    """A row: chapter 4's translator, changed."""
-    return ROWS[row][1](big(scale))
+def changed(base: Callable[[Scale], Run], row: str, scale: Scale) -> Run:
+    """A row, made of a translator."""
+    return ROWS[row][1](base(scale))
+
+
+def tatoeba(scale: Scale) -> Run:
+    """The translator in which everything is trained, on Tatoeba's sentences; at full scale fairseq's small one."""
+    base = transformer.brief(scale)
+    return base if scale == "smoke" else base.evolve(task={"corpus": "tatoeba-de-en", "tests": ("test",)})
+
+
+def longest(scale: Scale) -> Run:
+    """Chapter 3's translator without encoder layers, with as many operations as it has with them."""
+    run = no_encoder(transformer.multi30k(scale))
+    if scale == "smoke":
+        return run
+    budget = run.budget
+    often = round(LONGEST[scale] * budget.validate_every)
+    steps = budget.steps // budget.validate_every * often  # validated as many times
+    return run.evolve(budget={"steps": steps, "validate_every": often, "checkpoint_every": often})
 
 
 def gpt_masked(percent: int, rate: str, scale: Scale) -> Run:
@@ -164,9 +192,16 @@ def gpt_masked(percent: int, rate: str, scale: Scale) -> Run:
 
 
 for _row, (_words, _) in ROWS.items():
-    enter(f"combinations/{_row}", f"Ours: {_words}.", changed, _row)
+    enter(f"combinations/{_row}", f"Ours: {_words}.", changed, big, _row)
 for _percent in PERCENTAGES:
     for _rate in universal.RATES:
         _about = f"{_percent} % of a pretrained body's weights on digits"
         _about = f"Ours: {_about}; learning rate {universal.RATES[_rate]:g}."
         enter(f"combinations/gpt-masks-{_percent}/{_rate}", _about, gpt_masked, _percent, _rate)
+enter("tatoeba/baseline", "Ours: sentences of many kinds, everything is trained.", tatoeba)
+for _row in ELSEWHERE:
+    enter(f"tatoeba/{_row}", f"Ours: sentences of many kinds; {ROWS[_row][0]}.", changed, tatoeba, _row)
+for _row in LONGER:
+    _about = f"Ours: chapter 3's wider translator; {ROWS[_row][0]}."
+    enter(f"combinations/longer-{_row}", _about, changed, transformer.multi30k, _row)
+enter("combinations/longest-no-encoder", "Ours: the same for as many operations as with an encoder.", longest)

@@ -1,17 +1,24 @@
-"""Chapter 4: the poster's three tables, a recipe a row. Which components can stay at their random initialisation?
+"""Chapter 4: the poster's three tables, a recipe a row, and its question whether embeddings have to be pretrained.
 
 The full scale has the poster's sizes. It does not state its vocabularies: 36,000 gives the 213 M parameters and every
 ratio that it prints for translation; for its language model no usual size gives both, so ours keeps the ratios. It
 translates WMT18's Turkish into English; it does not say which sentences its language model was trained on.
+
+`embeddings/…` is its question on SST-2: do we need pretrained embeddings, "if random ones are nearly as good"? The
+readers differ in their table of embeddings alone: trained from its random start; random and frozen; taken from the
+language model of the poster's third table and frozen; or taken from there and trained further. What reads the table, a
+projection of each word followed by the largest value over the words, is trained in all of them.
 """
 
 from typing import Any
 
-from reservoir.models import LanguageModelConfig
+from reservoir.models import ClassifierConfig, LanguageModelConfig
 from reservoir.recipes import transformer
 from reservoir.recipes.scaled import SIZES, scaled, sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
+from reservoir.runs.start import InitFromRun
+from reservoir.runs.tasks.classification import Classification
 from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.training import Budget
 from reservoir.weights import Freeze
@@ -94,3 +101,30 @@ for _family, (_, _number) in TABLES.items():
         if in_table(_family, _row):
             _about = f"Poster, table {_number}, row {_name}: {_words}."
             enter(f"{_family}/{_row}", _about, frozen, _family, _row)
+
+READER_STEPS = {"smoke": 12, "laptop": 1000, "full": 10_000}
+EMBEDDING = ("embedding",)
+FROZEN, TAKEN = {"freeze": Freeze(patterns=EMBEDDING)}, {"start": {"streams": EMBEDDING}}
+READERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "trained": ("Embeddings from a random start, trained with the rest.", {}),
+    "random": ("Random embeddings, frozen; the rest is trained.", FROZEN),
+    "pretrained": ("The language model's embeddings, frozen; the rest is trained.", {**FROZEN, **TAKEN}),
+    "fine-tuned": ("The language model's embeddings, trained further with the rest.", TAKEN),
+}
+"""Row -> what it is, and the fields in which it differs."""
+
+
+def reader(row: str, scale: Scale) -> Run:
+    """A row; all have the language model's vocabulary and its width of a vector."""
+    steps, source, smoke = READER_STEPS[scale], language(scale), scale == "smoke"
+    task = Classification("miniature-order" if smoke else "sst-2", vocabulary=source.task.vocabulary)
+    model = ClassifierConfig(
+        d_model=sizes_of(source).d_model, encoder="projection", d_encoder=64 if smoke else 512, pooling="max"
+    )
+    rates: dict[str, Any] = {"lr": 1e-3, "warmup": 100, "weight_decay": 0.0}
+    run = scaled(f"embeddings/{row}", scale, task, model, steps=steps, every=steps // 10, **rates)
+    return run.evolve(start=InitFromRun(source.recipe)).evolve(**READERS[row][1])
+
+
+for _row, _what in READERS.items():
+    enter(f"embeddings/{_row}", _what[0], reader, _row)

@@ -12,7 +12,6 @@ Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each,
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from reservoir.recipes.supermasks import HALF, NARROW, kept, narrow, trained
@@ -30,23 +29,17 @@ NARROWER: dict[int, dict[Scale, tuple[int, int]]] = {
 
 ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
     "trained": (trained, "Everything trained, a layer for each depth."),
-    "masks": (
-        lambda scale: kept("shared", "random", HALF, scale),
-        "Half of one shared random layer and embeddings.",
-    ),
+    "masks": (partial(kept, "shared", "random", HALF), "Half of one shared random layer and embeddings."),
     **{
-        f"narrow-{bits}": (
-            partial(narrow, bits),
-            f"Everything trained, so narrow that {bits} bits a weight take the masks' bytes.",
+        f"{name}-{bits}": (
+            partial(narrow, bits, sizes=sizes),
+            f"Everything trained, so narrow that {bits} bits a weight {what} the masks' bytes.",
         )
-        for bits in NARROW
-    },
-    **{
-        f"narrower-{bits}": (
-            partial(narrow, bits, sizes=NARROWER),
-            f"Everything trained, so narrow that {bits} bits a weight and the rows' scales take the masks' bytes.",
+        for name, sizes, what in (
+            ("narrow", NARROW, "take"),
+            ("narrower", NARROWER, "and the rows' scales take"),
         )
-        for bits in NARROWER
+        for bits in sizes
     },
 }
 """Name in a recipe -> the row of `keep/` that is trained longer, and what it is."""
@@ -59,10 +52,8 @@ def longer(row: str, scale: Scale) -> Run:
         run = run.evolve(task={"rounded": tuple(NARROW)})
     if scale == "smoke":
         return run
-    budget = run.budget
-    return run.evolve(
-        budget=replace(budget, steps=LONGER * budget.steps, validate_every=LONGER * budget.steps // 12)
-    )
+    steps = LONGER * run.budget.steps
+    return run.evolve(budget={"steps": steps, "validate_every": steps // 12})
 
 
 for _row, (_, _about) in ROWS.items():

@@ -24,14 +24,7 @@ from reservoir.weights import Freeze, Mask, placement
 
 WIDTHS = (32, 64, 128, 256)
 TUNED = 64  # the width at which learning rates are chosen
-RATES = {
-    "lr-1e-3": 1e-3,
-    "lr-2e-3": 2e-3,
-    "lr-4e-3": 4e-3,
-    "lr-8e-3": 8e-3,
-    "lr-16e-3": 16e-3,
-    "lr-32e-3": 32e-3,
-}
+RATES = {f"lr-{n}e-3": n / 1000 for n in (1, 2, 4, 8, 16, 32)}
 ROWS = {
     "trained": ("lr-8e-3", "a language model on bytes, everything trained"),
     "reservoirs": ("lr-8e-3", "the same with a frozen feed-forward layer after every second trained layer"),
@@ -63,17 +56,17 @@ def baseline(width: int, scale: Scale, *, holes: bool) -> Run:
     sizes: dict[str, Any] = {"d_model": width, "n_heads": width // 32, "d_ff": 4 * width, "dropout": 0.0}
     if scale == "smoke":
         batch, length, sizes = 8, 24, SIZES["smoke"]
+    window: dict[str, Any] = {"length": length, "batch": batch}
     if holes:
         config: Any = MaskedLanguageModelConfig(**sizes, layers=depth(width), max_length=length)
-        small: Any = MaskedLanguageModelling("miniature", vocabulary=300, length=length, batch=batch)
+        small: Any = MaskedLanguageModelling("miniature", vocabulary=300, **window)
         large: Any = MaskedLanguageModelling(
-            "wikitext-2", vocabulary=100, length=length, batch=batch, share=0.2, valid_tokens=VALID
+            "wikitext-2", vocabulary=100, share=0.2, valid_tokens=VALID, **window
         )
     else:
         config = LanguageModelConfig(**sizes, layers=depth(width))
-        bytewise: Any = {"unit": "bytes", "vocabulary": 260, "length": length, "batch": batch}
-        small = LanguageModelling("miniature", **bytewise)
-        large = LanguageModelling("wikitext-2", **bytewise, valid_tokens=VALID)
+        small = LanguageModelling("miniature", unit="bytes", vocabulary=260, **window)
+        large = LanguageModelling("wikitext-2", unit="bytes", vocabulary=260, valid_tokens=VALID, **window)
     steps = 12 if scale == "smoke" else each * weights(width) // (batch * length)
     task = small if scale == "smoke" else large
     return scaled(f"ladder/{width}", scale, task, config, steps=steps, lr=1.0, warmup=100)

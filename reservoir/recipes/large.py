@@ -11,7 +11,7 @@ ladder's does; all other rates are those of the recipes that these rows are made
 
 from collections.abc import Callable
 
-from reservoir.recipes import characters, reservoirs, supermasks
+from reservoir.recipes import reservoirs, supermasks
 from reservoir.recipes.scaled import sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
@@ -26,9 +26,8 @@ def on(field: str, name: str, steps: int, run: Run) -> Run:
     """The run on another text, for so many steps at full scale; at the smoke scale it reads what it reads."""
     if run.scale == "smoke":
         return run
-    run = run.evolve(
-        task={field: name, **({"tests": ("test",), "max_length": 128} if field == "corpus" else {})}
-    )
+    more = {"tests": ("test",), "max_length": 128} if field == "corpus" else {}
+    run = run.evolve(task={field: name, **more})
     every = steps // POINTS
     budget = Budget(steps=steps, validate_every=every, checkpoint_every=every)
     return run.evolve(budget=budget) if run.scale == "full" else run
@@ -53,10 +52,10 @@ TRANSLATORS: dict[str, tuple[Callable[..., Run], tuple, str]] = {
     "narrow-8": (supermasks.narrow, (8,), "so narrow that 8 bits a weight take the bytes of large/masks"),
 }
 LANGUAGE_MODELS: dict[str, tuple[Callable[..., Run], tuple, str]] = {
-    "characters-4": (characters.regular, (4,), "four layers, all trained"),
-    "characters-6": (characters.regular, (6,), "six layers, all trained"),
-    "characters-ffn-6": (characters.with_reservoirs, ("ffn",), "two of six are feed-forward reservoirs"),
-    "characters-transformer-6": (characters.with_reservoirs, ("transformer",), "two of six are whole ones"),
+    "characters-4": (reservoirs.characters, (4,), "four layers, all trained"),
+    "characters-6": (reservoirs.characters, (6,), "six layers, all trained"),
+    "characters-ffn-6": (reservoirs.characters_with, ("ffn",), "two of six are feed-forward reservoirs"),
+    "characters-transformer-6": (reservoirs.characters_with, ("transformer",), "two of six are whole ones"),
 }
 
 

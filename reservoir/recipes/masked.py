@@ -13,7 +13,7 @@ from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelli
 from reservoir.weights import placement
 
 LEARNING = 3  # trained layers of a model with reservoirs
-DEPTHS = (4, 6)
+DEPTHS: tuple[int, ...] = (4, 6)
 KINDS: tuple[LayerKind, ...] = ("ffn", "transformer")
 
 

@@ -22,16 +22,8 @@ STEPS = {"smoke": 12, "laptop": 500, "full": 5000}
 
 
 def _run(name: str, scale: Scale, task: TaskConfig, model: Model, **options: Any) -> Run:
-    steps = STEPS[scale]
-    return scaled(
-        f"own/{name}",
-        scale,
-        task,
-        model,
-        steps=steps,
-        every=-(-steps // 10),
-        **{"lr": 2e-3, "warmup": 60, **options},
-    )
+    options = {"lr": 2e-3, "warmup": 60, **options}
+    return scaled(f"own/{name}", scale, task, model, steps=STEPS, **options)
 
 
 @recipe("own/translator")
@@ -62,10 +54,8 @@ def classifier(scale: Scale) -> Run:
 @recipe("own/pictures")
 def pictures(scale: Scale) -> Run:
     """For pictures: a transformer of three layers over patches of 4 × 4 pixels."""
-    task = Pictures(32, 200, images="digits", patch=4)
-    return _run(
-        "pictures", scale, replace(task, n=200, tested=60) if scale == "smoke" else task, _body(scale)
-    )
+    few: dict[str, Any] = {"n": 200, "tested": 60} if scale == "smoke" else {}
+    return _run("pictures", scale, Pictures(32, 200, images="digits", patch=4, **few), _body(scale))
 
 
 @recipe("own/sequences")
@@ -75,7 +65,5 @@ def sequences(scale: Scale) -> Run:
 
 
 def _body(scale: Scale) -> UniversalConfig:
-    body = LanguageModelConfig(
-        **SIZES[scale], layers=3, positions="learned", activation="gelu", scale_embeddings=False
-    )
-    return UniversalConfig(body=body)
+    sizes = {**SIZES[scale], "layers": 3, "scale_embeddings": False}
+    return UniversalConfig(body=LanguageModelConfig(**sizes, positions="learned", activation="gelu"))

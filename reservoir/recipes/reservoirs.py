@@ -1,22 +1,32 @@
-"""Chapter 5: reservoir layers between trained ones, after Shen et al. 2021 and the BAIR report.
+"""Chapter 5: reservoir layers between trained ones, in translators and on characters, after Shen et al. 2021 and BAIR.
 
 The encoder's depth varies and the decoder keeps two layers, as in the report. Each model with reservoirs has four
 trained encoder layers, so it is compared with two regular models: one with as many trained layers, and one as deep. A
 third came after their records: the one without encoder layers, whose decoder attends to embeddings (Tang et al. 2019).
 The full scale has fairseq's sizes and its two dictionaries, as the report has, and its norms after each sublayer, where
 the paper prints them before.
+
+`characters/…` has reservoir layers in a language model on characters, as the paper has on enwik8. The laptop scale
+reads Tiny Shakespeare, whose characters are one byte each, so bits per byte are bits per character. A reservoir that
+looks ahead, such as a bidirectional GRU or a convolution, has no place in such a model. Its batches are small: with
+four times the tokens in a quarter of the steps all rows end near the entropy of pairs of characters, and do not tell
+layers apart.
 """
 
-from reservoir.models.stack import LAYER_KINDS, LayerKind
+from reservoir.models import LanguageModelConfig
+from reservoir.models.stack import CAUSAL, LAYER_KINDS, LayerKind
 from reservoir.recipes import transformer
+from reservoir.recipes.scaled import SIZES, scaled
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
+from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.training import Budget
 from reservoir.weights import Freeze, placement, reservoir_layers
 from reservoir.weights.freezing import How
 
 LEARNING, DECODER = 4, 2
 DEPTHS = (6, 8)
+STACK = placement(DEPTHS[0], DEPTHS[0] - LEARNING)  # of the shallower one
 LAYER_DROP = 0.2  # Fan et al. 2020 take it for the models that they prune
 LATE = 0.25  # of the steps, after which the late ones stop
 WORDS = {
@@ -96,7 +106,34 @@ for _depth in DEPTHS:
     _about = f"{_stack}: layers trained for a quarter of the steps stop where the reservoirs would be."
     enter(f"reservoirs/late-{_depth}", _about, stopped_late, _depth)
 for _how in ("bottom", "top", "random"):
-    _about = (
-        f"{placement(DEPTHS[0], DEPTHS[0] - LEARNING, how=_how)}: the reservoirs are feed-forward layers."
-    )
+    _stack = placement(DEPTHS[0], DEPTHS[0] - LEARNING, how=_how)
+    _about = f"{_stack}: the reservoirs are feed-forward layers."
     enter(f"reservoirs/ffn-{DEPTHS[0]}-{_how}", _about, with_reservoirs, "ffn", DEPTHS[0], how=_how)
+
+
+def characters(depth: int, scale: Scale) -> Run:
+    """A language model on bytes with `depth` layers, all of them trained."""
+    dropout = 0.0 if scale == "smoke" else 0.1
+    model = LanguageModelConfig(**{**SIZES[scale], "layers": depth, "dropout": dropout})
+    tasks = {
+        "smoke": LanguageModelling("miniature", unit="bytes", vocabulary=260, length=64, batch=8),
+        "laptop": LanguageModelling("tiny-shakespeare", unit="bytes", vocabulary=260, length=128, batch=4),
+        "full": LanguageModelling("enwik8", unit="bytes", vocabulary=260, length=512, batch=64),
+    }
+    steps = {"smoke": 12, "laptop": 1600, "full": 50_000}[scale]
+    every = max(6, steps // 8)
+    name = f"characters/regular-{depth}"
+    return scaled(name, scale, tasks, model, steps=steps, lr=3e-3, every=every, warmup=100)
+
+
+def characters_with(kind: LayerKind, scale: Scale) -> Run:
+    """Six layers of which two are frozen, of the kind `kind`."""
+    return placed(characters(DEPTHS[0], scale), STACK, kind, prefix="layer")
+
+
+for _depth in (LEARNING, DEPTHS[0]):
+    _about = f"A language model on characters: {_depth} layers, all trained."
+    enter(f"characters/regular-{_depth}", _about, characters, _depth)
+for _kind in CAUSAL:
+    _about = f"The same with reservoirs, {STACK}: {WORDS[_kind]}."
+    enter(f"characters/{_kind}-{DEPTHS[0]}", _about, characters_with, _kind)

@@ -12,17 +12,9 @@ from reservoir.training import Budget, Decoding, Optimiser
 
 def sizes(d_model: int, d_ff: int, layers: int, dropout: float) -> EncoderDecoderConfig:
     """A pre-norm transformer of four heads, as deep on either side; the data says its vocabularies."""
-    return EncoderDecoderConfig(
-        0,
-        0,
-        d_model=d_model,
-        n_heads=4,
-        d_ff=d_ff,
-        encoder_layers=layers,
-        decoder_layers=layers,
-        norm_first=True,
-        dropout=dropout,
-    )
+    depths = {"encoder_layers": layers, "decoder_layers": layers}
+    sizes: dict[str, Any] = {"d_model": d_model, "n_heads": 4, "d_ff": d_ff, **depths}
+    return EncoderDecoderConfig(0, 0, **sizes, norm_first=True, dropout=dropout)
 
 
 @recipe("transformer/miniature")
@@ -45,13 +37,8 @@ def multi30k(scale: Scale) -> Run:
     """German to English on Multi30k, image captions: fifteen minutes of one core."""
     if scale == "smoke":  # the same path on embedded data
         return miniature("smoke")
-    task = Translation(
-        corpus="multi30k",
-        vocabulary=4000,
-        max_tokens=2048,
-        valid_sentences=500,
-        decoding=Decoding(beam=5, length_penalty=1.0),
-    )
+    search = Decoding(beam=5, length_penalty=1.0)
+    task = Translation("multi30k", vocabulary=4000, max_tokens=2048, valid_sentences=500, decoding=search)
     model = sizes(192, 768, 3, 0.1)
     run = scaled("transformer/multi30k", scale, task, model, steps=1700, lr=2.5e-3, warmup=250)
     if scale == "laptop":

@@ -92,10 +92,8 @@ def _add(
 ) -> None:
     """Enter what `make` makes of an entry, or say in which line of its file it is wrong."""
     lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-    # The last such line, which is that of the second of two.
-    at = (
-        f"{path.name}, line {max((n for n, text in lines if text.startswith(place.format(name))), default=1)}"
-    )
+    there = [number for number, text in lines if text.startswith(place.format(name))]
+    at = f"{path.name}, line {there[-1] if there else 1}"  # the last: that of the second of two
     try:
         if name in known or name in others:
             raise ValueError("there are two of that name")
@@ -152,9 +150,9 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
         return Entry(name, says, where, mark, f"it would take {written['needs']}", why=written["why"])
     scale = written.get("scale", "laptop")
     blocks = tuple(_block(one, words) for one in written.get("compare", ()))
-    for leaf in (leaf for block in blocks for one in block.comparisons for leaf in one.leaves()):
-        _check_recipe(measures[leaf.measure], leaf.recipe)
     for block in blocks:
+        for leaf in block.leaves():
+            _check_recipe(measures[leaf.measure], leaf.recipe)
         _check_budgets(block, measures, scale)
     plain = {key: written[key] for key in ("rule", "scale", "special", "arguments") if key in written}
     entry = Entry(
@@ -180,25 +178,27 @@ def _check_budgets(block: Block, measures: Mapping[str, Measure], scale: str) ->
         runs = [recipes.get(alternatives(name)[0], scale=cast(Scale, scale)) for name in sorted(names)]
         for task in dict.fromkeys(str(run.task) for run in runs):
             there = [run for run in runs if str(run.task) == task]
-            steps = {run.recipe: _steps(run) for run in there}
+            steps, precision = (
+                {run.recipe: of(run) for run in there} for of in (_steps, lambda run: run.precision)
+            )
             if not block.budgets and len(set(steps.values())) > 1:
-                said = ", ".join(f"{name} {number}" for name, number in steps.items())
                 raise ValueError(
-                    f"the compared runs are not trained alike (steps: {said}): say why under budgets"
+                    f"the compared runs are not trained alike (steps: {_told(steps)}): say why under budgets"
                 )
-            if len({run.precision for run in there}) > 1:
-                said = ", ".join(f"{run.recipe} {run.precision}" for run in there)
-                raise ValueError(f"the compared runs are not of one precision ({said})")
+            if len(set(precision.values())) > 1:
+                raise ValueError(f"the compared runs are not of one precision ({_told(precision)})")
+
+
+def _told(found: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in found.items())
 
 
 def _steps(run: Run) -> int:
     """Steps of training, those of a run that it takes tensors from included."""
-    source = (
-        run.start.source(run.scale, run.seed)
-        if isinstance(run.start, InitFromRun) and run.start.streams
-        else None
-    )
-    return run.budget.steps * run.budget.accumulate + (_steps(source) if source else 0)
+    own = run.budget.steps * run.budget.accumulate
+    if isinstance(run.start, InitFromRun) and run.start.streams:
+        return own + _steps(run.start.source(run.scale, run.seed))
+    return own
 
 
 def _quoted(written: Mapping[str, Any]) -> tuple[str, str, Mark]:
@@ -258,12 +258,10 @@ def _recipes(
     """The recipes whose records decide a claim: those that its comparisons read, or that it names by patterns."""
     patterns = written.get("recipes", ())
     without = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
-    for name in recipes.names():
-        if _matches(name, patterns) and not _matches(name, without):
-            yield name
+    yield from (name for name in recipes.names() if _matches(name, patterns) and not _matches(name, without))
     if "order" in written:
         yield from comparisons()[written["order"]["table"]].names
-    for leaf in (leaf for block in blocks for one in block.comparisons for leaf in one.leaves()):
+    for leaf in (leaf for block in blocks for leaf in block.leaves()):
         yield from measures[leaf.measure].needs(leaf.recipe)
 
 

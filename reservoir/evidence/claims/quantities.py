@@ -8,8 +8,10 @@ In `data/claims` a quantity is the name of a recipe; {measure = recipe}, for ano
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,16 +36,20 @@ OPERATIONS: dict[str, Callable[..., Estimate]] = {
 """What can be made of one or two quantities; a share, and what is saved, in per cent."""
 
 
-def _between(low: float, high: float, *, closed: bool = False) -> Callable[[Estimate, str, str], Clause]:
+Relation = Callable[[Estimate, str, str], Clause]
+"""(Figure, its name, why it decides nothing or "") -> what a rule asks of it."""
+
+
+def _between(low: float, high: float, *, closed: bool = False) -> Relation:
     return lambda gap, name, unfit: Comparison(gap, low, high, closed, name, unfit)
 
 
-def _apart(factor: float) -> Callable[[Estimate, str, str], Clause]:
+def _apart(factor: float) -> Relation:
     ends = (_between(factor, math.inf), _between(-math.inf, 1 / factor))
     return lambda gap, name, unfit: AnyOf(tuple(end(gap, name, unfit) for end in ends))
 
 
-RELATIONS: dict[str, Callable[..., Callable[[Estimate, str, str], Clause]]] = {
+RELATIONS: dict[str, Callable[..., Relation]] = {
     "above": lambda limit: _between(limit, math.inf),
     "below": lambda limit: _between(-math.inf, limit),
     "at least": lambda limit: _between(limit, math.inf, closed=True),
@@ -65,13 +71,6 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Constant:
-    """A number that the ledger states."""
-
-    value: float
-
-
-@dataclass(frozen=True)
 class Compound:
     """An operation on quantities."""
 
@@ -79,7 +78,8 @@ class Compound:
     parts: tuple[Quantity, ...]
 
 
-Quantity = Leaf | Constant | Compound
+Quantity = Leaf | float | Compound
+"""A figure of a recipe, a number that the ledger states, or what is made of such."""
 
 
 def check(what: str, name: str, known: Iterable[str]) -> None:
@@ -133,7 +133,7 @@ class Vocabulary:
         each = rest.pop("each", {})
         ((key, value),) = rest.items()
         if key == "margin":
-            return Constant(self.margin(value.format(**names)))
+            return self.margin(value.format(**names))
         if key == "mean":
             choices = self.choices(each)
             return Compound(key, tuple(self.quantity(value, measure, {**names, **one}) for one in choices))
@@ -162,12 +162,10 @@ def evaluate(quantity: Quantity, figure: Figure, among: Sequence[str] = ()) -> E
     match quantity:
         case Leaf(measure, recipe):
             return figure(measure, recipe, among)
-        case Constant(value):
-            return Estimate(value)
+        case float():
+            return Estimate(quantity)
         case Compound("mean", parts):
-            total, *others = (evaluate(part, figure, among) for part in parts)
-            for other in others:
-                total = total + other
+            total = functools.reduce(operator.add, (evaluate(part, figure, among) for part in parts))
             return total * (1 / len(parts))
         case Compound(operation, parts):
             return OPERATIONS[operation](*(evaluate(part, figure, among) for part in parts))

@@ -68,6 +68,10 @@ class Block:
     budgets: str = ""
     unfit: str = ""
 
+    def leaves(self) -> Iterator[Leaf]:
+        """The single figures that its comparisons read."""
+        return (leaf for one in self.comparisons for leaf in one.leaves())
+
 
 @dataclass(frozen=True)
 class Order:

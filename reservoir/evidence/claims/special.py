@@ -91,10 +91,8 @@ def weight_class(axis: str) -> tuple[Clause, str]:
     runs = _translators(results())
     if len(runs) == 0 or runs["kind"].eq("trained").nunique() < 2:
         raise NotRunError("translators that are trained and some that are not have to be recorded first")
-    kinds = [
-        methods(runs[(runs["kind"] == "trained") == whole], quality="quality", cost=axis)
-        for whole in (True, False)
-    ]
+    whole = runs["kind"] == "trained"
+    kinds = [methods(runs[kind], quality="quality", cost=axis) for kind in (whole, ~whole)]
     ratio = max(max(method.cost) / min(method.cost) for kind in kinds for method in kind)
     if ratio > STEADY:
         raise CannotTellError(f"one method took {ratio:.2f} times as much with one seed as with another")
@@ -115,19 +113,18 @@ def in_class(
     for method, score in others:
         rivals = [(rival, theirs) for rival, theirs in trained if rival.price <= method.price]
         if rivals:
-            parts = [
+            parts = (
                 Comparison(score - theirs, 0.0, name=f"{method.name} − {one.name}") for one, theirs in rivals
-            ]
-            best = max(rivals, key=lambda pair: pair[1].mean)
-            contests.append((Every(tuple(parts)), score - best[1], method, best[0]))
+            )
+            best, its = max(rivals, key=lambda pair: pair[1].mean)
+            contests.append((Every(tuple(parts)), score - its, method, best))
     if not contests:
         return _arithmetic(False), "none costs as much as the cheapest trained model"
     _, gap, method, rival = max(contests, key=lambda one: one[1].mean)
     said = f"{method.name} is {gap.mean:+.1f} BLEU from {rival.name}, the best trained one of its class"
     dearer = min((r for r, _ in trained if r.price > method.price), key=lambda r: r.price, default=None)
-    said += (
-        f"; the next dearer one, {dearer.name}, is {dearer.mean - method.mean:+.1f} from it" if dearer else ""
-    )
+    if dearer:
+        said += f"; the next dearer one, {dearer.name}, is {dearer.mean - method.mean:+.1f} from it"
     return AnyOf(tuple(one[0] for one in contests)), said
 
 

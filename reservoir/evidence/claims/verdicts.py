@@ -135,12 +135,8 @@ def late(entry: Entry) -> bool:
     dated = history["rules"].get(entry.name, {})
     if dated.get("digest") != digest(entry.rule):
         return bool(entry.recipes)
-    made = (
-        record.code.get("commit")
-        for name in entry.recipes
-        for record in find_records(name, scale=entry.scale)
-    )
-    return any(history["commits"].get(commit, "") < dated["date"] for commit in made)
+    made = (record.code for name in entry.recipes for record in find_records(name, scale=entry.scale))
+    return any(history["commits"].get(code.get("commit"), "") < dated["date"] for code in made)
 
 
 def digest(rule: str) -> str:
@@ -179,19 +175,16 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
     measures = held.measures if look is figure else {}
 
     def unfit(compared: Compared) -> str:
-        rivals = list(leaves(compared.b)) if compared.b else []
-        own = list(leaves(compared.a))
+        own, rivals = ([*leaves(side)] if side is not None else [] for side in (compared.a, compared.b))
         if isinstance(compared.a, Compound):  # a difference of differences rests on all its parts
             rivals += own
-        checked = [leaf for leaf in rivals if leaf.measure in measures]
         named = {leaf.recipe for leaf in (*own, *rivals)}
-        for leaf in checked:
+        for leaf in (leaf for leaf in rivals if leaf.measure in measures):
             if (one := measures[leaf.measure]).idle and not named & set(map(str, one.idle.values())):
                 if why := one.unfit(leaf.recipe, scale=entry.scale):
                     return why
-        _one_precision(
-            entry, [leaf for leaf in (*own, *rivals) if measures and measures[leaf.measure].of_runs]
-        )
+        runs = (leaf for leaf in (*own, *rivals) if measures and measures[leaf.measure].of_runs)
+        _one_precision(entry, runs)
         return ""
 
     told = [_block(block, at_scale, unfit) for block in entry.blocks]

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reservoir.page.checks.verdict import Mistake, call, compare, exercise
+from reservoir.page.checks.verdict import Mistake, call, compare, exercise, refuse
 
 
 @exercise("ex-shares", "shares")
@@ -22,17 +22,15 @@ def masking_shares(written: Callable[[int, float], tuple[int, int, int]]) -> str
             raise Mistake(f"three numbers are wanted, masks, random and kept, but there is {found!r}")
         if tuple(found) == (masks, replaced, asked - masks - replaced):
             continue
-        if found[0] == round(0.8 * tokens):
-            raise Mistake("you took 80 % of all tokens: of those that are asked about, 80 % become masks")
-        if found[0] == asked:
-            raise Mistake(f"all {asked} become masks in yours; some turn random and some stay as they are")
-        if sum(found) == tokens:
-            raise Mistake(
-                "your third number counts tokens that nobody asks about; the three make the asked ones"
-            )
-        if sum(found) != asked:
-            raise Mistake(f"of {tokens} tokens {asked} are asked about, but your three make {sum(found)}")
-        raise Mistake(f"for {tokens} tokens and a share of {share} {(masks, replaced)} are masks and random")
+        refuse({
+            "you took 80 % of all tokens: of those that are asked about, 80 % become masks":
+                found[0] == round(0.8 * tokens),
+            f"all {asked} become masks in yours; some turn random and some stay as they are": found[0] == asked,
+            "your third number counts tokens that nobody asks about; the three make the asked ones":
+                sum(found) == tokens,
+            f"of {tokens} tokens {asked} are asked about, but your three make {sum(found)}": sum(found) != asked,
+            f"for {tokens} tokens and a share of {share} {(masks, replaced)} are masks and random": True,
+        })  # fmt: skip
     return "eight, one and one in ten of those that are asked about"
 
 
@@ -40,37 +38,23 @@ def masking_shares(written: Callable[[int, float], tuple[int, int, int]]) -> str
 def hidden_loss(written: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
     """Exercise of chapter 7: `loss(logits, ids, asked)`, the mean cross-entropy of the tokens asked about."""
     generator = torch.Generator().manual_seed(0)
-    cases = [
-        (
-            torch.randn(n, 9, generator=generator),
-            torch.randint(9, (n,), generator=generator),
-            torch.arange(n) % 3 == 1,
-        )
-        for n in (6, 11)
-    ]
+    cases = [(torch.randn(n, 9, generator=generator), torch.randint(9, (n,), generator=generator),
+              torch.arange(n) % 3 == 1) for n in (6, 11)]  # fmt: skip
 
     def right(logits: Tensor, ids: Tensor, asked: Tensor) -> Tensor:
         return F.cross_entropy(logits[asked], ids[asked])
 
-    return compare(
-        written,
-        right,
-        cases,
-        {
-            "your loss counts every token: those that were not hidden stand before the model's eyes":
-                lambda logits, ids, asked: F.cross_entropy(logits, ids),
-            "your loss counts the tokens that were not asked about, and leaves the others out":
-                lambda logits, ids, asked: F.cross_entropy(logits[~asked], ids[~asked]),
-            "your loss is a sum: divide it by the number of tokens that are asked about":
-                lambda logits, ids, asked: right(logits, ids, asked) * asked.sum(),
-            "you divide by all tokens; only some are asked about":
-                lambda logits, ids, asked: right(logits, ids, asked) * asked.sum() / len(asked),
-        },
-        praise="only what was hidden counts",
-        read=lambda found, expected: torch.as_tensor(float(found)),
-        otherwise=lambda found, expected, logits, ids, asked:
-            f"for {int(asked.sum())} of {len(asked)} tokens the loss is {expected:.4f}, yours is {found:.4f}",
-    )  # fmt: skip
+    return compare(written, right, cases, {
+        "your loss counts every token: those that were not hidden stand before the model's eyes":
+            lambda logits, ids, asked: F.cross_entropy(logits, ids),
+        "your loss counts the tokens that were not asked about, and leaves the others out":
+            lambda logits, ids, asked: F.cross_entropy(logits[~asked], ids[~asked]),
+        "your loss is a sum: divide it by the number of tokens that are asked about":
+            lambda logits, ids, asked: right(logits, ids, asked) * asked.sum(),
+        "you divide by all tokens; only some are asked about":
+            lambda logits, ids, asked: right(logits, ids, asked) * asked.sum() / len(asked),
+    }, praise="only what was hidden counts", read=lambda found, expected: torch.as_tensor(float(found)),
+       otherwise="a third of the tokens is asked about: the loss is {expected:.4f}, yours is {found:.4f}")  # fmt: skip
 
 
 @exercise("ex-pairs", "joined")
@@ -84,18 +68,14 @@ def joined_pair(written: Callable[[list, list, int, int], list]) -> str:
             raise Mistake("the last sentence has no end-of-sentence")
         return ids
 
-    return compare(
-        written,
-        lambda first, second, bos, eos: [bos, *first, eos, *second, eos] if second else [bos, *first, eos],
-        [([7, 8, 9], [5, 6], 1, 2), ([4], [], 1, 2)],
-        {
-            "without a second sentence there is one end: nothing follows the first":
-                lambda first, second, bos, eos: [bos, *first, eos, *second, eos],
-            "nothing tells where the first sentence ends: put an end-of-sentence between the two":
-                lambda first, second, bos, eos: [bos, *first, *second, eos],
-        },
-        praise="a beginning, and an end after each",
-        read=read,
-        otherwise=lambda found, expected, first, second, *_:
-            f"{first} and {second} are read as {expected}, yours is {found}",
-    )  # fmt: skip
+    def right(first: list, second: list, bos: int, eos: int) -> list:
+        return [bos, *first, eos, *second, eos] if second else [bos, *first, eos]
+
+    cases = [([7, 8, 9], [5, 6], 1, 2), ([4], [], 1, 2)]
+    return compare(written, right, cases, {
+        "without a second sentence there is one end: nothing follows the first":
+            lambda first, second, bos, eos: [bos, *first, eos, *second, eos],
+        "nothing tells where the first sentence ends: put an end-of-sentence between the two":
+            lambda first, second, bos, eos: [bos, *first, *second, eos],
+    }, praise="a beginning, and an end after each", read=read,
+       otherwise="{first} and {second} are read as {expected}, yours is {found}")  # fmt: skip

@@ -2,73 +2,73 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import statistics
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from reservoir.page.checks.verdict import Mistake, call, exercise, number
+import torch
+from torch import Tensor
+
+from reservoir.page.checks.verdict import Mistake, call, compare, exercise, number, refuse, same
+
+KEPT: dict[str, tuple[Callable[[int], int], str]] = {
+    "trained": (lambda n: 4 * n, "a float32 has four"),
+    "seeded": (lambda n: 0, "the seed gives them back, so nothing of them is kept"),
+    "masked": (lambda n: -(-n // 8), "one bit a weight is kept"),
+    "pretrained": (lambda n: 0, "they are in another checkpoint, which is only named"),
+}
+"""Origin -> bytes of n weights, and why."""
 
 
 @exercise("ex-bytes-kept", "bytes_kept")
 def bytes_kept(written: Callable[[int, str], int]) -> str:
     """Exercise of chapter 0: `bytes_kept(n, origin)`, what a checkpoint stores for n float32 weights."""
-    for n in (1000, 13, 8, 0):
-        for origin, right in {"trained": 4 * n, "seeded": 0, "masked": -(-n // 8), "pretrained": 0}.items():
-            found = number(call(written, n, origin))
-            if found == right:
-                continue
-            about = f"for {n} weights of origin {origin!r} you keep {found:g} bytes"
-            match origin:
-                case "trained":
-                    hint = (
-                        "that is a byte a weight; a float32 has four" if found == n else "a float32 has four"
-                    )
-                case "masked" if found == n and n > 1:
-                    hint = "a mask is one bit a weight, and a byte has eight of them"
-                case "masked" if found == n // 8:
-                    hint = "the last bits need a byte too: round up"
-                case "masked" if found == n / 8:
-                    hint = "there are no parts of a byte: round up"
-                case "masked" if found >= 4 * n:
-                    hint = "the weights themselves come back from the seed; only their bits are kept"
-                case "masked":
-                    hint = "one bit a weight is kept"
-                case "seeded":
-                    hint = "the seed gives them back, so nothing of them is kept"
-                case _:
-                    hint = "they are in another checkpoint, which is only named"
-            raise Mistake(f"{about}, not {right}: {hint}")
+    for n, (origin, (kept, why)) in itertools.product((1000, 13, 8, 0), KEPT.items()):
+        found = number(call(written, n, origin))
+        if found == kept(n):
+            continue
+        start = f"for {n} weights of origin {origin!r} you keep {found:g} bytes, not {kept(n)}"
+        masked = origin == "masked"
+        refuse({
+            f"{start}: that is a byte a weight; a float32 has four": origin == "trained" and found == n,
+            f"{start}: a mask is one bit a weight, and a byte has eight of them": masked and found == n > 1,
+            f"{start}: the last bits need a byte too: round up": masked and found == n // 8,
+            f"{start}: there are no parts of a byte: round up": masked and found == n / 8,
+            f"{start}: the weights themselves come back from the seed; only their bits are kept":
+                masked and found >= 4 * n,
+            f"{start}: {why}": True,
+        })  # fmt: skip
     return "a weight costs what cannot be had again: four bytes, a bit, or nothing"
 
 
 @exercise("ex-spread", "spread")
 def spread(written: Callable[[Sequence[float]], tuple[float, float]]) -> str:
     """Exercise of chapter 0: `spread(values)`, the mean over seeds and the standard deviation of the sample."""
-    for values in ([30.0, 31.0, 32.0], [1.0, 4.0, 4.0, 9.0], [2.0, 2.0]):
-        found = call(written, values)
+
+    def right(values: Sequence[float]) -> Tensor:
+        return torch.tensor([statistics.mean(values), statistics.stdev(values)], dtype=torch.float64)
+
+    def instead(of: Callable[[Sequence[float]], float]) -> Callable[[Sequence[float]], Tensor]:
+        return lambda values: torch.tensor([statistics.mean(values), of(values)], dtype=torch.float64)
+
+    def read(found: Any, expected: Tensor) -> Tensor:
         if not isinstance(found, tuple | list) or len(found) != 2:
             raise Mistake(f"return two numbers, the mean and the standard deviation, not {found!r}")
-        mean, deviation = map(number, found)
-        n, right = len(values), sum(values) / len(values)
-        squares = sum((value - right) ** 2 for value in values)
-        if not math.isclose(mean, right):
-            swapped = math.isclose(deviation, right)
-            hint = "; you return the two the other way round" if swapped else ""
-            raise Mistake(f"the mean of {values} is {right:g}, not {mean:g}{hint}")
-        if math.isclose(deviation, math.sqrt(squares / (n - 1)), abs_tol=1e-12):
-            continue
-        slips = {
-            math.sqrt(
-                squares / n
-            ): "you divide by n; a sample's squares are divided by n - 1, or few seeds look too alike",
-            squares / (n - 1): "that is the variance; take its root",
-            math.sqrt(
-                squares / (n - 1) / n
-            ): "that is the error of the mean; the spread of seeds is not divided by √n",
-            max(values) - min(values): "that is the distance from the lowest to the highest",
-        }
-        hint = next((text for value, text in slips.items() if math.isclose(value, deviation)), "")
-        raise Mistake(
-            f"the standard deviation of {values} is {math.sqrt(squares / (n - 1)):.4g}, not {deviation:.4g}"
-            + (f": {hint}" if hint else "")
-        )
-    return "a mean, and how far one seed lies from another"
+        return torch.tensor([*map(number, found)], dtype=torch.float64)
+
+    def otherwise(found: Tensor, expected: Tensor, values: Sequence[float]) -> str:
+        wrong = int(same(found[0], expected[0]))  # which of the two, the mean first
+        what = ("mean", "standard deviation")[wrong]
+        return f"the {what} of {values} is {expected[wrong]:.4g}, not {found[wrong]:.4g}"
+
+    return compare(written, right, [([30.0, 31.0, 32.0],), ([1.0, 4.0, 4.0, 9.0],), ([2.0, 2.0],)], {
+        "you return the two the other way round: the mean comes first": lambda values: right(values).flip(0),
+        "you divide by n; a sample's squares are divided by n - 1, or few seeds look too alike":
+            instead(statistics.pstdev),
+        "that is the variance; take its root": instead(statistics.variance),
+        "that is the error of the mean; the spread of seeds is not divided by √n":
+            instead(lambda values: statistics.stdev(values) / math.sqrt(len(values))),
+        "that is the distance from the lowest to the highest": instead(lambda values: max(values) - min(values)),
+    }, praise="a mean, and how far one seed lies from another", read=read, otherwise=otherwise)  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from reservoir.page.checks.verdict import Mistake, call, compare, exercise
+from reservoir.page.checks.verdict import Mistake, call, compare, exercise, refuse
 from reservoir.training.events import aucc
 from reservoir.weights.freezing import placement
 
@@ -18,25 +18,17 @@ def places(written: Callable[[int, int], str]) -> str:
         asked = f"places({layers}, {reservoirs})"
         if not isinstance(found, str) or set(found) - {"L", "R"}:
             raise Mistake(f"{asked} should be a text of L and R, not {found!r}")
-        if found == right:
-            continue
-        if len(found) != layers:
-            raise Mistake(f"{asked} has {len(found)} layers, {found!r}; it should have {layers}")
-        if found.count("R") != reservoirs:
-            raise Mistake(
-                f"{asked} has {found.count('R')} reservoirs, {found!r}; it should have {reservoirs}"
-            )
-        if "RR" in found:
-            raise Mistake(f"{asked} puts two reservoirs side by side: {found!r}")
-        if found == right[::-1]:
-            raise Mistake(
-                f"{asked} is {found!r}: upside down. Where the middle falls between two layers, take the lower"
-            )
-        if found.strip("L") == right.strip("L"):
-            raise Mistake(f"{asked} is {found!r}: the block is not in the middle; {right!r} is")
-        raise Mistake(
-            f"{asked} is {found!r}, not {right!r}: one L between any two R, the block in the middle"
-        )
+        frozen = found.count("R")
+        refuse({
+            f"{asked} has {len(found)} layers, {found!r}; it should have {layers}": len(found) != layers,
+            f"{asked} has {frozen} reservoirs, {found!r}; it should have {reservoirs}": frozen != reservoirs,
+            f"{asked} puts two reservoirs side by side: {found!r}": "RR" in found,
+            f"{asked} is {found!r}: upside down. Where the middle falls between two layers, take the lower":
+                found == right[::-1] != right,
+            f"{asked} is {found!r}: the block is not in the middle; {right!r} is":
+                found.strip("L") == right.strip("L") and found != right,
+            f"{asked} is {found!r}, not {right!r}: one L between any two R, the block in the middle": found != right,
+        })  # fmt: skip
     return "one layer that learns between any two reservoirs, and all of them in the middle"
 
 
@@ -54,26 +46,20 @@ def area_under_curve(written: Callable[[Curve, Curve, float], float]) -> str:
     def right(times: Curve, scores: Curve, horizon: float) -> float:
         return aucc(times, scores, horizon=horizon, floor=0.0).value
 
-    return compare(
-        written,
-        right,
-        [
-            ([10.0, 20.0, 40.0], [6.0, 20.0, 30.0], 40.0),
-            ([10.0, 20.0], [6.0, 20.0], 50.0),
-            ([10.0, 30.0, 50.0], [6.0, 20.0, 30.0], 40.0),
-        ],
-        {
-            "you do not divide by T̂: the area is in BLEU × steps, not in BLEU": lambda t, s, h: right(t, s, h) * h,
-            "the curve begins at time 0 with zero, and not at its first point":
-                lambda t, s, h: aucc(t, s, horizon=h).value,
-            "you go on beyond T̂: cut the curve there, between two points if need be":
-                lambda t, s, h: trapezoids([0.0, *t, max(h, t[-1])], [0.0, *s, s[-1]]) / h,
-            "the curve stays at its last score until T̂; you stop at the last point":
-                lambda t, s, h: trapezoids([0.0, *t], [0.0, *s]) / h,
-            "you take the mean of the scores; points may be unevenly far apart": lambda t, s, h: sum(s) / len(s),
-        },
-        praise="trapezoids up to T̂, divided by T̂: a mean height",
-    )  # fmt: skip
+    cases = [
+        ([10.0, 20.0, 40.0], [6.0, 20.0, 30.0], 40.0),
+        ([10.0, 20.0], [6.0, 20.0], 50.0),
+        ([10.0, 30.0, 50.0], [6.0, 20.0, 30.0], 40.0),
+    ]
+    return compare(written, right, cases, {
+        "you do not divide by T̂: the area is in BLEU × steps, not in BLEU": lambda t, s, h: right(t, s, h) * h,
+        "the curve begins at time 0 with zero, and not at its first point": lambda t, s, h: aucc(t, s, horizon=h).value,
+        "you go on beyond T̂: cut the curve there, between two points if need be":
+            lambda t, s, h: trapezoids([0.0, *t, max(h, t[-1])], [0.0, *s, s[-1]]) / h,
+        "the curve stays at its last score until T̂; you stop at the last point":
+            lambda t, s, h: trapezoids([0.0, *t], [0.0, *s]) / h,
+        "you take the mean of the scores; points may be unevenly far apart": lambda t, s, h: sum(s) / len(s),
+    }, praise="trapezoids up to T̂, divided by T̂: a mean height")  # fmt: skip
 
 
 @exercise("ex-gradients", "needed")
@@ -88,22 +74,16 @@ def gradients_needed(written: Callable[[str, bool], list[bool]]) -> str:
             raise Mistake(f"return a list of {len(expected)}, one for each layer, not {found!r}")
         return [bool(each) for each in found]
 
-    return compare(
-        written,
-        right,
-        [(stack, moves) for stack in ("LRLR", "RRLRL", "LLRR", "RR") for moves in (True, False)],
-        {
-            "a reservoir gets no update, but the layers below it need the gradient to pass through it":
-                lambda stack, embeddings: [letter == "L" for letter in stack],
-            "no gradient has to reach a frozen layer under which nothing moves":
-                lambda stack, embeddings: [True] * len(stack),
-            "where the embeddings learn, the gradient must go all the way down to them":
-                lambda stack, embeddings: right(stack, False),
-            "you look at what lies above; what counts is whether the layer itself or something below it moves":
-                lambda stack, embeddings: [embeddings or "L" in stack[i:] for i in range(len(stack))],
-            "a layer that learns needs the gradient for itself, even where nothing below it moves":
-                lambda stack, embeddings: [embeddings or "L" in stack[:i] for i in range(len(stack))],
-        },
-        praise="the gradient goes as far down as something moves, through reservoirs and all",
-        read=read,
-    )  # fmt: skip
+    cases = [(stack, moves) for stack in ("LRLR", "RRLRL", "LLRR", "RR") for moves in (True, False)]
+    return compare(written, right, cases, {
+        "a reservoir gets no update, but the layers below it need the gradient to pass through it":
+            lambda stack, embeddings: [letter == "L" for letter in stack],
+        "no gradient has to reach a frozen layer under which nothing moves":
+            lambda stack, embeddings: [True] * len(stack),
+        "where the embeddings learn, the gradient must go all the way down to them":
+            lambda stack, embeddings: right(stack, False),
+        "you look at what lies above; what counts is whether the layer itself or something below it moves":
+            lambda stack, embeddings: [embeddings or "L" in stack[i:] for i in range(len(stack))],
+        "a layer that learns needs the gradient for itself, even where nothing below it moves":
+            lambda stack, embeddings: [embeddings or "L" in stack[:i] for i in range(len(stack))],
+    }, praise="the gradient goes as far down as something moves, through reservoirs and all", read=read)  # fmt: skip

@@ -99,7 +99,7 @@ def compare(
     *,
     praise: str,
     read: Callable[[Any, Any], Any] | None = None,
-    otherwise: Callable[..., str] | None = None,
+    otherwise: Callable[..., str] | str = "",
 ) -> str:
     """Compare the reader's function with the right one on some cases; return praise, or raise the `Mistake` by name.
 
@@ -108,11 +108,12 @@ def compare(
         right: the reference, called with the same arguments. The names of its parameters are shown to the reader.
         cases: tuples of arguments. Tensors are copied, so that a function that changes its arguments is harmless.
         mistakes: sentence → the function with that mistake. The one that answers as the reader does in every case is
-            named.
+            named; {length} in its sentence stands for the argument of that name in the first case that is wrong.
         praise: the sentence for a function that is right in every case.
         read: makes of (answer, right answer) what is compared, or raises a `Mistake`; by default `tensor` for a tensor,
             `number` for a number, and the answer as it is for anything else.
-        otherwise: (answer, right answer, *arguments) → the sentence for a mistake without a name.
+        otherwise: (answer, right answer, *arguments) → the sentence for a mistake without a name; or that sentence,
+            with {found}, {expected} and the arguments' names in it.
     """
     answers = []
     for case in cases:
@@ -122,15 +123,24 @@ def compare(
     wrong = [(found, expected, case) for found, expected, case in answers if not same(found, expected)]
     if not wrong:
         return praise
-    for sentence, mistaken in mistakes.items():
-        if all(same(found, mistaken(*case)) for found, _, case in answers):
-            raise Mistake(sentence)
     found, expected, case = wrong[0]
-    if otherwise:
+    given = dict(zip(inspect.signature(right).parameters, case, strict=True))
+    for sentence, mistaken in mistakes.items():
+        if all(same(answer, mistaken(*arguments)) for answer, _, arguments in answers):
+            raise Mistake(sentence.format(**given))
+    if callable(otherwise):
         raise Mistake(otherwise(found, expected, *case))
-    names = inspect.signature(right).parameters
-    given = ", ".join(f"{name}={brief(one)}" for name, one in zip(names, case, strict=True))
-    raise Mistake(f"for {given} it is {_shown(expected)}, and you give {_shown(found)}")
+    if otherwise:
+        raise Mistake(otherwise.format(found=found, expected=expected, **given))
+    said = ", ".join(f"{name}={brief(one)}" for name, one in given.items())
+    raise Mistake(f"for {said} it is {_shown(expected)}, and you give {_shown(found)}")
+
+
+def refuse(mistakes: Mapping[str, Any]) -> None:
+    """Raise the first `Mistake` that was made: sentence → whether it was."""
+    for sentence, made in mistakes.items():
+        if made:
+            raise Mistake(sentence)
 
 
 def same(found: Any, expected: Any) -> bool:

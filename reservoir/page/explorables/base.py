@@ -55,10 +55,8 @@ class Explorable(anywidget.AnyWidget):
         super().__init__(**settings)
         if not self.label or not self.text:
             missing = "label" if not self.label else "text"
-            raise ValueError(
-                f"{type(self).__name__} needs a {missing}: what it "
-                + ("is, in a few words" if missing == "label" else "shows at first, in a sentence or two")
-            )
+            what = "is, in a few words" if missing == "label" else "shows at first, in a sentence or two"
+            raise ValueError(f"{type(self).__name__} needs a {missing}: what it {what}")
 
     def picture(self) -> str | None:
         """An SVG of what it shows at first, for where scripts do not run; None for the text alone."""

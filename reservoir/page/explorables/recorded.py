@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
 import torch
 
+from reservoir.models import EncoderDecoder
 from reservoir.runs import Record, Run
 from reservoir.runs.building import bare_model
 from reservoir.weights import report
@@ -21,6 +23,13 @@ def curves(records: Iterable[Record]) -> list[list[list[float]]]:
         ]
         for one in records
     ]
+
+
+def require(model: EncoderDecoder, **kind: Any) -> None:
+    """Refuse a model that JavaScript cannot run: a ValueError names the first field that is otherwise."""
+    for name, wanted in kind.items():
+        if (found := getattr(model.config, name)) != wanted:
+            raise ValueError(f"model must have {name}={wanted!r}, got {found!r}")
 
 
 def parameters(run: Run, parts: Mapping[str, Iterable[str]]) -> tuple[dict[str, int], int]:

@@ -13,9 +13,10 @@ from torch import Tensor
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import EncoderDecoder
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
+from reservoir.page.explorables.recorded import require
 from reservoir.weights.accounting import round_rows
 
 # On either side of zero: a weight takes 6 bits, one character of base64, so that a page's compression sees weights.
@@ -71,10 +72,7 @@ class AttentionMaps(Explorable, source=__file__):
             ValueError: the model is of another kind.
         """
         c = model.config
-        kind = dict(norm_first=True, activation="relu", positions="sinusoidal", tie="all")
-        for name, wanted in kind.items():
-            if getattr(c, name) != wanted:
-                raise ValueError(f"model must have {name}={wanted!r}, got {getattr(c, name)!r}")
+        require(model, norm_first=True, activation="relu", positions="sinusoidal", tie="all")
         names, numbers, steps = packed(model)
         shown = look(rounded(model), vocabulary, sentence)
         at = _place(focus, shown)
@@ -109,7 +107,7 @@ def packed(model: EncoderDecoder) -> tuple[list, bytes, bytes]:
             numbers.append(parameter.detach())
         else:
             names.append([name, *parameter.shape])
-            scale, step = _quantised(parameter.detach())
+            scale, step = round_rows(parameter.detach(), LEVELS)
             numbers.append(scale)
             steps.append(step.flatten() + LEVELS)
     together = torch.cat(numbers).float().cpu().numpy().astype("<f4")
@@ -126,13 +124,9 @@ def rounded(model: EncoderDecoder) -> EncoderDecoder:
     copy.load_state_dict(model.state_dict())
     for parameter in copy.parameters():
         if parameter.ndim > 1:
-            scale, step = _quantised(parameter)
+            scale, step = round_rows(parameter, LEVELS)
             parameter.copy_(step * scale[:, None])
     return copy.eval()
-
-
-def _quantised(matrix: Tensor) -> tuple[Tensor, Tensor]:  # (rows, columns) -> (rows,), (rows, columns)
-    return round_rows(matrix, LEVELS)
 
 
 @torch.no_grad()
@@ -144,35 +138,25 @@ def look(model: EncoderDecoder, vocabulary: Vocabulary, sentence: str) -> dict[s
         reading side, (layers × heads, src, src); cross: (layers × heads, tgt, src).
     """
     src = torch.tensor([[*vocabulary.encode(sentence), Vocabulary.eos]])
+    memory, found, p = model.encode(src), [Vocabulary.bos], []
+    while len(found) <= limit(src.shape[1]) and found[-1] != Vocabulary.eos:
+        chance, best = model.output(model.decode(torch.tensor([found]), memory))[0, -1].softmax(-1).max(-1)
+        p.append(chance.item())
+        found.append(int(best))
     maps: dict[str, list[Tensor]] = {"encoder": [], "cross": []}
-    encoder: Any = model.encoder
-    decoder: Any = model.decoder
+    parts: dict[str, Any] = {"encoder": model.encoder, "cross": model.decoder}
     hooks = [
-        layer.mixing.sublayer.register_forward_pre_hook(
-            lambda part, inputs: maps["encoder"].append(part.weights(inputs[0])[0])
+        getattr(layer, "mixing" if side == "encoder" else "cross").sublayer.register_forward_pre_hook(
+            lambda part, inputs, side=side: maps[side].append(part.weights(*inputs[:2])[0])
         )
-        for layer in encoder
+        for side, layers in parts.items()
+        for layer in layers
     ]
-    memory = model.encode(src)
-    found = [Vocabulary.bos]
-    p = []
-    while len(found) <= limit(src.shape[1]):
-        q = model.output(model.decode(torch.tensor([found]), memory))[0, -1].softmax(-1)
-        p.append(q.max().item())
-        found.append(int(q.argmax()))
-        if found[-1] == Vocabulary.eos:
-            break
-    hooks += [
-        layer.cross.sublayer.register_forward_pre_hook(
-            lambda part, inputs: maps["cross"].append(part.weights(inputs[0], inputs[1])[0])
-        )
-        for layer in decoder
-    ]
-    model.decode(torch.tensor([found[:-1]]), memory)
+    model.decode(torch.tensor([found[:-1]]), model.encode(src))
     for hook in hooks:
         hook.remove()
-    pieces = [[vocabulary.tokens[i] for i in row] for row in (src[0].tolist(), found[1:])]
-    return dict(src=pieces[0], tgt=pieces[1], p=p, **{side: torch.cat(each) for side, each in maps.items()})
+    read, written = ([vocabulary.tokens[i] for i in row] for row in (src[0].tolist(), found[1:]))
+    return dict(src=read, tgt=written, p=p, **{side: torch.cat(each) for side, each in maps.items()})
 
 
 def limit(length: int) -> int:
@@ -216,12 +200,10 @@ def _drawn(shown: dict[str, Any], at: str, n_heads: int) -> str:
     side, i = at.split("-")
     maps = shown["cross" if side == "tgt" else "encoder"][:, int(i)]  # (heads, src)
     cell, left, top = 30, 60, 92
-    parts = [
-        pictures.text(
-            0, 0, _bare(piece), transform=f"translate({left + (j + 0.6) * cell} {top - 8}) rotate(-45)"
-        )
-        for j, piece in enumerate(shown["src"])
-    ]
+    parts = []
+    for j, piece in enumerate(shown["src"]):
+        turned = f"translate({left + (j + 0.6) * cell} {top - 8}) rotate(-45)"
+        parts.append(pictures.text(0, 0, _bare(piece), transform=turned))
     for h, row in enumerate(maps.tolist()):
         y = top + h * 22
         name = f"{h // n_heads + 1}.{h % n_heads + 1}"  # layer and head

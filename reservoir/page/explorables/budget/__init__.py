@@ -10,9 +10,9 @@ import traitlets
 
 from reservoir.evidence.costs import AXES, translators
 from reservoir.evidence.fronts import Method, best_within, methods, stairs, typical_spread
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
 
 WIDTH, HEIGHT = 480, 260  # of the picture
 UNITS = {"trained": "", "bytes": "B", "flops": "", "seconds": "s"}
@@ -131,8 +131,8 @@ class Budget(Explorable, source=__file__):
             low, high = (f(m[axis] for m in found) for f in (min, max))
             low, high = rounded(low, up=False), rounded(high, up=True)
             step = 10.0 ** (math.floor(math.log10(low)) - FIGURES + 1)
-            axes[axis] = {"words": of.words, "short": of.short, "unit": UNITS[axis], "min": low, "max": high}
-            axes[axis]["step"] = step
+            words = {"words": of.words, "short": of.short, "unit": UNITS[axis]}
+            axes[axis] = {**words, "min": low, "max": high, "step": step}
             limits[axis] = low + round((math.sqrt(low * high) - low) / step) * step
         lent = typical_spread(methods(runs, quality="quality", cost="trained"))
         made = {"axes": axes, "methods": found, "lent": round(lent, 3), **limits, **settings}
@@ -175,10 +175,5 @@ class Budget(Explorable, source=__file__):
             fill = colour if method[self.axis] <= limit else "none"
             at: dict[str, Any] = {"cx": x(method[self.axis]), "cy": y(sum(quality) / len(quality))}
             points.append(pictures.element("circle", **at, r=4, fill=fill, stroke=colour))
-        return pictures.svg(
-            WIDTH,
-            HEIGHT,
-            pictures.line(best, grey, 1),
-            pictures.line([(x(limit), 8), (x(limit), HEIGHT - 8)], grey, 1, stroke_dasharray="4 3"),
-            *points,
-        )
+        border = pictures.line([(x(limit), 8), (x(limit), HEIGHT - 8)], grey, 1, stroke_dasharray="4 3")
+        return pictures.svg(WIDTH, HEIGHT, pictures.line(best, grey, 1), border, *points)

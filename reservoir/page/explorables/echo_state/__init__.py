@@ -7,9 +7,9 @@ import torch
 import traitlets
 
 from reservoir.datasets import lorenz, mackey_glass
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
 from reservoir.reservoirs import EchoState, SpectralRadius, free_run, ridge
 from reservoir.weights import initialise
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import traitlets
 from torch import Tensor
 
 from reservoir.layers import fourier
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
 
 TOKENS, FEATURES = 8, 10
 VALUES = {"0": 0.0, "1": 1.0, "2": -1.0}
@@ -46,21 +44,16 @@ class FourierMixing(Explorable, source=__file__):
 
     def numbers(self) -> Tensor:
         """The signal, (8, 10)."""
-        return torch.tensor([VALUES[digit] for digit in self.signal], dtype=torch.float64).view(
-            TOKENS, FEATURES
-        )
+        values = [VALUES[digit] for digit in self.signal]
+        return torch.tensor(values, dtype=torch.float64).view(TOKENS, FEATURES)
 
     def picture(self) -> str:
         """The three grids at first, with all frequencies kept and the real part alone."""
         x = self.numbers()
         mixed = fourier(x)
         back = fourier(mixed) / mixed.numel()
-        ink = pictures.INK
-        shown = (
-            (x, ink, 1.0),
-            (mixed, ORIGINS["fixed"], float(mixed.abs().max()) or 1.0),
-            (back, ink, 1.0),
-        )
+        grey, ink = ORIGINS["fixed"], pictures.INK
+        shown = (x, ink, 1.0), (mixed, grey, float(mixed.abs().max()) or 1.0), (back, ink, 1.0)
         wide, tall, parts = SIDE * FEATURES, SIDE * TOKENS, []
         for number, (values, colour, largest) in enumerate(shown):
             left = number * (wide + 24)
@@ -70,8 +63,6 @@ class FourierMixing(Explorable, source=__file__):
                     half = (SIDE / 2 - 2) * (abs(value) / largest) ** 0.5
                     if half >= 0.7:
                         at = left + (column + 0.5) * SIDE - half, (row + 0.5) * SIDE - half
-                        look: dict[str, Any] = (
-                            {"fill": colour} if value > 0 else {"fill": "none", "stroke": colour}
-                        )
-                        parts.append(pictures.rect(*at, 2 * half, 2 * half, **look))
+                        fill, stroke = (colour, None) if value > 0 else ("none", colour)
+                        parts.append(pictures.rect(*at, 2 * half, 2 * half, fill=fill, stroke=stroke))
         return pictures.svg(3 * wide + 48, tall, *parts, overflow="visible")

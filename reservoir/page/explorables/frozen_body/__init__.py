@@ -9,10 +9,10 @@ from typing import Any
 import traitlets
 
 from reservoir import recipes
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.recorded import curves, parameters
-from reservoir.page.plots import ORIGINS
 from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir.runs import find_records
 from reservoir.runs.registry import Scale
@@ -38,20 +38,17 @@ def counted(recipe: str, scale: Scale) -> dict[str, int]:
 
 def recorded_rows() -> list[dict[str, Any]]:
     """The recipes of `switches/…`: where the body is from, what is trained, and what was recorded at laptop scale."""
-    found = []
-    for start in STARTS:
-        for parts in SWITCHES:
-            name = switch_name(start, parts)
-            records = find_records(name)
-            found.append(
-                {
-                    "start": start,
-                    "trained": [named(part) for part in PARTS if part in parts],
-                    "scores": [round(float(one.tests["test"]["accuracy"]), 2) for one in records],
-                    "curves": curves(records),
-                }
-            )
-    return found
+    return [
+        {
+            "start": start,
+            "trained": [named(part) for part in PARTS if part in parts],
+            "scores": [round(float(one.tests["test"]["accuracy"]), 2) for one in records],
+            "curves": curves(records),
+        }
+        for start in STARTS
+        for parts in SWITCHES
+        for records in [find_records(switch_name(start, parts))]
+    ]
 
 
 def bar(of: Mapping[str, int], width: float) -> list[dict[str, Any]]:

@@ -10,10 +10,10 @@ import traitlets
 
 from reservoir import recipes
 from reservoir.evidence import sources
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.recorded import curves, parameters
-from reservoir.page.plots import ORIGINS
 from reservoir.recipes.components import ROWS, TABLES, in_table
 from reservoir.runs import find_records
 from reservoir.runs.convergence import epochs_to_converge
@@ -61,23 +61,18 @@ def rows_of(family: str) -> list[dict[str, Any]]:
     where, score = POSTER[family]
     printed = sources.table(where)
     found = []
-    for row, (name, plan, _) in ROWS.items():
-        if not in_table(family, row):
-            continue
+    for row, (name, plan, _) in ((row, of) for row, of in ROWS.items() if in_table(family, row)):
         records = find_records(f"{family}/{row}")
-        known = [one for one in records if one.epoch_steps]
+        figures = {"score": score, "epochs": "Epochs"}
         found.append(
             {
                 "row": row,
                 "frozen": [part for part in PARTS if getattr(plan, part)],
                 "drawn": plan.drawn,
-                "poster": {
-                    "name": name,
-                    "score": printed.figure(name, score).printed,
-                    "epochs": printed.figure(name, "Epochs").printed,
-                },
+                "poster": {"name": name}
+                | {key: printed.figure(name, of).printed for key, of in figures.items()},
                 "scores": [round(one.score, 2) for one in records],
-                "epochs": [round(epochs_to_converge(one), 2) for one in known],
+                "epochs": [round(epochs_to_converge(one), 2) for one in records if one.epoch_steps],
                 "curves": curves(records),
             }
         )
@@ -94,38 +89,30 @@ def boxes(of: Mapping[str, Any], width: float) -> list[dict[str, Any]]:
     Returns:
         part, side ("encoder", "decoder" or "both"), x, y, width and height of each box, the top line first.
     """
-    lines: list[dict[str, list[tuple[str, int]]]] = []
-    for layer in reversed(range(max(of["encoder"], of["decoder"]))):
-        sides = {}
-        if layer < of["encoder"]:
-            sides["encoder"] = [("attention", of["attention"]), ("feed_forward", of["feed_forward"])]
-        if layer < of["decoder"]:
-            sides["decoder"] = [("attention", of["attention"])] * of["across"] + [
-                ("feed_forward", of["feed_forward"])
-            ]
-        lines.append(sides)
+    attention, feed_forward = ("attention", of["attention"]), ("feed_forward", of["feed_forward"])
+    stacks = {"encoder": [attention, feed_forward], "decoder": [attention] * of["across"] + [feed_forward]}
+    depth = max(of["encoder"], of["decoder"])
+    lines = [
+        {side: parts for side, parts in stacks.items() if layer < of[side]}
+        for layer in reversed(range(depth))
+    ]
     between = 8 * GAP if of["encoder"] else 0
-    unit = min(
-        (width - GAP * 3) / of["embeddings"],
-        *((width - between - GAP * 5) / sum(n for side in line.values() for _, n in side) for line in lines),
-    )
-    left = sum(n for _, n in lines[-1]["encoder"]) * unit + GAP + between if of["encoder"] else 0.0
-    found = []
+    longest = max(sum(n for parts in line.values() for _, n in parts) for line in lines)
+    unit = min((width - GAP * 3) / of["embeddings"], (width - between - GAP * 5) / longest)
+    left = sum(n for _, n in stacks["encoder"]) * unit + GAP + between if of["encoder"] else 0.0
+    found: list[dict[str, Any]] = []
+
+    def box(part: str, side: str, x: float, y: float, n: int) -> float:
+        found.append({"part": part, "side": side, "x": x, "y": y, "width": n * unit, "height": HEIGHT})
+        return x + n * unit + GAP
+
     for number, line in enumerate(lines):
         for side, parts in line.items():
             x = left if side == "decoder" else 0.0
             for part, n in parts:
-                y = number * (HEIGHT + GAP)
-                found.append(
-                    {"part": part, "side": side, "x": x, "y": y, "width": n * unit, "height": HEIGHT}
-                )
-                x += n * unit + GAP
-    y = len(lines) * (HEIGHT + GAP) + 2 * GAP
-    whole = of["embeddings"] * unit
-    return [
-        *found,
-        {"part": "embeddings", "side": "both", "x": 0.0, "y": y, "width": whole, "height": HEIGHT},
-    ]
+                x = box(part, side, x, number * (HEIGHT + GAP), n)
+    box("embeddings", "both", 0.0, depth * (HEIGHT + GAP) + 2 * GAP, of["embeddings"])
+    return found
 
 
 class FrozenComponents(Explorable, source=__file__):

@@ -11,9 +11,9 @@ import torch
 import traitlets
 from torch import Tensor, nn
 
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
 from reservoir.training import Detour, Event, Stepped, Task
 from reservoir.training.gradient_estimators import cosine
 
@@ -55,7 +55,7 @@ class Recorder:
         detour = encoder[self.layer]
         if not isinstance(detour, Detour):
             raise TypeError(
-                f"layer {self.layer} has no detour; the recorder looks at a run that has a plan to skip"
+                f"layer {self.layer} has no detour: the recorder looks at a run with a plan to skip"
             )
         detour.skipping, detour.watching = False, True
         detour.pairs.clear()
@@ -118,18 +118,15 @@ class Gradients(Explorable, source=__file__):
         settings.setdefault("label", "True and estimated gradients")
         settings.setdefault(
             "text",
-            f"At step {recorder.steps[frame]} the cosine between the gradient below the reservoir and its estimates is "
-            + ", ".join(f"{found[kind]:.2f} ({NAMES[kind]})" for kind in KINDS)
-            + ".",
+            f"At step {recorder.steps[frame]} the cosine between the gradient below the reservoir and its estimates is"
+            f" {', '.join(f'{found[kind]:.2f} ({NAMES[kind]})' for kind in KINDS)}.",
         )
         made = cls(
             frame=frame,
             words=list(words),
             steps=recorder.steps,
             losses=[round(loss, 4) for loss in recorder.losses],
-            cosines={
-                kind: [round(value, 4) for value in values] for kind, values in recorder.cosines.items()
-            },
+            cosines={kind: [round(one, 4) for one in values] for kind, values in recorder.cosines.items()},
             arrows=arrows.tobytes(),
             share=round(share, 4),
             **settings,
@@ -166,11 +163,8 @@ def _drawn(steps: list[int], cosines: dict[str, list[float]]) -> str:
     parts = [pictures.text(left - 8, y(value) + 5, str(value), text_anchor="end") for value in (-1, 0, 1)]
     for number, kind in enumerate(KINDS):
         dash = "6 4" if kind == "synthetic" else None
-        points = [
-            (left + (width - left - 150) * step / steps[-1], y(value))
-            for step, value in zip(steps, cosines[kind], strict=True)
-        ]
-        at = 24 + 22 * number
+        across = [left + (width - left - 150) * step / steps[-1] for step in steps]
+        points, at = list(zip(across, map(y, cosines[kind]), strict=True)), 24 + 22 * number
         key = [(width - 140, at - 4), (width - 118, at - 4)]
         parts += [pictures.line(each, colours[kind], stroke_dasharray=dash) for each in (points, key)]
         parts.append(pictures.text(width - 112, at, NAMES[kind]))

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from reservoir.datasets import images
 from reservoir.layers import Linear
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
 from reservoir.recipes.supermasks import PERCENTAGES
 from reservoir.runs import find_records
 from reservoir.weights import Mask, initialise, supermask
@@ -98,16 +98,9 @@ def recorded(curve: str) -> list[dict[str, float]]:
     for percent in PERCENTAGES:
         values = [one.score for one in find_records(f"keep/{curve}-{percent}")]
         if values:
-            mean, low, high = sum(values) / len(values), min(values), max(values)
-            points.append(
-                {
-                    "percent": percent,
-                    "mean": round(mean, 2),
-                    "low": round(low, 2),
-                    "high": round(high, 2),
-                    "seeds": len(values),
-                }
-            )
+            of = {"mean": sum(values) / len(values), "low": min(values), "high": max(values)}
+            rounded = {name: round(value, 2) for name, value in of.items()}
+            points.append({"percent": percent, **rounded, "seeds": len(values)})
     return points
 
 
@@ -145,11 +138,10 @@ class HiddenNetwork(Explorable, source=__file__):
             " share of weights that is kept.",
         )
         pixels, labels = small_digits()["test"]
+        found = {percent: search(percent / 100, seed=seed, steps=steps) for percent in PERCENTAGES}
         return cls(
             seed=seed,
-            masks={
-                str(percent): packed(search(percent / 100, seed=seed, steps=steps)) for percent in PERCENTAGES
-            },
+            masks={str(percent): packed(reader) for percent, reader in found.items()},
             pictures="".join(f"{value:x}" for value in pixels.flatten().tolist()),
             labels="".join(map(str, labels.tolist())),
             curves=[

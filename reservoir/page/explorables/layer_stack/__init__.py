@@ -7,9 +7,9 @@ from typing import Any
 import traitlets
 
 from reservoir.models.stack import LAYER_KINDS
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
 from reservoir.recipes import family
 from reservoir.runs.convergence import curve
 from reservoir.runs.records import find_records
@@ -36,9 +36,8 @@ def recorded() -> dict[str, dict[str, Any]]:
         letters = letters_of(records[0])
         if not letters:  # no stack at all
             continue
-        kind = next(
-            (k for k in records[0].run["model"]["encoder_kinds"] if k != "transformer"), "transformer"
-        )
+        kinds = records[0].run["model"]["encoder_kinds"]
+        kind = next((kind for kind in kinds if kind != "transformer"), "transformer")
         found[f"{letters} {kind}" if "R" in letters else letters] = {
             "name": name,
             "curves": [[list(map(float, side)) for side in curve(record)] for record in records],

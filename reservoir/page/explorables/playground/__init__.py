@@ -15,24 +15,15 @@ from reservoir.page.explorables.recorded import curves
 from reservoir.recipes.playground import PRESETS
 from reservoir.runs import find_records
 
+LISTS = ("adjectives", "reporting", "modals", "pronouns", "times", "places")
 WORDS = {
     "nouns": [asdict(noun) for noun in grammar.NOUNS],
     "verbs": [asdict(verb) for verb in grammar.VERBS],
-    **{
-        name: getattr(grammar, name.upper())
-        for name in ("adjectives", "reporting", "modals", "pronouns", "times", "places")
-    },
+    **{name: getattr(grammar, name.upper()) for name in LISTS},
 }
 """The words of the miniature grammar, which the page makes its sentences of."""
-CHAPTERS = {
-    "attention": 4,
-    "feed-forward": 4,
-    "embeddings": 4,
-    "frozen": 4,
-    "reservoir": 5,
-    "fourier": 8,
-    "masks": 10,
-}
+FOUR = ("attention", "feed-forward", "embeddings", "frozen")
+CHAPTERS = {**dict.fromkeys(FOUR, 4), "reservoir": 5, "fourier": 8, "masks": 10}
 """The chapter that a preset is from."""
 
 

@@ -7,9 +7,9 @@ import math
 import traitlets
 from torch import Tensor
 
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
 from reservoir.weights import Stream, draws
 
 DISTRIBUTIONS = ("uniform", "sign", "normal", "orthogonal")

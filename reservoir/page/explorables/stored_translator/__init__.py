@@ -14,9 +14,10 @@ import traitlets
 from reservoir.datasets import Vocabulary, shipped
 from reservoir.models import EncoderDecoder, from_pretrained
 from reservoir.models.pretrained import CONFIG, TOKENIZER, WEIGHTS
+from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
-from reservoir.page.plots import ORIGINS
+from reservoir.page.explorables.recorded import require
 from reservoir.training import Decoding, translate
 from reservoir.weights.contents import read_contents
 from reservoir.weights.files import WeightsError
@@ -99,8 +100,7 @@ class StoredTranslator(Explorable, source=__file__):
             ValueError: the model is of another kind.
         """
         folder = Path(folder)
-        model, vocabulary = from_pretrained(folder), Vocabulary.load(folder / TOKENIZER)
-        model = checked(model, folder)
+        model, vocabulary = checked(from_pretrained(folder), folder), Vocabulary.load(folder / TOKENIZER)
         data = (folder / WEIGHTS).read_bytes()
         written = greedy(model, vocabulary, [sentence])[0]
         settings.setdefault("label", "A translator that is a seed and bits")
@@ -125,19 +125,13 @@ def checked(model: torch.nn.Module, folder: Path) -> EncoderDecoder:
     """The model, if the page can run it; a ValueError if not."""
     if not isinstance(model, EncoderDecoder):
         raise ValueError(f"model must be an EncoderDecoder, got {type(model).__name__}")
-    kind = dict(
-        norm_first=True, activation="relu", positions="sinusoidal", encoder_kinds=(), encoder_mixing=()
-    )
-    for name, wanted in kind.items():
-        if getattr(model.config, name) != wanted:
-            raise ValueError(f"model must have {name}={wanted!r}, got {getattr(model.config, name)!r}")
+    kinds = {"encoder_kinds": (), "encoder_mixing": ()}
+    require(model, norm_first=True, activation="relu", positions="sinusoidal", **kinds)
     if model.config.tie == "none":
         raise ValueError("model must have tie='all' or 'output', got 'none'")
     for name, origin in read_contents(folder / WEIGHTS).drawn.items():
-        if type(origin.initialisation).__name__ not in DRAWABLE:
-            raise ValueError(
-                f"{name} is drawn by {type(origin.initialisation).__name__}, which a page does not draw"
-            )
+        if (drawn := type(origin.initialisation).__name__) not in DRAWABLE:
+            raise ValueError(f"{name} is drawn by {drawn}, which a page does not draw")
     return model
 
 
@@ -157,16 +151,10 @@ def _first_mask(data: bytes) -> int:
 
 def _drawn(sentence: str, written: str, size: int) -> str:
     """The still picture: sentence, bytes, translation."""
-    bits = (0.9 if math.sin(12.9898 * i) > 0 else 0.12 for i in range(32))
-    cells = (
-        pictures.rect(20 + 11 * i, 58, 9, 9, fill_opacity=bit, fill=ORIGINS["masked"])
-        for i, bit in enumerate(bits)
-    )
-    return pictures.svg(
-        720,
-        130,
-        pictures.text(20, 36, sentence, font_size=15),
-        *cells,
-        pictures.text(384, 67, f"{size:,} bytes", font_size=15),
-        pictures.text(20, 104, written, font_size=15, font_weight=600),
-    )
+    parts = [pictures.text(20, 36, sentence, font_size=15)]
+    for i in range(32):
+        bit = 0.9 if math.sin(12.9898 * i) > 0 else 0.12
+        parts.append(pictures.rect(20 + 11 * i, 58, 9, 9, fill_opacity=bit, fill=ORIGINS["masked"]))
+    parts.append(pictures.text(384, 67, f"{size:,} bytes", font_size=15))
+    parts.append(pictures.text(20, 104, written, font_size=15, font_weight=600))
+    return pictures.svg(720, 130, *parts)
