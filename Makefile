@@ -34,7 +34,9 @@ lab: $(INSTALLED)  ## open the book in JupyterLab
 
 # Three processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since one of them often
 # waits for a browser, a server or a cluster. Torch in each takes a gigabyte or two.
-PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# Plugins that other packages bring along are left out: each process would import them, for seconds.
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 3 --dist loadfile --no-loadscope-reorder \
+	-p no:nbval -p no:anyio -p no:typeguard
 
 test: setup  ## run every test, three files at a time; ARGS="-k name" runs some
 	@$(PYTEST) $(ARGS)

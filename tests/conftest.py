@@ -1,6 +1,7 @@
 """What every test stands on: stages and their order, one line for each at the end, the mirror, chromium."""
 
 import fcntl
+import gc
 import os
 import sys
 from collections import Counter, defaultdict
@@ -17,6 +18,10 @@ from chromium import on_path
 # Before torch or numpy is imported: two machines agree on bits only if they split the sums alike.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Where this package lies about, jsonschema (which reads notebooks' format) compiles 38 grammars of addresses when it is
+# imported: more than a second of each process, for a check that nothing here asks for.
+sys.modules.setdefault("rfc3987_syntax", None)
+
 # A test on a busy machine is slow, not wrong.
 hypothesis.settings.register_profile(
     "book", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
@@ -29,6 +34,17 @@ STAGES = ("unit", "slow", "data", "chapters", "book", "browser", "wheel")
 counts: dict[str, Counter] = defaultdict(Counter)  # stage -> outcome -> number of tests
 seconds: Counter = Counter()  # stage -> seconds spent in it
 processor: dict[str, int] = {}  # chapter -> seconds of processor time that running it took
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without collecting garbage: all that is imported stays, and each pass would look at it again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -54,12 +54,18 @@ def _without_sizes(value: Any) -> Any:
 
 
 @cache
+def smoke_run(name: str) -> Run:
+    """A recipe at smoke scale, put together once: each of the processes that share the tests asks for all of them."""
+    return recipes.get(name, scale="smoke")
+
+
+@cache
 def one_of_each(*, translators: bool) -> list[str]:
     """A recipe of each kind, of those that translate or of the others, without `IN_FAMILIES`."""
     seen: set[str] = set()
     found = []
     for name in recipes.names():
-        run = recipes.get(name, scale="smoke")
+        run = smoke_run(name)
         if isinstance(run.task, Translation) == translators and not name.startswith(IN_FAMILIES):
             if new := kinds(run) - seen:
                 found.append(name)
@@ -69,13 +75,11 @@ def one_of_each(*, translators: bool) -> list[str]:
 
 def the_others() -> list[str]:
     """A recipe of each model, plan and task that no recipe of `one_of_each` has."""
-    ran = [
-        recipes.get(name, scale="smoke") for side in (True, False) for name in one_of_each(translators=side)
-    ]
+    ran = [smoke_run(name) for side in (True, False) for name in one_of_each(translators=side)]
     seen = {_what_is_computed(run) for run in ran}
     found = []
     for name in recipes.names():
-        if (what := _what_is_computed(recipes.get(name, scale="smoke"))) not in seen:
+        if (what := _what_is_computed(smoke_run(name))) not in seen:
             found.append(name)
             seen.add(what)
     return found
@@ -110,7 +114,7 @@ def task_of(config: Any) -> tuple[Task, Any, int]:
 
 def computes_a_loss(name: str) -> None:
     """A recipe's model takes the smallest batch of its data at smoke scale; what others would give it is drawn."""
-    run = recipes.get(name, scale="smoke")
+    run = smoke_run(name)
     task, batch, tokens = task_of(run.task)
     model = initialise(run.task.fit(run.model, tokens).build(), seed=0)
     freeze(supermask(model, run.mask, seed=0), run.freeze)

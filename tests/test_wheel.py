@@ -38,7 +38,11 @@ def install(wheel: Path, venv: Path) -> Path:
     # file does not have its own .pth files read, so that our editable install stays out of sight.
     ours = {key: sysconfig.get_path(key) for key in ("purelib", "platlib")}
     (site,) = (venv / "lib").glob("python*/site-packages")
-    (site / "borrowed.pth").write_text("".join(f"{path}\n" for path in sorted(set(ours.values()))))
+    lines = [
+        *sorted({str(path) for path in ours.values()}),
+        "import sys; sys.modules['rfc3987_syntax'] = None",
+    ]
+    (site / "borrowed.pth").write_text("\n".join(lines) + "\n")  # the last one's reason is in conftest.py
     return python
 
 
