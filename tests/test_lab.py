@@ -41,27 +41,9 @@ def copy_of_the_repository(to: Path) -> Path:
             (to / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, to / name)
     git(to, "init", "--quiet")
-    commit(to)
+    git(to, "add", "--all")
+    git(to, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "all")
     return to
-
-
-def commit(folder: Path) -> None:
-    git(folder, "add", "--all")
-    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "all")
-
-
-def shorten(folder: Path) -> None:
-    """End the chapter with the cell that draws a curve, after half of its steps: test_wheel.py runs all of it."""
-    path = folder / CHAPTER
-    chapter, half = nbformat.read(path, as_version=4), path.with_suffix(".md")
-    (last,) = [number for number, cell in enumerate(chapter.cells) if "live.LiveCurve()" in cell.source]
-    del chapter.cells[last + 1 :]
-    (built,) = [cell for cell in chapter.cells if "corpus = build(run)" in cell.source]
-    built.source = built.source.replace(
-        "model, task", 'run = run.evolve(budget={"steps": run.budget.steps // 2})\nmodel, task', 1
-    )
-    half.write_text(lab.markdown(half.read_text(encoding="utf-8"), chapter), encoding="utf-8")
-    nbformat.write(chapter, path)
 
 
 # ---- without a browser -----------------------------------------------------------------------------------------------
@@ -268,8 +250,6 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
 def test_a_chapter_is_run_watched_saved_and_closed(tmp_path, chromium):
     folder = copy_of_the_repository(tmp_path / "book")
     (folder / lab.MADE).touch()  # the pages of the reference are not looked at here
-    shorten(folder)
-    commit(folder)
     before = nbformat.read(folder / CHAPTER, as_version=4)
     with started(folder) as address, sync_playwright() as playwright:
         browser, page = opened_at(address.replace("/?", f"/lab/tree/{CHAPTER}?"), playwright, chromium)
