@@ -181,6 +181,18 @@ def test_hypotheses_of_a_beam_share_one_memory():
     torch.testing.assert_close(cross(x, memory, mask), copies)
 
 
+def test_a_cached_memory_is_read_as_one_that_is_not_even_of_padding_alone():
+    cross, cache = drawn(CrossAttention(D, HEADS, stream="c")), Cache()
+    x, memory, mask = torch.randn(3 * 2, 1, D), torch.randn(3, 5, D), mask_of([5, 2, 0], 5)
+    for _ in range(2):
+        torch.testing.assert_close(cross(x, memory, mask, cache), cross(x, memory, mask))
+    kept = torch.tensor([2, 1])
+    cache.keep(kept)
+    torch.testing.assert_close(
+        cross(x[:4], memory[kept], mask[kept], cache), cross(x[:4], memory[kept], mask[kept])
+    )
+
+
 def test_a_cache_keeps_the_rows_that_are_asked_for():
     cache, index = Cache(), torch.tensor([2, 0, 0])
     k, v = torch.randn(2, 3, HEADS, 4, 5)
@@ -415,5 +427,9 @@ def test_packed_products_are_the_plain_ones_and_see_the_mask(rows):
         packed = layer(x)
     torch.testing.assert_close(packed, F.linear(x, layer.mask(layer.weight), layer.bias))
     assert layer.packed is None
+    feed_forward = drawn(FeedForward(D, 3 * D, stream="f"))
+    with torch.no_grad(), packed_for_inference(feed_forward, rows=rows):
+        packed = feed_forward(x)
+    torch.testing.assert_close(packed, feed_forward(x))  # whose ReLU is a call of its own
     with packed_for_inference(layer, rows=rows):  # gradients have to flow
         assert layer.packed is None

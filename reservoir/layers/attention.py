@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reservoir.layers.cache import BeamCache, Cache
+from reservoir.layers.cache import BeamCache, Cache, read
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.linear import Linear
 
@@ -131,9 +131,10 @@ class Attention(_Heads):
 
         With a cache, x holds the new positions alone, and the keys are those of all positions so far.
         """
-        q, k, v = self._split(self.qkv(x), 3)
+        qkv = self.qkv(x)
         if isinstance(cache, BeamCache):
-            return self.out(cache.attend(q, k, v))
+            return self.out(cache.attend(qkv.unflatten(2, (3, self.n_heads, -1))))
+        q, k, v = self._split(qkv, 3)
         if cache is not None:
             k, v = cache.append(k, v)
         return self.out(self._join(attend(q, k, v, mask=mask, causal=self.causal, drop=self.dropout)))
@@ -164,18 +165,30 @@ class CrossAttention(_Heads):
 
         In a beam search x may have several rows for each row of `memory`.
         """
-        # The hypotheses of a beam search read the same sentence: as many queries to one memory, not as copies of it.
-        rows = x.shape[0] * x.shape[1] // max(1, len(memory))
-        (q,) = self._split(self.query(x).view(len(memory), rows, x.shape[-1]), 1)
-        if cache is None:
-            k, v = self._split(self.kv(memory), 2)
-        elif (
-            cache.k is not None and cache.v is not None
-        ):  # the memory does not change while a sentence is decoded
-            k, v = cache.k, cache.v
-        else:
-            k, v = cache.append(*self._split(self.kv(memory), 2))
+        if cache is not None:
+            return self.out(self._read(self.query(x), memory, mask, cache))
+        (q,) = self._split(self._of_sentence(self.query(x), memory), 1)
+        k, v = self._split(self.kv(memory), 2)
         return self.out(self._join(attend(q, k, v, mask=mask, drop=self.dropout)).view_as(x))
+
+    @staticmethod
+    def _of_sentence(q: Tensor, memory: Tensor) -> Tensor:
+        # The hypotheses of a beam search read the same sentence: as many queries to one memory, not as copies of it.
+        return q.view(len(memory), q.shape[0] * q.shape[1] // max(1, len(memory)), q.shape[2])
+
+    def _read(self, q: Tensor, memory: Tensor, mask: Tensor | None, cache: Cache) -> Tensor:
+        if (
+            cache.k is None or cache.v is None or cache.bias is None
+        ):  # the memory does not change while decoding
+            k, v = cache.append(*self._split(self.kv(memory), 2))
+            cache.bias = k.new_zeros(len(memory), self.n_heads, 1, k.shape[2])
+            if mask is not None:
+                some = mask.any(-1, keepdim=True)  # where there is no key to see, nothing is read
+                cache.bias.masked_fill_((some & ~mask)[:, None, None, :], -math.inf)
+                cache.v = v * some[:, :, None, None]
+        assert cache.k is not None and cache.v is not None
+        per_head = self._of_sentence(q, memory).unflatten(2, (self.n_heads, -1))
+        return read(per_head, cache.k, cache.v, cache.bias.flatten(0, 1)).view_as(q)
 
     def weights(self, x: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
         """The attention weights for an input, (batch, heads, tgt_len, src_len), to look at."""
