@@ -70,6 +70,11 @@ def best(record: Record) -> float:
     return max(scores) if record.larger_is_better else min(scores)
 
 
+def nearly(score: float, *, larger_is_better: bool, within: float = WITHIN) -> float:
+    """A score that is a share worse: 98 % of it for 0.02, or 1 / 0.98 of it where less is better."""
+    return score * (1 - within) if larger_is_better else score / (1 - within)
+
+
 def cost_to_reach(record: Record, target: float, *, axis: Axis = "steps") -> float | None:
     """What a run had cost when its validation score first was `target`; None if it never was.
 
@@ -104,7 +109,7 @@ def cost_ratio(
     """
     if record.metric != against.metric:
         raise ValueError(f"one is scored by {record.metric}, the other by {against.metric}")
-    target = best(against) * (1 - within) if against.larger_is_better else best(against) / (1 - within)
+    target = nearly(best(against), larger_is_better=against.larger_is_better, within=within)
     ours, theirs = (cost_to_reach(one, target, axis=axis) for one in (record, against))
     return None if ours is None or theirs is None else ours / theirs
 

@@ -24,7 +24,7 @@ from reservoir.evidence import sources
 from reservoir.evidence.judge import FEWEST, Comparison, Estimate, Spread, judge
 from reservoir.recipes.mixing import LAYOUTS, sweep_of
 from reservoir.runs.building import outline
-from reservoir.runs.convergence import WITHIN, area_under, best, cost_to_reach, epochs_to_converge
+from reservoir.runs.convergence import area_under, best, cost_to_reach, epochs_to_converge, nearly
 from reservoir.runs.records import Record, find_records
 from reservoir.runs.registry import results
 from reservoir.runs.sweep import choose
@@ -259,7 +259,7 @@ def _epochs(measure: Measure, found: list[Record], among: Sequence[str], scale: 
 def _speed_to_reach(measure: Measure, found: list[Record], among: Sequence[str], scale: str) -> list[float]:
     """One over the operations until a run is within 2 % of the best of the last of `among`; 0 if it never is."""
     rival = records(among[-1], scale=scale)
-    target = (1 - WITHIN) * sum(map(best, rival)) / len(rival)
+    target = nearly(sum(map(best, rival)) / len(rival), larger_is_better=rival[0].larger_is_better)
     costs = [cost_to_reach(one, target, axis="flops") for one in found]
     return [1 / cost if cost else 0.0 for cost in costs]
 
