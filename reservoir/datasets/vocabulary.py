@@ -67,6 +67,8 @@ class Vocabulary(Pieces):
         tokenizer: of the `tokenizers` library; its first four pieces must be pad, bos, eos and unk.
 
     Attributes:
+        pad, bos, eos, unk: ids of the four special pieces, 0 to 3.
+        line_end: the id that ends a line of running text.
         tokens: every piece, by id; "▁" represents the space before a word.
     """
 

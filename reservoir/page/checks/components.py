@@ -73,15 +73,19 @@ def attention_streams(written: Callable[[Collection[str]], Collection[str]]) -> 
     unknown, missing = [sorted(map(str, each)) for each in (found - set(names), right - found)]
     extra = [name for name in sorted(map(str, found - right)) if name not in unknown]
     norms = [name for name in extra if "norm" in name]
+
+    def first(names: list[str]) -> str:
+        return repr(names[0]) if names else ""
+
     refuse({
-        f"{unknown[:1]} is no name of a tensor": unknown,
+        f"{first(unknown)} is no name of a tensor": unknown,
         "no name is chosen; print them, and look for what they have in common": not found,
-        f"norms belong to no component, but {norms[:1]} is chosen": norms,
-        f"{extra[:1]} is no part of attention": extra,
+        f"norms belong to no component, but {first(norms)} is chosen": norms,
+        f"{first(extra)} is no part of attention": extra,
         "the decoder's attention to the encoder is missing: its names have a cross in them":
             all(".cross." in name for name in missing),
         f"the {len(missing)} biases are missing": all(name.endswith(".bias") for name in missing),
-        f"{len(missing)} names are missing, {missing[:1]} among them": missing,
+        f"{len(missing)} names are missing, {first(missing)} among them": missing,
     })  # fmt: skip
     raise AssertionError("a wrong answer has a name too many or too few")
 
