@@ -116,7 +116,7 @@ def batches(n: int) -> list[list[int]]:
 
 
 def _cuts(pool: TokenBatches, number: int) -> list[list[int]]:
-    return [cut.tolist() for cut in pool.epoch(number)._cuts]
+    return [cut.tolist() for cut in pool.cuts(number)]
 
 
 def batch_of(rows: list[int]):

@@ -151,6 +151,11 @@ class TokenBatches:
 
     def epoch(self, number: int) -> Sequence[Batch]:
         """Return epoch `number` (from 0): a sequence of batches, each made when it is asked for."""
+        cuts = self.cuts(number)
+        return Lazy(len(cuts), lambda index: self._batch(cuts[index]))
+
+    def cuts(self, number: int) -> list[np.ndarray]:
+        """The numbers of the pairs in each batch of an epoch, in its order."""
         words = raw_words(self.seed, number)
         shuffled = np.argsort(words(len(self)), kind="stable")
         cuts = [
@@ -158,8 +163,7 @@ class TokenBatches:
             for start in range(0, len(self), POOL)
             for cut in self._cut(shuffled[start : start + POOL], words)
         ]
-        order = np.argsort(words(len(cuts)), kind="stable")
-        return Lazy(len(cuts), lambda index: self._batch(cuts[order[index]]))
+        return [cuts[at] for at in np.argsort(words(len(cuts)), kind="stable")]
 
     def _batch(self, rows: np.ndarray) -> Batch:
         n_tokens = int(self.tgt.lengths[rows].sum()) + len(rows)
