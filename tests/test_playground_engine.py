@@ -122,8 +122,7 @@ def _cuts(pool: TokenBatches, number: int) -> list[list[int]]:
 def batch_of(rows: list[int]):
     src, tgt, _ = data()
     pool = TokenBatches([src[i] for i in rows], [tgt[i] for i in rows], max_tokens=10**6, seed=0, max_len=128)
-    everything = type(pool.epoch(0))(pool, [np.arange(len(rows))])
-    return everything[0]
+    return pool.batch(np.arange(len(rows)))
 
 
 def names_of(model: EncoderDecoder) -> dict[str, torch.nn.Parameter]:

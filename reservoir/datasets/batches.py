@@ -152,7 +152,7 @@ class TokenBatches:
     def epoch(self, number: int) -> Sequence[Batch]:
         """Return epoch `number` (from 0): a sequence of batches, each made when it is asked for."""
         cuts = self.cuts(number)
-        return Lazy(len(cuts), lambda index: self._batch(cuts[index]))
+        return Lazy(len(cuts), lambda index: self.batch(cuts[index]))
 
     def cuts(self, number: int) -> list[np.ndarray]:
         """The numbers of the pairs in each batch of an epoch, in its order."""
@@ -165,7 +165,8 @@ class TokenBatches:
         ]
         return [cuts[at] for at in np.argsort(words(len(cuts)), kind="stable")]
 
-    def _batch(self, rows: np.ndarray) -> Batch:
+    def batch(self, rows: np.ndarray) -> Batch:
+        """The batch of the pairs with these numbers."""
         n_tokens = int(self.tgt.lengths[rows].sum()) + len(rows)
         tgt_in = self.tgt.padded(rows, shifted=True)
         return Batch(self.src.padded(rows), tgt_in, self.tgt.padded(rows), n_tokens)
