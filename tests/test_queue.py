@@ -1,5 +1,6 @@
 """A queue runs what nobody has recorded, in order, goes on after a failure, and refuses a file that it cannot read."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_it_runs_what_is_left_and_then_nothing(file, tmp_path, capsys):
 def test_a_run_that_fails_does_not_stop_the_others(file, monkeypatch, capsys):
     tried = []
 
-    def fail(runs):
+    def fail(runs, *, fresh):
         tried.append(runs[0].seed)
         raise ValueError("no such device")
 
@@ -51,6 +52,27 @@ def test_a_record_of_unknown_precision_counts_unless_the_entry_asks_again(file):
     assert not queue.read_queue(file)
     file.write_text(entry + "again = true\n")
     assert len(queue.read_queue(file)) == 1
+
+
+def test_a_run_that_is_wanted_again_is_trained_anew_and_only_once(file, tmp_path):
+    assert main(["queue", str(file)]) == 0
+    path = record_path(tmp_path / "results", "norms-only/digits/lr-1e-2", "smoke", 7)
+    known = json.loads(path.read_text())
+    del known["run"]["precision"]
+    path.write_text(json.dumps(known))
+    file.write_text(ENTRY + "again = true\n")
+    assert len(queue.read_queue(file)) == 1
+    assert main(["queue", str(file)]) == 0
+    again = json.loads(path.read_text())
+    assert again["run"]["precision"] == "fp32" and again["tests"] == known["tests"]
+    assert not queue.read_queue(file)
+
+
+def test_a_run_that_is_left_after_its_training_is_not_tried_for_ever(file, monkeypatch):
+    tried = []
+    monkeypatch.setattr(queue, "train_runs", lambda runs, *, fresh: tried.append(runs[0].seed))
+    queue.work_through(file)
+    assert tried == [7, 8]
 
 
 @pytest.mark.parametrize(

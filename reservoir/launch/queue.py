@@ -86,8 +86,9 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
             record counts only if it is known to be of its recipe's precision.
         dry_run: only say what is left.
     """
+    tried: set[Run] = set()
     failed: set[Run] = set()
-    while left := [(run, why) for run, why in read_queue(file) if run not in failed]:
+    while left := [(run, why) for run, why in read_queue(file) if run not in tried]:
         times = [seconds_of(run) for run, _ in left]
         known = sum(filter(None, times))
         unknown = f", and {times.count(None)} that were never timed" if None in times else ""
@@ -101,8 +102,9 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
             show(table)
             return
         run = left[0][0]
-        try:
-            train_runs([run])
+        tried.add(run)
+        try:  # what is recorded and yet left is asked for again
+            train_runs([run], fresh=find_record(run.recipe, scale=run.scale, seed=run.seed) is not None)
         except (*EXPLAINED, DataError, OSError, ValueError) as error:  # the others do not depend on it
             failed.add(run)
             show(f"{run.recipe}, seed {run.seed}, is left out: {error}")

@@ -6,7 +6,9 @@ row for each task and depth, all layers trained; all depths of a task are traine
 encoder layers and two in the decoder.
 
 The bytes of WikiText-2 are such a task. `depth/reservoirs/…` are language models there, each row at the learning rate
-that validation chooses: three trained layers, the same with two reservoirs between them, and five trained layers.
+that validation chooses: three trained layers, the same with two reservoirs between them, and five trained layers. All train
+for equally many steps. `depth/equal-operations/…` are the deeper rows again, with as many operations as three trained
+layers spend on theirs.
 """
 
 from typing import Any
@@ -49,6 +51,8 @@ ROWS: dict[str, tuple[int, LayerKind | None, str]] = {
     "regular-5": (DEPTH, None, "Five trained layers."),
 }
 """Row -> how deep it is, the kind of its reservoirs, and what it is."""
+FEWER = {"ffn-5": 2416, "transformer-5": 2064, "regular-5": 1834}
+"""Row -> the steps that cost it as many operations as `regular-3` spends on `STEPS`."""
 
 
 def trained(task: str, depth: int, scale: Scale) -> Run:
@@ -82,6 +86,12 @@ def row_at_rate(row: str, rate: str, scale: Scale) -> Run:
     return placed(run, STACK, kind, prefix="layer") if kind else run
 
 
+def row_at_equal_operations(row: str, rate: str, scale: Scale) -> Run:
+    """A deeper language model on bytes that is trained for fewer steps."""
+    run = row_at_rate(row, rate, scale)
+    return run if scale == "smoke" else run.evolve(budget={"steps": FEWER[row]})
+
+
 for _task, _words in TASKS.items():
     for _depth in DEPTHS:
         _about = f"{_words[0].upper()}{_words[1:]}, {_depth} layers deep."
@@ -89,3 +99,7 @@ for _task, _words in TASKS.items():
 for _row, _made_of in ROWS.items():
     for _rate in RATES:
         enter(f"depth/reservoirs/{_row}/{_rate}", _made_of[-1], row_at_rate, _row, _rate)
+for _row in FEWER:
+    for _rate in RATES:
+        _about = f"{ROWS[_row][-1]} As many operations as three trained layers spend."
+        enter(f"depth/equal-operations/{_row}/{_rate}", _about, row_at_equal_operations, _row, _rate)
