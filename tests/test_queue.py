@@ -58,7 +58,7 @@ def test_a_run_that_is_wanted_again_is_trained_anew_and_only_once(file, tmp_path
     assert main(["queue", str(file)]) == 0
     path = record_path(tmp_path / "results", "norms-only/digits/lr-1e-2", "smoke", 7)
     known = json.loads(path.read_text())
-    del known["run"]["precision"]
+    known["run"]["precision"] = "unknown"  # as records of the first format are read
     path.write_text(json.dumps(known))
     file.write_text(ENTRY + "again = true\n")
     assert len(queue.read_queue(file)) == 1
