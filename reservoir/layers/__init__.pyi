@@ -1,6 +1,5 @@
-from .attention import Attention, CrossAttention, attend
+from .attention import Ancestry, Attention, BeamCache, Cache, CrossAttention, attend
 from .block import DecoderLayer, EncoderLayer, Residual
-from .cache import Ancestry, BeamCache, Cache
 from .dropout import Dropout
 from .feed_forward import FeedForward, GatedFeedForward
 from .fourier import DFT, Fourier, fourier

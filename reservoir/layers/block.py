@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from reservoir.layers.cache import BeamCache, Cache
+from reservoir.layers.attention import BeamCache, Cache
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.norm import LayerNorm
 

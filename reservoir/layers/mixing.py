@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from reservoir.layers.attention import softmax
 from reservoir.layers.linear import Linear, Undrawn, linear
 from reservoir.layers.precision import full_precision
 
@@ -108,9 +109,8 @@ class DynamicConvolution(nn.Module):
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         x = F.glu(self.into(x), -1)
         batch, length = x.shape[:2]
-        weights = (
-            self.weigh(x).view(batch, length, self.n_heads, 1, self.kernel).float().softmax(-1).to(x.dtype)
-        )
+        scores = self.weigh(x).view(batch, length, self.n_heads, 1, self.kernel)
+        weights = softmax(scores.float()).to(x.dtype)
         if mask is not None:  # padding counts as zeros
             x = x * mask[..., None]
         half = self.kernel // 2
