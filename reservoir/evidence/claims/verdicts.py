@@ -192,16 +192,16 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
 
 
 def _one_precision(entry: Entry, compared: Iterable[Leaf]) -> None:
-    """Refuse records of two precisions; what was not recorded, in the first format, is not known."""
-    found = {
-        record.run["precision"]: leaf.recipe
-        for leaf in compared
-        for record in records(leaf.recipe, scale=entry.scale)
-        if record.run["precision"] != "auto"
-    }
-    if len(found) > 1:
-        said = " and ".join(f"{name} in {precision}" for precision, name in sorted(found.items()))
-        raise LedgerError(f"{entry.place}: {entry.name!r}: it compares records of {said}")
+    """Refuse records of one task in two precisions; what was not recorded, in the first format, is not known."""
+    found: dict[str, dict[str, str]] = {}  # task -> precision -> a recipe
+    for leaf in compared:
+        for record in records(leaf.recipe, scale=entry.scale):
+            if (precision := record.run["precision"]) != "auto":
+                found.setdefault(str(record.run["task"]), {})[precision] = leaf.recipe
+    for task in found.values():
+        if len(task) > 1:
+            said = " and ".join(f"{name} in {precision}" for precision, name in sorted(task.items()))
+            raise LedgerError(f"{entry.place}: {entry.name!r}: it compares records of {said}")
 
 
 def _block(block: Block, figure: Figure, unfit: Callable[[Compared], str]) -> tuple[Clause, str]:
