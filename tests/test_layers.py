@@ -26,7 +26,7 @@ from reservoir.layers import (
     attend,
     sinusoids,
 )
-from reservoir.layers.attention import attention_weights
+from reservoir.layers.attention import attention_weights, softmax
 from reservoir.layers.linear import ROWS, linear, packed_for_inference, pad_rows
 from reservoir.models import LanguageModelConfig
 from reservoir.weights import FixedMask, initialise
@@ -201,6 +201,21 @@ def test_a_cache_keeps_the_rows_that_are_asked_for():
     cache.append(k[:, :, 3:], v[:, :, 3:])
     cache.keep(index)
     assert torch.equal(cache.k, k[index]) and torch.equal(cache.v, v[index])
+
+
+@pytest.mark.parametrize("keys", [1, 7, 15, 16, 17])
+def test_softmax_is_pytorchs_however_short_its_rows(keys):
+    scores = torch.randn(3, 4, keys, dtype=torch.float64, requires_grad=True)
+    hidden = torch.rand(3, 4, keys) < 0.3
+    hidden[..., 0], hidden[0, 0] = False, True  # in one row nothing may be seen
+    found = softmax(scores.masked_fill(hidden, -math.inf))
+    wanted = scores.masked_fill(hidden, -math.inf).softmax(-1)
+    torch.testing.assert_close(found, wanted, equal_nan=True)
+    weigh = torch.randn(found.shape, dtype=torch.float64)[1:]
+    (ours,), (theirs,) = (
+        torch.autograd.grad((one[1:] * weigh).sum(), scores, retain_graph=True) for one in (found, wanted)
+    )
+    torch.testing.assert_close(ours[1:], theirs[1:])
 
 
 @pytest.mark.parametrize("beam", [1, 3])
