@@ -1,4 +1,4 @@
-"""A residual connection, and the transformer layers of encoder and decoder: sublayers in such connections."""
+"""The transformer layers of encoder and decoder: norms, residual connections, and sublayers in such connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,33 @@ from torch import Tensor, nn
 
 from reservoir.layers.attention import BeamCache, Cache
 from reservoir.layers.dropout import Dropout
-from reservoir.layers.norm import LayerNorm
+
+
+class LayerNorm(nn.LayerNorm):
+    """`(x - mean) / std · weight + bias` over the features (Ba et al. 2016).
+
+    Args:
+        d_model: number of features.
+        stream: name that plans and reports know its weight by, such as "encoder.0.mixing.norm".
+    """
+
+    def __init__(self, d_model: int, *, stream: str):
+        self.stream, self.blocks = stream, 1
+        super().__init__(d_model)
+
+
+class RMSNorm(nn.RMSNorm):
+    """`x / √(mean of x²) · weight` over the features (Zhang & Sennrich 2019).
+
+    Args:
+        d_model: number of features.
+        stream: as in `LayerNorm`.
+        eps: added to the mean square.
+    """
+
+    def __init__(self, d_model: int, *, stream: str, eps: float = 1e-5):
+        self.stream, self.blocks = stream, 1
+        super().__init__(d_model, eps=eps)
 
 
 class Residual(nn.Module):
