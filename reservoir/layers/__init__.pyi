@@ -1,7 +1,6 @@
 from .attention import Ancestry, Attention, BeamCache, Cache, CrossAttention, attend
-from .block import DecoderLayer, EncoderLayer, LayerNorm, Residual, RMSNorm
+from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
 from .dropout import Dropout
-from .feed_forward import FeedForward, GatedFeedForward
 from .fourier import DFT, Fourier, fourier
 from .linear import Embedding, Linear
 from .mixing import BiGRU, DynamicConvolution, LinearMixing, MLPMixing
