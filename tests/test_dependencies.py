@@ -21,7 +21,7 @@ NEEDS = {  # module of ours, or a folder of them -> the extras that it may impor
     "reservoir/weights/jit.py": ("fast",),
     "reservoir/launch": ("cli",),
     "reservoir/page": ("pages",),
-    "reservoir/training/listeners.py": ("book",),  # TensorBoard, if somebody asks for its logs
+    "reservoir/training/events.py": ("book",),  # TensorBoard, if somebody asks for its logs
 }
 WITH_TORCH = {"triton"}  # comes with torch's builds for GPUs
 PROGRAMS = {  # declared and never imported: they are run, or they type what is imported

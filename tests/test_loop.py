@@ -26,8 +26,7 @@ from reservoir.training import (
     flops,
     train,
 )
-from reservoir.training.flops import count_flops, count_products
-from reservoir.training.loop import _flops_per_token
+from reservoir.training.flops import count_flops, count_products, flops_per_token
 from reservoir.weights import Mask
 
 
@@ -380,7 +379,7 @@ def test_counting_operations_leaves_the_model_as_it_was_even_if_it_fails(text):
             raise RuntimeError("broken")
         return task.loss(model, batch)
 
-    count = partial(_flops_per_token, model, Wrapped(task, loss=broken), task.epoch(0)[0], False)
+    count = partial(flops_per_token, model, Wrapped(task, loss=broken), task.epoch(0)[0], False)
     with pytest.raises(RuntimeError, match="broken"):
         count()
     assert calls == [0.0, 1.0] and model.layer_drop == 0.25

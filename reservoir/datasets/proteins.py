@@ -67,19 +67,17 @@ def encode(primary: Sequence[str]) -> list[int]:
     return [TOKENS - len(ACIDS) + ACIDS.index(letter) for letter in primary]
 
 
-def made_up(n: int, *, seed: int, folds: int = 4, length: int = 24) -> Stored:
-    """Sequences that need no download: a fold is three letters that stand somewhere among random ones.
+def made_up(n: int, *, seed: int) -> Stored:
+    """Sequences that need no download: one of four folds is three letters that stand somewhere among random ones.
 
     Args:
         n: how many.
         seed: any integer.
-        folds: how many triples there are.
-        length: of a sequence, at most; the shortest are half as long.
     """
     draws, rows, labels = Draws(seed), [], []
     for _ in range(n):
-        fold = draws.below(folds)
-        row = [draws.pick(ACIDS) for _ in range(length // 2 + draws.below(length // 2))]
+        fold = draws.below(4)
+        row = [draws.pick(ACIDS) for _ in range(12 + draws.below(12))]
         place = draws.below(len(row) - 2)
         row[place : place + 3] = ACIDS[3 * fold : 3 * fold + 3]
         rows.append(encode(row))

@@ -111,17 +111,16 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
 def _table(
     wanted: Callable[[Run], bool],
     score: Callable[[Record], float],
-    scale: Scale,
     *,
     fit: Callable[[Record], bool] = lambda record: True,
 ) -> pd.DataFrame:
-    """The recorded runs of all recipes that are wanted, of those records that fit."""
-    found = (name for name in recipes.names() if wanted(recipes.get(name, scale=scale)))
-    tables = (lines(filter(fit, find_records(name, scale=scale)), score) for name in found)
+    """The recorded runs at the laptop scale of all recipes that are wanted, of those records that fit."""
+    found = (name for name in recipes.names() if wanted(recipes.get(name)))
+    tables = (lines(filter(fit, find_records(name)), score) for name in found)
     return pd.DataFrame([line for table in tables for line in table])
 
 
-def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str = "test2016") -> pd.DataFrame:
+def translators(*, corpus: str = "multi30k", test: str = "test2016") -> pd.DataFrame:
     """All recorded translators of a corpus: chapters 3 to 6, 10 and 12.
 
     Returns:
@@ -131,27 +130,25 @@ def translators(scale: Scale = "laptop", *, corpus: str = "multi30k", test: str 
     return _table(
         lambda run: isinstance(run.task, Translation) and run.task.corpus == corpus,
         lambda record: float(record.tests[test]["bleu"]),
-        scale,
         fit=lambda record: test in record.tests,
     )
 
 
-def encoders(scale: Scale = "laptop", *, text: str = "wikitext-2", vocabulary: int = 6_000) -> pd.DataFrame:
-    """All recorded masked language models of a text, chapters 7 and 8, as `translators`; quality is a perplexity.
+def encoders() -> pd.DataFrame:
+    """All recorded masked language models of WikiText-2, chapters 7 and 8, as `translators`; quality is a perplexity.
 
     A perplexity is one per piece, so models with other pieces, as those of `ladder`, are not in the table.
     """
     return _table(
         lambda run: (
             isinstance(run.task, MaskedLanguageModelling)
-            and (run.task.text, run.task.vocabulary) == (text, vocabulary)
+            and (run.task.text, run.task.vocabulary) == ("wikitext-2", 6_000)
         ),
         lambda record: float(record.tests[next(iter(record.tests))]["perplexity"]),
-        scale,
     )
 
 
-def bodies(task: str, scale: Scale = "laptop") -> pd.DataFrame:
+def bodies(task: str) -> pd.DataFrame:
     """The bodies that a task of chapter 9 was learned with, each at the rate that validation chose, as `translators`.
 
     Quality is an accuracy in per cent; "body" is the body's name, and "complete" whether the rates beside the chosen
@@ -159,7 +156,7 @@ def bodies(task: str, scale: Scale = "laptop") -> pd.DataFrame:
     """
     found = []
     for body in (body for body in BODIES if in_table(task, body)):
-        if choice := choose(sweep_of(task, body), scale=scale):
+        if choice := choose(sweep_of(task, body)):
             scored = lines(choice.records, lambda record: float(record.tests["test"]["accuracy"]))
             found += [line | {"body": body, "complete": choice.complete} for line in scored]
     return pd.DataFrame(found)

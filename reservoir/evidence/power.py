@@ -9,12 +9,11 @@ import pandas as pd
 from reservoir.evidence import claims, sources
 from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.judge import FEWEST, Estimate
-from reservoir.runs.registry import Scale
 
 UNITS = {"largest": "score", "smallest": "nats"}
 
 
-def reported(scale: Scale = "laptop") -> pd.DataFrame:
+def reported() -> pd.DataFrame:
     """Every row of the sources' tables against the table's first, and whether runs like ours would show as much.
 
     Returns:
@@ -35,7 +34,7 @@ def reported(scale: Scale = "laptop") -> pd.DataFrame:
                 try:
                     recipe, *_ = compared.recipes[row, column]
                     score, printed = (
-                        claims.figure("score", recipe, scale=scale),
+                        claims.figure("score", recipe),
                         table.figure(row, column).value,
                     )
                 except (KeyError, claims.NotRunError, ValueError):  # no recipe, no record, or no number there

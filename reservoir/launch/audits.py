@@ -12,7 +12,7 @@ from reservoir.recipes import RECIPES
 from reservoir.runs.audit import Audit, audit, key, read_audits, write_audits
 from reservoir.runs.records import Record, all_records
 from reservoir.training.checkpoint import CheckpointError
-from reservoir.training.listeners import automatic
+from reservoir.training.events import automatic
 
 PRECISE = 6  # digits of a figure that is shown; all of them are compared
 

@@ -25,7 +25,7 @@ from reservoir.runs.records import path_of, recorded
 from reservoir.runs.registry import results
 from reservoir.runs.run import Run
 from reservoir.training.distribution import PATIENCE, join_world
-from reservoir.training.listeners import PlainLines
+from reservoir.training.events import PlainLines
 from reservoir.training.loop import TrainingError
 from reservoir.training.preemption import SIGNALS, Preempted, StopSignal, restarted
 

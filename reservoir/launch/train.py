@@ -19,8 +19,7 @@ from reservoir.runs.run import Run
 from reservoir.training.checkpoint import CheckpointError
 from reservoir.training.distribution import World, join_world
 from reservoir.training.distribution import leave_world as leave_world  # for the command line, when it fails
-from reservoir.training.events import Message
-from reservoir.training.listeners import automatic
+from reservoir.training.events import Message, automatic
 from reservoir.training.loop import TrainingError
 from reservoir.training.preemption import StopSignal, restarted
 from reservoir.weights.files import WeightsError

@@ -1,11 +1,9 @@
 from .attention import Ancestry, Attention, BeamCache, Cache, CrossAttention, attend
-from .block import DecoderLayer, EncoderLayer, Residual
+from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
 from .dropout import Dropout
-from .feed_forward import FeedForward, GatedFeedForward
 from .fourier import DFT, Fourier, fourier
 from .linear import Embedding, Linear
 from .mixing import BiGRU, DynamicConvolution, LinearMixing, MLPMixing
-from .norm import LayerNorm, RMSNorm
 from .positions import LearnedPositions, SinusoidalPositions, sinusoids
 from .rotary import RotaryAttention, turn
 

@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Any, Literal, NoReturn, Self, Union, get_args, get_origin, get_type_hints
 
 from reservoir import models
-from reservoir.layers.feed_forward import Activation
+from reservoir.layers.block import Activation
 from reservoir.weights.files import WeightsError, shortened
 
 TOKENS, WIDTH, DEPTH = 2**22, 2**17, 128

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
-from reservoir.layers.feed_forward import Activation
+from reservoir.layers.block import Activation
 from reservoir.models.config import EncoderConfig, Familiar
 from reservoir.models.stack import (
     LAYER_KINDS,

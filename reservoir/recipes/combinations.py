@@ -29,6 +29,7 @@ the longest.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from reservoir.recipes import transformer, universal
@@ -119,16 +120,16 @@ def attention_frozen(run: Run) -> Run:
     return run.evolve(freeze=Freeze(patterns=("encoder.*.attention.*", *ENCODER_MAPS)))
 
 
-def masked(patterns: tuple[str, ...], **components: Any) -> Change:
-    """Choose half of the weights of these maps or tables; a map's biases stay at zero.
+def masked(run: Run, patterns: tuple[str, ...], **components: Any) -> Run:
+    """The same with half of the weights of these maps or tables, which are chosen; a map's biases stay at zero.
 
     Args:
+        run: the translator in which everything is trained.
         patterns: over stream names.
         components: those that are frozen as well.
     """
     biases = () if patterns == EMBEDDINGS else tuple(f"{pattern}.bias" for pattern in patterns)
-    plan = Freeze(patterns=biases, **components)
-    return lambda run: run.evolve(mask=Mask(keep=KEEP, patterns=patterns), freeze=plan)
+    return run.evolve(mask=Mask(keep=KEEP, patterns=patterns), freeze=Freeze(patterns=biases, **components))
 
 
 ROWS: dict[str, tuple[str, Change]] = {
@@ -145,19 +146,25 @@ ROWS: dict[str, tuple[str, Change]] = {
     "attention-frozen": ("the encoder's attention and feed-forward layers frozen", attention_frozen),
     "no-mixing": ("encoder layers without anything that mixes tokens, all trained", no_mixing),
     "no-encoder": ("no encoder layers: the decoder attends to embeddings; all trained", no_encoder),
-    "masked-attention": ("half of the attention weights, chosen; all else trained", masked(ATTENTION)),
+    "masked-attention": (
+        "half of the attention weights, chosen; all else trained",
+        partial(masked, patterns=ATTENTION),
+    ),
     "masked-feed-forward": (
         "half of the feed-forward weights, chosen; all else trained",
-        masked(FEED_FORWARD),
+        partial(masked, patterns=FEED_FORWARD),
     ),
-    "masked-embeddings": ("half of the embeddings' numbers, chosen; all else trained", masked(EMBEDDINGS)),
+    "masked-embeddings": (
+        "half of the embeddings' numbers, chosen; all else trained",
+        partial(masked, patterns=EMBEDDINGS),
+    ),
     "masked-attention-frozen-embeddings": (
         "half of the attention weights, chosen; embeddings frozen",
-        masked(ATTENTION, embeddings=True),
+        partial(masked, patterns=ATTENTION, embeddings=True),
     ),
     "masked-embeddings-frozen-feed-forward": (
         "half of the embeddings' numbers, chosen; feed-forward layers frozen",
-        masked(EMBEDDINGS, feed_forward=True),
+        partial(masked, patterns=EMBEDDINGS, feed_forward=True),
     ),
 }
 """Translators -> what each is, and what it makes of the one in which everything is trained."""

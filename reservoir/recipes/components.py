@@ -83,12 +83,14 @@ ROWS = {
 """Recipe -> the poster's name of the row, the freezing plan, and what it says. "Diagonal zeroed" has two readings."""
 
 
+PLAIN = [row for row in ROWS if not row.endswith(("-identity", "-hollow"))]
+PRINTED = {"components": list(ROWS), "narrow": PLAIN[:-1], "language": PLAIN}
+"""Family -> its rows: the poster zeroes diagonals in its first table alone, and its second lacks row (6)."""
+
+
 def in_table(family: str, row: str) -> bool:
-    """Whether the family has the row: the poster zeroes diagonals in its first table alone."""
-    if family == "components":
-        return row in ROWS
-    plain = row in ROWS and not row.endswith(("-identity", "-hollow"))
-    return plain and (family == "language" or row != "attention-feed-forward")
+    """Whether the family has the row."""
+    return row in PRINTED[family]
 
 
 def frozen(family: str, row: str, scale: Scale) -> Run:
@@ -97,10 +99,10 @@ def frozen(family: str, row: str, scale: Scale) -> Run:
 
 
 for _family, (_, _number) in TABLES.items():
-    for _row, (_name, _plan, _words) in ROWS.items():
-        if in_table(_family, _row):
-            _about = f"Poster, table {_number}, row {_name}: {_words}."
-            enter(f"{_family}/{_row}", _about, frozen, _family, _row)
+    for _row in PRINTED[_family]:
+        _name, _plan, _words = ROWS[_row]
+        _about = f"Poster, table {_number}, row {_name}: {_words}."
+        enter(f"{_family}/{_row}", _about, frozen, _family, _row)
 
 READER_STEPS = {"smoke": 12, "laptop": 1000, "full": 10_000}
 EMBEDDING = ("embedding",)

@@ -6,9 +6,9 @@ row for each task and depth, all layers trained; all depths of a task are traine
 encoder layers and two in the decoder.
 
 The bytes of WikiText-2 are such a task. `depth/reservoirs/…` are language models there, each row at the learning rate
-that validation chooses: three trained layers, the same with two reservoirs between them, and five trained layers. All train
-for equally many steps. `depth/equal-operations/…` are the deeper rows again, with as many operations as three trained
-layers spend on theirs.
+that validation chooses: three trained layers, the same with two reservoirs between them, and five trained layers. All
+train for equally many steps. `depth/equal-operations/…` are the deeper rows again, with as many operations as three
+trained layers spend on theirs.
 """
 
 from typing import Any

@@ -39,6 +39,6 @@ def sweep_of(task: str) -> list[str]:
 
 
 for _task in TASKS:
-    for _name, _rate in zip(sweep_of(_task), RATES, strict=True):
+    for _rate in RATES:
         _about = f"Frankle et al., all else frozen at random: {_task}; learning rate {RATES[_rate]:g}."
-        enter(_name, _about, at_rate, _task, _rate)
+        enter(f"norms-only/{_task}/{_rate}", _about, at_rate, _task, _rate)

@@ -83,17 +83,16 @@ TASKS: dict[str, dict[Scale, Any]] = {
 STEPS = {"bit-memory": 600, "bit-xor": 600, "listops": 500, "cifar10-pixels": 120}
 """At laptop scale; the other tasks have 400."""
 
-GPT2 = LanguageModelConfig(
-    0,
-    d_model=768,
-    n_heads=12,
-    d_ff=3072,
-    layers=12,
-    dropout=0.1,
-    activation="gelu-tanh",
-    positions="learned",
-    scale_embeddings=False,
-)
+GPT2: dict[str, Any] = {
+    "d_model": 768,
+    "n_heads": 12,
+    "d_ff": 3072,
+    "layers": 12,
+    "dropout": 0.1,
+    "activation": "gelu-tanh",
+    "positions": "learned",
+    "scale_embeddings": False,
+}
 PARTS = {
     "input": ("input*",),
     "output": ("readout*",),
@@ -120,9 +119,6 @@ def only(*parts: str) -> Freeze:
         raise ValueError(f"parts must be of {', '.join(PARTS)}, got {', '.join(unknown)}")
     frozen = (glob for part, globs in PARTS.items() if part not in parts for glob in globs)
     return Freeze(patterns=tuple(frozen))
-
-
-FROZEN = only(*TRAINED)
 
 
 @recipe("gpt/wikipedia")
@@ -152,7 +148,7 @@ def wikipedia(scale: Scale) -> Run:
 def body(scale: Scale) -> LanguageModelConfig:
     """The language model whose body is frozen; its vocabulary is not used."""
     if scale == "full":
-        return GPT2
+        return LanguageModelConfig(0, **GPT2)
     return replace(sizes_of(wikipedia(scale)), vocab=0, dropout=0.0)
 
 
@@ -163,7 +159,7 @@ def random(task: str, scale: Scale) -> Run:
     adam: dict[str, Any] = {"name": "adam", "lr": 1e-3, "betas": (0.9, 0.999), "weight_decay": 0.0}
     model = UniversalConfig(body=body(scale))
     run = scaled(f"universal/{task}/random", scale, TASKS[task], model, **times, **adam)
-    run = run.evolve(freeze=FROZEN, budget={"checkpoint_every": 0})
+    run = run.evolve(freeze=only(*TRAINED), budget={"checkpoint_every": 0})
     if scale == "full":
         run = run.evolve(optimiser={"schedule": "constant", "warmup": 0}, budget={"checkpoint_every": 2000})
     return run
@@ -303,7 +299,7 @@ STARTS = {"random": random, "pretrained": pretrained}
 def switched(name: str, parts: tuple[str, ...], scale: Scale) -> Run:
     """Digits, with these parts trained and the others as the body brought them."""
     run, rate = STARTS[name]("digits", scale), {"lr": RATES[SWITCHED]}
-    return run.evolve(recipe=switch_name(name, parts), freeze=only(*parts), optimiser=rate)
+    return run.evolve(freeze=only(*parts), optimiser=rate)
 
 
 def switch_name(name: str, parts: tuple[str, ...]) -> str:
@@ -315,10 +311,11 @@ def switch_name(name: str, parts: tuple[str, ...]) -> str:
 for _task in TASKS:
     for _name in BODIES:
         for _rate in RATES:
-            if in_table(_task, _name):
+            if _task in SOME.get(_name, TASKS):
                 _about = f"{_task}: {BODIES[_name][1]}; learning rate {RATES[_rate]:g}."
                 enter(f"universal/{_task}/{_name}/{_rate}", _about, at_rate, _task, _name, _rate)
 for _name in STARTS:
     for _parts in SWITCHES:
-        _about = f"Digits, a {_name} body: trained are {', '.join(part for part in PARTS if part in _parts)}."
-        enter(switch_name(_name, _parts), _about, switched, _name, _parts)
+        _chosen = [part for part in PARTS if part in _parts]
+        _about = f"Digits, a {_name} body: trained are {', '.join(_chosen)}."
+        enter(f"switches/{_name}/{'+'.join(_chosen)}", _about, switched, _name, _parts)

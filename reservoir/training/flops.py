@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.models.stack import LAYER_KINDS, LayerKind
+from reservoir.training.backskipping import Backskipping
+from reservoir.training.task import Task, device_of
 from reservoir.weights import report
 
 # PyTorch's counter ignores recurrent layers that a library computes as a whole: oneDNN an LSTM whose sequences are
@@ -79,6 +81,40 @@ def count_products(work: Callable[[], None]) -> float:
     with FlopCounterMode(display=False, custom_mapping=FORMULAS) as counter:
         work()
     return float(counter.get_total_flops())
+
+
+def flops_per_token(
+    model: nn.Module, task: Task, batch: Any, autocast: bool, skipping: Backskipping | None = None
+) -> float:
+    """Floating-point operations of a training step per token, on average where layers are dropped by chance.
+
+    Learning the estimates of gradients counts with the steps in which it happens.
+
+    Args:
+        model: as it is trained; its gradients are cleared.
+        task: whose loss is counted.
+        batch: one of the task's.
+        autocast: whether it runs in bf16.
+        skipping: what leaves out backward passes, set to a step with or without one.
+    """
+    device, chance = device_of(model), getattr(model, "layer_drop", 0.0)
+
+    def count() -> float:
+        found = count_flops(lambda: task.loss(model, batch), device, autocast)
+        if skipping:
+            found += count_products(lambda: skipping.learn(update=False, autocast=autocast))
+        model.zero_grad(set_to_none=True)
+        return found / task.size(batch)[1]
+
+    if not chance:
+        return count()
+    costs = []
+    try:
+        for model.__dict__["layer_drop"] in (0.0, 1.0):
+            costs.append(count())
+    finally:
+        model.__dict__["layer_drop"] = chance
+    return (1 - chance) * costs[0] + chance * costs[1]
 
 
 def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> dict[str, float]:

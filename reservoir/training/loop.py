@@ -22,7 +22,7 @@ from reservoir.training import events
 from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.distribution import Exchange, current_world, shard_batch
 from reservoir.training.events import ALWAYS, Event, History, Listener, Point
-from reservoir.training.flops import count_flops, count_products
+from reservoir.training.flops import flops_per_token
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.preemption import Preempted
 from reservoir.training.task import Precision, Task, device_of, release
@@ -217,11 +217,11 @@ def train(
                     example = shard_batch(micro[0], world)[0]
                     if skipping and skipping.plan.most:
                         skipping.set(skipping=True)
-                        cost = _flops_per_token(model, task, example, autocast, skipping)
+                        cost = flops_per_token(model, task, example, autocast, skipping)
                         history.flops_per_skipped_token = cost
                     if skipping:
                         skipping.set(skipping=False)
-                    history.flops_per_token = _flops_per_token(model, task, example, autocast, skipping)
+                    history.flops_per_token = flops_per_token(model, task, example, autocast, skipping)
                 tokens = sum(task.size(batch)[1] for batch in micro)
                 history.step = step
                 history.seconds += durations[kind][-1]
@@ -235,10 +235,10 @@ def train(
                 tell(events.Stepped(step, loss, rate, history.tokens, history.seconds))
                 if late is not None and step == late.after:
                     example = shard_batch(micro[0], world)[0]
-                    before = _flops_per_token(model, task, example, autocast)
+                    before = flops_per_token(model, task, example, autocast)
                     stopped = _stop(model, torch_optimiser, late)
                     exchange.wrap()
-                    after = _flops_per_token(model, task, example, autocast)
+                    after = flops_per_token(model, task, example, autocast)
                     history.flops_per_token *= after / before
                     tell(events.Message(f"step {step}: {stopped:,} parameters stop learning"))
                 last = step == budget.steps
@@ -314,33 +314,6 @@ def _stop(model: nn.Module, torch_optimiser: torch.optim.Optimizer, plan: Freeze
         parameter.grad = None
         torch_optimiser.state.pop(parameter, None)
     return sum(p.numel() for p in stopped)
-
-
-def _flops_per_token(
-    model: nn.Module, task: Task, batch: Any, autocast: bool, skipping: Backskipping | None = None
-) -> float:
-    """Floating-point operations of a step per token, on average where layers are dropped by chance.
-
-    Learning the estimates of gradients counts with the steps in which it happens.
-    """
-    device, chance = device_of(model), getattr(model, "layer_drop", 0.0)
-
-    def count() -> float:
-        found = count_flops(lambda: task.loss(model, batch), device, autocast)
-        if skipping:
-            found += count_products(lambda: skipping.learn(update=False, autocast=autocast))
-        model.zero_grad(set_to_none=True)
-        return found / task.size(batch)[1]
-
-    if not chance:
-        return count()
-    costs = []
-    try:
-        for model.__dict__["layer_drop"] in (0.0, 1.0):
-            costs.append(count())
-    finally:
-        model.__dict__["layer_drop"] = chance
-    return (1 - chance) * costs[0] + chance * costs[1]
 
 
 def _batches(task: Task, done: int, budget: Budget) -> Iterator[list[Any]]:

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from reservoir.layers.arguments import check_number
 from reservoir.layers.linear import ROWS, pad_rows
-from reservoir.layers.precision import full_precision
 
 CHUNK = 1 << 22  # logits held at a time on a CPU: 16 MB in fp32, which its caches help with
 LARGE = 1 << 26  # elsewhere: 256 MB, so that a GPU has few operations to start
@@ -102,5 +101,5 @@ def smoothed_cross_entropy(
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
     real = (flat != padding).nonzero()[:, 0]
     rows = hidden.flatten(0, -2).index_select(0, real)
-    with full_precision(hidden.device):
+    with torch.autocast(kind, enabled=False):  # the loss chooses what is rounded to bf16
         return _SmoothedCrossEntropy.apply(rows, weight, flat[real], smoothing, dtype or hidden.dtype)
