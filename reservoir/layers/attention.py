@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from reservoir.layers.dropout import Dropout
 from reservoir.layers.linear import Linear
 
-
 NARROW = 16  # numbers that AVX-512 computes at once
 
 
