@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from optional import ABSENT
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -150,8 +151,6 @@ def test_imports_inside_functions_are_found(statement: str, ours: bool):
 
 # ---- faces -----------------------------------------------------------------------------------------------------------
 
-OPTIONAL = {"reservoir.weights.fused": "triton", "reservoir.weights.jit": "numba"}
-
 
 @pytest.mark.parametrize("face", FACES, ids=lambda face: face.relative_to(ROOT).parent.as_posix())
 def test_every_name_of_a_face_is_there(face: Path):
@@ -163,8 +162,7 @@ def test_every_name_of_a_face_is_there(face: Path):
             assert alias.asname is None, (
                 f"{package}: {alias.name} is renamed, which the lazy loader does not do"
             )
-            needs = OPTIONAL.get(f"{package}.{alias.name}", package)
-            if importlib.util.find_spec(needs):
+            if f"{package}.{alias.name}" not in ABSENT:
                 assert getattr(module, alias.name) is not None
     (listed,) = (
         ast.literal_eval(node.value)
