@@ -82,15 +82,26 @@ def stage_of(test: pytest.Item | pytest.TestReport) -> str:
     return dict(test.user_properties).get("stage", "unit")
 
 
+NO_BROWSER = (
+    "the browser tests need chromium, and none was found: install the system's (Debian: apt-get install chromium) or run"
+    " '.venv/bin/python -m playwright install chromium', name one in CHROMIUM, or leave these tests out with"
+    " make test ARGS='-m \"not browser\"'"
+)
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Say at once, not minutes later, that the browser tests cannot run here."""
     wanted = any(stage_of(item) == "browser" for item in session.items)
-    if wanted and not session.config.option.collectonly and not find_chromium():
-        raise pytest.UsageError(
-            "the browser tests need chromium, and none was found: install the system's (Debian: apt-get install "
-            "chromium) or run '.venv/bin/python -m playwright install chromium', name one in CHROMIUM, or leave "
-            "these tests out with make test ARGS='-m \"not browser\"'"
-        )
+    shared = "PYTEST_XDIST_WORKER" in os.environ  # then the process that shares the tests out says it, below
+    if wanted and not shared and not session.config.option.collectonly and not find_chromium():
+        raise pytest.UsageError(NO_BROWSER)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(ids: list[str]) -> None:
+    """The same where several processes share the tests: what one of them raises here is lost."""
+    if any(name.startswith("tests/test_browser.py") for name in ids) and not find_chromium():
+        raise pytest.UsageError(NO_BROWSER)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
