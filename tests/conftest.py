@@ -83,8 +83,8 @@ def stage_of(test: pytest.Item | pytest.TestReport) -> str:
 
 
 NO_BROWSER = (
-    "the browser tests need chromium, and none was found: install the system's (Debian: apt-get install chromium) or run"
-    " '.venv/bin/python -m playwright install chromium', name one in CHROMIUM, or leave these tests out with"
+    "the browser tests need chromium, and none was found: install the system's (Debian: apt-get install chromium) or"
+    " run '.venv/bin/python -m playwright install chromium', name one in CHROMIUM, or leave these tests out with"
     " make test ARGS='-m \"not browser\"'"
 )
 
