@@ -35,13 +35,13 @@ lab: $(INSTALLED)  ## open the book in JupyterLab
 # Three processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since one of them often
 # waits for a browser, a server or a cluster. Torch in each takes a gigabyte or two.
 # Plugins that other packages bring along are left out: each process would import them, for seconds.
-PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 3 --dist loadfile --no-loadscope-reorder \
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder \
 	-p no:nbval -p no:anyio -p no:typeguard
 
-test: setup  ## run every test, three files at a time; ARGS="-k name" runs some
+test: setup  ## run every test, four files at a time; ARGS="-k name" runs some
 	@$(PYTEST) $(ARGS)
 
-unit: $(INSTALLED)  ## run the unit tests alone, three files at a time; they need no browser and no data
+unit: $(INSTALLED)  ## run the unit tests alone, four files at a time; they need no browser and no data
 	@$(PYTEST) -m "not ($(STAGES))" $(ARGS)
 
 mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)

@@ -4,14 +4,14 @@ A tensor that was left on the processor is then an error, as it is on a GPU, and
 allowed: numbers without dimensions, and indices, may be on the processor. The meta device does not notice any of this.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 from reservoir.weights import streaming
 
@@ -74,30 +74,43 @@ class OnGPU(Tensor):
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, Tensor)]
-        apart = [t for t in tensors if not isinstance(t, OnGPU) and t.ndim]
-        if func in INDEXED and isinstance(args[0], OnGPU):
+        tensors: list[Tensor] = []
+        bare, options = mapped(tensors.append, args), mapped(tensors.append, kwargs)
+        apart = [t for t in tensors if type(t) is not OnGPU and t.ndim]
+        if apart and func in INDEXED and isinstance(args[0], OnGPU):
             apart = [t for t in apart if not any(t is index for index in args[1])]
-        packed = func._overloadpacket.__name__ in PACKED
-        if packed:
+        if apart and func._overloadpacket.__name__ in PACKED:
             apart = [t for t in apart if t.dtype != torch.int64]
         if apart and func not in COPIES | FROM_ZEROS:
             raise MixedDevices(f"{func}: a tensor of shape {tuple(apart[0].shape)} is on the processor")
         # A tensor made in inference mode could not take the place of a view.
         with torch.inference_mode(False), torch.no_grad():
-            return cls._computed(func, args, kwargs, tensors)
+            out = func(*bare, **options)
+            if func is ATEN._to_copy.default or (func in COPIES and not isinstance(args[0], OnGPU)):
+                return args[0] if func is ATEN.copy_.default else OnGPU(out)
+            if func._schema.is_mutable and isinstance(out, Tensor):  # in place, or into `out`
+                for t in tensors:
+                    if unwrapped(t) is out:
+                        return t
+            kept = torch.int64 if func._overloadpacket.__name__ in PACKED else None
+            return wrapped(out, kept)
 
-    @staticmethod
-    def _computed(func, args, kwargs, tensors):
-        out = func(*tree_map(unwrapped, args), **tree_map(unwrapped, kwargs))
-        if func is ATEN._to_copy.default or (func in COPIES and not isinstance(args[0], OnGPU)):
-            return args[0] if func is ATEN.copy_.default else tree_map(OnGPU, out)
-        changed = func._schema.is_mutable and isinstance(out, Tensor)
-        if changed and any(out is unwrapped(t) for t in tensors):  # in place, or into `out`
-            return next(t for t in tensors if unwrapped(t) is out)
-        if func._overloadpacket.__name__ in PACKED:
-            return tree_map(lambda x: x if x.dtype == torch.int64 else OnGPU(x), out)
-        return tree_map(lambda x: OnGPU(x) if isinstance(x, Tensor) else x, out)
+
+def mapped(seen: Callable[[Tensor], None], x: Any) -> Any:
+    """Arguments with what is held in the place of the stand-in's tensors; `seen` is told of every tensor."""
+    if isinstance(x, Tensor):
+        seen(x)
+        return unwrapped(x)
+    if isinstance(x, list | tuple):
+        return [mapped(seen, one) for one in x]
+    return {name: mapped(seen, one) for name, one in x.items()} if isinstance(x, dict) else x
+
+
+def wrapped(x: Any, kept: torch.dtype | None) -> Any:
+    """Results as tensors of the stand-in, but for those of one type of numbers."""
+    if isinstance(x, Tensor):
+        return x if x.dtype == kept else OnGPU(x)
+    return type(x)(wrapped(one, kept) for one in x) if isinstance(x, list | tuple) else x
 
 
 def unwrapped(x):

@@ -91,7 +91,7 @@ def test_every_kind_of_model_is_among_the_runs():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_is_trained_tested_stored_and_resumed_on_a_gpu(gpu, name):
-    run = recipes.get(name, scale="smoke").evolve(budget={"checkpoint_every": 1})
+    run = recipes.get(name, scale="smoke").evolve(budget={"checkpoint_every": 4})
     if run.start and run.start.streams:
         execute(run.start.source("smoke", run.seed))
     seen = []

@@ -5,6 +5,7 @@ import os
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import pooch
@@ -59,10 +60,16 @@ def datasets() -> dict[str, Dataset]:
     """
     path = shipped() / "manifest.toml"
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {name: _dataset(name, entry) for name, entry in content.items()}
+        return dict(_datasets(path, path.stat().st_mtime_ns))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DataError(f"{path} cannot be read ({error}): restore it from the repository") from error
+
+
+@lru_cache(maxsize=4)
+def _datasets(path: Path, changed: int) -> dict[str, Dataset]:
+    """What a manifest says, read once: every record that is looked up asks whether its data is the same today."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {name: _dataset(name, entry) for name, entry in content.items()}
 
 
 def _dataset(name: str, entry: dict) -> Dataset:
