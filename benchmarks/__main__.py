@@ -184,9 +184,24 @@ FIELDS = {one.name for one in fields(Comparison)}
 
 
 def last_lines(name: str, device: torch.device) -> list[Line]:
-    """The lines of the records of a benchmark that ship with the book, of all its sizes and precisions."""
+    """The lines of the records of a benchmark that ship with the book, of all its sizes and precisions.
+
+    Those of this processor or GPU come last, so that they count where a line was recorded on several.
+    """
     files = sorted((shipped() / "benchmarks").glob(f"{name}-{device.type}*.json"))
-    return [line for file in files for line in read_lines(file)]
+    return [
+        line for file in sorted(files, key=lambda file: is_from(file, device)) for line in read_lines(file)
+    ]
+
+
+def is_from(file: Path, device: torch.device) -> bool:
+    """Whether a record was measured on such a processor or GPU; a damaged one was not, as `read_lines` says."""
+    here = machine(device)
+    try:
+        there = json.loads(file.read_text(encoding="utf-8"))["machine"]
+        return (there["gpu"], there["cpu"]) == (here["gpu"], here["cpu"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
 
 
 def slower(fresh: list[Line], last: list[Line]) -> list[str]:

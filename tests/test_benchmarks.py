@@ -2,6 +2,7 @@
 
 import importlib.util
 import io
+import json
 import subprocess
 import sys
 from dataclasses import asdict
@@ -13,7 +14,16 @@ import torch
 from rich.console import Console
 
 from benchmarks import book, decoding, fourier, libraries, pipeline, playground
-from benchmarks.__main__ import BENCHMARKS, GROUPS, measure, measured_before, read_lines, slower, table
+from benchmarks.__main__ import (
+    BENCHMARKS,
+    GROUPS,
+    last_lines,
+    measure,
+    measured_before,
+    read_lines,
+    slower,
+    table,
+)
 from benchmarks.communication import Traffic
 from benchmarks.estimate import Foretold
 from benchmarks.freezing import Saving
@@ -21,6 +31,7 @@ from benchmarks.measure import Amount, Comparison, Line, Settings, compare
 from reservoir.datasets import Batch, TokenBatches
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.page import benchmarks as page
+from reservoir.runs.machine import machine
 from reservoir.weights import initialise
 
 
@@ -236,6 +247,19 @@ def test_what_became_slower_than_its_quartiles_is_named():
     fresh = [line("same", 0.85, 0.88, 0.95), line("slower", 0.5, 0.6, 0.7), line("new", 0.1, 0.1, 0.1)]
     (found,) = slower(fresh, last)
     assert found == "slower: 0.60 × a peer, and 1.00 when recorded"
+
+
+def test_a_run_is_compared_with_the_record_of_the_same_processor(monkeypatch, tmp_path):
+    monkeypatch.setattr("benchmarks.__main__.shipped", lambda: tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    here = machine(torch.device("cpu"))
+    for name, cpu, ratio in (("a", here["cpu"], 2.0), ("b", "another", 3.0)):
+        record = {"machine": here | {"cpu": cpu}, "lines": [asdict(line("one", ratio, ratio, ratio))]}
+        (tmp_path / "benchmarks" / f"step-cpu-{name}.json").write_text(json.dumps(record))
+    (tmp_path / "benchmarks" / "step-cpu-c.json").write_text("{")
+    last = last_lines("step", torch.device("cpu"))
+    assert [one.ratio for one in last] == [3.0, 2.0]
+    assert slower([line("one", 2.5, 2.5, 2.5)], last) == []
 
 
 def test_a_benchmark_that_is_cut_off_keeps_its_lines_and_goes_on(tmp_path, monkeypatch):
