@@ -51,13 +51,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the tests by stage, so that the quick ones fail first; or, where several processes share them, last.
 
     There the files that take minutes begin, and the small ones fill up what is left of each process. While one builds
-    the wheel another builds the book, and the chapters, which need the wheel, come after the browser.
+    the wheel another builds the book, and the chapters, which need the wheel, come after the browser. A file with a
+    test that only waits, for minutes, is before all of them.
     """
+    waiting = {item.path for item in items if any(mark.kwargs for mark in item.iter_markers("slow"))}
     first: dict[str, int] = {}
     for item in items:  # a property goes with a test's report, from another process as well
         marked = [stage for stage in STAGES if item.get_closest_marker(stage)] or ["unit"]
         item.user_properties.append(("stage", marked[-1]))
-        first[item.nodeid] = STAGES.index(marked[0])
+        first[item.nodeid] = len(STAGES) if item.path in waiting else STAGES.index(marked[0])
         if stage_of(item) == "browser":  # a browser that hangs is replaced (`Chromium` in test_browser.py)
             item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=["TimeoutError"]))
     if "PYTEST_XDIST_WORKER" in os.environ:
