@@ -342,6 +342,14 @@ def test_the_module_is_a_command_and_gives_its_status(tmp_path):
     assert files(tmp_path) == []
 
 
+@pytest.mark.parametrize("words", [["list"], ["gpu", "--help"]])
+def test_a_reader_who_stops_is_told_nothing(tmp_path, words):
+    command = [sys.executable, "-m", "reservoir", *words]
+    one = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    one.stdout.close()
+    assert one.stderr.read() == "" and one.wait() == 1
+
+
 def test_a_table_of_many_recipes_fits_a_terminal(results, capsys):
     assert main(["table", "components"]) == 0
     said = capsys.readouterr().out

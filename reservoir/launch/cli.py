@@ -33,6 +33,7 @@ exit status:
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -421,6 +422,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status, message = EXIT_STATUS, f"{signal}; {_continues(words)}"
     except KeyboardInterrupt:
         status, message = 130, f"stopped; {_continues(words)}" if "run" in words[:1] else "stopped"
+    except BrokenPipeError:  # whoever read the output has had enough, as `head` has: rich ends so too
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # where Python writes what is left as it ends
+        return 1
     except UsageError as error:
         status, message = 2, str(error)
     except ModuleNotFoundError as error:
