@@ -54,7 +54,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     the wheel another builds the book, and the chapters, which need the wheel, come after the browser. A file with a
     test that only waits, for minutes, is before all of them.
     """
-    waiting = {item.path for item in items if any(mark.kwargs for mark in item.iter_markers("slow"))}
+    waiting = {
+        item.path for item in items if any(mark.kwargs.get("waits") for mark in item.iter_markers("slow"))
+    }
     first: dict[str, int] = {}
     for item in items:  # a property goes with a test's report, from another process as well
         marked = [stage for stage in STAGES if item.get_closest_marker(stage)] or ["unit"]

@@ -67,7 +67,10 @@ def datasets() -> dict[str, Dataset]:
 
 @lru_cache(maxsize=4)
 def _datasets(path: Path, changed: int) -> dict[str, Dataset]:
-    """What a manifest says, read once: every record that is looked up asks whether its data is the same today."""
+    """What the manifest at a path said when it was last changed.
+
+    It is read once, since every record that is looked up asks whether its data is still the same.
+    """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     return {name: _dataset(name, entry) for name, entry in content.items()}
 

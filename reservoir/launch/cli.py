@@ -415,6 +415,7 @@ EXTRAS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return the exit status, which the docstring of this module lists."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    message: str | None
     try:
         execute(words or ["--help"])
         return 0
@@ -425,7 +426,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read the output has had enough, as `head` has: rich ends so too
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())  # where Python writes what is left as it ends
-        return 1
+        status, message = 1, None
     except UsageError as error:
         status, message = 2, str(error)
     except ModuleNotFoundError as error:
@@ -439,7 +440,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not isinstance(error, launch.train.EXPLAINED):
             raise
         status, message = 1, str(error)
-    print(f"error: {message}", file=sys.stderr)
+    if message is not None:
+        print(f"error: {message}", file=sys.stderr)
     if "reservoir.training.distribution" in sys.modules:  # without it, this process has joined no others
         launch.train.leave_world(status)
     return status
