@@ -9,6 +9,7 @@ between the forward and the backward pass.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Iterator
@@ -220,7 +221,7 @@ def run(settings: Settings) -> Iterator[Saving]:
             whole = Side(config, Freeze(), dtype, settings.device)
             for batch in data:
                 whole.step(batch)
-            spent, update = weight_gradients(whole, data, repeats=FEWEST)
+            spent, update = weight_gradients(whole, data, repeats=min(FEWEST, math.ceil(settings.seconds)))
             sizes = whole.memory(data[0])
             for words, plan in plans(config).items():
                 part = Side(config, plan, dtype, settings.device)

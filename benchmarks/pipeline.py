@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
@@ -43,6 +43,14 @@ def collate(rows: list[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, torc
 
     sources = padded([[*src, EOS] for src, _ in rows])
     return sources, padded([[BOS, *tgt] for _, tgt in rows]), padded([[*tgt, EOS] for _, tgt in rows])
+
+
+def padding(batches: Iterable[tuple[torch.Tensor, ...]]) -> float:
+    """Positions of all tensors that hold no token, in per cent."""
+    filled = positions = 0
+    for tensor in itertools.chain.from_iterable(batches):
+        filled, positions = filled + int((tensor != 0).sum()), positions + tensor.numel()
+    return 100 * (1 - filled / positions)
 
 
 def run(settings: Settings) -> Iterator[Comparison | Amount]:
@@ -84,14 +92,10 @@ def run(settings: Settings) -> Iterator[Comparison | Amount]:
             settings=settings,
             warm_up=(0,),
         )
-        filled = positions = 0
-        for source, _, target in theirs_on:
-            for side in (source, target):
-                filled, positions = filled + int((side != 0).sum()), positions + side.numel()
         yield Amount(
             f"{name}, padding of an epoch",
             "DataLoader, grouped by length",
             "% of the positions",
-            100 * epoch.padding,
-            100 * (1 - filled / positions),
+            padding((batch.src, batch.tgt_out) for batch in epoch),
+            padding((source, target) for source, _, target in theirs_on),
         )

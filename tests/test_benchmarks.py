@@ -204,6 +204,13 @@ def test_the_pipelines_give_the_same_tokens():
     assert counted == [int((side != 0).sum()) for side in theirs]
 
 
+def test_the_pipelines_are_measured(monkeypatch):
+    monkeypatch.setattr(pipeline, "SIZES", {"small": (200, 8, 100)})
+    pace, padded = pipeline.run(Settings(0.01, torch.device("cpu")))
+    assert pace.ours > 0 and pace.theirs > 0
+    assert 0 < padded.ours < 10 and padded.ours < padded.theirs < 100
+
+
 def test_a_page_is_weighed_with_what_it_loads(tmp_path):
     (tmp_path / "a.css").write_text("p { color: red }" * 100)
     (tmp_path / "page.html").write_text('<link rel="stylesheet" href="a.css"><p>Hello</p>')

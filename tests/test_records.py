@@ -470,6 +470,20 @@ def test_where_it_ran_and_how_often_it_was_saved_make_no_other_run(folders):
     assert find_record(NAME) is not None
 
 
+def test_to_begin_with_the_run_of_the_same_seed_is_to_begin_with_that_seed():
+    run = recipes.get("keep/pruned", seed=2)
+    named = run.evolve(start={"seed": 2, "same_seed": False})
+    fixed = run.evolve(start={"same_seed": False})
+    assert run.identity() == named.identity() != fixed.identity()
+    for recorded in (run, named):
+        for now in (run, named):
+            assert differences(recorded.to_json(), now) == {}
+    assert differences(fixed.to_json(), run) == {"start.seed": (0, 2)}
+    assert run.overrides() == named.overrides() == {} and fixed.overrides() == {"start.seed": 0}
+    with pytest.raises(ValueError, match=r"start\.seed must be 0 where start\.same_seed"):
+        run.evolve(start={"seed": 1})
+
+
 def test_a_field_that_a_record_lacks_has_its_default():
     run = recipes.get("transformer/multi30k")
     fields = run.to_json()

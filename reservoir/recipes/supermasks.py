@@ -107,7 +107,7 @@ def with_embeddings(run: Run, source: str) -> Run:
     return run.evolve(
         mask={"patterns": LAYERS},
         freeze=Freeze(embeddings=True),
-        start=InitFromRun(source, streams=("*embedding",)),
+        start=InitFromRun(source, streams=("*embedding",), same_seed=True),
     )
 
 
@@ -139,7 +139,7 @@ def pruned(scale: Scale) -> Run:
     return run.evolve(
         mask=Mask(keep=PRUNED, by="weight"),
         optimiser={"lr": run.optimiser.lr / 2},
-        start=InitFromRun("keep/trained", streams=("*",)),
+        start=InitFromRun("keep/trained", streams=("*",), same_seed=True),
     )
 
 

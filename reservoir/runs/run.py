@@ -182,7 +182,12 @@ class Leaf(NamedTuple):
 
 
 def leaves(run: Run) -> Iterator[Leaf]:
-    """The fields of a run that decide its outcome, one by one."""
+    """The fields of a run that decide its outcome, one by one.
+
+    A run that begins with another of its own seed and one that names that seed are the same run.
+    """
+    if isinstance(run.start, InitFromRun) and run.start.same_seed:
+        run = run.evolve(start={"seed": run.seed, "same_seed": False})
     return (leaf for leaf in every_leaf(run) if leaf.name not in NOT_THE_RESULT)
 
 
@@ -198,6 +203,8 @@ def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, A
         run: what they are compared with.
     """
     theirs, found = dict(flat(recorded)), {}
+    if theirs.pop("start.same_seed", False):
+        theirs["start.seed"] = theirs.get("seed", 0)
     for leaf in leaves(run):
         # Of a part for which the run has None.
         within = [name for name in theirs if name.startswith(f"{leaf.name}.")]

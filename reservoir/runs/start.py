@@ -43,6 +43,13 @@ class InitFromRun:
     matched: bool = field(default=False, metadata={"omit_if_default": True})
     same_seed: bool = field(default=False, metadata={"omit_if_default": True})
 
+    def __post_init__(self) -> None:
+        if self.same_seed and self.seed:
+            raise ValueError(
+                f"start.seed must be 0 where start.same_seed takes the run of the same seed, got {self.seed}; set"
+                " start.same_seed to false to begin with one run whatever the seed"
+            )
+
     def source(self, scale: Scale, seed: int) -> Run:
         """The run whose tensors a run of this scale and seed takes."""
         return registry.get(self.recipe, scale=scale, seed=seed if self.same_seed else self.seed)
