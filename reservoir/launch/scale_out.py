@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.table import Column
@@ -56,13 +57,14 @@ def saves_from(whole: Run, frozen: Run, gpu: GPU) -> int | None:
     Returns:
         How many, or None where even `MOST` do not save as much, or a batch has too few rows.
     """
-    gpus = 2
+    gpus, fewer = 2, plan(frozen, bf16=gpu.bf16 > 0)
     while gpus <= MOST:
         try:
-            one, other = (plan(run, processes=gpus, bf16=gpu.bf16 > 0) for run in (whole, frozen))
+            one = plan(whole, processes=gpus, bf16=gpu.bf16 > 0)
         except ValueError:
             return None
-        if (one.traffic - other.traffic) / gpu.ring(gpus) >= MATTERS * one.step_seconds(gpu):
+        saved = one.traffic - replace(fewer, processes=gpus).traffic  # what is sent is no matter of the rows
+        if saved / gpu.ring(gpus) >= MATTERS * one.step_seconds(gpu):
             return gpus
         gpus *= 2
     return None

@@ -60,15 +60,16 @@ def with_readout(pretraining: Run, recipe: str, corpus: str, *, freeze: Freeze) 
 
 
 def fine_tuned(corpus: str, model: str, scale: Scale) -> Run:
-    """The encoder of `masked/<model>`, with a new readout; its reservoirs, if it has some, stay as they are."""
+    """The encoder of the same seed's `masked/<model>` with a new readout; its reservoirs, if any, stay as they are."""
     pretraining = RECIPES[f"masked/{model}"](scale)
     frozen = Freeze(layers=pretraining.freeze.layers)
-    return with_readout(pretraining, f"fine-tune/{corpus}/{model}", corpus, freeze=frozen)
+    run = with_readout(pretraining, f"fine-tune/{corpus}/{model}", corpus, freeze=frozen)
+    return run.evolve(start={"same_seed": True})
 
 
 def from_scratch(run: Run) -> Run:
     """The same from its random start: it takes only the vocabulary from the pretraining run."""
-    return run.evolve(start={"streams": ()})
+    return run.evolve(start={"streams": (), "same_seed": False})
 
 
 def for_longer(run: Run) -> Run:

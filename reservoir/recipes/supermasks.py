@@ -204,7 +204,7 @@ def pair(corpus: str, percent: int, scale: Scale) -> Run:
         mask=Mask(keep=percent / 100, drawn=DRAWN[scale], patterns=("encoder.*", "readout*")),
         freeze=Freeze(embeddings=True),
         optimiser={"lr": 5e-4 if scale == "full" else RATE, "weight_decay": 0.0},
-        start=InitFromRun("masked/regular-4", streams=("embedding",)),
+        start=InitFromRun("masked/regular-4", streams=("embedding",), same_seed=True),
     )
     return fine_tuning.for_steps(run, steps)
 
