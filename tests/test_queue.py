@@ -33,6 +33,19 @@ def test_it_runs_what_is_left_and_then_nothing(file, tmp_path, capsys):
     assert capsys.readouterr().out == f"nothing is left of {file}\n"
 
 
+def test_what_a_run_begins_with_is_run_before_it_unless_its_weights_are_here(file, tmp_path):
+    row = '[[runs]]\nrecipes = ["{}"]\nseeds = [7]\nscale = "smoke"\nwhy = "a test"\n'
+    file.write_text(row.format("keep/pruned") + row.format("keep/shared-pretrained-50"))
+    left = [(run.recipe, run.seed) for run, _ in queue.read_queue(file)]
+    assert left == [("keep/trained", 7), ("keep/pruned", 7), ("keep/shared-pretrained-50", 7)]
+    assert main(["queue", str(file)]) == 0 and queue.read_queue(file) == []
+    weights = record_path(tmp_path / "results", "keep/trained", "smoke", 7).with_suffix(".safetensors")
+    record_path(tmp_path / "results", "keep/pruned", "smoke", 7).unlink()
+    assert [run.recipe for run, _ in queue.read_queue(file)] == ["keep/pruned"]
+    weights.unlink()
+    assert [run.recipe for run, _ in queue.read_queue(file)] == ["keep/trained", "keep/pruned"]
+
+
 def test_a_run_that_fails_does_not_stop_the_others(file, monkeypatch, capsys):
     tried = []
 

@@ -14,6 +14,7 @@ from reservoir.launch.console import new_table, show
 from reservoir.launch.dry_run import in_hours
 from reservoir.launch.train import EXPLAINED, train_runs
 from reservoir.runs.audit import precision
+from reservoir.runs.building import missing_sources
 from reservoir.runs.records import find_record, find_records
 from reservoir.runs.registry import SCALES, Scale
 from reservoir.runs.run import Run
@@ -25,6 +26,8 @@ NEEDED = ("recipes", "seeds", "why")
 def read_queue(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str]]:
     """The runs of a queue that nobody has recorded, in its order, each with the reason why it is wanted.
 
+    What one of them begins with is in front of it if its weights are not here, recorded or not.
+
     Args:
         file: the queue.
         scale: of all runs, in place of what the file says.
@@ -32,12 +35,14 @@ def read_queue(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str
     Raises:
         ValueError: the file is not TOML, or an entry lacks a field or has a wrong one; the sentence says which.
     """
-    found = []
+    found: dict[Run, str] = {}
     for run, why, again in all_runs(file, scale=scale):
         record = find_record(run.recipe, scale=run.scale, seed=run.seed)
         if record is None or (again and precision(record) != run.precision):
-            found.append((run, why))
-    return found
+            for source in missing_sources(run):
+                found.setdefault(source, f"{run.recipe} begins with its weights")
+            found.setdefault(run, why)
+    return list(found.items())
 
 
 def all_runs(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str, bool]]:
@@ -103,7 +108,7 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
             return
         run = left[0][0]
         tried.add(run)
-        try:  # what is recorded and yet left is asked for again
+        try:  # what is recorded and yet left is asked for again, or its weights are
             train_runs([run], fresh=find_record(run.recipe, scale=run.scale, seed=run.seed) is not None)
         except (*EXPLAINED, DataError, OSError, ValueError) as error:  # the others do not depend on it
             failed.add(run)

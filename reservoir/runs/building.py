@@ -5,6 +5,7 @@ This is the only place that turns the fields of a run into a model.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,15 @@ def _begin(run: Run, model: nn.Module) -> None:
     take(wanted, learned, start.recipe, checkpoint, seed=seed)
 
 
+def missing_sources(run: Run) -> Iterator[Run]:
+    """The runs whose weights `run` begins with and that are not here, in the order in which they have to be run."""
+    if isinstance(run.start, InitFromRun) and run.start.streams:
+        source = run.start.source(run.scale, run.seed)
+        if not _weights_path(source).exists():
+            yield from missing_sources(source)
+            yield source
+
+
 def _read(run: Run, weights: Path, model: nn.Module) -> str:
     digest = read_weights(weights, model, identity=stamp(run, model))
     if run.freeze.after:
@@ -229,9 +239,17 @@ def _read(run: Run, weights: Path, model: nn.Module) -> str:
     return digest
 
 
+def _weights_path(run: Run) -> Path:
+    return path_of(run).with_suffix(".safetensors")
+
+
 def _weights(run: Run) -> Path:
-    """The file of a run's trained weights."""
-    weights = path_of(run).with_suffix(".safetensors")
+    """The file of a run's trained weights.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    weights = _weights_path(run)
     if not weights.exists():
         command = f"python -m reservoir run {run.recipe} --scale {run.scale} --seeds {run.seed}"
         command += " --fresh" if path_of(run).exists() else ""
