@@ -141,3 +141,8 @@ def test_the_commonest_class_is_as_common_as_it_says(corpus, mirror):
     share = round(100 * most / len(texts), 1)
     assert share == claims.margin("one-layer", f"commonest-{corpus}")
     assert share == claims.ledger().measures["pairs-accuracy"].idle[f"fine-tune/{corpus}/*"]
+
+
+def test_a_model_that_was_pruned_until_it_translates_nothing_is_no_rival():
+    assert claims.verdict("ours/pruning").outcome == "unfit"
+    assert "keep/pruned" not in claims.verdict("whole/weight-class-bytes").seen

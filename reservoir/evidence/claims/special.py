@@ -33,7 +33,7 @@ STEADY = 1.1
 """A cost makes classes if no method's dearest seed takes more than so many times what its cheapest does."""
 
 
-BLEU = Measure("BLEU", "score")
+BLEU = Measure("BLEU", "score", idle={"*": 5.0}, why="a model that always says the commonest words has about 1")
 
 
 def _arithmetic(holds: bool) -> Clause:
@@ -79,7 +79,8 @@ def weight_class(axis: str) -> tuple[Clause, str]:
     """A translator that leaves weights unlearned beats every trained one of its class, by one cost.
 
     A class is a limit on a cost. A model is above its class if it beats every fully trained model that costs no more,
-    and there is one. Smaller trained models, and the pruned one, compete: they are what a reader would try first.
+    and there is one. Smaller trained models compete, since they are what a reader would try first; what was pruned
+    until it does not translate any more does not.
 
     Args:
         axis: the cost, a key of `costs.AXES`.
@@ -96,7 +97,9 @@ def weight_class(axis: str) -> tuple[Clause, str]:
     ratio = max(max(method.cost) / min(method.cost) for kind in kinds for method in kind)
     if ratio > STEADY:
         raise CannotTellError(f"one method took {ratio:.2f} times as much with one seed as with another")
-    return in_class(*([(method, BLEU.figure(method.name)) for method in kind] for kind in kinds))
+    # What does not translate at all is no rival, however cheap it is.
+    fit = [[method for method in kind if not BLEU.unfit(method.name)] for kind in kinds]
+    return in_class(*([(method, BLEU.figure(method.name)) for method in kind] for kind in fit))
 
 
 @functools.cache
