@@ -33,7 +33,9 @@ STEADY = 1.1
 """A cost makes classes if no method's dearest seed takes more than so many times what its cheapest does."""
 
 
-BLEU = Measure("BLEU", "score", idle={"*": 5.0}, why="a model that always says the commonest words has about 1")
+BLEU = Measure(
+    "BLEU", "score", idle={"*": 5.0}, why="a model that always says the commonest words has about 1"
+)
 
 
 def _arithmetic(holds: bool) -> Clause:
