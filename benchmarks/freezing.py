@@ -9,7 +9,6 @@ between the forward and the backward pass.
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from collections.abc import Iterator
@@ -217,11 +216,13 @@ def run(settings: Settings) -> Iterator[Saving]:
     for name, size in settings.chosen(SIZES).items():
         config = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
         data = batches(size, settings.device)
+        if settings.seconds <= 1:  # as with --quick: warming up and profiling take longer than measuring
+            data = data[:FEWEST]
         for dtype in settings.precisions:
             whole = Side(config, Freeze(), dtype, settings.device)
             for batch in data:
                 whole.step(batch)
-            spent, update = weight_gradients(whole, data, repeats=min(FEWEST, math.ceil(settings.seconds)))
+            spent, update = weight_gradients(whole, data, repeats=FEWEST)
             sizes = whole.memory(data[0])
             for words, plan in plans(config).items():
                 part = Side(config, plan, dtype, settings.device)
