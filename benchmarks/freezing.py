@@ -261,7 +261,8 @@ def turns(
     wall: list[tuple[float, float]] = []
     cpu: list[tuple[float, float]] = []
     until = time.perf_counter() + settings.seconds
-    while len(wall) < 2 * FEWEST or time.perf_counter() < until:
+    fewest = FEWEST if settings.seconds <= 1 else 2 * FEWEST
+    while len(wall) < fewest or time.perf_counter() < until:
         spent: dict[Side, tuple[float, float]] = {}
         for side in (whole, part) if len(wall) % 2 else (part, whole):  # neither is always the first
             synchronise(settings.device)
