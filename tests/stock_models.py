@@ -11,15 +11,8 @@ from pathlib import Path
 
 import torch
 import torch.distributed as distributed
+import transformers  # which loads a model when it is named
 from torch import Tensor, nn
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    ViTConfig,
-    ViTForImageClassification,
-)
 
 from reservoir import weights as r
 
@@ -38,8 +31,8 @@ class Translator(nn.Module):
 
 
 def gpt2() -> nn.Module:
-    return GPT2LMHeadModel(
-        GPT2Config(
+    return transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(
             vocab_size=41,
             n_positions=16,
             n_embd=16,
@@ -56,8 +49,8 @@ def gpt2() -> nn.Module:
 
 def bert() -> nn.Module:
     sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
-    return BertForMaskedLM(
-        BertConfig(
+    return transformers.BertForMaskedLM(
+        transformers.BertConfig(
             vocab_size=41,
             max_position_embeddings=16,
             hidden_dropout_prob=0.0,
@@ -69,8 +62,8 @@ def bert() -> nn.Module:
 
 def vit() -> nn.Module:
     sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
-    return ViTForImageClassification(
-        ViTConfig(image_size=8, patch_size=4, num_channels=1, num_labels=3, **sizes)
+    return transformers.ViTForImageClassification(
+        transformers.ViTConfig(image_size=8, patch_size=4, num_channels=1, num_labels=3, **sizes)
     )
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import stock_models
 import torch
+import transformers
 from stock_models import BUILD, bits, cnn, gpt2, inputs, learn, output
 from torch import nn
 from torch.nn.utils import parametrize
-from transformers import GPT2LMHeadModel
 
 from reservoir.models import EncoderDecoderConfig, LanguageModelConfig, Llama
 from reservoir.page import plots
@@ -421,7 +421,7 @@ def base(tmp_path) -> Path:
 
 
 def test_a_base_is_stored_as_a_reference(tmp_path, base):
-    model = pretrained(GPT2LMHeadModel.from_pretrained(base), base)
+    model = pretrained(transformers.GPT2LMHeadModel.from_pretrained(base), base)
     freeze(model, where=lambda name, parameter: ".ln_" not in name)
     assert {origin_of(item).name for item in owned(model)} == {"pretrained", "trained"}
     learn(model, "gpt2")
@@ -450,7 +450,10 @@ def test_a_base_that_the_model_was_not_loaded_from_is_refused(tmp_path, base):
 
 def test_masks_over_a_base_leave_its_weights_as_they_are(tmp_path, base):
     model = supermask(
-        pretrained(GPT2LMHeadModel.from_pretrained(base), base), keep=0.9, patterns="*.mlp.*.weight", seed=0
+        pretrained(transformers.GPT2LMHeadModel.from_pretrained(base), base),
+        keep=0.9,
+        patterns="*.mlp.*.weight",
+        seed=0,
     )
     freeze(model, where=lambda name, parameter: not name.endswith("scores"))
     assert isinstance(recorded_origin(next(owned(model))), Pretrained)

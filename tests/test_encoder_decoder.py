@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 import torch
+import transformers
 from torch import nn
-from transformers import BartConfig, BartForConditionalGeneration, MarianConfig, MarianMTModel
 
 from reservoir.layers import Attention, FeedForward, LearnedPositions, Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
@@ -115,8 +115,8 @@ def assert_same_logits(ours: EncoderDecoder, theirs: nn.Module) -> None:
 def test_the_logits_are_marians(activation, tie):
     tgt_vocab = SMALL.src_vocab if tie == "all" else 19
     ours = drawn(replace(SMALL, activation=activation, tie=tie, tgt_vocab=tgt_vocab))
-    theirs = MarianMTModel(
-        MarianConfig(
+    theirs = transformers.MarianMTModel(
+        transformers.MarianConfig(
             **sizes_for(ours.config),
             decoder_vocab_size=tgt_vocab,
             share_encoder_decoder_embeddings=tie == "all",
@@ -152,7 +152,7 @@ def test_the_logits_are_barts(activation):
     with torch.no_grad():
         for parameter in ours.parameters():
             nn.init.normal_(parameter, std=0.25)
-    theirs = BartForConditionalGeneration(BartConfig(**sizes_for(ours.config)))
+    theirs = transformers.BartForConditionalGeneration(transformers.BartConfig(**sizes_for(ours.config)))
     copy_sublayers(ours, theirs)
     with torch.no_grad():
         theirs.get_input_embeddings().weight.copy_(ours.src_embedding.weight)

@@ -2,8 +2,7 @@
 
 import pytest
 import torch
-from transformers import FNetConfig as TheirConfig
-from transformers import FNetModel
+import transformers
 
 from benchmarks.fourier import theirs
 from reservoir.models import FNetConfig, MaskedLanguageModelConfig
@@ -21,8 +20,8 @@ def test_a_whole_fnet_is_transformers():
         item.parameter.add_(
             0.1 * torch.randn(item.parameter.shape, generator=torch.Generator().manual_seed(1))
         )
-    their = FNetModel(
-        TheirConfig(
+    their = transformers.FNetModel(
+        transformers.FNetConfig(
             vocab_size=50,
             hidden_size=16,
             intermediate_size=32,

@@ -1,9 +1,11 @@
 """GPT-2 as we load it says what transformers' says, and a wrong file is refused in one sentence."""
 
+from __future__ import annotations
+
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
-from transformers import GPT2Config, GPT2LMHeadModel
 
 from reservoir.models.gpt2 import load_gpt2
 from reservoir.weights import report
@@ -13,10 +15,10 @@ IDS = torch.arange(24).view(2, 12) % 50
 
 
 @pytest.fixture(scope="module")
-def theirs() -> GPT2LMHeadModel:
+def theirs() -> transformers.GPT2LMHeadModel:
     torch.manual_seed(0)
-    config = GPT2Config(vocab_size=50, n_positions=16, n_embd=24, n_layer=3, n_head=4)
-    model = GPT2LMHeadModel(config).eval()
+    config = transformers.GPT2Config(vocab_size=50, n_positions=16, n_embd=24, n_layer=3, n_head=4)
+    model = transformers.GPT2LMHeadModel(config).eval()
     for parameter in model.parameters():  # norms and biases start as if they were not there
         torch.nn.init.normal_(parameter, std=0.2)
     return model

@@ -143,6 +143,7 @@ def test_two_calls_do_not_work_in_one_folder(words, results, capsys):
 # What travels
 
 
+@pytest.mark.slow
 def test_what_comes_back_fits_and_is_whole(results, tmp_path, monkeypatch, capsys):
     record = execute(RUNS[0])
     checkpoints = [stopped(run) for run in RUNS[1:]]

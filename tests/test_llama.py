@@ -5,8 +5,7 @@ import struct
 import numpy as np
 import pytest
 import torch
-from transformers import LlamaConfig as TheirConfig
-from transformers import LlamaForCausalLM
+import transformers
 
 from reservoir.files import file_digest
 from reservoir.layers import turn
@@ -34,8 +33,8 @@ def test_it_has_transformers_logits():
             0.1 * torch.randn(item.parameter.shape, generator=torch.Generator().manual_seed(1))
         )
     c = SMALL
-    theirs = LlamaForCausalLM(
-        TheirConfig(
+    theirs = transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(
             vocab_size=c.vocab, hidden_size=c.d_model, intermediate_size=c.d_ff, num_hidden_layers=c.layers,
             num_attention_heads=c.n_heads, num_key_value_heads=c.n_kv_heads, rms_norm_eps=1e-5,
             tie_word_embeddings=True,

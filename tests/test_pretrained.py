@@ -207,6 +207,7 @@ save_pretrained(moved(MODELS["masked"]()), sys.argv[1], labels=("a", "b"), data=
 """
 
 
+@pytest.mark.slow
 def test_three_processes_write_the_same_bytes(tmp_path):
     """Each with another seed of Python's hashes, which decide the order of sets and of the library's metadata."""
     folders = [tmp_path / str(number) for number in range(3)]

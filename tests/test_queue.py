@@ -33,6 +33,7 @@ def test_it_runs_what_is_left_and_then_nothing(file, tmp_path, capsys):
     assert capsys.readouterr().out == f"nothing is left of {file}\n"
 
 
+@pytest.mark.slow
 def test_what_a_run_begins_with_is_run_before_it_unless_its_weights_are_here(file, tmp_path):
     row = '[[runs]]\nrecipes = ["{}"]\nseeds = [7]\nscale = "smoke"\nwhy = "a test"\n'
     file.write_text(row.format("keep/pruned") + row.format("keep/shared-pretrained-50"))

@@ -229,6 +229,7 @@ print("the same bits")
 """
 
 
+@pytest.mark.slow
 def test_the_kernel_draws_the_same_bits_in_tritons_interpreter():
     if not kernel_is_here():
         message = (
