@@ -150,3 +150,16 @@ def test_a_value_that_was_never_computed_is_noticed(executed):
         '{eval}`f"{score:.1f}"` has no value',
         "{eval}`len(names)` has no value",
     ]
+
+
+def test_a_picture_that_another_page_shows_is_copied(tmp_path):
+    shown = nbformat.v4.new_output("display_data", {"image/svg+xml": "<svg/>", "text/plain": "a picture"})
+    said = nbformat.v4.new_output("stream", text="words")
+    cells = [
+        nbformat.v4.new_markdown_cell("#| label: fig-answer"),
+        nbformat.v4.new_code_cell("#| label: fig-answer\ndraw()", outputs=[said, shown]),
+        nbformat.v4.new_code_cell("#| label: fig-other\ndraw()", outputs=[said]),
+    ]
+    notebooks.copy_pictures(nbformat.v4.new_notebook(cells=cells), {"fig-answer": tmp_path / "answer.svg"})
+    assert (tmp_path / "answer.svg").read_text() == "<svg/>"
+    assert all(path.parts[-2:] == ("theme", "answer.svg") for path in notebooks.COPIED.values())

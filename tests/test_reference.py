@@ -166,7 +166,7 @@ def test_the_readme_shows_the_picture_of_the_landing_page():
     (answer,) = (cell for cell in cells if "label: fig-answer" in cell.source)
     pictures = [out.data.get("image/svg+xml") for out in answer.outputs if "data" in out]
     copy = (ROOT / "theme" / "answer.svg").read_text(encoding="utf-8")
-    assert copy in pictures, "copy the picture of index.ipynb to theme/answer.svg again"
+    assert copy in pictures, "run make notebooks CHAPTERS=index.md"
     assert "(theme/answer.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -26,7 +26,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,9 @@ CODE = re.compile(r"^\w+(\.\w+)*\(|^<")  # np.float64(67.8), <object at 0x...>
 RECORDS = "results"  # a folder of the data that is looked at recipe by recipe
 DIGITS = 16
 TIMEOUT = 900  # seconds that a cell may take
+COPIED = {
+    "fig-answer": ROOT / "theme" / "answer.svg"
+}  # pictures that README.md shows too, by the label of their cell
 
 # Notes in the kernel which files of the data folder are opened and which of its folders are listed: an audit hook sees
 # both, whichever library does it. What is looked for and not there, and what is opened outside Python, the library
@@ -253,7 +256,21 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
             raise ExecutionError(COLOURS.sub("", str(error))) from error
     nb.metadata["inputs"] = {name: digest(data, name) for name in grouped(executor.read)}
     nbformat.write(nb, markdown.with_suffix(".ipynb"))
+    copy_pictures(nb, COPIED)
     return time.monotonic() - started
+
+
+def copy_pictures(nb: NotebookNode, copied: Mapping[str, Path]) -> None:
+    """Write the SVG of each labelled cell of an executed notebook to its copies, {label: file}."""
+    for cell in nb.cells:
+        label = re.search(r"^#\| label: (\S+)$", cell.source, re.MULTILINE)
+        if cell.cell_type == "code" and label and label[1] in copied:
+            (svg,) = (
+                data["image/svg+xml"]
+                for out in cell.outputs
+                if "image/svg+xml" in (data := out.get("data", {}))
+            )
+            copied[label[1]].write_text(svg, encoding="utf-8")
 
 
 def updated(markdown: Path) -> NotebookNode:
