@@ -20,6 +20,7 @@ import contextlib
 import difflib
 import hashlib
 import importlib
+import importlib.util
 import json
 import os
 import random
@@ -42,6 +43,8 @@ ROOMS = ("weights", "training", "runs")
 LEFT_OUT = {
     "weights/_fused_kernel": "Triton reads its source from the file",
 }
+if importlib.util.find_spec("triton") is None:
+    LEFT_OUT["weights/fused"] = "it needs Triton, which comes with torch's builds for GPUs"
 STAGES = "slow or data or chapters or book or browser or wheel"
 
 # What cosmic-ray replaces in one way out of many: the nearest neighbour, which is the hardest to notice.

@@ -109,8 +109,9 @@ class Fourier(nn.Module):
 
 def cosines_and_sines(n: int, *, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
     """The (n, n) matrices of `cos(2π jk / n)` and `sin(2π jk / n)`, exact in their symmetries."""
-    if torch.get_default_device().type == "meta":  # where PyTorch would import modules for a second
-        return torch.empty(n, n, dtype=dtype), torch.empty(n, n, dtype=dtype)
+    tables = torch.empty(n, n, dtype=dtype), torch.empty(n, n, dtype=dtype)
+    if tables[0].is_meta:  # where PyTorch would import modules for a second
+        return tables
     phase = (
         torch.outer(torch.arange(n), torch.arange(n)) % n
     )  # without whole turns, before anything is rounded

@@ -19,9 +19,9 @@ def sinusoids(length: int, d_model: int, *, device: torch.device | str | None = 
     """
     if d_model % 2:
         raise ValueError(f"d_model must be even for sinusoidal positions, got {d_model}")
-    if torch.device(device or torch.get_default_device()).type == "meta":
-        # To work them out there, PyTorch would import modules for a second.
-        return torch.empty(length, d_model, device="meta")
+    table = torch.empty(length, d_model, dtype=torch.float32, device=device)
+    if table.is_meta:  # to work them out there, PyTorch would import modules for a second
+        return table
     pair = torch.arange(d_model // 2, device=device, dtype=torch.float64)
     angle = torch.arange(length, device=device, dtype=torch.float64)[:, None] * 10000.0 ** (
         -2 * pair / d_model
