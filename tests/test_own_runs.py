@@ -144,6 +144,8 @@ def test_stored_models_take_and_give_plain_things(trained, data):
     classifier = open_model("reviews", scale="smoke")
     assert classifier.labels == ("1", "2", "3") and classifier.classify("a good book") in classifier.labels
     assert len(classifier.classify(["a", "b"])) == 2
+    with pytest.raises(DataError, match="text 2 is blank"):
+        classifier.classify(["a", " "])
     assert abs(sum(classifier.probabilities("a good book").values()) - 1) < 1e-6
     writer = open_model("story", scale="smoke")
     assert writer.generate("The man", tokens=5).startswith("The man")

@@ -204,7 +204,7 @@ def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, A
     """
     theirs, found = dict(flat(recorded)), {}
     if theirs.pop("start.same_seed", False):
-        theirs["start.seed"] = theirs.get("seed", 0)
+        theirs["start.seed"] = theirs["seed"]
     for leaf in leaves(run):
         # Of a part for which the run has None.
         within = [name for name in theirs if name.startswith(f"{leaf.name}.")]
