@@ -132,7 +132,7 @@ def test_a_table_holds_all_translators_that_ship_and_nothing_else():
     table = costs.translators()
     assert set(table["family"]) <= {
         *("transformer", "components", "narrow", "reservoirs", "backskipping", "few-bits"),
-        *("keep", "initial", "wmt", "supermask", "combinations", "wmt-reservoirs", "norms-only"),
+        *("keep", "initial", "wmt", "supermask", "combinations", "wmt-reservoirs", "norms-only", "depth"),
     }
     assert {"transformer", "components", "reservoirs"} <= set(table["family"])
     assert not table.duplicated(["recipe", "seed"]).any() and table["quality"].between(0, 100).all()
