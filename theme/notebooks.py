@@ -45,9 +45,8 @@ CODE = re.compile(r"^\w+(\.\w+)*\(|^<")  # np.float64(67.8), <object at 0x...>
 RECORDS = "results"  # a folder of the data that is looked at recipe by recipe
 DIGITS = 16
 TIMEOUT = 900  # seconds that a cell may take
-COPIED = {
-    "fig-answer": ROOT / "theme" / "answer.svg"
-}  # pictures that README.md shows too, by the label of their cell
+# Pictures that README.md shows too, by the label of their cell.
+COPIED = {"fig-answer": ROOT / "theme" / "answer.svg"}
 
 # Notes in the kernel which files of the data folder are opened and which of its folders are listed: an audit hook sees
 # both, whichever library does it. What is looked for and not there, and what is opened outside Python, the library

@@ -109,9 +109,8 @@ class Fourier(nn.Module):
 
 def cosines_and_sines(n: int, *, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
     """The (n, n) matrices of `cos(2π jk / n)` and `sin(2π jk / n)`, exact in their symmetries."""
-    tables = torch.empty(n, n, dtype=dtype), torch.empty(n, n, dtype=dtype)
-    if tables[0].is_meta:  # where PyTorch would import modules for a second
-        return tables
+    if torch.empty(0).is_meta:  # where PyTorch would import modules for a second
+        return torch.empty(n, n, dtype=dtype), torch.empty(n, n, dtype=dtype)
     phase = (
         torch.outer(torch.arange(n), torch.arange(n)) % n
     )  # without whole turns, before anything is rounded
