@@ -19,9 +19,8 @@ def sinusoids(length: int, d_model: int, *, device: torch.device | str | None = 
     """
     if d_model % 2:
         raise ValueError(f"d_model must be even for sinusoidal positions, got {d_model}")
-    if torch.empty(
-        0, device=device
-    ).is_meta:  # to work them out there, PyTorch would import modules for a second
+    if torch.empty(0, device=device).is_meta:
+        # To work them out there, PyTorch would import modules for a second.
         return torch.empty(length, d_model, dtype=torch.float32, device=device)
     pair = torch.arange(d_model // 2, device=device, dtype=torch.float64)
     angle = torch.arange(length, device=device, dtype=torch.float64)[:, None] * 10000.0 ** (
