@@ -46,11 +46,13 @@ def test_a_batch_without_sentences_gives_one_without_logits(changes):
     assert all(p.grad is None or not p.grad.any() for p in model.parameters())
 
 
-def test_what_may_see_nothing_takes_nothing():
-    q, k = torch.randn(2, 1, 3, 4), torch.randn(2, 1, 5, 4)
+def test_what_may_see_nothing_takes_nothing_and_learns_nothing():
+    q, k = torch.randn(2, 1, 3, 4, requires_grad=True), torch.randn(2, 1, 5, 4)
     weights = attention_weights(q, k, mask=torch.tensor([[True] * 5, [False] * 5]))
     torch.testing.assert_close(weights.sum(-1)[0], torch.ones(1, 3))
     assert not weights[1].any()
+    weights.square().sum().backward()
+    assert q.grad is not None and q.grad[0].any() and not q.grad[1].any()
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max"])
