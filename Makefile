@@ -32,10 +32,13 @@ lab: $(INSTALLED)  ## open the book in JupyterLab
 	@[ "$$(id -u)" != 0 ] || root=--allow-root; \
 	$(PYTHON_ENV) theme/lab.py $$root $(ARGS)
 
+# Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir/launch/memory.py).
+KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
+
 # Four processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since some of them often
 # wait for a browser, a server or a cluster. Torch in each takes a gigabyte or two.
 # Plugins that other packages bring along are left out: each process would import them, for seconds.
-PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder \
+PYTEST := OMP_NUM_THREADS=1 $(KEEP_MEMORY) $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder \
 	-p no:nbval -p no:anyio -p no:typeguard
 
 test: setup  ## run every test, four files at a time; ARGS="-k name" runs some
@@ -83,7 +86,7 @@ counts: $(INSTALLED)  ## count again what the recorded models are made of (data/
 # The Markdown half is the source. A chapter reads shipped data and records alone, so that what is committed can be had
 # from a clone. Two at once; ARGS=--check only says what is stale.
 notebooks: $(INSTALLED)  ## execute the notebooks that are stale; CHAPTERS=chapters/03-transformer.md executes that one
-	@$(PYTHON_ENV) theme/notebooks.py --jobs 2 $(ARGS) $(CHAPTERS)
+	@$(KEEP_MEMORY) $(PYTHON_ENV) theme/notebooks.py --jobs 2 $(ARGS) $(CHAPTERS)
 
 plain: book  ## write the notebooks without MyST, for Colab, VS Code and GitHub, to _build/plain
 	@$(PYTHON_ENV) theme/plain.py

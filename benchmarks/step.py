@@ -13,8 +13,9 @@ share of the rate at which the machine multiplies square matrices.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -150,10 +151,20 @@ def peers_loss(model: Peer) -> Callable[[Batch], Tensor]:
     return loss
 
 
+class Counted(Protocol):
+    """A batch that knows how many tokens of it are predicted."""
+
+    @property
+    def n_tokens(self) -> int: ...
+
+
+B = TypeVar("B", bound=Counted)
+
+
 def stepper(
-    model: nn.Module, loss: Callable[[Batch], Tensor], data: list[Batch], dtype: torch.dtype
+    model: nn.Module, loss: Callable[[B], Tensor], data: Sequence[B], dtype: torch.dtype
 ) -> Callable[[int], None]:
-    """A function that takes training step number i."""
+    """A function that takes training step number i; `loss` sums over a batch's tokens."""
     optimiser = ADAMW.build(model)
     moving = [p for p in model.parameters() if p.requires_grad]
     device = moving[0].device.type
@@ -191,6 +202,7 @@ class Ours:
         if compiled:
             for layer in (*model.encoder, *model.decoder):
                 layer.compile(dynamic=True)
+        self.model = model
         self.step = stepper(model, our_loss(model), self.data, dtype)
 
     def operations(self) -> list[int]:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reservoir.datasets.shipped import shipped
 
-STEP = ("step", "libraries", "reservoirs", "prefix", "attention", "linear", "loss", "dropout")
+STEP = ("step", "libraries", "reservoirs", "prefix", "attention", "linear", "loss", "dropout", "memory")
 GROUPS: dict[str, tuple[str, ...]] = {
     "training step": STEP,
     "decoding": ("decoding",),

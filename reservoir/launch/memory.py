@@ -1,0 +1,32 @@
+"""Memory for training on a processor: the C library keeps what is freed, and asks for large pages.
+
+Each step of training frees the tensors of the one before. By default glibc gives large ones back to the system, which
+hands them out again a page of 4 kB at a time, each filled with zeros first: a tenth to a quarter of a step
+(`python -m benchmarks memory`). Tunables change that without changing a bit of a result, but glibc reads them only when
+a process starts.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+NAME = "GLIBC_TUNABLES"
+TUNABLES = {
+    "hugetlb": 1,  # ask for pages of 2 MB
+    "mmap_threshold": 2**30,  # smaller tensors than this come from the heap, where memory is used again …
+    "trim_threshold": 2**30,  # … and whose free end, up to this size, is kept
+    "top_pad": 2**26,  # how much more than it needs the heap grows by
+}
+
+
+def tunables() -> str:
+    """The value of `GLIBC_TUNABLES` that training wants."""
+    return ":".join(f"glibc.malloc.{name}={value}" for name, value in TUNABLES.items())
+
+
+def keep_memory() -> None:
+    """Start this process over with the tunables, unless they are set already or its C library is another one."""
+    is_glibc = "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ())
+    if is_glibc and NAME not in os.environ:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | {NAME: tunables()})
