@@ -15,6 +15,9 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
+# Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir/launch/memory.py).
+KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
+
 .PHONY: help setup book read lab test unit mutate unit-lowest colab bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
 
 help:  ## list what there is to do
@@ -30,10 +33,7 @@ read: setup  ## serve the rendered book and print its address
 
 lab: $(INSTALLED)  ## open the book in JupyterLab
 	@[ "$$(id -u)" != 0 ] || root=--allow-root; \
-	$(PYTHON_ENV) theme/lab.py $$root $(ARGS)
-
-# Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir/launch/memory.py).
-KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
+	$(KEEP_MEMORY) $(PYTHON_ENV) theme/lab.py $$root $(ARGS)
 
 # Four processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since some of them often
 # wait for a browser, a server or a cluster. Torch in each takes a gigabyte or two.
