@@ -216,7 +216,7 @@ def run(settings: Settings) -> Iterator[Saving]:
     for name, size in settings.chosen(SIZES).items():
         config = replace(size.config, attention_dropout=0.0, activation_dropout=0.0)
         data = batches(size, settings.device)
-        if settings.seconds <= 1:  # as with --quick: warming up and profiling take longer than measuring
+        if settings.brief:  # warming up and profiling take longer than measuring
             data = data[:FEWEST]
         for dtype in settings.precisions:
             whole = Side(config, Freeze(), dtype, settings.device)
@@ -261,7 +261,7 @@ def turns(
     wall: list[tuple[float, float]] = []
     cpu: list[tuple[float, float]] = []
     until = time.perf_counter() + settings.seconds
-    fewest = FEWEST if settings.seconds <= 1 else 2 * FEWEST
+    fewest = FEWEST if settings.brief else 2 * FEWEST
     while len(wall) < fewest or time.perf_counter() < until:
         spent: dict[Side, tuple[float, float]] = {}
         for side in (whole, part) if len(wall) % 2 else (part, whole):  # neither is always the first

@@ -36,6 +36,11 @@ class Settings:
     precisions: tuple[torch.dtype, ...] = (torch.bfloat16, torch.float32)
     known: dict[tuple[str, str], Comparison] = field(default_factory=dict)
 
+    @property
+    def brief(self) -> bool:
+        """Whether a second is all there is, as with --quick."""
+        return self.seconds <= 1
+
     def chosen(self, sizes: dict[str, T]) -> dict[str, T]:
         """Those of a benchmark's sizes that are to be measured."""
         return {name: size for name, size in sizes.items() if self.size in (None, name)}
