@@ -8,6 +8,9 @@ with the root of the width. The full scale is the laptop's.
 
 Three comparisons are of language models on the bytes of WikiText-2. Fourier transforms look ahead, so the fourth is of
 masked language models, on pieces of about one character. In both, a model that mixes nothing is the control.
+
+A larger size is also deeper from width 256 on, and sees more steps. Two rows and their control are run again at width
+128 with one of these changed (`AGAIN`), to tell them from the width.
 """
 
 from typing import Any
@@ -15,7 +18,7 @@ from typing import Any
 from reservoir.models import LanguageModelConfig, MaskedLanguageModelConfig
 from reservoir.models.stack import hybrid
 from reservoir.recipes.reservoirs import placed
-from reservoir.recipes.scaled import SIZES, scaled
+from reservoir.recipes.scaled import SIZES, scaled, sizes_of
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 from reservoir.runs.tasks.language_modelling import LanguageModelling
@@ -36,6 +39,11 @@ ROWS = {
     "holes-no-mixing": ("lr-4e-3", "the same with feed-forward layers alone"),
 }
 """Row -> the rate that was chosen for it, and what it is. The controls have the rate of what they are compared with."""
+AGAIN: dict[str, tuple[str, dict[str, int]]] = {
+    "longer": ("four times as many steps", {"times": 4}),
+    "deeper": ("four layers in place of two, trained equally far", {"layers": 4}),
+}
+"""Name of a change -> what it is, and the options of `baseline` that make it."""
 SWEPT = ("trained", "reservoirs", "attention-frozen", "masks", "holes-attention", "holes-fourier")
 VALID = 20_000  # tokens that are read at each validation point
 
@@ -45,38 +53,48 @@ def depth(width: int) -> int:
     return max(2, width // 64)
 
 
-def weights(width: int) -> int:
-    """The weights of its trained layers: 12 width² in each (Kaplan et al. 2020, §2.1)."""
-    return 12 * width**2 * depth(width)
+def weights(width: int, layers: int = 0) -> int:
+    """The weights of its trained layers: 12 width² in each (Kaplan et al. 2020, §2.1); by the rule if 0 are given."""
+    return 12 * width**2 * (layers or depth(width))
 
 
-def baseline(width: int, scale: Scale, *, holes: bool) -> Run:
-    """A language model of a width, or a masked one, everything trained."""
+def baseline(width: int, scale: Scale, *, holes: bool, layers: int = 0, times: int = 1) -> Run:
+    """A language model of a width, or a masked one, everything trained.
+
+    Args:
+        width, scale: of the model and the run.
+        holes: whether it is a masked language model.
+        layers: how many; as many as the rule gives if 0.
+        times: how many times as many steps as the rule gives.
+    """
+    layers = layers or depth(width)
     batch, length, each = (width // 8, 64, 20) if holes else (width // 16, 128, 8)
     sizes: dict[str, Any] = {"d_model": width, "n_heads": width // 32, "d_ff": 4 * width, "dropout": 0.0}
     if scale == "smoke":
         batch, length, sizes = 8, 24, SIZES["smoke"]
     window: dict[str, Any] = {"length": length, "batch": batch}
     if holes:
-        config: Any = MaskedLanguageModelConfig(**sizes, layers=depth(width), max_length=length)
+        config: Any = MaskedLanguageModelConfig(**sizes, layers=layers, max_length=length)
         small: Any = MaskedLanguageModelling("miniature", vocabulary=300, **window)
         large: Any = MaskedLanguageModelling(
             "wikitext-2", vocabulary=100, share=0.2, valid_tokens=VALID, **window
         )
     else:
-        config = LanguageModelConfig(**sizes, layers=depth(width))
+        config = LanguageModelConfig(**sizes, layers=layers)
         small = LanguageModelling("miniature", unit="bytes", vocabulary=260, **window)
         large = LanguageModelling("wikitext-2", unit="bytes", vocabulary=260, valid_tokens=VALID, **window)
-    steps = 12 if scale == "smoke" else each * weights(width) // (batch * length)
+    steps = 12 if scale == "smoke" else times * each * weights(width, layers) // (batch * length)
     task = small if scale == "smoke" else large
     return scaled(f"ladder/{width}", scale, task, config, steps=steps, lr=1.0, warmup=100)
 
 
-def at_rate(width: int, row: str, rate: str, scale: Scale) -> Run:
-    """A row at a width; `rate` is what its learning rate would be at width 64."""
+def at_rate(width: int, row: str, rate: str, scale: Scale, **changed: int) -> Run:
+    """A row at a width; `rate` is what its learning rate would be at width 64; `changed` are options of `baseline`."""
     holes = row.startswith("holes-")
-    run = baseline(width, scale, holes=holes).evolve(optimiser={"lr": RATES[rate] * (TUNED / width) ** 0.5})
-    layers = depth(width)
+    run = baseline(width, scale, holes=holes, **changed).evolve(
+        optimiser={"lr": RATES[rate] * (TUNED / width) ** 0.5}
+    )
+    layers = sizes_of(run).layers
     match row.removeprefix("holes-"):
         case "reservoirs":
             run = placed(run, placement(layers + layers // 2, layers // 2), "ffn", prefix="layer")
@@ -103,3 +121,8 @@ for _row in SWEPT:
     for _name in RATES:
         _about = f"Ours, width {TUNED}, {_name}: {ROWS[_row][1]}."
         enter(f"ladder/rates/{_row}/{_name}", _about, at_rate, TUNED, _row, _name)
+for _name, (_change, _changed) in AGAIN.items():
+    for _row in ("trained", "attention-frozen", "no-attention"):
+        _rate, _words = ROWS[_row]
+        _about = f"Ours, width 128, {_change}: {_words}."
+        enter(f"ladder/128-{_name}/{_row}", _about, at_rate, 128, _row, _rate, **_changed)
