@@ -1,9 +1,9 @@
 """Memory for training on a processor: the C library keeps what is freed, and asks for large pages.
 
 Each step of training frees the tensors of the one before. By default glibc gives large ones back to the system, which
-hands them out again a page of 4 kB at a time, each filled with zeros first. Tunables change that without changing a bit
-of a result: a step in bf16 is 1.24 to 1.42 times as fast on a Xeon (`python -m benchmarks memory`). But glibc reads them
-only when a process starts.
+hands them out again a page of 4 kB at a time, each filled with zeros first. Tunables change that without changing a
+bit of a result: a step in bf16 is 1.24 to 1.42 times as fast on a Xeon (`python -m benchmarks memory`). But glibc reads
+them only when a process starts.
 """
 
 from __future__ import annotations
