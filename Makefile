@@ -38,7 +38,7 @@ lab: $(INSTALLED)  ## open the book in JupyterLab
 # Four processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since some of them often
 # wait for a browser, a server or a cluster. Torch in each takes a gigabyte or two.
 # Plugins that other packages bring along are left out: each process would import them, for seconds.
-PYTEST := OMP_NUM_THREADS=1 $(KEEP_MEMORY) $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder \
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder \
 	-p no:nbval -p no:anyio -p no:typeguard
 
 test: setup  ## run every test, four files at a time; ARGS="-k name" runs some
