@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import WORDS, Ours, stepper
-from reservoir.launch.memory import NAME, tunables
+from reservoir.launch.memory import NAME, has_glibc, tunables
 from reservoir.recipes import ladder
 from reservoir.training import LanguageModellingTask
 from reservoir.weights import initialise
@@ -151,11 +151,12 @@ def run(settings: Settings) -> Iterator[Comparison]:
     """Each model and size, in both precisions.
 
     Raises:
+        RuntimeError: the device is a GPU, or the two settings ended with different weights.
         OSError: the C library is not glibc.
     """
     if settings.device.type != "cpu":
-        raise RuntimeError("memory: the tunables are of training on a processor")
-    if "CS_GNU_LIBC_VERSION" not in getattr(os, "confstr_names", ()):
+        raise RuntimeError("glibc's tunables are of training on a processor")
+    if not has_glibc():
         raise OSError("glibc's tunables are of Linux with glibc")
     for model in MODELS:
         for size in settings.chosen(WIDTHS):

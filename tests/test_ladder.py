@@ -46,6 +46,17 @@ def test_reservoirs_leave_as_many_trained_weights_as_the_trained_model_has(width
     assert reservoirs.total - trained.total > 8 * width**2 * (ladder.depth(width) // 2)
 
 
+@pytest.mark.parametrize("row", ["trained", "attention-frozen", "no-attention"])
+@pytest.mark.parametrize(("name", "fields", "times"), [("longer", set(), 4), ("deeper", {"model.layers"}, 2)])
+def test_what_is_run_again_differs_in_its_steps_or_its_layers_alone(row, name, fields, times):
+    before, again = (run_of(width, row) for width in (ladder.AGAIN_AT, f"{ladder.AGAIN_AT}-{name}"))
+    steps = {"budget.steps", "budget.validate_every", "budget.checkpoint_every"}
+    found = set(differences(before.to_json(), again)) - {"recipe"}
+    kinds = {"model.kinds"} if fields and row == "no-attention" else set()
+    assert found - steps == fields | kinds and again.budget.steps == times * before.budget.steps
+    assert again.model.layers == (4 if fields else before.model.layers)
+
+
 @pytest.mark.parametrize("row", ladder.SWEPT)
 def test_the_rates_of_a_sweep_differ_in_nothing_else(row):
     runs = [recipes.get(f"ladder/rates/{row}/{name}", scale="laptop") for name in ladder.RATES]

@@ -2,8 +2,8 @@
 
 Each step of training frees the tensors of the one before. By default glibc gives large ones back to the system, which
 hands them out again a page of 4 kB at a time, each filled with zeros first. Tunables change that without changing a
-bit of a result: a step in bf16 is 1.24 to 1.42 times as fast on a Xeon (`python -m benchmarks memory`). But glibc reads
-them only when a process starts.
+bit of a result: a step in bf16 is some 1.2 to 1.4 times as fast on a Xeon (`python -m benchmarks memory`). But glibc
+reads them only when a process starts.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ def tunables() -> str:
     return ":".join(f"glibc.malloc.{name}={value}" for name, value in TUNABLES.items())
 
 
+def has_glibc() -> bool:
+    """Whether this process runs on glibc, which alone reads the tunables."""
+    return "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ())
+
+
 def keep_memory() -> None:
     """Start this process over with the tunables, unless they are set already or its C library is another one."""
-    is_glibc = "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ())
-    if is_glibc and NAME not in os.environ:
+    if has_glibc() and NAME not in os.environ:
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | {NAME: tunables()})

@@ -9,8 +9,8 @@ with the root of the width. The full scale is the laptop's.
 Three comparisons are of language models on the bytes of WikiText-2. Fourier transforms look ahead, so the fourth is of
 masked language models, on pieces of about one character. In both, a model that mixes nothing is the control.
 
-A larger size is also deeper from width 256 on, and sees more steps. Two rows and their control are run again at width
-128 with one of these changed (`AGAIN`), to tell them from the width.
+A larger size also takes more steps, and from width 256 on it is deeper. Two rows and their control are run again at
+width 128 with one of the two changed (`AGAIN`), to tell it from the width.
 """
 
 from typing import Any
@@ -43,7 +43,8 @@ AGAIN: dict[str, tuple[str, dict[str, int]]] = {
     "longer": ("four times as many steps", {"times": 4}),
     "deeper": ("four layers in place of two, trained equally far", {"layers": 4}),
 }
-"""Name of a change -> what it is, and the options of `baseline` that make it."""
+"""Name of a change -> what it is, and the options of `baseline` that make it; at width `AGAIN_AT`."""
+AGAIN_AT = 128
 SWEPT = ("trained", "reservoirs", "attention-frozen", "masks", "holes-attention", "holes-fourier")
 VALID = 20_000  # tokens that are read at each validation point
 
@@ -124,5 +125,5 @@ for _row in SWEPT:
 for _name, (_change, _changed) in AGAIN.items():
     for _row in ("trained", "attention-frozen", "no-attention"):
         _rate, _words = ROWS[_row]
-        _about = f"Ours, width 128, {_change}: {_words}."
-        enter(f"ladder/128-{_name}/{_row}", _about, at_rate, 128, _row, _rate, **_changed)
+        _about = f"Ours, width {AGAIN_AT}, {_change}: {_words}."
+        enter(f"ladder/{AGAIN_AT}-{_name}/{_row}", _about, at_rate, AGAIN_AT, _row, _rate, **_changed)
