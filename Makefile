@@ -18,12 +18,14 @@ endif
 # Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir/launch/memory.py).
 KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
 
-.PHONY: help setup book read lab test unit mutate unit-lowest colab bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
+.PHONY: help setup library book read lab test unit mutate unit-lowest colab bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(INSTALLED) $(NODE_INSTALLED)  ## install everything into .venv and theme/node_modules (the others do so when needed)
+
+library: $(INSTALLED)  ## install the library and its tools into .venv; needs no node
 
 book: setup  ## render the executed chapters to _build/html
 	@$(PYTHON_ENV) theme/build.py

@@ -86,6 +86,17 @@ def test_an_unfit_comparison_decides_nothing_and_does_not_hide_a_contrary_one():
     assert judge(AnyOf((unfit, unfit))).outcome == "unfit"
 
 
+def test_any_of_several_stays_open_for_the_part_that_was_not_tested():
+    single = above((31.0,), (30.0,), name="few")
+    assert judge(AnyOf((single, above(B, A)))).why == "few: fewer than 3 independent runs a side"
+    assert judge(Every((single, above(A, B)))).why == "few: fewer than 3 independent runs a side"
+
+
+def test_a_yes_or_no_is_not_told_as_a_figure():
+    assert judge(Comparison(Estimate(1.0), low=0.5, silent=True)).why == ""
+    assert judge(Comparison(Estimate(1.0), low=0.5)).why == "1.00, as the claim says"
+
+
 def test_one_contrary_comparison_among_many_needs_more_evidence():
     """Holm's correction: what refutes a claim of one comparison may not refute one of forty."""
     close, even = above((30.0, 30.2, 29.9), (30.8, 30.6, 31.0)), above(A, A[::-1])
@@ -158,10 +169,12 @@ def test_bad_comparisons_are_refused():
 def test_the_expected_share_of_false_verdicts_is_that_of_benjamini_and_hochberg():
     sure = [judge(above(A, B)).p] * 3
     unsure = [judge(above((1.0, 2.0, 3.0), (1.5, 2.5, 2.0))).p] * 5
-    survive, share = expected_false([*sure, *unsure])
-    assert survive == 3 and share == pytest.approx(sure[0])
-    assert expected_false(unsure) == (0, 0.0)
-    assert expected_false([0.001, 0.04, 0.049])[0] == 3 and expected_false([0.001, 0.04, 0.06])[0] == 1
+    survive, share = expected_false(sure, unsure)
+    assert survive == 3 and share == pytest.approx(2 * sure[0] * 8 / 3)  # eight tests, two directions each
+    assert expected_false([], unsure) == (0, 0.0)
+    assert expected_false([0.001, 0.02, 0.024])[0] == 3 and expected_false([0.001, 0.02, 0.03])[0] == 1
+    one_test_more = expected_false([0.001, 0.02, 0.024], [0.5])
+    assert one_test_more[0] == 1
 
 
 TABLES = [np.random.default_rng(3).normal(0, [[0.5], [1.0], [1.5], [0.7], [1.2]] * 4, (20, 3)).tolist()]

@@ -18,16 +18,21 @@ from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.sources import System
 from reservoir.runs.records import all_records
 
-CHAPTER = re.compile(r"Chapters? (\d+)")
+CHAPTER = re.compile(r"(?:Chapters?|Appendix) (A?\d+)")
+ELSEWHERE = {"glue": "8", "masked-wide": "10", "pairs-wide": "10"}
+"""Families of a module that serves several chapters."""
 
 
-def chapter(recipe: str) -> int:
-    """The chapter that a recipe belongs to: the one that the module of its family names first."""
-    first = next(name for name in recipes.RECIPES if name.partition("/")[0] == recipe.partition("/")[0])
+def chapter(recipe: str) -> str:
+    """The chapter or appendix that a recipe belongs to: the one that the module of its family names first."""
+    family = recipe.partition("/")[0]
+    if family in ELSEWHERE:
+        return ELSEWHERE[family]
+    first = next(name for name in recipes.RECIPES if name.partition("/")[0] == family)
     found = CHAPTER.search(sys.modules[recipes.RECIPES[first].__module__].__doc__ or "")
     if found is None:
         raise ValueError(f"the module of {recipe} names no chapter")
-    return int(found[1])
+    return found[1]
 
 
 def systems() -> list[System]:
@@ -59,7 +64,7 @@ def coverage() -> pd.DataFrame:
     for one in systems():
         names = covered_by(one)
         run = {scale: sum((name, scale) in recorded for name in names) for scale in ("laptop", "full")}
-        chapters = ", ".join(map(str, sorted({chapter(name) for name in names})))
+        chapters = ", ".join(sorted({chapter(name) for name in names}, key=_place))
         line = {"source": one.source, "where": one.where, "system": one.words}
         line |= {"recipes": _shown(names) if names else one.why, "chapter": chapters}
         lines.append(line | {scale: f"{run[scale]} of {len(names)}" if names else "" for scale in run})
@@ -86,5 +91,11 @@ def cost() -> pd.DataFrame:
         for one in records
     ]
     frame = pd.DataFrame(lines, columns=["chapter", "family", "recipes", "records", "core-hours"])
-    grouped = frame.groupby(["chapter", "family"])
+    frame = frame.sort_values(["chapter", "family"], key=lambda column: column.map(_place))
+    grouped = frame.groupby(["chapter", "family"], sort=False)
     return grouped.agg({"recipes": "nunique", "records": "sum", "core-hours": "sum"})
+
+
+def _place(name: str) -> tuple[bool, int, str]:
+    """What chapters are sorted by, and families: 4 before 10, 10 before A6."""
+    return not name.isdigit(), int(name) if name.isdigit() else 0, name

@@ -232,6 +232,7 @@ class Comparison:
         closed: whether a figure that no run moves may lie on a bound.
         name: for messages.
         unfit: why the comparison decides nothing, such as a baseline that loses to doing nothing.
+        silent: whether the figure only stands for yes or no, which no sentence needs.
     """
 
     gap: Estimate
@@ -240,6 +241,7 @@ class Comparison:
     closed: bool = False
     name: str = ""
     unfit: str = ""
+    silent: bool = False
 
     def __post_init__(self) -> None:
         if not (self.low < self.high or (self.exact and self.low == self.high)):
@@ -308,8 +310,9 @@ class Verdict:
     Args:
         outcome: always at the scale of the runs.
         why: in a sentence.
-        p: of the outcome that was reached: what the ledger's expected share of false verdicts is computed from; nan
-            where nothing was decided, or by arithmetic alone.
+        p: of the outcome that was reached; of a claim left open, of what came nearer, the claim or its contrary. The
+            ledger's expected share of false verdicts is computed from it. nan where nothing was tested, or by
+            arithmetic alone.
     """
 
     outcome: Outcome
@@ -339,12 +342,15 @@ def judge(claim: Clause) -> Verdict:
     if support[0] <= 1:
         return Verdict("holds here", _words(support[2], ", as the claim says"), _chance(support))
     one = support[2]
+    if math.isfinite(support[0]) and against[2].untestable and not against[2].unfit:
+        one = against[2]  # one of several parts, any of which would do, has not been tested
     if one.unfit:
         return Verdict("unfit", f"{_called(one)}{one.unfit}")
     if one.untestable:
         return Verdict("cannot tell", f"{_called(one)}{one.untestable}")
     needed = f"such runs would show a difference of {one.gap.detectable():.2g} four times in five"
-    return Verdict("cannot tell", f"{_words(one, ', which leaves it open')}; {needed}")
+    nearer = min(against, support, key=lambda found: found[1])
+    return Verdict("cannot tell", f"{_words(one, ', which leaves it open')}; {needed}", _chance(nearer))
 
 
 def _weigh(clause: Clause, *, contrary: bool) -> Found:
@@ -367,22 +373,29 @@ def _weigh(clause: Clause, *, contrary: bool) -> Found:
     return share * many, min(1.0, p * many), one
 
 
-def expected_false(p: Iterable[float], *, rate: float = 0.05) -> tuple[int, float]:
+def expected_false(
+    decided: Sequence[float], left_open: Sequence[float] = (), *, rate: float = 0.05
+) -> tuple[int, float]:
     """How many decided verdicts survive at a false discovery rate (Benjamini & Hochberg 1995), and the rate over all.
 
+    What was tested and left open counts among the tests, and each test could have erred in two directions: for the
+    claim or for its contrary.
+
     Args:
-        p: of the verdicts of a whole ledger; nan, of those that decide nothing or by arithmetic alone, is left out.
+        decided: p-values of the verdicts of a whole ledger.
+        left_open: p-values of the claims that were tested and left open.
         rate: the accepted share of false ones among those that survive.
 
     Returns:
-        the number that survive, and the expected share of false ones if all are believed.
+        the number that survive, and the expected share of false ones if all are believed, at most 1.
     """
-    found = np.sort([one for one in p if math.isfinite(one)])
-    if not len(found):
+    if not len(decided):
         return 0, 0.0
-    ranks = np.arange(1, len(found) + 1)
-    below = np.nonzero(found * len(found) / ranks <= rate)[0]
-    return (int(below[-1]) + 1 if len(below) else 0), float(min(1.0, found[-1]))
+    found = np.sort(2 * np.array([*decided, *left_open]))
+    tests = len(found)
+    below = found[found * tests / np.arange(1, tests + 1) <= rate]
+    survive = int((2 * np.array(decided) <= below[-1]).sum()) if len(below) else 0
+    return survive, float(min(1.0, 2 * max(decided) * tests / len(decided)))
 
 
 def _chance(found: Found) -> float:
@@ -402,5 +415,7 @@ def _called(one: Comparison) -> str:
 
 
 def _words(one: Comparison, what: str) -> str:
+    if one.silent:
+        return ""
     name = one.name if not one.name or ": " in one.name else f"{one.name}:"
     return told(name, one.gap, 2) + what

@@ -20,7 +20,7 @@ def reported() -> pd.DataFrame:
         one line a difference: "table", "row", "column"; "reported", the difference as printed there, of perplexities
         that of their logarithms; "unit"; "ours" with its 95 % interval; "runs" a side; "shown", the smallest difference
         that runs like ours show four times in five; "power", how often they would show the reported one. Rows
-        without three runs of ours are left out.
+        without three runs of ours are left out, and those that the source has equal.
     """
     lines = []
     for where, compared in comparisons().items():
@@ -45,6 +45,8 @@ def reported() -> pd.DataFrame:
                 if gap.runs < FEWEST or not gap.errors:
                     continue
                 effect = found[row][0] - found[first][0]
+                if effect == 0:  # which no run can show
+                    continue
                 line = {"table": where, "row": row, "column": column, "reported": effect}
                 ours = {"unit": UNITS[compared.best], "ours": f"{gap:2}", "runs": int(gap.runs)}
                 lines.append(line | ours | {"shown": gap.detectable(), "power": gap.power(abs(effect))})

@@ -99,11 +99,14 @@ def _judges(names: Iterable[str], outcome: Outcome) -> str:
 
 def expected() -> str:
     """How many of the ledger's verdicts by runs may be false, in a sentence."""
-    p = [one.p for title in (*SECTIONS, OURS) for one in Ledger.of(title).verdicts if math.isfinite(one.p)]
-    survive, share = expected_false(p)
+    tested = [one for title in (*SECTIONS, OURS) for one in Ledger.of(title).verdicts if math.isfinite(one.p)]
+    left_open = [one.p for one in tested if one.outcome == "cannot tell"]
+    decided = [one.p for one in tested if one.outcome != "cannot tell"]
+    survive, share = expected_false(decided, left_open)
     return (
-        f"{len(p)} verdicts rest on runs. If all of them are believed, at most {share:.1%} are expected to be false;"
-        f" {survive} of them survive where one false in twenty is accepted (Benjamini and Hochberg 1995)."
+        f"{len(tested)} claims were tested on runs, and {len(decided)} of them decided. If all {len(decided)} verdicts"
+        f" are believed, at most {share:.1%} of them are expected to be false; {survive} survive where one false in"
+        f" twenty is accepted (Benjamini and Hochberg 1995)."
     )
 
 

@@ -29,6 +29,7 @@ OPERATIONS: dict[str, Callable[..., Estimate]] = {
     "log": lambda a: a.log(),
     "sum": lambda a, b: a + b,
     "difference": lambda a, b: a - b,
+    "lost": lambda a, b: b - a,
     "ratio": lambda a, b: a / b,
     "share": lambda a, b: a / b * 100,
     "saved": lambda a, b: (Estimate(1.0) - a / b) * 100,
