@@ -28,7 +28,7 @@ from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRun
 
 CLAIM = {
-    *("id", "rule", "says", "where", "mark", "part_of", "scale", "compare"),
+    *("id", "rule", "formerly", "says", "where", "mark", "part_of", "scale", "compare"),
     *("order", "special", "arguments", "recipes", "needs", "why"),
 }
 BLOCK = {"a", "b", "gap", "is", "margin", "around", "low", "high", "measure", "each", "shown"}
@@ -154,7 +154,9 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
         for leaf in block.leaves():
             _check_recipe(measures[leaf.measure], leaf.recipe)
         _check_budgets(block, measures, scale)
-    plain = {key: written[key] for key in ("rule", "scale", "special", "arguments") if key in written}
+    plain = {
+        key: written[key] for key in ("rule", "formerly", "scale", "special", "arguments") if key in written
+    }
     entry = Entry(
         *(name, says, where, mark),
         recipes=tuple(dict.fromkeys(_recipes(written, blocks, measures))),

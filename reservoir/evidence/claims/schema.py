@@ -101,6 +101,7 @@ class Entry:
         where: source and place.
         mark: whose words they are.
         rule: when we say that it holds, in words.
+        formerly: other words of the same rule, from which it has its date; empty where it was never reworded.
         recipes: whose records decide it; none where the source's own figures do, or nothing that we have.
         scale: at which it is judged.
         place: file and line.
@@ -116,6 +117,7 @@ class Entry:
     where: str
     mark: Mark
     rule: str
+    formerly: str = ""
     recipes: tuple[str, ...] = ()
     scale: str = "laptop"
     place: str = ""
