@@ -1,8 +1,8 @@
 """Date the rules of the ledger and the commits that records were made at, from the repository's history.
 
 `python reference/claim_dates.py` writes `data/claims/history.json`. A rule's date is that of the first
-commit which has its words, or those that it has under `formerly`; a rule whose words no commit has yet is dated now. What
-is dated there keeps its date.
+commit which has its words; a rule whose words no commit has yet is dated now. What is dated there keeps its date,
+and so does what is dated there by the words that it has under `formerly`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,10 @@ def main() -> int:
     rules = {}
     for name, entry in sorted(entries().items()):
         dated = known["rules"].get(name, {})
-        if dated.get("digest") != digest(entry.rule):
-            words = (
-                "log",
-                "--reverse",
-                "--format=%cI",
-                "-S",
-                entry.formerly or entry.rule,
-                "--",
-                "data/claims",
-            )
+        if entry.formerly and dated.get("digest") == digest(entry.formerly):
+            dated = dated | {"digest": digest(entry.rule)}
+        elif dated.get("digest") != digest(entry.rule):
+            words = ("log", "--reverse", "--format=%cI", "-S", entry.rule, "--", "data/claims")
             dated = {"digest": digest(entry.rule), "date": _utc((_git(*words).split() or [""])[0])}
         rules[name] = dated
     made = {str(record.code.get("commit")) for record in all_records()}
