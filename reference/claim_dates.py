@@ -13,6 +13,7 @@ import sys
 from datetime import UTC, datetime
 
 from reservoir.datasets.shipped import shipped
+from reservoir.evidence.claims.schema import Entry
 from reservoir.evidence.claims.verdicts import digest, entries
 from reservoir.runs.records import all_records
 
@@ -21,15 +22,7 @@ def main() -> int:
     """Write the file anew."""
     path = shipped() / "claims" / "history.json"
     known = json.loads(path.read_text(encoding="utf-8"))
-    rules = {}
-    for name, entry in sorted(entries().items()):
-        dated = known["rules"].get(name, {})
-        if entry.formerly and dated.get("digest") == digest(entry.formerly):
-            dated = dated | {"digest": digest(entry.rule)}
-        elif dated.get("digest") != digest(entry.rule):
-            words = ("log", "--reverse", "--format=%cI", "-S", entry.rule, "--", "data/claims")
-            dated = {"digest": digest(entry.rule), "date": _utc((_git(*words).split() or [""])[0])}
-        rules[name] = dated
+    rules = {name: dated(entry, known["rules"].get(name, {})) for name, entry in sorted(entries().items())}
     made = {str(record.code.get("commit")) for record in all_records()}
     dates = dict(line.split(" ", 1) for line in _git("log", "--all", "--format=%H %cI").splitlines())
     commits = {commit: _utc(dates[commit]) for commit in sorted(made & dates.keys())}
@@ -37,6 +30,16 @@ def main() -> int:
         json.dumps(known | {"rules": rules, "commits": commits}, indent=1) + "\n", encoding="utf-8"
     )
     return 0
+
+
+def dated(entry: Entry, known: dict[str, str]) -> dict[str, str]:
+    """The digest of a rule's words and their date, which is `known` where the rule has not become another."""
+    if known.get("digest") == digest(entry.rule):
+        return known
+    if entry.formerly and known.get("digest") == digest(entry.formerly):
+        return known | {"digest": digest(entry.rule)}
+    words = ("log", "--reverse", "--format=%cI", "-S", entry.rule, "--", "data/claims")
+    return {"digest": digest(entry.rule), "date": _utc((_git(*words).split() or [""])[0])}
 
 
 def _utc(date: str) -> str:

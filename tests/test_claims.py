@@ -1,9 +1,11 @@
 """Claims are read from data, which is refused by file and line where it is wrong, and decided by records alone."""
 
+import dataclasses
 import json
 import re
 from types import SimpleNamespace
 
+import claim_dates
 import pytest
 
 from reservoir import recipes
@@ -204,9 +206,25 @@ def test_records_of_two_precisions_are_not_compared(tmp_path, monkeypatch, made)
         made[f"components/{name}"] = [recorded(30.0 + seed, seed, precision=precision) for seed in range(3)]
     with pytest.raises(LedgerError, match=r"made-up\.toml, line \d+: 'ours/best': .* in bf16 and .* in fp32"):
         real(tmp_path, monkeypatch, LEDGER)
-    for record in made["components/feed-forward"]:  # on another task, precision may be another
-        record.run["task"] = "another"
-    assert real(tmp_path, monkeypatch, LEDGER).outcome in ("holds here", "cannot tell", "does not hold here")
+    for record in made["components/feed-forward"]:
+        record.run["precision"] = "auto"  # not recorded; bf16 wherever one could tell
+    with pytest.raises(LedgerError, match=r"in a precision that was not recorded and .* in fp32"):
+        real(tmp_path, monkeypatch, LEDGER)
+    for name in ("attention", "embeddings"):
+        made[f"components/{name}"] = [recorded(30.0 + seed, seed, precision="bf16") for seed in range(3)]
+    assert real(tmp_path, monkeypatch, LEDGER).outcome == "cannot tell"
+
+
+def test_on_another_task_precision_may_be_another(tmp_path, monkeypatch, made):
+    rows = '["gpt/wikipedia", "components/feed-forward"] }'
+    text = LEDGER.replace('"components/{row}"', '"{row}"').replace('["embeddings", "feed-forward"] }', rows)
+    for name, precision in (
+        ("components/attention", "fp32"),
+        ("components/feed-forward", "fp32"),
+        ("gpt/wikipedia", "bf16"),
+    ):
+        made[name] = [recorded(30.0 + seed, seed, precision=precision) for seed in range(3)]
+    assert real(tmp_path, monkeypatch, text).outcome == "cannot tell"
 
 
 def test_a_baseline_that_does_not_beat_doing_nothing_is_unfit(tmp_path, monkeypatch, made):
@@ -334,10 +352,29 @@ def test_an_order_needs_every_pair_that_the_source_has_apart():
 HISTORY = json.loads((shipped() / "claims" / "history.json").read_text(encoding="utf-8"))
 
 
+def test_an_entry_stands_for_itself():
+    """The ledger is sorted by verdict, so what stands above an entry, or in which chapter it is shown, changes."""
+    place = re.compile(
+        r"\b(claims?|rules?|entry|sentence) (above|below)\b|\bthis chapter\b|^the same\b", re.IGNORECASE
+    )
+    assert not [
+        name for name, one in claims.entries().items() if one.mark == "ours" and place.search(one.says)
+    ]
+    assert not [name for name, one in claims.entries().items() if place.search(one.where)]
+
+
 def test_a_rule_keeps_its_date_while_its_words_stay_the_same():
     """Changing its words needs a new date: `python reference/claim_dates.py` finds it in the history."""
     digests = {name: claims.digest(entry.rule) for name, entry in claims.entries().items()}
     assert digests == {name: dated["digest"] for name, dated in HISTORY["rules"].items()}
+
+
+def test_a_reworded_rule_keeps_its_date():
+    entry = claims.entries()["poster/make-use"]
+    known = {"digest": claims.digest(entry.formerly), "date": "2026-11-21T19:23:00Z"}
+    assert claim_dates.dated(entry, known) == known | {"digest": claims.digest(entry.rule)}
+    entry = dataclasses.replace(entry, formerly="")
+    assert claim_dates.dated(entry, known)["date"] > known["date"]  # another rule is dated anew
 
 
 def test_a_rule_is_late_where_a_record_was_made_before_it(monkeypatch):

@@ -112,6 +112,7 @@ def test_every_recipe_of_a_system_exists_at_all_scales():
 def test_every_recipe_has_a_place_in_the_book():
     assert {coverage.chapter(name) for name in recipes.names()} <= {*map(str, range(1, 13)), "A6"}
     places = {"keep/trained": "10", "components/baseline": "4", "glue/mnli": "8", "ladder/64/masks": "A6"}
+    places |= {"masked-wide/regular-4": "10", "pairs-wide/mnli-50": "10"}
     for name, place in places.items():
         assert coverage.chapter(name) == place
     assert list(dict.fromkeys(coverage.cost().index.get_level_values("chapter")))[-2:] == ["12", "A6"]

@@ -92,6 +92,13 @@ def test_any_of_several_stays_open_for_the_part_that_was_not_tested():
     assert judge(Every((single, above(A, B)))).why == "few: fewer than 3 independent runs a side"
 
 
+def test_what_could_be_tested_in_one_direction_alone_counts_as_tested():
+    single, unfit = above((31.0,), (30.0,)), above(A, B, unfit="its baseline loses to no encoder")
+    for open_part in (single, unfit):
+        assert math.isnan(judge(open_part).p)
+        assert judge(Every((open_part, above(A, B)))).p > 0.05  # the other part could have been contrary
+
+
 def test_a_yes_or_no_is_not_told_as_a_figure():
     assert judge(Comparison(Estimate(1.0), low=0.5, silent=True)).why == ""
     assert judge(Comparison(Estimate(1.0), low=0.5)).why == "1.00, as the claim says"

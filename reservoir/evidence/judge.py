@@ -310,9 +310,9 @@ class Verdict:
     Args:
         outcome: always at the scale of the runs.
         why: in a sentence.
-        p: of the outcome that was reached; of a claim left open, of what came nearer, the claim or its contrary. The
-            ledger's expected share of false verdicts is computed from it. nan where nothing was tested, or by
-            arithmetic alone.
+        p: of the outcome that was reached; of a claim left open, of what came nearer, the claim or its contrary, if
+            one of the two could be tested. The ledger's expected share of false verdicts is computed from it. nan where
+            nothing was tested, or by arithmetic alone.
     """
 
     outcome: Outcome
@@ -344,13 +344,14 @@ def judge(claim: Clause) -> Verdict:
     one = support[2]
     if math.isfinite(support[0]) and against[2].untestable and not against[2].unfit:
         one = against[2]  # one of several parts, any of which would do, has not been tested
-    if one.unfit:
-        return Verdict("unfit", f"{_called(one)}{one.unfit}")
-    if one.untestable:
-        return Verdict("cannot tell", f"{_called(one)}{one.untestable}")
-    needed = f"such runs would show a difference of {one.gap.detectable():.2g} four times in five"
     nearer = min(against, support, key=lambda found: found[1])
-    return Verdict("cannot tell", f"{_words(one, ', which leaves it open')}; {needed}", _chance(nearer))
+    p = _chance(nearer) if math.isfinite(nearer[0]) else math.nan
+    if one.unfit:
+        return Verdict("unfit", f"{_called(one)}{one.unfit}", p)
+    if one.untestable:
+        return Verdict("cannot tell", f"{_called(one)}{one.untestable}", p)
+    needed = f"such runs would show a difference of {one.gap.detectable():.2g} four times in five"
+    return Verdict("cannot tell", f"{_words(one, ', which leaves it open')}; {needed}", p)
 
 
 def _weigh(clause: Clause, *, contrary: bool) -> Found:

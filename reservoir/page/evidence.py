@@ -100,13 +100,13 @@ def _judges(names: Iterable[str], outcome: Outcome) -> str:
 def expected() -> str:
     """How many of the ledger's verdicts by runs may be false, in a sentence."""
     tested = [one for title in (*SECTIONS, OURS) for one in Ledger.of(title).verdicts if math.isfinite(one.p)]
-    left_open = [one.p for one in tested if one.outcome == "cannot tell"]
-    decided = [one.p for one in tested if one.outcome != "cannot tell"]
+    left_open = [one.p for one in tested if one.outcome in ("cannot tell", "unfit")]
+    decided = [one.p for one in tested if one.outcome in ("holds here", "does not hold here")]
     survive, share = expected_false(decided, left_open)
     return (
         f"{len(tested)} claims were tested on runs, and {len(decided)} of them decided. If all {len(decided)} verdicts"
-        f" are believed, at most {share:.1%} of them are expected to be false; {survive} survive where one false in"
-        f" twenty is accepted (Benjamini and Hochberg 1995)."
+        f" are believed, about {share:.0%} of them are expected to be false by their p-values; {survive} survive where"
+        f" one false in twenty is accepted (Benjamini and Hochberg 1995)."
     )
 
 

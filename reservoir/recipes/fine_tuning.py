@@ -92,7 +92,10 @@ WAYS: dict[str, tuple[Callable[[Run], Run], str]] = {
     "-scratch": (from_scratch, "from scratch"),
     "-longer": (for_longer, "fine-tuned with four times the steps"),
     "-scratch-longer": (lambda run: for_longer(from_scratch(run)), "from scratch, with four times the steps"),
-    "-frozen-alternate": (frozen_alternately, "fine-tuned but for the second of four layers, or every other of six"),
+    "-frozen-alternate": (
+        frozen_alternately,
+        "fine-tuned but for the second of four layers, or every other of six",
+    ),
     "-frozen-whole": (frozen_whole, "frozen: only the readout is trained"),
 }
 """Ending of a recipe's name -> what it makes of the fine-tuned encoder, and what that is."""
