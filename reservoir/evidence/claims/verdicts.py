@@ -186,18 +186,20 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
                 if why := one.unfit(leaf.recipe, scale=entry.scale):
                     return why
         runs = (leaf for leaf in (*own, *rivals) if measures and measures[leaf.measure].of_runs)
-        _one_precision(entry, runs)
-        return ""
+        return _one_precision(entry, runs)
 
     told = [_block(block, at_scale, unfit) for block in entry.blocks]
     return Every(tuple(clause for clause, _ in told)), "; ".join(text for _, text in told)
 
 
-def _one_precision(entry: Entry, compared: Iterable[Leaf]) -> None:
-    """Refuse records of one task in two precisions.
+def _one_precision(entry: Entry, compared: Iterable[Leaf]) -> str:
+    """Why records of one task decide nothing: it is not known that they have one precision.
 
-    The first format did not record its precision ("auto"). Of the records that were begun again and match one
-    precision alone, all are bf16 (`data/results/audits.json`), so "auto" may stand beside bf16 and not beside fp32.
+    The first format did not record it ("auto"). Of the records that were begun again and match one precision alone, all
+    are bf16 (`data/results/audits.json`), so "auto" may stand beside bf16 and not beside fp32.
+
+    Raises:
+        LedgerError: they are known to have two.
     """
     found: dict[str, dict[str, str]] = {}  # task -> precision -> a recipe
     for leaf in compared:
@@ -205,12 +207,12 @@ def _one_precision(entry: Entry, compared: Iterable[Leaf]) -> None:
         for record in records(leaf.recipe, scale=entry.scale):
             found.setdefault(task, {})[record.run["precision"]] = leaf.recipe
     for of_task in found.values():
-        if "fp32" in of_task and len(of_task) > 1:
-            said = " and ".join(
-                f"{name} in {'a precision that was not recorded' if precision == 'auto' else precision}"
-                for precision, name in sorted(of_task.items())
-            )
+        if {"fp32", "bf16"} <= of_task.keys():
+            said = " and ".join(f"{of_task[precision]} in {precision}" for precision in ("bf16", "fp32"))
             raise LedgerError(f"{entry.place}: {entry.name!r}: it compares records of {said}")
+        if {"fp32", "auto"} <= of_task.keys():
+            return f"{of_task['auto']} did not record its precision, and {of_task['fp32']} is in fp32"
+    return ""
 
 
 def _block(block: Block, figure: Figure, unfit: Callable[[Compared], str]) -> tuple[Clause, str]:
