@@ -37,12 +37,10 @@ def written() -> dict[str, dict[str, str]]:
 
 def verdicts(name: str) -> list[claims.Verdict]:
     """The verdicts on a source's claims, decided ones first."""
-    prefixes = CLAIMS.get(name, (name,))
+    prefixes, begins = CLAIMS.get(name, (name,)), (f"{name},", f"{sources.source(name).title},")
     entries = claims.entries()
     its = [
-        one
-        for one in entries
-        if one.partition("/")[0] in prefixes or entries[one].where.startswith(f"{name},")
+        one for one in entries if one.partition("/")[0] in prefixes or entries[one].where.startswith(begins)
     ]
     found = [claims.verdict(one) for one in its]
     return sorted(found, key=lambda one: evidence.OUTCOMES.index(one.outcome))
