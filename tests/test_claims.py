@@ -217,6 +217,35 @@ def test_records_of_two_precisions_are_not_compared(tmp_path, monkeypatch, made)
     assert real(tmp_path, monkeypatch, LEDGER).outcome == "cannot tell"
 
 
+def test_an_order_compares_rows_of_one_precision(made):
+    rows = {line.recipe for line in comparisons()["poster/narrow"].lines() if line.recipe}
+    for name in rows:
+        made[name] = [recorded(30.0 + seed, seed) for seed in range(3)]
+    assert claims.verdict("poster/narrow-order").outcome == "cannot tell"  # all score alike
+    for record in made["narrow/attention"]:
+        record.run["precision"] = "auto"
+    found = claims.verdict("poster/narrow-order")
+    assert found.outcome == "unfit" and "narrow/attention did not record its precision" in found.why
+    for record in made["narrow/attention"]:
+        record.run["precision"] = "bf16"
+    with pytest.raises(LedgerError, match=r"narrow-order': .*narrow/attention in bf16 and .* in fp32"):
+        claims.verdict("poster/narrow-order")
+
+
+def test_a_weight_class_has_one_precision(monkeypatch):
+    name = "whole/weight-class-trained"
+    assert claims.verdict(name).outcome != "unfit"
+
+    def in_fp32(recipe, scale="laptop"):
+        told = find_records(recipe, scale=scale)
+        other = recipe == "transformer/multi30k"
+        return [SimpleNamespace(run=one.run | ({"precision": "fp32"} if other else {})) for one in told]
+
+    monkeypatch.setattr(verdicts, "records", in_fp32)
+    with pytest.raises(LedgerError, match="transformer/multi30k in fp32"):
+        claims.verdict(name)
+
+
 def test_on_another_task_precision_may_be_another(tmp_path, monkeypatch, made):
     rows = '["gpt/wikipedia", "components/feed-forward"] }'
     text = LEDGER.replace('"components/{row}"', '"{row}"').replace('["embeddings", "feed-forward"] }', rows)

@@ -12,7 +12,7 @@ import contextlib
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import permutations
 from pathlib import Path
 
@@ -146,12 +146,15 @@ Key = tuple[str, str, str]
 """Contest, row, recipe."""
 
 
-def in_order(claimed: Order, figure: Figure) -> tuple[Clause, str]:
+def in_order(
+    claimed: Order, figure: Figure, one_precision: Callable[[Iterable[str]], str] = lambda _: ""
+) -> tuple[Clause, str]:
     """That our rows lie as the source's do, and how many pairs are clear.
 
     Args:
         claimed: the order.
         figure: gives our figures.
+        one_precision: why the records of two recipes may not be compared.
 
     Raises:
         NotRunError: fewer than half of the pairs that count have been run.
@@ -170,7 +173,12 @@ def in_order(claimed: Order, figure: Figure) -> tuple[Clause, str]:
         with contextlib.suppress(NotRunError):
             ours[key] = figure(claimed.measure, line.recipe, ())
     found = [
-        Comparison((ours[a] - ours[b]) * sign, low=0.0, name=f"{_short(a)} before {_short(b)}")
+        Comparison(
+            (ours[a] - ours[b]) * sign,
+            low=0.0,
+            name=f"{_short(a)} before {_short(b)}",
+            unfit=one_precision((lines[a].recipe, lines[b].recipe)),
+        )
         for a, b in pairs
         if a in ours and b in ours
     ]

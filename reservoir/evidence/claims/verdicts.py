@@ -22,12 +22,11 @@ from reservoir.evidence.claims.quantities import (
     RELATIONS,
     Compound,
     Figure,
-    Leaf,
     evaluate,
     leaves,
 )
 from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger
-from reservoir.evidence.judge import AnyOf, Clause, Estimate, Every, told
+from reservoir.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, told
 from reservoir.runs.records import find_records
 from reservoir.runs.registry import Scale
 
@@ -170,11 +169,17 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
             known[key] = look(measure, recipe, among, entry.scale)
         return known[key]
 
-    if entry.order:
-        return special.in_order(entry.order, at_scale)
-    if entry.special:
-        return special.JUDGES[entry.special](**entry.arguments)
     measures = held.measures if look is figure else {}
+
+    def one_precision(names: Iterable[str]) -> str:
+        return _one_precision(entry, names) if measures else ""
+
+    if entry.order:
+        return special.in_order(entry.order, at_scale, one_precision)
+    if entry.special:
+        why = one_precision(name for name in entry.recipes if find_records(name, scale=entry.scale))
+        clause, seen = special.JUDGES[entry.special](**entry.arguments)
+        return (Comparison(Estimate(0.0), unfit=why), seen) if why else (clause, seen)
 
     def unfit(compared: Compared) -> str:
         own, rivals = ([*leaves(side)] if side is not None else [] for side in (compared.a, compared.b))
@@ -185,14 +190,15 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
             if (one := measures[leaf.measure]).idle and not named & set(map(str, one.idle.values())):
                 if why := one.unfit(leaf.recipe, scale=entry.scale):
                     return why
-        runs = (leaf for leaf in (*own, *rivals) if measures and measures[leaf.measure].of_runs)
-        return _one_precision(entry, runs)
+        return one_precision(
+            leaf.recipe for leaf in (*own, *rivals) if measures and measures[leaf.measure].of_runs
+        )
 
     told = [_block(block, at_scale, unfit) for block in entry.blocks]
     return Every(tuple(clause for clause, _ in told)), "; ".join(text for _, text in told)
 
 
-def _one_precision(entry: Entry, compared: Iterable[Leaf]) -> str:
+def _one_precision(entry: Entry, names: Iterable[str]) -> str:
     """Why records of one task decide nothing: it is not known that they have one precision.
 
     The first format did not record it ("auto"). Of the records that were begun again and match one precision alone, all
@@ -202,10 +208,10 @@ def _one_precision(entry: Entry, compared: Iterable[Leaf]) -> str:
         LedgerError: they are known to have two.
     """
     found: dict[str, dict[str, str]] = {}  # task -> precision -> a recipe
-    for leaf in compared:
-        task = str(recipes.get(alternatives(leaf.recipe)[0], scale=cast(Scale, entry.scale)).task)
-        for record in records(leaf.recipe, scale=entry.scale):
-            found.setdefault(task, {})[record.run["precision"]] = leaf.recipe
+    for name in names:
+        task = str(recipes.get(alternatives(name)[0], scale=cast(Scale, entry.scale)).task)
+        for record in records(name, scale=entry.scale):
+            found.setdefault(task, {})[record.run["precision"]] = name
     for of_task in found.values():
         if {"fp32", "bf16"} <= of_task.keys():
             said = " and ".join(f"{of_task[precision]} in {precision}" for precision in ("bf16", "fp32"))
