@@ -1,7 +1,9 @@
 """Appendix A: every claim in one section, with an anchor; every system covered or excused; what records cost."""
 
+import math
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
@@ -59,6 +61,21 @@ def test_the_counts_add_up(ledgers):
         assert counted.loc[title, "does not hold here"] == sum(
             one.outcome == "does not hold here" for one in ledger.verdicts
         )
+
+
+def test_the_share_of_false_verdicts_is_over_all_that_were_tested(monkeypatch):
+    """Of six, two were decided on runs and two left open; arithmetic and what nobody ran were not tested."""
+    made = [
+        ("holds here", 0.001), ("does not hold here", 0.005), ("cannot tell", 0.4), ("unfit", 0.2),
+        ("holds here", math.nan), ("not tested here", math.nan),
+    ]  # fmt: skip
+    section = SimpleNamespace(verdicts=[SimpleNamespace(outcome=outcome, p=p) for outcome, p in made])
+    nothing = SimpleNamespace(verdicts=[])
+    monkeypatch.setattr(evidence.Ledger, "of", lambda title: section if title == evidence.OURS else nothing)
+    found = evidence.expected()
+    assert found.startswith("4 claims were tested on runs, and 2 of them decided.")
+    assert "about 2 % of them" in found  # p 0.005, in two directions, for four tests of which two decided
+    assert "2 survive" in found
 
 
 def test_an_entry_shows_words_rule_and_what_was_seen_and_breaks_no_page(ledgers):
