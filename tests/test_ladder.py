@@ -61,6 +61,23 @@ def test_what_is_run_again_differs_in_its_steps_or_its_layers_alone(row, name, f
 def test_the_rates_of_a_sweep_differ_in_nothing_else(row):
     runs = [recipes.get(f"ladder/rates/{row}/{name}", scale="laptop") for name in ladder.RATES]
     assert [run.optimiser.lr for run in runs] == list(ladder.RATES.values())
+    own = ladder.at_rate(ladder.TUNED, row, "lr-1e-3", "laptop")
     assert {run.evolve(recipe="x", optimiser={"lr": 1.0}).identity() for run in runs} == {
-        run_of(ladder.TUNED, row).evolve(recipe="x", optimiser={"lr": 1.0}).identity()
+        own.evolve(recipe="x", optimiser={"lr": 1.0}).identity()
     }
+
+
+@pytest.mark.parametrize(
+    ("row", "fields"),
+    [
+        ("holes-fourier", {"model.mixing"}),
+        ("holes-fourier-post-norm", {"model.mixing", "model.norm_first"}),
+        ("holes-no-mixing", {"model.kinds"}),
+    ],
+)
+@pytest.mark.parametrize("width", ladder.WIDTHS)
+def test_a_masked_row_differs_from_attention_in_its_mixing_and_the_place_of_its_norms_alone(
+    row, fields, width
+):
+    found = differences(run_of(width, "holes-attention").to_json(), run_of(width, row))
+    assert set(found) - {"recipe", "optimiser.lr"} == fields

@@ -7,7 +7,9 @@ twenty where a fifth is. A row's learning rate is the best of `RATES` at width 6
 with the root of the width. The full scale is the laptop's.
 
 Three comparisons are of language models on the bytes of WikiText-2. Fourier transforms look ahead, so the fourth is of
-masked language models, on pieces of about one character. In both, a model that mixes nothing is the control.
+masked language models, on pieces of about one character; transforms are run with the norms before each part, as all
+other rows are, and with the norms after each sum, as FNet has them. In both tasks, a model that mixes nothing is the
+control.
 
 A larger size also takes more steps, and from width 256 on it is deeper. Two rows and their control are run again at
 width 128 with one of the two changed (`AGAIN`), to tell it from the width.
@@ -36,6 +38,7 @@ ROWS = {
     "no-attention": ("lr-8e-3", "feed-forward layers alone: a byte is predicted from the last one"),
     "holes-attention": ("lr-4e-3", "a masked language model, everything trained"),
     "holes-fourier": ("lr-16e-3", "the same with Fourier transforms in the place of attention"),
+    "holes-fourier-post-norm": ("lr-8e-3", "the same with Fourier transforms, and norms after each sum"),
     "holes-no-mixing": ("lr-4e-3", "the same with feed-forward layers alone"),
 }
 """Row -> the rate that was chosen for it, and what it is. The controls have the rate of what they are compared with."""
@@ -45,7 +48,13 @@ AGAIN: dict[str, tuple[str, dict[str, int]]] = {
 }
 """Name of a change -> what it is, and the options of `baseline` that make it; at width `AGAIN_AT`."""
 AGAIN_AT = 128
-SWEPT = ("trained", "reservoirs", "attention-frozen", "masks", "holes-attention", "holes-fourier")
+TRIED = {"holes-attention-post-norm": "a masked language model, everything trained, norms after each sum"}
+"""Rows that were run at `TUNED` alone: attention has the layout that does better there, as transforms have."""
+SWEPT = (
+    *("trained", "reservoirs", "attention-frozen", "masks", "holes-attention", "holes-fourier"),
+    *("holes-fourier-post-norm", *TRIED),
+)
+POST_NORM = "-post-norm"
 VALID = 20_000  # tokens that are read at each validation point
 
 
@@ -95,8 +104,10 @@ def at_rate(width: int, row: str, rate: str, scale: Scale, **changed: int) -> Ru
     run = baseline(width, scale, holes=holes, **changed).evolve(
         optimiser={"lr": RATES[rate] * (TUNED / width) ** 0.5}
     )
+    if row.endswith(POST_NORM):
+        run = run.evolve(model={"norm_first": False})
     layers = sizes_of(run).layers
-    match row.removeprefix("holes-"):
+    match row.removeprefix("holes-").removesuffix(POST_NORM):
         case "reservoirs":
             run = placed(run, placement(layers + layers // 2, layers // 2), "ffn", prefix="layer")
         case "attention-frozen":
@@ -120,7 +131,8 @@ for _row, (_rate, _words) in ROWS.items():
         enter(f"ladder/{_width}/{_row}", _about, at_rate, _width, _row, _rate)
 for _row in SWEPT:
     for _name in RATES:
-        _about = f"Ours, width {TUNED}, {_name}: {ROWS[_row][1]}."
+        _words = TRIED[_row] if _row in TRIED else ROWS[_row][1]
+        _about = f"Ours, width {TUNED}, {_name}: {_words}."
         enter(f"ladder/rates/{_row}/{_name}", _about, at_rate, TUNED, _row, _name)
 for _name, (_change, _changed) in AGAIN.items():
     for _row in ("trained", "attention-frozen", "no-attention"):
