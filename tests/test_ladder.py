@@ -71,7 +71,6 @@ def test_the_rates_of_a_sweep_differ_in_nothing_else(row):
     ("row", "fields"),
     [
         ("holes-fourier", {"model.mixing"}),
-        ("holes-fourier-post-norm", {"model.mixing", "model.norm_first"}),
         ("holes-no-mixing", {"model.kinds"}),
     ],
 )
@@ -81,3 +80,11 @@ def test_a_masked_row_differs_from_attention_in_its_mixing_and_the_place_of_its_
 ):
     found = differences(run_of(width, "holes-attention").to_json(), run_of(width, row))
     assert set(found) - {"recipe", "optimiser.lr"} == fields
+
+
+def test_what_was_tried_differs_in_the_place_of_the_norms_alone():
+    for row in ladder.TRIED:
+        before, tried = (
+            ladder.at_rate(64, name, "lr-1e-3", "laptop") for name in (row.removesuffix("-post-norm"), row)
+        )
+        assert set(differences(before.to_json(), tried)) == {"model.norm_first"}
