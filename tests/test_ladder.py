@@ -46,7 +46,7 @@ def test_reservoirs_leave_as_many_trained_weights_as_the_trained_model_has(width
     assert reservoirs.total - trained.total > 8 * width**2 * (ladder.depth(width) // 2)
 
 
-@pytest.mark.parametrize("row", ["trained", "attention-frozen", "no-attention"])
+@pytest.mark.parametrize("row", ["trained", "attention-frozen", "masks", "no-attention"])
 @pytest.mark.parametrize(("name", "fields", "times"), [("longer", set(), 4), ("deeper", {"model.layers"}, 2)])
 def test_what_is_run_again_differs_in_its_steps_or_its_layers_alone(row, name, fields, times):
     before, again = (run_of(width, row) for width in (ladder.AGAIN_AT, f"{ladder.AGAIN_AT}-{name}"))

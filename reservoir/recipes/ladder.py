@@ -11,7 +11,7 @@ masked language models, on pieces of about one character. In both, a model that 
 have their norms before each part; at width 64 attention and transforms were also tried with norms after each sum, as
 BERT and FNet have them.
 
-A larger size also takes more steps, and from width 256 on it is deeper. Two rows and their control are run again at
+A larger size also takes more steps, and from width 256 on it is deeper. Three rows and their control are run again at
 width 128 with one of the two changed (`AGAIN`), to tell it from the width.
 """
 
@@ -134,7 +134,7 @@ for _row in SWEPT:
         _about = f"Ours, width {TUNED}, {_name}: {_words}."
         enter(f"ladder/rates/{_row}/{_name}", _about, at_rate, TUNED, _row, _name)
 for _name, (_change, _changed) in AGAIN.items():
-    for _row in ("trained", "attention-frozen", "no-attention"):
+    for _row in ("trained", "attention-frozen", "masks", "no-attention"):
         _rate, _words = ROWS[_row]
         _about = f"Ours, width {AGAIN_AT}, {_change}: {_words}."
         enter(f"ladder/{AGAIN_AT}-{_name}/{_row}", _about, at_rate, AGAIN_AT, _row, _rate, **_changed)
