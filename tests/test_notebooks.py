@@ -10,6 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
 import notebooks
 
+CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
+
 PAGE = """---
 jupytext:
   text_representation:
@@ -150,6 +152,14 @@ def test_a_value_that_was_never_computed_is_noticed(executed):
         '{eval}`f"{score:.1f}"` has no value',
         "{eval}`len(names)` has no value",
     ]
+
+
+@pytest.mark.parametrize("notebook", sorted(CHAPTERS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_no_sentence_shows_an_escape(notebook):
+    """A page shows the representation of a text, in which a no-break space is four characters."""
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        for one in cell.metadata.get("user_expressions", []):
+            assert "\\" not in one["result"]["data"].get("text/plain", ""), one["expression"]
 
 
 def test_a_picture_that_another_page_shows_is_copied(tmp_path):
