@@ -235,13 +235,17 @@ def test_an_order_compares_rows_of_one_precision(made):
 def test_a_weight_class_has_one_precision(monkeypatch):
     name = "whole/weight-class-trained"
     assert claims.verdict(name).outcome != "unfit"
+    others = ""
 
-    def in_fp32(recipe, scale="laptop"):
-        told = find_records(recipe, scale=scale)
-        other = recipe == "transformer/multi30k"
-        return [SimpleNamespace(run=one.run | ({"precision": "fp32"} if other else {})) for one in told]
+    def one_in_fp32(recipe, scale="laptop"):
+        precision = "fp32" if recipe == "transformer/multi30k" else others
+        return [SimpleNamespace(run={"precision": precision}) for _ in find_records(recipe, scale=scale)]
 
-    monkeypatch.setattr(verdicts, "records", in_fp32)
+    monkeypatch.setattr(verdicts, "records", one_in_fp32)
+    others = "auto"
+    found = claims.verdict(name)
+    assert found.outcome == "unfit" and "transformer/multi30k is in fp32" in found.why
+    others = "bf16"
     with pytest.raises(LedgerError, match="transformer/multi30k in fp32"):
         claims.verdict(name)
 

@@ -147,14 +147,14 @@ Key = tuple[str, str, str]
 
 
 def in_order(
-    claimed: Order, figure: Figure, one_precision: Callable[[Iterable[str]], str] = lambda _: ""
+    claimed: Order, figure: Figure, one_precision: Callable[[Iterable[str]], str]
 ) -> tuple[Clause, str]:
     """That our rows lie as the source's do, and how many pairs are clear.
 
     Args:
         claimed: the order.
         figure: gives our figures.
-        one_precision: why the records of two recipes may not be compared.
+        one_precision: says why the records of some recipes may not be compared; nothing if they may.
 
     Raises:
         NotRunError: fewer than half of the pairs that count have been run.

@@ -190,9 +190,7 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
             if (one := measures[leaf.measure]).idle and not named & set(map(str, one.idle.values())):
                 if why := one.unfit(leaf.recipe, scale=entry.scale):
                     return why
-        return one_precision(
-            leaf.recipe for leaf in (*own, *rivals) if measures and measures[leaf.measure].of_runs
-        )
+        return one_precision(leaf.recipe for leaf in (*own, *rivals) if measures[leaf.measure].of_runs)
 
     told = [_block(block, at_scale, unfit) for block in entry.blocks]
     return Every(tuple(clause for clause, _ in told)), "; ".join(text for _, text in told)
