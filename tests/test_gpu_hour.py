@@ -18,6 +18,7 @@ from reservoir.files import lock
 from reservoir.launch import bits, cargo, gpu_hour, queue
 from reservoir.launch.cli import main
 from reservoir.runs.execution import execute
+from reservoir.runs.machine import code
 from reservoir.runs.records import path_of, read_record
 from reservoir.training import Saved
 from reservoir.weights.initialisation import KaimingUniform
@@ -171,10 +172,12 @@ def test_what_comes_back_fits_and_is_whole(results, tmp_path, monkeypatch, capsy
 def test_what_is_packed_is_what_a_bare_machine_lacks(results, tmp_path, monkeypatch, capsys):
     stopped(RUNS[0])
     cargo.pack(RUNS, tmp_path / "cargo")
-    assert {path.name for path in (tmp_path / "cargo").iterdir()} == {"site", "back"}  # its text is embedded
+    packed = {path.name for path in (tmp_path / "cargo").iterdir()}
+    assert packed == {"site", "back", cargo.CODE}  # the text of these runs is embedded
+    assert json.loads((tmp_path / "cargo" / cargo.CODE).read_text()) == code()
     bare = {"PYTHONPATH": str(tmp_path / "cargo" / "site")}
-    code = "import tyro, pooch, lazy_loader; print(tyro.__file__)"
-    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, env=bare)
+    imports = "import tyro, pooch, lazy_loader; print(tyro.__file__)"
+    done = subprocess.run([sys.executable, "-S", "-c", imports], capture_output=True, text=True, env=bare)
     assert str(tmp_path / "cargo" / "site") in done.stdout, done.stderr
     assert "in all" in capsys.readouterr().out
     monkeypatch.setattr(cargo, "ROOM", 1000)

@@ -17,6 +17,7 @@ from reservoir.datasets.manifest import datasets
 from reservoir.files import atomic_write
 from reservoir.launch.console import new_table, show
 from reservoir.launch.cost_model import dataset
+from reservoir.runs.machine import code
 from reservoir.runs.records import path_of
 from reservoir.runs.registry import results
 from reservoir.runs.run import Run
@@ -28,18 +29,20 @@ LARGEST = 16 * MIB  # of those files
 CARRIED = ("tyro", "pooch", "sacremoses", "lazy-loader", "sacrebleu")
 """Packages that a machine with PyTorch may lack; they go along with those that they need, if those are pure Python."""
 RECORDS, PIECE = "records.tar.gz", "checkpoints.tar.{}"
+CODE = "code.json"  # which commit it was packed from: the history does not travel
 
 
 def pack(runs: Sequence[Run], to: Path) -> None:
-    """Write what the runs need into the folder `to`: `data`, `site` (packages), and `back` (what came back before).
+    """Write what the runs need into the folder `to`: `data`, `site` (packages), `back` (what came back before), `CODE`.
 
     Raises:
         DataError: data cannot be had.
         ValueError: the folder holds something else, or the parts are more than `ROOM`.
     """
-    if other := sorted(path.name for path in to.glob("*") if path.name not in ("data", "site", "back")):
+    if other := sorted(path.name for path in to.glob("*") if path.name not in ("data", "site", "back", CODE)):
         raise ValueError(f"{to} is replaced as a whole, but it holds {other[0]}: name a folder of its own")
     shutil.rmtree(to, ignore_errors=True)
+    atomic_write(to / CODE, json.dumps(code()).encode())
     for name in sorted({dataset(run) for run in runs} & datasets().keys()):
         shutil.copytree(fetch(name), to / "data" / name)
     for name in needed(CARRIED):

@@ -87,6 +87,7 @@ def environment(hour: Gpu) -> dict[str, str]:
         found["TRITON_INTERPRET"] = "1"
     if hour.cargo:
         found |= {"RESERVOIR_MIRROR": str((hour.cargo / "data").resolve()), "RESERVOIR_OFFLINE": "1"}
+        found["RESERVOIR_CODE"] = (hour.cargo / cargo.CODE).read_text()
     return found
 
 
