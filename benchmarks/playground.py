@@ -26,7 +26,6 @@ import torch
 
 from benchmarks.measure import Comparison, Settings, compare
 from reservoir import recipes
-from reservoir.page.explorables import Playground
 from reservoir.runs import build
 from reservoir.weights import Stream
 from reservoir.weights.draws import numba_is_here, uniform
@@ -46,6 +45,8 @@ class Node:
     """
 
     def __init__(self, *arguments: str):
+        from reservoir.page.explorables import Playground  # needs widgets, which a GPU machine may lack
+
         self.spent: list[float] = []
         command = ["node", str(SCRIPT), *arguments]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
