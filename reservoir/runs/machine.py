@@ -37,16 +37,17 @@ def machine(device: torch.device) -> dict[str, Any]:
 def code() -> dict[str, Any]:
     """Library version and, in a git checkout, the commit and whether the tree differed from it.
 
-    Where the code came without its history, `RESERVOIR_CODE` may say what this function had found where it came from.
+    Code that was brought to another machine may lie in a checkout of something else there, or in none. `RESERVOIR_CODE`
+    then says what this function had found where it came from; `python -m reservoir gpu --cargo` sets it.
     """
+    if brought := os.environ.get("RESERVOIR_CODE"):
+        return json.loads(brought)
     root = Path(reservoir.__file__).parent.parent
     commit = dirty = None
     if (root / ".git").exists():
         commit = _git(root, "rev-parse", "HEAD")
         status = _git(root, "status", "--porcelain", "--untracked-files=no")
         dirty = None if status is None else bool(status)
-    if commit is None and (brought := os.environ.get("RESERVOIR_CODE")):
-        return json.loads(brought)
     return {"version": reservoir.__version__, "commit": commit, "dirty": dirty}
 
 
