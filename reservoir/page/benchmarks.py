@@ -64,7 +64,8 @@ def lines(record: dict[str, Any]) -> pd.DataFrame:
 def where(record: dict[str, Any]) -> str:
     """Machine, versions and commit of a record, in one line."""
     machine = record["machine"]
-    about = [machine["gpu"] or machine["cpu"]]
+    gpu = machine.get("gpu")
+    about = [f"{gpu} beside {machine['cpu']}" if gpu else machine["cpu"]]
     if machine.get("capability"):
         about.append(f"{machine['capability']}, {'with' if machine['bf16'] else 'without'} bf16 units")
     about.append(f"{machine['threads']} thread(s)")
