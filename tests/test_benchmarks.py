@@ -123,9 +123,10 @@ def test_a_record_is_shown_with_its_machine_and_bars(record):
     for text, one in zip(frame["asked"], lines, strict=True):
         assert (one["required"] is None) == (not text)
         assert not text or text.endswith("✓" if one["ratio"] >= one["required"] else "✗")
-    assert record["machine"]["cpu"] in page.where(record) and record["code"]["commit"][:8] in page.where(
-        record
-    )
+    where, machine = page.where(record), record["machine"]
+    assert machine["cpu"] in where and record["code"]["commit"][:8] in where
+    if machine["gpu"]:
+        assert machine["gpu"] in where and "bf16 units" not in where  # which are the processor's
 
 
 def test_what_nobody_has_recorded_says_so():

@@ -15,7 +15,17 @@ from reservoir.datasets import shipped, status
 from reservoir.evidence import sources
 from reservoir.launch import scale_out
 from reservoir.launch.cli import main
-from reservoir.launch.cost_model import Measured, Work, begins_with, data, dataset, measure, plan, work
+from reservoir.launch.cost_model import (
+    LAUNCH,
+    Measured,
+    Work,
+    begins_with,
+    data,
+    dataset,
+    measure,
+    plan,
+    work,
+)
 from reservoir.launch.gpus import GPUS, Target
 from reservoir.launch.scale_out import MATTERS, on_paper, saves_from
 from reservoir.runs import find_record
@@ -113,7 +123,11 @@ def test_a_plan_adds_up(scale):
     gpu = GPUS["h100"]
     assert 0 < frozen.hours(gpu) < whole.hours(gpu)
     twice = Measured("smoke", 2.0, 1.0, 1.0, "CPU")
-    assert whole.hours(gpu, measured=twice) == 2 * whole.steps * whole.step_seconds(gpu, reached=1.0) / 3600
+    best = whole.step_seconds(
+        gpu, reached=1.0, start=LAUNCH
+    )  # what starting takes beyond it has been measured
+    assert whole.hours(gpu, measured=twice) == 2 * whole.steps * best / 3600
+    assert best < whole.step_seconds(gpu, reached=1.0)
     assert whole.hours(GPUS["h200"]) <= whole.hours(gpu) <= whole.hours(GPUS["l4"])
     alone = whole.hours(gpu) / half.hours(gpu)
     assert 1 / 8 < alone <= 2  # two GPUs are at most twice as fast, and small batches do not pay

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -174,7 +175,7 @@ def test_what_is_packed_is_what_a_bare_machine_lacks(results, tmp_path, monkeypa
     cargo.pack(RUNS, tmp_path / "cargo")
     packed = {path.name for path in (tmp_path / "cargo").iterdir()}
     assert packed == {"site", "back", cargo.CODE}  # the text of these runs is embedded
-    assert json.loads((tmp_path / "cargo" / cargo.CODE).read_text()) == code()
+    assert cargo.packed_code(tmp_path / "cargo") == code()
     bare = {"PYTHONPATH": str(tmp_path / "cargo" / "site")}
     imports = "import tyro, pooch, lazy_loader; print(tyro.__file__)"
     done = subprocess.run([sys.executable, "-S", "-c", imports], capture_output=True, text=True, env=bare)
@@ -186,6 +187,29 @@ def test_what_is_packed_is_what_a_bare_machine_lacks(results, tmp_path, monkeypa
     (tmp_path / "mine").write_text("precious")
     with pytest.raises(ValueError, match="is replaced as a whole, but it holds"):
         cargo.pack(RUNS, tmp_path)
+
+
+def test_a_cargo_says_which_code_is_at_work(words, results, tmp_path, monkeypatch):
+    """On a machine that has a checkout of something else; what other code has done is not done."""
+    cargo.pack([], tmp_path / "cargo")
+    file = tmp_path / "cargo" / cargo.CODE
+    packed = json.loads(file.read_text()) | {"code": {"version": "0", "commit": "1a2b", "dirty": False}}
+    file.write_text(json.dumps(packed))
+    hour = SimpleNamespace(device="cpu", cargo=tmp_path / "cargo", minutes=5, parallel=1, stages=("bits",))
+    gpu_hour.checked(hour)
+    assert json.loads(gpu_hour.environment(hour)["RESERVOIR_CODE"]) == packed["code"]
+    (part,) = gpu_hour._bits(hour, results)
+    part.done.parent.mkdir(parents=True)
+    part.done.write_text(json.dumps(packed["code"]))
+    assert part.is_done()
+    file.write_text(json.dumps(packed | {"code": {"version": "0", "commit": "3c4d", "dirty": False}}))
+    assert not next(gpu_hour._bits(hour, results)).is_done()
+    file.write_text(json.dumps(packed | {"digest": "other"}))
+    with pytest.raises(ValueError, match="the code has changed since"):
+        gpu_hour.checked(hour)
+    file.unlink()
+    with pytest.raises(ValueError, match="holds nothing that `gpu --pack` has written"):
+        gpu_hour.checked(hour)
 
 
 @pytest.mark.data

@@ -11,7 +11,9 @@ import tarfile
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
+import reservoir
 from reservoir.datasets import fetch
 from reservoir.datasets.manifest import datasets
 from reservoir.files import atomic_write
@@ -29,7 +31,8 @@ LARGEST = 16 * MIB  # of those files
 CARRIED = ("tyro", "pooch", "sacremoses", "lazy-loader", "sacrebleu")
 """Packages that a machine with PyTorch may lack; they go along with those that they need, if those are pure Python."""
 RECORDS, PIECE = "records.tar.gz", "checkpoints.tar.{}"
-CODE = "code.json"  # which commit it was packed from: the history does not travel
+CODE = "code.json"
+"""Which commit it was packed from, since the history does not travel, and a digest of the code, which travels apart."""
 
 
 def pack(runs: Sequence[Run], to: Path) -> None:
@@ -42,7 +45,7 @@ def pack(runs: Sequence[Run], to: Path) -> None:
     if other := sorted(path.name for path in to.glob("*") if path.name not in ("data", "site", "back", CODE)):
         raise ValueError(f"{to} is replaced as a whole, but it holds {other[0]}: name a folder of its own")
     shutil.rmtree(to, ignore_errors=True)
-    atomic_write(to / CODE, json.dumps(code()).encode())
+    atomic_write(to / CODE, json.dumps({"code": code(), "digest": digest()}).encode())
     for name in sorted({dataset(run) for run in runs} & datasets().keys()):
         shutil.copytree(fetch(name), to / "data" / name)
     for name in needed(CARRIED):
@@ -64,6 +67,31 @@ def pack(runs: Sequence[Run], to: Path) -> None:
     for part, size in [*parts.items(), ("in all", sum(parts.values()))]:
         table.add_row(part, f"{size / MIB:.2f}")
     show(table)
+
+
+def check(cargo: Path) -> None:
+    """Check that `cargo` is what `pack` has written, for the code that lies here.
+
+    Raises:
+        ValueError: it is something else, or belongs to other code.
+    """
+    if not (cargo / "site").is_dir() or not (cargo / CODE).is_file():
+        raise ValueError(f"--cargo {cargo} holds nothing that `gpu --pack` has written")
+    if json.loads((cargo / CODE).read_text())["digest"] != digest():
+        raise ValueError(f"the code has changed since {cargo} was packed: pack it again, then bring both")
+
+
+def packed_code(cargo: Path) -> dict[str, Any]:
+    """What `machine.code` said where `cargo` was packed."""
+    return json.loads((cargo / CODE).read_text())["code"]
+
+
+def digest() -> str:
+    """Of the library's modules, which tells code that travelled apart from its cargo."""
+    home, found = Path(reservoir.__file__).parent, hashlib.sha256()
+    for path in sorted(home.rglob("*.py")):
+        found.update(f"{path.relative_to(home).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
 
 
 def needed(names: Iterable[str]) -> list[str]:

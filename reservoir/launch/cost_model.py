@@ -3,8 +3,9 @@
 Nothing is trained. The model takes one step on the meta device, which knows shapes and no numbers; what that step
 reads, multiplies and keeps is added up, operation by operation, and a named GPU's peak figures turn it into time. An
 operation takes as long as the slowest of three things: its arithmetic, its traffic with the memory, and being started
-at all. What part of a peak is reached in practice is an assumption (`REACHED`), and how long an operation takes to start
-is known from one GPU (`START`). A short measured step on the machine at hand (`measure`) says how far such a sum is from the truth.
+at all. What part of a peak is reached in practice is an assumption (`REACHED`), and how long an operation takes to
+start is set by one timed step on one GPU (`START`). A short measured step on the machine at hand (`measure`) says how
+far such a sum is from the truth.
 """
 
 from __future__ import annotations
@@ -45,8 +46,13 @@ UPDATE = 5  # times that an optimiser step reads or writes each number that move
 STEPS, WARM = 8, 2  # steps that are measured, and those before them that are not
 REACHED = 0.6  # of the peak of arithmetic and of bandwidth, where an operation is large
 START = 5e-5
-"""Seconds that starting one operation takes a GPU's program, gradients included. An eager training step of our
-encoder-decoder at IWSLT's size, 739 operations by this count, took 38 ms on an H200 (`benchmarks/libraries.py`)."""
+"""Seconds that starting one operation takes a program on a GPU, gradients and PyTorch's own work included.
+
+With it the sum meets the one step that was timed: our encoder-decoder's at IWSLT's size, 736 operations by this count,
+took 36 to 38 ms on an H200 (`benchmarks/libraries.py`, eager). The processor beside the GPU decides, not the GPU.
+"""
+LAUNCH = 8e-6
+"""Seconds that a bare operation takes to start, which is all that `peaks` measures; an assumption."""
 COUNTED = flop_registry | {operation: shape_wrapper(formula) for operation, formula in FORMULAS.items()}
 
 
@@ -180,10 +186,15 @@ class Plan:
         """Bytes in each process's memory, all told."""
         return self.weights + self.gradients + self.optimiser + self.activations
 
-    def step_seconds(self, gpu: GPU, *, reached: float = REACHED) -> float:
-        """How long a step takes each of `processes` GPUs: its batches, the exchange of gradients, the update."""
+    def step_seconds(self, gpu: GPU, *, reached: float = REACHED, start: float = START) -> float:
+        """How long a step takes each of `processes` GPUs: its batches, the exchange of gradients, the update.
+
+        Args:
+            gpu: which.
+            reached, start: as in `Work.seconds`.
+        """
         peak = gpu.bf16 if self.low and gpu.bf16 else gpu.fp32
-        batch = self.work.seconds(flops=peak, bandwidth=gpu.bandwidth, reached=reached)
+        batch = self.work.seconds(flops=peak, bandwidth=gpu.bandwidth, start=start, reached=reached)
         update = (UPDATE + 2 * self.moments) * FLOAT * self.moving / gpu.bandwidth
         return self.batches * batch + update + self.traffic / gpu.ring(self.processes)
 
@@ -197,7 +208,10 @@ class Plan:
         machine that was measured, where one was."""
         if measured is None:
             return self.steps * self.step_seconds(gpu) / 3600
-        return self.steps * self.step_seconds(gpu, reached=1.0) * measured.slower / 3600
+        at_best = self.step_seconds(
+            gpu, reached=1.0, start=LAUNCH
+        )  # `measured.slower` has the rest of starting
+        return self.steps * at_best * measured.slower / 3600
 
 
 def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:

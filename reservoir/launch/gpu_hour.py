@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -69,8 +69,8 @@ def checked(hour: Gpu) -> None:
         )
     if hour.parallel < 1:
         raise ValueError(f"--parallel must be at least 1, got {hour.parallel}")
-    if hour.cargo and not (hour.cargo / "site").is_dir():
-        raise ValueError(f"--cargo {hour.cargo} holds nothing that `gpu --pack` has written")
+    if hour.cargo:
+        cargo.check(hour.cargo)
     if unknown := set(hour.stages) - set(STAGES):
         raise ValueError(f"--stages must be of {', '.join(STAGES)}, got {', '.join(sorted(unknown))}")
 
@@ -87,8 +87,13 @@ def environment(hour: Gpu) -> dict[str, str]:
         found["TRITON_INTERPRET"] = "1"
     if hour.cargo:
         found |= {"RESERVOIR_MIRROR": str((hour.cargo / "data").resolve()), "RESERVOIR_OFFLINE": "1"}
-        found["RESERVOIR_CODE"] = (hour.cargo / cargo.CODE).read_text()
+        found["RESERVOIR_CODE"] = json.dumps(made_by(hour))
     return found
+
+
+def made_by(hour: Gpu) -> dict[str, Any]:
+    """The code that is at work: what was packed, or what lies here."""
+    return cargo.packed_code(hour.cargo) if hour.cargo else code()
 
 
 def spend(hour: Gpu) -> None:
@@ -141,7 +146,7 @@ def spend(hour: Gpu) -> None:
 def _bits(hour: Gpu, folder: Path) -> Iterator[Part]:
     """The comparison of bits."""
     words = ["-m", "reservoir.launch.bits", hour.device, str(folder / f"bits-{hour.device}.json")]
-    yield Part("bits", words, folder / "logs" / "bits.log")
+    yield Part("bits", words, folder / "logs" / "bits.log", made_by(hour))
 
 
 def _speed(hour: Gpu, folder: Path) -> Iterator[Part]:
@@ -152,7 +157,7 @@ def _speed(hour: Gpu, folder: Path) -> Iterator[Part]:
     for name, options in PEERS.items():
         options = ("--quick",) if hour.scale == "smoke" else options
         words = ["-m", "benchmarks", name, "--device", hour.device, "--resume", *options]
-        yield Part(f"speed of {name}", words, folder / "logs" / f"speed-{name}.log")
+        yield Part(f"speed of {name}", words, folder / "logs" / f"speed-{name}.log", made_by(hour))
 
 
 def _queued(hour: Gpu, folder: Path) -> Iterator[Part]:
@@ -161,7 +166,7 @@ def _queued(hour: Gpu, folder: Path) -> Iterator[Part]:
         name = f"{run.recipe}, seed {run.seed}"
         words = ["-m", "reservoir", "run", run.recipe, "--scale", run.scale, "--seeds", str(run.seed)]
         log = folder / "logs" / f"{run.recipe.replace('/', '-')}-{run.seed}.log"
-        yield Part(name, [*words, "--device", hour.device], log, run.budget.steps)
+        yield Part(name, [*words, "--device", hour.device], log, made_by(hour), run.budget.steps)
 
 
 @dataclass
@@ -172,12 +177,14 @@ class Part:
         name: what it is called.
         words: what Python is called with.
         log: where it writes; next to it, once it is done, is the code that did it.
+        made_by: that code.
         steps: that it takes, where it is a run.
     """
 
     name: str
     words: list[str]
     log: Path
+    made_by: dict[str, Any]
     steps: int = 0
     process: subprocess.Popen = field(init=False, repr=False)
     began: float = field(init=False)
@@ -204,7 +211,7 @@ class Part:
 
     def is_done(self) -> bool:
         """Whether an earlier call has done it, with this code; a run is known by its record."""
-        return not self.steps and self.done.is_file() and json.loads(self.done.read_text()) == code()
+        return not self.steps and self.done.is_file() and json.loads(self.done.read_text()) == self.made_by
 
     def last_line(self) -> str:
         """What it said last."""
@@ -291,7 +298,7 @@ def _failure(part: Part) -> str:
     status, seconds = part.process.returncode, time.monotonic() - part.began
     if status == 0:
         show(f"{part.name} is done after {seconds:.0f} s")
-        part.done.write_text(json.dumps(code()))
+        part.done.write_text(json.dumps(part.made_by))
     elif status == EXIT_STATUS:
         show(f"{part.name} was asked to stop, and goes on with the next call")
     else:

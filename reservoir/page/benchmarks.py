@@ -66,7 +66,7 @@ def where(record: dict[str, Any]) -> str:
     machine = record["machine"]
     gpu = machine.get("gpu")
     about = [f"{gpu} beside {machine['cpu']}" if gpu else machine["cpu"]]
-    if machine.get("capability"):
+    if machine.get("capability") and not gpu:
         about.append(f"{machine['capability']}, {'with' if machine['bf16'] else 'without'} bf16 units")
     about.append(f"{machine['threads']} thread(s)")
     about += [f"{name} {version}" for name, version in record["versions"].items()]
