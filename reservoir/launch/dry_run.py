@@ -120,8 +120,8 @@ def _lines(sized: Plan, run: Run, on: Target, seeds: int, found: Measured | None
     lines.append(
         (
             "assumed",
-            f"{REACHED:.0%} of the GPU's peaks where an operation is large, {START * 1e6:.0f} µs to start one, as on an"
-            f" H200, ${on.hourly / on.gpus:.2f} an hour of a GPU (--price); validation and tests come on top",
+            f"{REACHED:.0%} of the GPU's peaks where an operation is large, {START * 1e6:.0f} µs to start one,"
+            f" ${on.hourly / on.gpus:.2f} an hour of a GPU (--price); validation and tests come on top",
         )
     )
     return lines
