@@ -80,3 +80,15 @@ def test_the_rates_of_a_sweep_differ_in_nothing_else(row):
 def test_a_masked_row_differs_from_attention_in_its_mixing_alone(row, fields, width):
     found = differences(run_of(width, "holes-attention").to_json(), run_of(width, row))
     assert set(found) - {"recipe", "optimiser.lr"} == fields
+
+
+def test_transforms_are_tried_again_with_all_rates():
+    row, width = "holes-fourier", ladder.RETRIED
+    own = run_of(width, row)
+    names = [name for name in ladder.RATES if name != ladder.ROWS[row][0]]
+    again = [recipes.get(f"ladder/rates-{width}/{row}/{name}", scale="laptop") for name in names]
+    rates = [run.optimiser.lr for run in again]
+    at_64 = [rate / (ladder.TUNED / width) ** 0.5 for rate in sorted([*rates, own.optimiser.lr])]
+    assert at_64 == pytest.approx(list(ladder.RATES.values()))
+    for run in again:
+        assert set(differences(own.to_json(), run)) == {"recipe", "optimiser.lr"}
