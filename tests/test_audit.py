@@ -11,7 +11,7 @@ from reservoir import recipes
 from reservoir.launch import audits as launched
 from reservoir.launch.cli import main
 from reservoir.runs import audit as audits
-from reservoir.runs import execute, find_record
+from reservoir.runs import execute, find_record, records
 from reservoir.runs.audit import audit, precision, read_audits
 
 
@@ -87,3 +87,12 @@ def test_a_shipped_record_of_format_2_says_its_precision_and_one_that_nobody_aud
     said, old = find_record("language/attention"), find_record("narrow/embeddings")
     assert said and old and precision(said) == said.run["precision"] == "bf16"
     assert precision(old) == "unknown" and old.run["precision"] == "auto"
+
+
+def test_the_shipped_audits_are_of_the_shipped_records():
+    """A record that was made again has to be audited again."""
+    shipped = {audits.key(one): one for one in records.all_records()}
+    assert read_audits()
+    for name, one in read_audits().items():
+        points = shipped[name].points[: len(one.recorded)]
+        assert [float(point["metrics"][one.metric]) for point in points] == one.recorded

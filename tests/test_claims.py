@@ -14,7 +14,7 @@ from reservoir.evidence import claims, sources
 from reservoir.evidence.claims import LedgerError, NotRunError, files, measures, verdicts
 from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.judge import Estimate
-from reservoir.runs.records import find_records
+from reservoir.runs.records import all_records, find_records
 
 LEDGER = """
 [margin.one]
@@ -99,6 +99,10 @@ def test_a_comparison_is_made_for_each_choice_and_all_must_hold(tmp_path):
         ),
         (('measure = "plain"', 'measure = "plane"'), "has no measure 'plane'"),
         (('why = "BLEU"', 'why = ""'), "a margin needs a reason"),
+        (('why = "BLEU"', 'why = "  "'), "a margin needs a reason"),
+        (('rule = "attention is above both others"', 'rule = " "'), "rule is blank"),
+        (('is = "above"', 'is = "above"\nbudgets = " "'), "budgets is blank"),
+        (('reads = "score"', 'reads = "score"\nmetric = "bleux"'), "metric must be one of .* got 'bleux'"),
         (('is = "above"', 'is = "above"\nmargin = "two"'), "has no margin 'two'"),
         (('is = "above"', 'is = "over"'), "has no relation 'over'"),
         (('is = "above"', 'is = "above"\ngap = "quotient"'), "has no operation 'quotient'"),
@@ -127,6 +131,12 @@ def test_a_claim_without_a_quotation_must_say_whose_words_it_is_in(tmp_path):
     unquoted = LEDGER.replace('says = "attention is the best"\nwhere = "nowhere"\nmark = "ours"\n', "")
     with pytest.raises(LedgerError, match="'ours/best': data/sources has no source 'ours'"):
         held(tmp_path, unquoted)
+
+
+def test_the_metrics_of_the_ledger_are_those_that_records_have():
+    counts = {"sequences", "sentences", "tokens", "hidden", "signature"}
+    found = {name for one in all_records() for test in one.tests.values() for name in test}
+    assert found - counts == set(measures.METRICS)
 
 
 def test_two_entries_of_one_name_are_refused_where_the_second_stands(tmp_path):

@@ -130,7 +130,7 @@ def _check_recipe(measure: Measure, name: str) -> None:
 
 def _margin(written: Mapping[str, Any]) -> float:
     _only({"value", "why"}, written, "a margin")
-    if not written.get("why"):
+    if not written.get("why", "").strip():
         raise ValueError("a margin needs a reason: say why")
     return float(written["value"])
 
@@ -145,6 +145,9 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
     """One claim, checked."""
     _only(CLAIM, written, "a claim")
     name = written["id"]
+    for block in (written, *written.get("compare", ())):
+        if blank := [key for key in ("rule", "budgets", "why") if key in block and not block[key].strip()]:
+            raise ValueError(f"{blank[0]} is blank: say it, or leave it out")
     says, where, mark = _quoted(written)
     if "needs" in written:
         return Entry(name, says, where, mark, f"it would take {written['needs']}", why=written["why"])

@@ -38,6 +38,18 @@ class NotRunError(LookupError):
     """A record that a rule needs does not exist."""
 
 
+METRICS = (
+    "accuracy",
+    "bits_per_byte",
+    "bleu",
+    "bleu at 4 bits",
+    "bleu at 8 bits",
+    "perplexity",
+    "word_perplexity",
+)
+"""What tests of a run report as a score."""
+
+
 class CannotTellError(ValueError):
     """The records that a rule needs exist, but are not fit to decide it."""
 
@@ -76,7 +88,9 @@ class Measure:
             raise ValueError(
                 f"reads must be one of {', '.join(READERS | COUNTS | EXACT)}, got {self.reads!r}"
             )
-        if any(isinstance(limit, float) for limit in self.idle.values()) and not self.why:
+        if self.metric and self.metric not in METRICS:
+            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        if any(isinstance(limit, float) for limit in self.idle.values()) and not self.why.strip():
             raise ValueError("a number that baselines must beat needs a reason: say why")
 
     @property
