@@ -185,6 +185,37 @@ def apart_by(factor: float = 1.5, *, level: float = 30.0) -> Shape:
     return shape
 
 
+def against_a_number() -> Shape:
+    """A row is above a number that a source prints, when it is just that."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        return Comparison(_row(rows, 0, spread), low=0.0)
+
+    return shape
+
+
+def each_within(k: int = 3) -> Shape:
+    """`k` rows are each equivalent to one baseline, when one of them is just a margin away."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        size = 4.0 * float(np.sqrt(np.mean(deviations[: k + 1] ** 2)))
+        base, apart = _row(rows, 0, spread), [size] + (k - 1) * [0.0]
+        gaps = [_row(rows, i + 1, spread, plus=plus) - base for i, plus in enumerate(apart)]
+        return Every(tuple(Comparison(gap, -size, size) for gap in gaps))
+
+    return shape
+
+
+def one_that_beats_all(k: int = 3) -> Shape:
+    """One of two rows is above each of `k` - 1 others."""
+
+    def shape(rows: Rows, deviations: np.ndarray, spread: Spread) -> Clause:
+        one = [_row(rows, i, spread) for i in range(k + 1)]
+        return AnyOf(tuple(Every(tuple(Comparison(a - b, low=0.0) for b in one[2:])) for a in one[:2]))
+
+    return shape
+
+
 def alone() -> Shape:
     """One row is above another in a measure for which nothing is borrowed, as speeds and areas."""
 
@@ -218,6 +249,10 @@ SHAPES: dict[str, Shape] = {
     "a share of a baseline": share(),
     "a difference of differences": difference_of_differences(),
     "a mean of three differences": mean_of_differences(),
+    "a mean of five differences": mean_of_differences(5),
+    "one row above a number": against_a_number(),
+    "three rows, each as good as a baseline": each_within(),
+    "one of two rows above each of two others": one_that_beats_all(),
     "two rows a factor apart": apart_by(),
     "one row above another, nothing borrowed": alone(),
     "one row above another, at the best of three rates": chosen(),
