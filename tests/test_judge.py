@@ -1,5 +1,6 @@
 """The judge of claims: known tests where it reduces to them, and few wrong verdicts where nothing differs."""
 
+import json
 import math
 
 import calibration
@@ -9,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from reservoir.evidence import power
+from reservoir.datasets import shipped
+from reservoir.evidence import claims, power
+from reservoir.evidence.claims import verdicts
 from reservoir.evidence.judge import LEVEL, AnyOf, Comparison, Estimate, Every, Spread, expected_false, judge
 
 A, B = (31.2, 30.8, 31.1), (29.0, 29.3, 28.9)
@@ -219,3 +222,54 @@ def test_an_effect_is_seen():
         calibration.rates(calibration.above(effect=8.0), calibration.World(), found, worlds=100)["holds here"]
         > 0.9
     )
+
+
+def samples(comparison):
+    """How many rows a comparison is of, where it matters how they add up: 1, 2, up to 4, or more."""
+    n = len(comparison.gap.slopes)
+    return "exact" if comparison.exact else n if n < 3 else "up to 4" if n < 5 else "more"
+
+
+def atoms(clause):
+    """The comparisons of a clause, by how many rows they are of and whether they are of equivalence."""
+    if isinstance(clause, Comparison):
+        return {(samples(clause), math.isfinite(clause.low) and math.isfinite(clause.high))}
+    return set().union(*map(atoms, clause.parts))
+
+
+def nested(clause, within=""):
+    """How *all of* and *one of* are nested in a clause, each path from the top: "", "E", "A", "EA", "AE"."""
+    if isinstance(clause, Comparison):
+        return {within}
+    own = "E" if isinstance(clause, Every) else "A"
+    deeper = within if len(clause.parts) == 1 or within.endswith(own) else within + own
+    return set().union(*(nested(part, deeper) for part in clause.parts))
+
+
+def test_every_shape_of_claim_in_the_ledger_is_calibrated():
+    scores, deviations = calibration.World().draw(calibration.residuals(TABLES), np.random.default_rng(0))
+    worlds = [make(scores, deviations, Spread.of(scores.tolist())) for make in calibration.SHAPES.values()]
+    known, ways = set().union(*map(atoms, worlds)), set().union(*map(nested, worlds))
+    judged = 0
+    for name, entry in claims.entries().items():
+        try:
+            said, _ = (
+                verdicts._said(entry, verdicts.figure, claims.ledger()) if not entry.why else (None, None)
+            )
+        except (claims.NotRunError, verdicts.CannotTellError):
+            continue
+        if said is not None:
+            judged += 1
+            there = {atom for atom in atoms(said) if atom[0] != "exact"}
+            assert there <= known and (not there or nested(said) <= ways), name
+    assert judged > 150
+
+
+def test_the_recorded_calibration_is_of_today():
+    """Of the shapes that there are, and of about as many residuals as the records have now."""
+    found = json.loads((shipped() / "claims" / "calibration.json").read_text(encoding="utf-8"))
+    assert {line["claim"] for line in found["wrong"]} == set(calibration.SHAPES)
+    now = len(calibration.residuals(calibration.recorded().values()))
+    assert 0.8 < found["residuals"] / now < 1.25
+    assert max(line["wrong"] for line in found["wrong"]) <= 0.05
+    assert max(line["at most"] for line in found["wrong"]) <= 0.06
