@@ -41,9 +41,7 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
             | {shown: f"{one[column].iloc[0]:,}" for shown, column in sizes.items()}
             | {
                 "minutes": spread(one["cpu_seconds"] / 60, digits=1),
-                "on": ", ".join(
-                    sorted({gpu or cpu for gpu, cpu in zip(one["gpu"], one["cpu"], strict=True)})
-                ),
+                "on": ", ".join(sorted(set(one["gpu"].fillna(one["cpu"])))),
             }
         )
     return pd.DataFrame(lines).fillna("")
