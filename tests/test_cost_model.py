@@ -123,9 +123,8 @@ def test_a_plan_adds_up(scale):
     gpu = GPUS["h100"]
     assert 0 < frozen.hours(gpu) < whole.hours(gpu)
     twice = Measured("smoke", 2.0, 1.0, 1.0, "CPU")
-    best = whole.step_seconds(
-        gpu, reached=1.0, start=LAUNCH
-    )  # what starting takes beyond it has been measured
+    # What starting takes beyond a bare launch has been measured.
+    best = whole.step_seconds(gpu, reached=1.0, start=LAUNCH)
     assert whole.hours(gpu, measured=twice) == 2 * whole.steps * best / 3600
     assert best < whole.step_seconds(gpu, reached=1.0)
     assert whole.hours(GPUS["h200"]) <= whole.hours(gpu) <= whole.hours(GPUS["l4"])

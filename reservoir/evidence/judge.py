@@ -179,10 +179,10 @@ class Estimate:
                 parts.append((slope**2 * variance / len(one.values), df))
             total = sum(part for part, _ in parts)
             if total > 0:
-                df = total**2 / sum(part**2 / df for part, df in parts)
+                freedom = total**2 / sum(part**2 / df for part, df in parts)
                 if which:  # the sum of a few runs' variances is not known better than that of two rows' is
-                    df = min(df, 2 * min(df for _, df in parts))
-                found.append((math.sqrt(total), df))
+                    freedom = min(freedom, 2 * min(df for _, df in parts))
+                found.append((math.sqrt(total), freedom))
         return found
 
     def _worst(self, of: Callable[[float, float], float], choose: Callable[..., float] = max) -> float:
