@@ -106,7 +106,7 @@ for _family, (_, _number) in TABLES.items():
 
 READER_STEPS = {"smoke": 12, "laptop": 1000, "full": 10_000}
 EMBEDDING = ("embedding",)
-FROZEN, TAKEN = {"freeze": Freeze(patterns=EMBEDDING)}, {"start": {"streams": EMBEDDING}}
+FROZEN, TAKEN = {"freeze": Freeze(patterns=EMBEDDING)}, {"start": {"streams": EMBEDDING, "same_seed": True}}
 READERS: dict[str, tuple[str, dict[str, Any]]] = {
     "trained": ("Embeddings from a random start, trained with the rest.", {}),
     "random": ("Random embeddings, frozen; the rest is trained.", FROZEN),

@@ -2,10 +2,9 @@
 
 `mixing/<name>` pretrains a masked language model of that mixing, the same steps on the same windows of one length
 without padding, and with the norms after each sum, as BERT and FNet have them; `mixing/pre-norm/<name>` has them before
-each part, as chapter 7's encoders do. `mixing/<corpus>/<name>` fine-tunes the encoder of its seed 0; the seeds of such
-a row are those of the readout, of the order of the texts and of dropout. What was frozen in pretraining stays frozen.
-`mixing/read-first/<name>` differs in two ways: each seed begins with the pretraining of the same seed, so its runs are
-independent, and the readout sees the first token alone, as FNet's does. A model that mixes nothing has to guess there.
+each part, as chapter 7's encoders do. `mixing/<corpus>/<name>` fine-tunes the encoder of the same seed, so its runs are
+independent. What was frozen in pretraining stays frozen. In `mixing/read-first/<name>` the readout sees the first token
+alone, as FNet's does. A model that mixes nothing has to guess there.
 `mixing/swept/<name>/lr-…` is the pretraining at other learning rates. Budgets are chapter 7's.
 """
 
@@ -145,7 +144,7 @@ def fine_tuned(corpus: str, name: str, scale: Scale) -> Run:
     # One number that is dropped in front of a transform changes all of the text behind it, so dropout is that of the
     # pretraining; and rows cut off between two transforms are missing in the second.
     same = {part: getattr(pretraining.model, part) for part in ("mixing", "max_length", "dropout")}
-    return run.evolve(task=task, model={**same, "filled": filled})
+    return run.evolve(task=task, model={**same, "filled": filled}, start={"same_seed": True})
 
 
 def scratch(corpus: str, name: str, scale: Scale) -> Run:
@@ -154,9 +153,8 @@ def scratch(corpus: str, name: str, scale: Scale) -> Run:
 
 
 def read_first(name: str, scale: Scale) -> Run:
-    """SST-2 by an encoder of the same seed's pretraining, read at its first token."""
-    run = fine_tuned("sst-2", name, scale)
-    return run.evolve(model={"pooling": "first"}, start={"same_seed": True})
+    """SST-2, read at the first token."""
+    return fine_tuned("sst-2", name, scale).evolve(model={"pooling": "first"})
 
 
 for _name, _row in ROWS.items():
@@ -182,5 +180,5 @@ for _name in SCRATCH:
     enter(f"mixing/sst-2/{_name}-scratch", _about, scratch, "sst-2", _name)
 for _layout in LAYOUTS:
     for _name in SOME:
-        _about = f"SST-2, read at the first token: mixing/{_layout}{_name} of the same seed, fine-tuned."
+        _about = f"SST-2, read at the first token: mixing/{_layout}{_name}, fine-tuned."
         enter(f"mixing/read-first/{_layout}{_name}", _about, read_first, f"{_layout}{_name}")
