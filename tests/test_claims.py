@@ -11,7 +11,7 @@ import pytest
 from reservoir import recipes
 from reservoir.datasets import shipped
 from reservoir.evidence import claims, sources
-from reservoir.evidence.claims import LedgerError, NotRunError, files, measures, verdicts
+from reservoir.evidence.claims import LedgerError, NotRunError, budgets, files, measures, verdicts
 from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.judge import Estimate
 from reservoir.runs.records import all_records, find_records
@@ -102,6 +102,7 @@ def test_a_comparison_is_made_for_each_choice_and_all_must_hold(tmp_path):
         (('why = "BLEU"', 'why = "  "'), "a margin needs a reason"),
         (('rule = "attention is above both others"', 'rule = " "'), "rule is blank"),
         (('is = "above"', 'is = "above"\nbudgets = " "'), "budgets is blank"),
+        (('is = "above"', 'is = "above"\ntuning = " "'), "tuning is blank"),
         (('reads = "score"', 'reads = "score"\nmetric = "bleux"'), "metric must be one of .* got 'bleux'"),
         (('is = "above"', 'is = "above"\nmargin = "two"'), "has no margin 'two'"),
         (('is = "above"', 'is = "over"'), "has no relation 'over'"),
@@ -125,6 +126,56 @@ def test_a_wrong_entry_is_refused_with_its_file_and_its_line(tmp_path, change, n
     with pytest.raises(LedgerError, match=named) as refused:
         held(tmp_path, change=change)
     assert re.match(r"made-up\.toml, line \d+: '", str(refused.value))
+
+
+TUNED = """[[claim]]
+id = "ours/tuned"
+says = "masks are better"
+where = "nowhere"
+mark = "ours"
+rule = "masks are above trained weights"
+
+[[claim.compare]]
+measure = "plain"
+a = "few-bits/masks"
+b = "few-bits/narrow-8"
+is = "above"
+"""
+
+
+def test_runs_at_two_learning_rates_are_compared_for_a_reason_alone(tmp_path):
+    told = r"not tuned alike \(learning rates: few-bits/masks 0.003, few-bits/narrow-8 0.004\): say why under tuning"
+    with pytest.raises(LedgerError, match=told):  # though one of them is scored in few bits as well
+        held(tmp_path, LEDGER + TUNED)
+    ledger = held(tmp_path, LEDGER + TUNED + 'tuning = "each by hand"\n')
+    found = claims.spent(ledger).loc["ours/tuned"]
+    assert [*found] == ["3,900", "1", "", "each by hand"]
+
+
+def test_sides_that_chose_from_unequally_many_rates_decide_nothing(tmp_path, monkeypatch):
+    swept = TUNED.replace("few-bits/masks", "universal/digits/full/~")
+    ledger = held(tmp_path, LEDGER + swept.replace("few-bits/narrow-8", "universal/digits/random/~"))
+    there = {
+        "universal/digits/full/lr-1e-3",
+        "universal/digits/random/lr-1e-3",
+        "universal/digits/full/lr-3e-3",
+    }
+    monkeypatch.setattr(budgets, "find_record", lambda name, scale: True if name in there else None)
+    (one,) = ledger.entries["ours/tuned"].blocks[0].comparisons
+    assert (
+        budgets.unequal(one, ledger.measures, "laptop")
+        == "universal/digits/full/~ 2, universal/digits/random/~ 1"
+    )
+    there.add("universal/digits/random/lr-1e-2")
+    assert budgets.unequal(one, ledger.measures, "laptop") == ""
+
+
+def test_every_claim_of_the_book_gives_its_sides_one_budget_or_says_why_not():
+    for name, entry in claims.entries().items():
+        for block in entry.blocks:
+            for one in block.comparisons:
+                tried = budgets.unequal(one, claims.ledger().measures, entry.scale)
+                assert block.tuning or not tried, f"{name}: {tried}"
 
 
 def test_a_claim_without_a_quotation_must_say_whose_words_it_is_in(tmp_path):

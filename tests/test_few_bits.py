@@ -32,6 +32,14 @@ def test_each_row_is_that_of_the_curves_for_six_times_the_steps(row):
     assert long.evolve(task={"rounded": ()}).task == short.task
 
 
+def test_masks_over_trained_embeddings_and_their_donor_share_the_steps_of_a_row():
+    run, whole = (recipes.get(f"few-bits/{row}", scale="laptop", seed=1) for row in ("pretrained", "trained"))
+    donor = run.start.source(run.scale, run.seed)
+    assert (donor.recipe, donor.seed) == ("few-bits/embeddings", 1)
+    assert run.budget.steps + donor.budget.steps == whole.budget.steps
+    assert run.freeze.embeddings and run.mask == recipes.get("keep/shared-pretrained-50", scale="laptop").mask
+
+
 @pytest.mark.parametrize("scale", ["smoke", "laptop"])
 @pytest.mark.parametrize("bits", [8, 4])
 def test_narrower_models_fit_into_the_masks_bytes_with_the_scales_of_their_rows(bits, scale):

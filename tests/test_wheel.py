@@ -123,7 +123,11 @@ def differs(now: str, before: str) -> bool:
 
 
 def with_values_checked(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The notebook with a cell after each text that says whether the values in its sentences are still those stored."""
+    """The notebook with a cell after each of its own that says whether what is stored there is still what comes out.
+
+    Compared are the values in the sentences, and what cells print and show as text, tables included. A cell that tells
+    the time has nbval's tag for output that is not compared.
+    """
     cells, later = [nbformat.v4.new_code_cell(CHECK)], []
     for cell in notebook.cells:
         cells.append(cell)
@@ -135,12 +139,22 @@ def with_values_checked(notebook: nbformat.NotebookNode) -> nbformat.NotebookNod
         if stored:
             cells.append(nbformat.v4.new_code_cell(f"_later |= _check({stored!r})"))
             later = [nbformat.v4.new_code_cell("assert not _check(_later), 'names that no cell defines'")]
+        if cell.cell_type == "code" and "nbval-ignore-output" not in cell.metadata.get("tags", []):
+            shown = said(cell)
+            if NUMBER.search(shown):
+                cells.append(nbformat.v4.new_code_cell(f"_check_output({shown!r})"))
     notebook.cells = [*cells, *later]
     return notebook
 
 
+def said(cell: nbformat.NotebookNode) -> str:
+    """What a cell has printed and shown, as text."""
+    texts = [one.text for one in cell.outputs if one.output_type == "stream" and one.name == "stdout"]
+    return "".join(texts + [one.data["text/plain"] for one in cell.outputs if "text/plain" in one.get("data", {})])
+
+
 CHECK = f"""
-import os, re, time
+import os, re, sys, time
 from types import SimpleNamespace
 def _fast(clock):
     return lambda: 3 * clock()
@@ -162,6 +176,25 @@ def _check(stored):
         advice = "execute the chapter again"
         assert not differs(now, before), f"{{{{eval}}}}`{{expression}}` was {{before}} and is {{now}}: {{advice}}"
     return missing
+_printed, _shown, _before = [], [], []
+def _noting(text, into, call):
+    def noted(*given, **more):
+        into.append(text(*given, **more))
+        return call(*given, **more)
+    return noted
+_plain = lambda *given, data=None, **more: (data or given[0]).get("text/plain", "")
+_shell = get_ipython()
+_shell.display_pub.publish = _noting(_plain, _shown, _shell.display_pub.publish)
+_shell.displayhook.write_format_data = _noting(_plain, _shown, _shell.displayhook.write_format_data)
+def _next(*_):
+    _before[:] = ["".join(_printed + _shown)]
+    _printed.clear(), _shown.clear()
+    if sys.stdout.write.__name__ != "noted":  # the kernel gives it a new one for each cell
+        sys.stdout.write = _noting(lambda text: text, _printed, sys.stdout.write)
+_shell.events.register("pre_run_cell", _next)
+def _check_output(before):
+    now, before = (re.sub("0x[0-9a-f]+", "0x", text) for text in (_before[0], before))
+    assert not differs(now, before), f"the cell above said\\n{{before}}\\nand says\\n{{now}}\\nexecute the chapter again"
 """
 
 

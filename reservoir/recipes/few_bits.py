@@ -3,18 +3,19 @@
 The paper leaves open whether, for the same bytes, a mask is better than trained weights of few bits. In `keep/` the
 trained models are cut short and scored before rounding. Here each row has six times the steps, at the learning rate
 that it has there, and a copy of each trained model with its matrices rounded to eight and to four bits is scored as
-well. No embeddings come from another model, so there is no donor to pay for.
+well. Embeddings that come from another model are paid for: `pretrained` and `embeddings`, its donor, have half of the
+steps each.
 
 A rounded matrix needs a scale for each row, which the bytes of the narrow rows leave out. The `narrower` rows fit into
 the masks' bytes with these scales counted, 32 bits each.
 
-Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each, the narrow rows 2 to 3.
+Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each, the others 2 to 3.
 """
 
 from collections.abc import Callable
 from functools import partial
 
-from reservoir.recipes.supermasks import HALF, NARROW, kept, narrow, trained
+from reservoir.recipes.supermasks import HALF, NARROW, kept, narrow, trained, with_embeddings
 from reservoir.runs.registry import Scale, enter
 from reservoir.runs.run import Run
 
@@ -27,9 +28,20 @@ NARROWER: dict[int, dict[Scale, tuple[int, int]]] = {
 }
 """Bits a weight -> d_model and d_ff with which the scales of the rows fit into the masks' bytes too."""
 
+
+def masks(scale: Scale) -> Run:
+    """Half of one shared random layer and of the embeddings."""
+    return kept("shared", "random", HALF, scale)
+
+
 ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
     "trained": (trained, "Everything trained, a layer for each depth."),
-    "masks": (partial(kept, "shared", "random", HALF), "Half of one shared random layer and embeddings."),
+    "masks": (masks, "Half of one shared random layer and embeddings."),
+    "embeddings": (trained, "Everything trained for half of the steps, for its embeddings."),
+    "pretrained": (
+        lambda scale: with_embeddings(masks(scale), "few-bits/embeddings"),
+        "Half of one shared random layer over trained embeddings, in the other half of the steps.",
+    ),
     **{
         f"{name}-{bits}": (
             partial(narrow, bits, sizes=sizes),
@@ -43,17 +55,21 @@ ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
     },
 }
 """Name in a recipe -> the row of `keep/` that is trained longer, and what it is."""
+HALVED = ("embeddings", "pretrained")
+"""Rows that share the steps of one."""
 
 
 def longer(row: str, scale: Scale) -> Run:
     """A row of `keep/`, trained longer; trained ones are tested in few bits as well."""
     run = ROWS[row][0](scale)
-    if row != "masks":
+    if not run.mask and row not in HALVED:
         run = run.evolve(task={"rounded": tuple(NARROW)})
     if scale == "smoke":
         return run
-    steps = LONGER * run.budget.steps
-    return run.evolve(budget={"steps": steps, "validate_every": steps // 12})
+    steps, times = LONGER * run.budget.steps, 12
+    if row in HALVED:
+        steps, times = steps // 2, 10
+    return run.evolve(budget={"steps": steps, "validate_every": steps // times})
 
 
 for _row, (_, _about) in ROWS.items():

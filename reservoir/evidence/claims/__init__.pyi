@@ -1,3 +1,4 @@
+from .budgets import spent
 from .files import LedgerError, ledger, read
 from .measures import CannotTellError, Measure, NotRunError, layout
 from .schema import Block, Compared, Entry, Ledger, Mark, Order
@@ -26,5 +27,6 @@ __all__ = [
     "ledger",
     "margin",
     "read",
+    "spent",
     "verdict",
 ]

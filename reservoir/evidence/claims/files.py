@@ -13,19 +13,17 @@ from dataclasses import fields
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 from reservoir import recipes
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence import sources
-from reservoir.evidence.claims.measures import Measure, alternatives
-from reservoir.evidence.claims.quantities import OPERATIONS, RELATIONS, Vocabulary, check, leaves
+from reservoir.evidence.claims import budgets
+from reservoir.evidence.claims.measures import Measure
+from reservoir.evidence.claims.quantities import OPERATIONS, RELATIONS, Vocabulary, check
 from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger, Mark, Order
 from reservoir.evidence.claims.special import JUDGES
 from reservoir.evidence.comparison import comparisons
-from reservoir.runs.registry import Scale
-from reservoir.runs.run import Run
-from reservoir.runs.start import InitFromRun
 
 CLAIM = {
     *("id", "rule", "formerly", "says", "where", "mark", "part_of", "scale", "compare"),
@@ -146,7 +144,9 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
     _only(CLAIM, written, "a claim")
     name = written["id"]
     for block in (written, *written.get("compare", ())):
-        if blank := [key for key in ("rule", "budgets", "why") if key in block and not block[key].strip()]:
+        if blank := [
+            key for key in ("rule", "budgets", "tuning", "why") if key in block and not block[key].strip()
+        ]:
             raise ValueError(f"{blank[0]} is blank: say it, or leave it out")
     says, where, mark = _quoted(written)
     if "needs" in written:
@@ -156,7 +156,7 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
     for block in blocks:
         for leaf in block.leaves():
             _check_recipe(measures[leaf.measure], leaf.recipe)
-        _check_budgets(block, measures, scale)
+        budgets.check(block, measures, scale)
     plain = {
         key: written[key] for key in ("rule", "formerly", "scale", "special", "arguments") if key in written
     }
@@ -174,36 +174,6 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
     for name in entry.recipes:
         check("recipe", name, recipes.RECIPES)
     return entry
-
-
-def _check_budgets(block: Block, measures: Mapping[str, Measure], scale: str) -> None:
-    """Refuse to compare runs on one task that are trained for unequal steps, unasked, or in two precisions."""
-    for one in block.comparisons:
-        names = {leaf.recipe for side in one.sides for leaf in leaves(side) if measures[leaf.measure].of_runs}
-        runs = [recipes.get(alternatives(name)[0], scale=cast(Scale, scale)) for name in sorted(names)]
-        for task in dict.fromkeys(str(run.task) for run in runs):
-            there = [run for run in runs if str(run.task) == task]
-            steps, precision = (
-                {run.recipe: of(run) for run in there} for of in (_steps, lambda run: run.precision)
-            )
-            if not block.budgets and len(set(steps.values())) > 1:
-                raise ValueError(
-                    f"the compared runs are not trained alike (steps: {_told(steps)}): say why under budgets"
-                )
-            if len(set(precision.values())) > 1:
-                raise ValueError(f"the compared runs are not of one precision ({_told(precision)})")
-
-
-def _told(found: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in found.items())
-
-
-def _steps(run: Run) -> int:
-    """Steps of training, those of a run that it takes tensors from included."""
-    own = run.budget.steps * run.budget.accumulate
-    if isinstance(run.start, InitFromRun) and run.start.streams:
-        return own + _steps(run.start.source(run.scale, run.seed))
-    return own
 
 
 def _quoted(written: Mapping[str, Any]) -> tuple[str, str, Mark]:

@@ -56,6 +56,7 @@ class Block:
         label, digits: what stands before each gap in the text, and decimals of the gap.
         seen: template of the text of one comparison, where label and gap are not enough.
         budgets: why the compared runs are not trained for equally many steps, where they are not.
+        tuning: why their learning rates differ, or were chosen from unequally many, where that is so.
         unfit: why it decides nothing, where that is known beforehand.
     """
 
@@ -66,6 +67,7 @@ class Block:
     digits: int = 1
     seen: str = ""
     budgets: str = ""
+    tuning: str = ""
     unfit: str = ""
 
     def leaves(self) -> Iterator[Leaf]:

@@ -14,7 +14,7 @@ import pandas as pd
 from reservoir import recipes
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence import judge, sources
-from reservoir.evidence.claims import special
+from reservoir.evidence.claims import budgets, special
 from reservoir.evidence.claims.files import LedgerError, ledger
 from reservoir.evidence.claims.measures import CannotTellError, NotRunError, alternatives, records
 from reservoir.evidence.claims.quantities import (
@@ -181,7 +181,7 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
         clause, seen = special.JUDGES[entry.special](**entry.arguments)
         return (Comparison(Estimate(0.0), unfit=why), seen) if why else (clause, seen)
 
-    def unfit(compared: Compared) -> str:
+    def unfit(block: Block, compared: Compared) -> str:
         own, rivals = ([*leaves(side)] if side is not None else [] for side in (compared.a, compared.b))
         if isinstance(compared.a, Compound):  # a difference of differences rests on all its parts
             rivals += own
@@ -190,6 +190,8 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
             if (one := measures[leaf.measure]).idle and not named & set(map(str, one.idle.values())):
                 if why := one.unfit(leaf.recipe, scale=entry.scale):
                     return why
+        if measures and not block.tuning and (tried := budgets.unequal(compared, measures, entry.scale)):
+            return f"each was chosen from another number of learning rates: {tried}"
         return one_precision(leaf.recipe for leaf in (*own, *rivals) if measures[leaf.measure].of_runs)
 
     told = [_block(block, at_scale, unfit) for block in entry.blocks]
@@ -219,7 +221,7 @@ def _one_precision(entry: Entry, names: Iterable[str]) -> str:
     return ""
 
 
-def _block(block: Block, figure: Figure, unfit: Callable[[Compared], str]) -> tuple[Clause, str]:
+def _block(block: Block, figure: Figure, unfit: Callable[[Block, Compared], str]) -> tuple[Clause, str]:
     """What a block of comparisons says, and what was seen."""
     found = []
     for compared in block.comparisons:
@@ -236,14 +238,14 @@ def _block(block: Block, figure: Figure, unfit: Callable[[Compared], str]) -> tu
 
 
 def _compared(
-    compared: Compared, block: Block, figure: Figure, unfit: Callable[[Compared], str]
+    compared: Compared, block: Block, figure: Figure, unfit: Callable[[Block, Compared], str]
 ) -> tuple[Clause, str]:
     """What one comparison says, and the text that tells it."""
     among = [leaf.recipe for side in compared.sides for leaf in leaves(side)]
     values = [evaluate(side, figure, among) for side in compared.sides]
     gap = OPERATIONS[compared.gap](*values)
     name = block.label.format(**compared.names).strip(" :")
-    clause = RELATIONS[compared.relation](*compared.limits)(gap, name, block.unfit or unfit(compared))
+    clause = RELATIONS[compared.relation](*compared.limits)(gap, name, block.unfit or unfit(block, compared))
     if not block.seen:
         return clause, told(block.label.format(**compared.names), gap, block.digits)
     a, b = values[0], values[-1]
