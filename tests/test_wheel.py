@@ -150,7 +150,9 @@ def with_values_checked(notebook: nbformat.NotebookNode) -> nbformat.NotebookNod
 def said(cell: nbformat.NotebookNode) -> str:
     """What a cell has printed and shown, as text."""
     texts = [one.text for one in cell.outputs if one.output_type == "stream" and one.name == "stdout"]
-    return "".join(texts + [one.data["text/plain"] for one in cell.outputs if "text/plain" in one.get("data", {})])
+    return "".join(
+        texts + [one.data["text/plain"] for one in cell.outputs if "text/plain" in one.get("data", {})]
+    )
 
 
 CHECK = f"""
@@ -194,7 +196,8 @@ def _next(*_):
 _shell.events.register("pre_run_cell", _next)
 def _check_output(before):
     now, before = (re.sub("0x[0-9a-f]+", "0x", text) for text in (_before[0], before))
-    assert not differs(now, before), f"the cell above said\\n{{before}}\\nand says\\n{{now}}\\nexecute the chapter again"
+    told = f"the cell above said\\n{{before}}\\nand says\\n{{now}}\\nexecute the chapter again"
+    assert not differs(now, before), told
 """
 
 

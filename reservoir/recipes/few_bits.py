@@ -62,7 +62,7 @@ HALVED = ("embeddings", "pretrained")
 def longer(row: str, scale: Scale) -> Run:
     """A row of `keep/`, trained longer; trained ones are tested in few bits as well."""
     run = ROWS[row][0](scale)
-    if not run.mask and row not in HALVED:
+    if row not in ("masks", *HALVED):
         run = run.evolve(task={"rounded": tuple(NARROW)})
     if scale == "smoke":
         return run
