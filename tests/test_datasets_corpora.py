@@ -41,6 +41,22 @@ def test_tatoeba_leaks_nothing_and_depends_on_the_seed(mirror):
 
 
 @pytest.mark.data
+def test_the_news_have_sentences_twice_as_long_as_captions_and_none_that_is_held_out(mirror):
+    news, captions = (parallel(name, src="de", tgt="en") for name in ("news-de-en", "multi30k"))
+    words = [sum(map(len, map(str.split, one.train.tgt))) / len(one.train) for one in (news, captions)]
+    assert 1.7 < words[0] / words[1] < 1.8 and 24_000 < len(news.train) < 25_000
+    held_out = {
+        *news.valid.src,
+        *news.valid.tgt,
+        *news.tests["newstest2014"].src,
+        *news.tests["newstest2014"].tgt,
+    }
+    assert len(news.valid) == 3000 and not held_out & {*news.train.src, *news.train.tgt}
+    back = parallel("news-de-en", src="en", tgt="de")
+    assert back.train == Pairs(news.train.tgt, news.train.src)
+
+
+@pytest.mark.data
 def test_news_test_sets_are_found_by_language(mirror):
     there = datasets.test_set("newstest2014", src="de", tgt="en")
     assert len(there) == 3003

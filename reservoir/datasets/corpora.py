@@ -23,6 +23,11 @@ MULTI30K_TESTS = {
     "test2018": "test_2018_flickr",
 }
 PAPERS = ("wmt18-tr-en", "iwslt14-de-en", "wmt14-en-de")  # each is a function of `reservoir.datasets.papers`
+NEWS = (
+    *("news-test2008", "newssyscomb2009", "newstest2009", "newstest2010", "newstest2011", "newstest2012"),
+    *("newstest2015", "newstest2016", "newstest2017", "newstest2018"),
+)
+"""The test sets of WMT that make a small corpus of long sentences; those of 2013 and 2014 validate and test."""
 ARTICLES_HELD_OUT = 500  # of Wikipedia, in each of valid and test
 TATOEBA_HELD_OUT = 2000  # pairs in each of valid and test
 
@@ -108,8 +113,9 @@ def parallel(name: str, *, src: str, tgt: str, seed: int = 0, files: Files | Non
 
     Args:
         name: "miniature" (generated, needs no download), "multi30k" (Elliott et al. 2016; tests test2016, test2017,
-            coco2017, test2018), "tatoeba-de-en", one of the papers' corpora, "wmt18-tr-en", "iwslt14-de-en" or
-            "wmt14-en-de" (`reservoir.datasets.papers` says how each is made), or "files:PATH" for a text of your own:
+            coco2017, test2018), "tatoeba-de-en", "news-de-en" (the test sets of WMT, 2013 to validate and 2014 to
+            test), one of the papers' corpora, "wmt18-tr-en", "iwslt14-de-en" or "wmt14-en-de"
+            (`reservoir.datasets.papers` says how each is made), or "files:PATH" for a text of your own:
             a folder with train.de, train.en, and, if you like, valid.de, valid.en and any number of test*.de, test*.en
             (also packed, .gz, .xz or .zip); or a table, CSV or TSV, with the columns de and en.
         src, tgt: languages to translate from and to, "de" and "en" for example.
@@ -123,7 +129,7 @@ def parallel(name: str, *, src: str, tgt: str, seed: int = 0, files: Files | Non
         raise DataError(f"src and tgt must be two languages, got {src!r} twice")
     if name.startswith(FILES):
         return _files(name, src, tgt, files or Files())
-    seeded = {"miniature": _miniature, "multi30k": _multi30k, "tatoeba-de-en": _tatoeba}
+    seeded = {"miniature": _miniature, "multi30k": _multi30k, "tatoeba-de-en": _tatoeba, "news-de-en": _news}
     if name not in (*seeded, *PAPERS):
         raise manifest.unknown("parallel corpus", name, [*seeded, *PAPERS, "files:PATH"])
     languages = ("tr", "en") if name == "wmt18-tr-en" else ("de", "en")
@@ -244,6 +250,16 @@ def _tatoeba(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
 
     test, valid = held_out[:TATOEBA_HELD_OUT], held_out[TATOEBA_HELD_OUT:]
     return ParallelCorpus(name, src, tgt, pairs(train), pairs(valid), {"test": pairs(test)})
+
+
+def _news(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
+    """The sentences that translators of the news tasks were tested on; of doubles with a held-out side, none trains."""
+    valid, test = (test_set(f"newstest{year}", src=src, tgt=tgt) for year in (2013, 2014))
+    held_out = {*valid.src, *valid.tgt, *test.src, *test.tgt}
+    parts = [test_set(one, src=src, tgt=tgt) for one in NEWS]
+    rows = [pair for part in parts for pair in zip(part.src, part.tgt, strict=True) if not held_out & {*pair}]
+    train = Pairs([source for source, _ in rows], [target for _, target in rows])
+    return ParallelCorpus(name, src, tgt, train, valid, {"newstest2014": test})
 
 
 def _files(name: str, src: str, tgt: str, files: Files) -> ParallelCorpus:
