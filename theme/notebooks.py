@@ -10,7 +10,8 @@ text in the same kernel (each where it stands, after the cells above it, or afte
 defined there yet, as in a summary that opens a page), and stores in the notebook
 
 - each value in its Markdown cell's `user_expressions`, as jupyterlab_myst does, from where the book renders it;
-- the digest of every shipped file that the run read, in the notebook's metadata under `inputs`.
+- the digest of every shipped file that the run read, in the notebook's metadata under `inputs`;
+- the processor and the version of PyTorch, under `processor`: with both the same, a number comes out the same.
 
 So a page is stale when what it says may no longer be what it would say today, and only then.
 """
@@ -254,9 +255,20 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
         except CellExecutionError as error:
             raise ExecutionError(COLOURS.sub("", str(error))) from error
     nb.metadata["inputs"] = {name: digest(data, name) for name in grouped(executor.read)}
+    nb.metadata["processor"] = processor()
     nbformat.write(nb, markdown.with_suffix(".ipynb"))
     copy_pictures(nb, COPIED)
     return time.monotonic() - started
+
+
+def processor() -> dict[str, Any]:
+    """What the bits of a computation depend on here, beside the code."""
+    import torch  # takes seconds, and most of what this file does goes without
+
+    from reservoir.runs.machine import machine
+
+    found = machine(torch.device("cpu"))
+    return {name: found[name] for name in ("cpu", "capability", "bf16", "torch")}
 
 
 def copy_pictures(nb: NotebookNode, copied: Mapping[str, Path]) -> None:
