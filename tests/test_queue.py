@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from reservoir.evidence import claims
 from reservoir.launch import queue
 from reservoir.launch.cli import main
+from reservoir.runs.records import find_records
 from reservoir.runs.registry import record_path
 
 ENTRY = '[[runs]]\nrecipes = ["norms-only/digits/lr-1e-2"]\nseeds = [7, 8]\nscale = "smoke"\nwhy = "a test"\n'
@@ -61,7 +63,7 @@ def test_a_run_that_fails_does_not_stop_the_others(file, monkeypatch, capsys):
 
 
 def test_a_record_of_unknown_precision_counts_unless_the_entry_asks_again(file):
-    entry = '[[runs]]\nrecipes = ["narrow/embeddings"]\nseeds = [0]\nwhy = "a test"\n'
+    entry = '[[runs]]\nrecipes = ["components/embeddings"]\nseeds = [0]\nwhy = "a test"\n'
     file.write_text(entry)
     assert not queue.read_queue(file)
     file.write_text(entry + "again = true\n")
@@ -108,3 +110,12 @@ def test_a_wrong_file_is_refused_with_a_sentence(file, text, words, capsys):
 
 def test_the_queue_of_the_repository_can_be_read():
     queue.read_queue(Path(__file__).parent.parent / "data" / "queue.toml")
+
+
+def test_what_a_decided_claim_rests_on_without_a_precision_is_in_the_queue(root):
+    wanted = {run.recipe for run, _, again in queue.all_runs(root / "data" / "queue.toml") if again}
+    for name, entry in claims.entries().items():
+        if claims.verdict(name).outcome in ("holds here", "does not hold here"):
+            found = (record for recipe in entry.recipes for record in find_records(recipe, scale=entry.scale))
+            missing = {record.recipe for record in found if record.run["precision"] == "auto"} - wanted
+            assert not missing, f"{name} rests on {sorted(missing)}, which data/queue.toml does not have"

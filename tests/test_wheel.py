@@ -106,7 +106,7 @@ def test_the_library_of_the_chapters_is_the_wheels(reader):
 
 NUMBER = re.compile(r"[-+−]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 WITHIN = 0.1
-"""How far a number in a sentence may be off on another processor, which rounds differently; training carries that on."""
+"""How far a number in a sentence may be off on another processor: it rounds differently, which training carries on."""
 SAME = 0.001
 """The same for all numbers on a processor like that which executed the notebook."""
 TIMED = re.compile(r"second|took|faster|slower|times_as|speed|milli|per_s\b|time\b|elapsed")

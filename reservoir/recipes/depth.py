@@ -36,8 +36,7 @@ TASKS = {
 }
 STEPS = 3000
 RATES = {"lr-1e-3": 1e-3, "lr-2e-3": 2e-3, "lr-4e-3": 4e-3, "lr-8e-3": 8e-3, "lr-16e-3": 16e-3}
-"""Of the rows with reservoirs and their rivals. The three in the middle are run first, and one more where the best is
-the first or the last of them."""
+"""Of the rows with reservoirs and their rivals, which all have the five."""
 
 LEARNING, DEPTH = 3, 5
 STACK = placement(DEPTH, DEPTH - LEARNING)
