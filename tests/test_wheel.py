@@ -135,7 +135,8 @@ def with_values_checked(notebook: nbformat.NotebookNode) -> nbformat.NotebookNod
     """The notebook with a cell after each of its own that says whether what is stored there is still what comes out.
 
     Compared are the values in the sentences, and, on a processor like that which executed the notebook, what cells
-    print and show as text, tables included. A cell that tells the time has nbval's tag for output that is not compared.
+    print and show as text, tables included. A cell that tells the time, or of the machine, has nbval's tag for output
+    that is not compared.
     """
     same = notebook.metadata.get("processor") == notebooks.processor()
     cells, later = [nbformat.v4.new_code_cell(f"{CHECK}\n_within = {SAME if same else WITHIN}")], []
