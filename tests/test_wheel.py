@@ -215,6 +215,8 @@ def _check_output(before):
 def run_notebook(notebook: Path, reader) -> tuple[subprocess.CompletedProcess, float]:
     """Run every cell, compare the outputs that are tagged so, and say how many seconds of processor time it took."""
     python, folder, environment = reader
+    # What other chapters have trained is not there, as it was not when this one was executed.
+    environment = environment | {"RESERVOIR_RESULTS": str(folder / f"{notebook.stem}-results")}
     nbformat.write(with_values_checked(nbformat.read(notebook, as_version=4)), folder / notebook.name)
     command = [
         python,

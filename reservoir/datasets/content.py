@@ -111,5 +111,5 @@ MADE: dict[str, Callable[[], Iterable[str | bytes]]] = {
     "expressions": lambda: map(str, zip(*listops.generate(8, seed=0, shortest=20, longest=60), strict=True)),
     "made-up": _made_up,
 }
-FETCHED = {"tape": "tape-homology"}
+FETCHED = {"tape": "tape-homology", "news-de-en": "newstest-deu-eng"}
 """What the manifest calls a corpus, where a loader calls it otherwise."""
