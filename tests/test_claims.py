@@ -170,6 +170,16 @@ def test_sides_that_chose_from_unequally_many_rates_decide_nothing(tmp_path, mon
     assert budgets.unequal(one, ledger.measures, "laptop") == ""
 
 
+def test_a_claim_on_unequal_sweeps_is_unfit_unless_it_says_why(tmp_path, monkeypatch, made):
+    for name in ("attention", "embeddings", "feed-forward"):
+        made[f"components/{name}"] = [recorded(30.0 + seed, seed) for seed in range(3)]
+    monkeypatch.setattr(budgets, "unequal", lambda *_: "one 5, other 3")
+    found = real(tmp_path, monkeypatch, LEDGER)
+    assert (found.outcome, "one 5, other 3" in found.why) == ("unfit", True)
+    (other := tmp_path / "other").mkdir()  # a folder is read once
+    assert real(other, monkeypatch, LEDGER + 'tuning = "made up"\n').outcome == "cannot tell"
+
+
 def test_every_claim_of_the_book_gives_its_sides_one_budget_or_says_why_not():
     for name, entry in claims.entries().items():
         for block in entry.blocks:

@@ -262,13 +262,20 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
 
 
 def processor() -> dict[str, Any]:
-    """What the bits of a computation depend on here, beside the code."""
+    """What the bits of a computation depend on here, beside the code.
+
+    A virtual machine may call several processors by one name, so their model and their instructions count as well.
+    """
     import torch  # takes seconds, and most of what this file does goes without
 
     from reservoir.runs.machine import machine
 
     found = machine(torch.device("cpu"))
-    return {name: found[name] for name in ("cpu", "capability", "bf16", "torch")}
+    about = Path("/proc/cpuinfo")  # of Linux
+    lines = about.read_text(encoding="utf-8").splitlines() if about.exists() else []
+    told = sorted({line for line in lines if line.startswith(("cpu family", "model", "stepping", "flags"))})
+    chip = hashlib.sha256("\n".join(told).encode()).hexdigest()[:DIGITS]
+    return {name: found[name] for name in ("cpu", "capability", "bf16", "torch")} | {"chip": chip}
 
 
 def copy_pictures(nb: NotebookNode, copied: Mapping[str, Path]) -> None:

@@ -3,7 +3,7 @@
 Reservoir layers can be judged only where trained layers are worth something: where a deeper model beats both a
 shallower one and one without layers. Multi30k, on which `reservoirs/…` translate, is not such a task. The search has a
 row for each task and depth, all layers trained; all depths of a task are trained alike. Translators have that many
-encoder layers and two in the decoder. The sentences of the news are twice as long as Multi30k's captions.
+encoder layers and two in the decoder. Sentences of the news are longer than Multi30k's captions.
 
 The bytes of WikiText-2 are such a task. `depth/reservoirs/…` are language models there, each row at the learning rate
 that validation chooses: three trained layers, the same with two reservoirs between them, and five trained layers. All

@@ -57,7 +57,7 @@ def arms(compared: Compared, measures: Mapping[str, Measure], scale: str) -> Ite
     for name in sorted(read):
         run = recipes.get(alternatives(name)[0], scale=cast(Scale, scale))
         rate = None if name.endswith(f"/{CHOSEN}") else run.optimiser.lr
-        found.setdefault(_learned(run), []).append(Arm(name, _steps(run), run.precision, rate))
+        found.setdefault(learned(run), []).append(Arm(name, _steps(run), run.precision, rate))
     yield from found.values()
 
 
@@ -126,7 +126,7 @@ def _reasons(given: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, given)))
 
 
-def _learned(run: Run) -> str:
+def learned(run: Run) -> str:
     """What a run learns, as a key: its task but for how it is scored."""
     kept = {one.name: getattr(run.task, one.name) for one in fields(run.task) if one.name not in SCORING}
     return f"{type(run.task).__name__} {kept}"

@@ -209,7 +209,7 @@ def _one_precision(entry: Entry, names: Iterable[str]) -> str:
     """
     found: dict[str, dict[str, str]] = {}  # task -> precision -> a recipe
     for name in names:
-        task = str(recipes.get(alternatives(name)[0], scale=cast(Scale, entry.scale)).task)
+        task = budgets.learned(recipes.get(alternatives(name)[0], scale=cast(Scale, entry.scale)))
         for record in records(name, scale=entry.scale):
             found.setdefault(task, {})[record.run["precision"]] = name
     for of_task in found.values():
