@@ -5,6 +5,7 @@ take part, in a stack of "layers" with weights of their own, or of one "shared" 
 and "wide": twice as wide), with embeddings that are "random" and masked like the rest, or "pretrained" and frozen as
 they are. They are compared with trained models, and with controls that the paper lacks: one shared layer that is
 trained, a trained model pruned to the same bytes or made as narrow as they require, and the top of S instead of |S|.
+`keep/rates/` tries masks and trained models at other learning rates than theirs.
 `initial/` is figure 5, `wmt/` the lower half of table 1, `pairs/` figures 6 and 7. `supermask/` is the same thing
 larger and longer, for the best that it can reach.
 
@@ -23,6 +24,8 @@ narrow in two ways (three seeds each), shared and trained, pruned, and chosen by
 sentence pairs at every other percentage, 5; `supermask/`, 25. That is 200 minutes.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from reservoir.models import TextClassifierConfig
@@ -149,6 +152,22 @@ def narrow(bits: int, scale: Scale, sizes: dict[int, dict[Scale, tuple[int, int]
     return trained(scale).evolve(model={"d_model": d_model, "d_ff": d_ff})
 
 
+TIMES = {"quarter": 0.25, "half": 0.5, "double": 2.0, "fourfold": 4.0}
+"""Name in a recipe -> times the learning rate that a row has; with its own rate that makes five."""
+TUNED: dict[str, Callable[[Scale], Run]] = {
+    "masks": partial(kept, "shared", "random", HALF),
+    "trained": trained,
+    **{f"narrow-{bits}": partial(narrow, bits) for bits in NARROW},
+}
+"""Row -> what it is: masks and the trained models that they are compared with, for the same steps."""
+
+
+def at_rate(row: str, times: str, scale: Scale) -> Run:
+    """A row at another learning rate than its own."""
+    run = TUNED[row](scale)
+    return run.evolve(optimiser={"lr": TIMES[times] * run.optimiser.lr})
+
+
 INITIAL: dict[str, tuple[dict[str, Any], str]] = {
     "kaiming": ({"drawn": PAPERS}, "drawn kaiming-uniform"),
     "xavier": ({"drawn": "xavier-uniform"}, "drawn Xavier-uniform"),
@@ -272,6 +291,10 @@ for _row, (_model, _words) in WMT_ROWS.items():
 for _bits in NARROW:
     _about = f"A control that the paper lacks: trained, so narrow that {_bits} bits a weight take the masks' bytes."
     enter(f"keep/narrow-{_bits}", _about, narrow, _bits)
+for _row in TUNED:
+    for _name, _times in TIMES.items():
+        _about = f"Chapter 10's {_row} at {_times:g} times the learning rate."
+        enter(f"keep/rates/{_row}/{_name}", _about, at_rate, _row, _name)
 enter("pairs/qqp-trained", "Figure 6's reference: a pretrained encoder, fine-tuned whole.", fine_tuned, "qqp")
 
 TABLE = {
