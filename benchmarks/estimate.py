@@ -1,4 +1,4 @@
-"""What a dry run foretells beside what training takes: a few measured steps, held against many.
+"""What a dry run predicts beside what training takes: a few measured steps, held against many.
 
 `python -m reservoir run … --dry-run --measure` takes eight steps and says how long all of them will take. Here a run
 of some more steps follows, from the same seed, with a clock beside it. On a CPU that is processor time, which other
@@ -26,44 +26,44 @@ FEWEST = 40  # steps, of which each has another batch
 
 
 @dataclass(frozen=True)
-class Foretold:
+class Predicted:
     """An estimate and what became of it.
 
     Args:
         recipe: what was run, at the laptop scale.
         steps: that were taken.
-        foretold, taken: seconds.
+        predicted, taken: seconds.
     """
 
     recipe: str
     steps: int
-    foretold: float
+    predicted: float
     taken: float
 
     def __str__(self) -> str:
         return (
-            f"{self.recipe}: {self.foretold:.1f} s were foretold for {self.steps} steps,"
-            f" which took {self.taken:.1f} s: {self.foretold / self.taken:.2f}"
+            f"{self.recipe}: {self.predicted:.1f} s were predicted for {self.steps} steps,"
+            f" which took {self.taken:.1f} s: {self.predicted / self.taken:.2f}"
         )
 
     @property
     def line(self) -> Line:
         """A row of the table, whose ratio is the smaller of both over the larger: 1 where the estimate is exact."""
-        low, high = sorted((self.foretold, self.taken))
+        low, high = sorted((self.predicted, self.taken))
         return Line(
             f"{self.recipe}, {self.steps} steps",
             "a run with a clock",
-            f"{self.foretold:.1f} s foretold",
+            f"{self.predicted:.1f} s predicted",
             f"{self.taken:.1f} s taken",
             low / high,
             required=NEAR,
         )
 
 
-def run(settings: Settings) -> Iterator[Foretold]:
+def run(settings: Settings) -> Iterator[Predicted]:
     """Some runs of the laptop scale, each for `settings.seconds` and at least forty steps."""
     for name in RUNS:
         one = recipes.get(name, scale="laptop")
         found = measure(one)
         steps = max(FEWEST, round(settings.seconds / found.step_seconds))
-        yield Foretold(name, steps, found.step_seconds * steps, sum(timed(one, steps=steps)[0]))
+        yield Predicted(name, steps, found.step_seconds * steps, sum(timed(one, steps=steps)[0]))

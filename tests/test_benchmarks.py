@@ -25,7 +25,7 @@ from benchmarks.__main__ import (
     table,
 )
 from benchmarks.communication import Traffic
-from benchmarks.estimate import Foretold
+from benchmarks.estimate import Predicted
 from benchmarks.freezing import Saving
 from benchmarks.measure import Amount, Comparison, Line, Settings, compare
 from reservoir.datasets import Batch, TokenBatches
@@ -144,8 +144,8 @@ def test_all_results_are_rows_of_one_table():
         Traffic("case", 2, 0.25, 250, 250, 0.25),
         Saving("case", 0.5, 2.0, 1.5, 0.55, 0.91, 0.9, 0.95, 0.9, 6, 0.5, 0.5, 0.9),
         book.Built("the book", "a peer", 10.0, 20.0, 2.0, 1.9, 2.1, 3),
-        Foretold("a recipe", 40, 5.0, 4.0),
-        Foretold("a recipe", 40, 3.0, 4.0),
+        Predicted("a recipe", 40, 5.0, 4.0),
+        Predicted("a recipe", 40, 3.0, 4.0),
     ]
     lines = [result.line for result in results]
     assert [round(line.ratio, 3) for line in lines] == [2.0, 2.0, 0.99, 0.25, 0.91, 2.0, 0.8, 0.75]

@@ -1,4 +1,4 @@
-"""A dry run: every recipe fits on the meta device, and what is foretold of a run is what its record says."""
+"""A dry run: every recipe fits on the meta device, and what is predicted of a run is what its record says."""
 
 import functools
 import re
@@ -98,16 +98,16 @@ def test_the_parameters_are_those_that_the_sources_print():
 
 
 @pytest.mark.parametrize("family", RECORDED)
-def test_what_is_foretold_of_a_run_is_what_its_record_says(family):
+def test_what_is_predicted_of_a_run_is_what_its_record_says(family):
     name, record = next((name, found) for name in recipes.family(family) if (found := find_record(name)))
-    foretold = plan(recipes.get(name))
-    assert foretold.steps == record.points[-1]["step"]
-    assert foretold.tokens == pytest.approx(record.tokens, rel=0.25)
-    assert foretold.flops == pytest.approx(record.flops, rel=0.25)
+    predicted = plan(recipes.get(name))
+    assert predicted.steps == record.points[-1]["step"]
+    assert predicted.tokens == pytest.approx(record.tokens, rel=0.25)
+    assert predicted.flops == pytest.approx(record.flops, rel=0.25)
     made_of = report(outline(recipes.get(name)))
     assert made_of.counts() == record.parameters
-    assert (foretold.total, foretold.trained) == (made_of.total, made_of.trainable)
-    assert foretold.moving == made_of.trainable_all_rows
+    assert (predicted.total, predicted.trained) == (made_of.total, made_of.trainable)
+    assert predicted.moving == made_of.trainable_all_rows
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -235,7 +235,7 @@ def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
 def test_a_measured_estimate_is_near_what_training_takes():
     """By processor time, which a busy machine lengthens less; `benchmarks.estimate` has exact figures, and bars."""
     run = recipes.get(RECIPE, scale="smoke").evolve(budget={"steps": 30, "validate_every": 30})
-    foretold = measure(run).step_seconds * run.budget.steps
+    predicted = measure(run).step_seconds * run.budget.steps
     model, task, _ = build(run)
     ticks = []
 
@@ -246,8 +246,8 @@ def test_a_measured_estimate_is_near_what_training_takes():
     options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, precision=run.precision)
     train(model, task, listeners=[listen], **options)
     taken = (ticks[-2] - ticks[0]) / (len(ticks) - 2) * run.budget.steps
-    print(f"foretold {foretold:.2f} s, taken {taken:.2f} s of processor time: {foretold / taken:.2f}")
-    assert 0.6 < foretold / taken < 1.6
+    print(f"predicted {predicted:.2f} s, taken {taken:.2f} s of processor time: {predicted / taken:.2f}")
+    assert 0.6 < predicted / taken < 1.6
 
 
 # The command

@@ -281,9 +281,5 @@ def test_the_recorded_calibration_is_of_today():
     assert {line["claim"] for line in found["wrong"]} == set(calibration.SHAPES)
     now = len(calibration.residuals(calibration.recorded().values()))
     assert 0.8 < found["residuals"] / now < 1.25
-    # The bar is 5 %. This one of 80 is at 5.06 %, which 10,000 worlds cannot tell from it.
-    missed = ("a mean of five differences", "every second row scatters three times as much")
-    rates = {(line["claim"], line["world"]): line["wrong"] for line in found["wrong"]}
-    assert rates.pop(missed) < 0.053
-    assert max(rates.values()) <= 0.05
+    assert max(line["wrong"] for line in found["wrong"]) <= 0.05
     assert max(line["at most"] for line in found["wrong"]) <= 0.06

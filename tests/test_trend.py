@@ -38,10 +38,10 @@ def test_the_interval_covers_what_comes_next_19_times_in_20():
     assert 0.94 < np.mean(covered) < 0.96
 
 
-def test_nothing_is_foretold_of_a_size_that_has_been_run(monkeypatch):
+def test_nothing_is_predicted_of_a_size_that_has_been_run(monkeypatch):
     monkeypatch.setattr(trend, "find_records", lambda recipe, scale: ["a record"])
-    with pytest.raises(ValueError, match="can no longer be foretold"):
-        trend.foretell()
+    with pytest.raises(ValueError, match="can no longer be predicted"):
+        trend.predict()
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_rows_that_are_compared_are_of_the_ladder():
         assert {one.row, one.rival, one.control} <= set(ladder.ROWS)
 
 
-def test_what_is_written_down_is_what_the_three_smaller_sizes_foretell():
-    written = json.loads((shipped() / "claims" / trend.FORETOLD).read_text(encoding="utf-8"))["foretold"]
+def test_what_is_written_down_is_what_the_three_smaller_sizes_predict():
+    written = json.loads((shipped() / "claims" / trend.PREDICTIONS).read_text(encoding="utf-8"))["predicted"]
     lines = trend.trends(ladder.WIDTHS[:-1])
     assert written.keys() == lines.keys()
     for name, line in lines.items():

@@ -15,7 +15,7 @@ from pathlib import Path
 
 SETUP_STARTS = "# The first cell of every chapter:"
 SETUP = f"""\
-{SETUP_STARTS} it finds the library, installs it where it is missing, and says what to mend.
+{SETUP_STARTS} it finds the library and, where that is missing, installs it or says how.
 import sys
 
 if sys.version_info < (3, 11):

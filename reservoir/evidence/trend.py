@@ -1,11 +1,11 @@
-"""How a comparison changes with the size of the models: a line through the ladder of sizes, and what it foretells.
+"""How a comparison changes with the size of the models: a line through the ladder of sizes, and what it predicts.
 
 A size's difference is that of two rows' means. A line is fitted to the differences over the logarithm of the trained
 layers' weights. What they scatter about their lines, seeds included, is pooled over the comparisons of one task, since
 three sizes leave a line one degree of freedom. Neither says anything about a bend beyond the sizes that were run.
 
-`python -m reservoir.evidence.trend` writes what the three smaller sizes foretell of the largest, and of the sources'
-models, to `data/claims/foretold.json`, and refuses once the largest has been run.
+`python -m reservoir.evidence.trend` writes what the three smaller sizes predict of the largest, and of the sources'
+models, to `data/claims/predictions.json`, and refuses once the largest has been run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from reservoir.evidence.judge import FEWEST, Estimate
 from reservoir.recipes import ladder
 from reservoir.runs.records import find_records
 
-FORETOLD = "foretold.json"
+PREDICTIONS = "predictions.json"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Line:
     df: int
 
     def at(self, weights: float) -> tuple[float, float, float]:
-        """What it foretells of models with so many weights in their layers: mean, and the ends of the 95 % interval."""
+        """What it predicts of models with so many weights in their layers: mean, and the ends of the 95 % interval."""
         away = math.log10(weights) - self.centre
         mean = self.height + self.slope * away
         reach = self._t * self.s * math.sqrt(1 + 1 / self.n + away**2 / self.spread)
@@ -160,15 +160,15 @@ def trends(widths: Sequence[int] = ladder.WIDTHS) -> dict[str, Line]:
     return found
 
 
-def foretell() -> dict[str, dict[str, list[float]]]:
-    """What all widths but the largest foretell: comparison -> "largest", "sources" and "slope", with intervals.
+def predict() -> dict[str, dict[str, list[float]]]:
+    """What all widths but the largest predict: comparison -> "largest", "sources" and "slope", with intervals.
 
     Raises:
-        ValueError: the largest has been run, so that nothing would be foretold.
+        ValueError: the largest has been run, so that nothing would be predicted.
     """
     *smaller, largest = ladder.WIDTHS
     if run := [row for row in ladder.ROWS if find_records(f"ladder/{largest}/{row}", scale="laptop")]:
-        raise ValueError(f"the largest size has been run ({', '.join(run)}): it can no longer be foretold")
+        raise ValueError(f"the largest size has been run ({', '.join(run)}): it can no longer be predicted")
     return {
         name: {
             "largest": list(line.at(ladder.weights(largest))),
@@ -180,7 +180,7 @@ def foretell() -> dict[str, dict[str, list[float]]]:
 
 
 if __name__ == "__main__":
-    said: dict[str, Any] = {"widths": ladder.WIDTHS[:-1], "of": ladder.WIDTHS[-1], "foretold": foretell()}
-    path = shipped() / "claims" / FORETOLD
+    said: dict[str, Any] = {"widths": ladder.WIDTHS[:-1], "of": ladder.WIDTHS[-1], "predicted": predict()}
+    path = shipped() / "claims" / PREDICTIONS
     path.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
-    print(f"{path}: {', '.join(said['foretold'])}")
+    print(f"{path}: {', '.join(said['predicted'])}")
