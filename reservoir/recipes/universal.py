@@ -32,9 +32,16 @@ from reservoir.runs.tasks.computation import Bits, Expressions, Pictures, Protei
 from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.weights import Freeze, Mask
 
-RATES = {"lr-3e-4": 3e-4, "lr-1e-3": 1e-3, "lr-3e-3": 3e-3, "lr-1e-2": 1e-2, "lr-3e-2": 3e-2}
-"""The sweep. The three in the middle are run first, and one more where the best is the first or the last of them. Rows
-that a rule compares have equally many."""
+RATES = {
+    "lr-3e-4": 3e-4,
+    "lr-1e-3": 1e-3,
+    "lr-3e-3": 3e-3,
+    "lr-1e-2": 1e-2,
+    "lr-3e-2": 3e-2,
+    "lr-1e-1": 1e-1,
+}
+"""The sweep. 1e-3, 3e-3 and 1e-2 are run first, and one more where the best is the first or the last of those that
+were. Rows that a rule compares have equally many."""
 
 PAPERS_RATE = "lr-1e-3"
 """The one that Lu et al. use for everything."""
