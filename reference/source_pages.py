@@ -26,6 +26,7 @@ ABOUT = {
     "read": "How we read it",
 }
 """What a source's page says of it, and the heading of each part."""
+CHAPTERS = Path(__file__).parent.parent / "chapters"
 LEDGER = "../../chapters/A1-claims.ipynb"
 
 
@@ -44,6 +45,25 @@ def verdicts(name: str) -> list[claims.Verdict]:
     ]
     found = [claims.verdict(one) for one in its]
     return sorted(found, key=lambda one: evidence.OUTCOMES.index(one.outcome))
+
+
+def told_in(name: str) -> list[str]:
+    """The chapters that link to a source's page, as links back; appendices are left out."""
+    found = []
+    for path in sorted(CHAPTERS.glob("[0-9]*.md")):
+        text = path.read_text(encoding="utf-8")
+        if f"reference/sources/{name}.md" in text:
+            title = next(line for line in text.splitlines() if line.startswith("# "))[2:]
+            found.append(f"[{int(path.name[:2])} {title}](../../chapters/{path.stem}.ipynb)")
+    return found
+
+
+def place(entry: claims.Entry, name: str) -> str:
+    """Where in the source a claim stands."""
+    for begin in (f"{name}, ", f"{sources.source(name).title}, "):
+        if entry.where.startswith(begin):
+            return entry.where.removeprefix(begin)
+    return entry.where
 
 
 def plain(text: str) -> str:
@@ -72,6 +92,8 @@ def page(name: str) -> str:
     ]
     for key, heading in ABOUT.items():
         out.append(f"{heading}\n: {plain(about[key])}\n")
+    if chapters := told_in(name):
+        out.append(f"Where the book tells it\n: {'; '.join(chapters)}\n")
     anchor = SECTION.get(evidence.section(f"{name}/x"), ELSEWHERE)
     if found:
         out.append(
@@ -82,10 +104,11 @@ def page(name: str) -> str:
         out.append(
             f":::{{list-table}} Its claims, decided ones first.\n:name: tab-source-{name}\n:header-rows: 1\n"
         )
-        rows = [("Claim", "Here", "What was seen")]
-        rows += [(plain(entry.entry.says), plain(entry.shown), plain(entry.seen)) for entry in found]
-        for claim, here, seen in rows:
-            out.append(f"* - {claim}\n  - {here}\n  - {seen}")
+        rows = [("Claim", "Where", "Here", "What was seen")]
+        rows += [
+            tuple(map(plain, (one.entry.says, place(one.entry, name), one.shown, one.seen))) for one in found
+        ]
+        out += ["* - " + "\n  - ".join(row) for row in rows]
         out.append(":::\n")
     return "\n".join(out)
 

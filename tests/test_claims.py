@@ -105,6 +105,7 @@ def test_a_comparison_is_made_for_each_choice_and_all_must_hold(tmp_path):
         (('is = "above"', 'is = "above"\ntuning = " "'), "tuning is blank"),
         (('reads = "score"', 'reads = "score"\nmetric = "bleux"'), "metric must be one of .* got 'bleux'"),
         (('is = "above"', 'is = "above"\nmargin = "two"'), "has no margin 'two'"),
+        (('is = "above"', 'is = "above"\nmargin = 5.0'), "a margin is named here, .* got 5.0"),
         (('is = "above"', 'is = "over"'), "has no relation 'over'"),
         (('is = "above"', 'is = "above"\ngap = "quotient"'), "has no operation 'quotient'"),
         (('is = "above"', 'is = "above"\nmargn = "one"'), "no field margn"),
@@ -119,6 +120,7 @@ def test_a_comparison_is_made_for_each_choice_and_all_must_hold(tmp_path):
             ('b = "components/{row}"', 'b = "reservoirs/regular-4"'),
             "not trained alike .steps: .*say why under",
         ),
+        (('b = "components/{row}"', 'b = "universal/digits/full/lr-1e-3"'), "do not learn the same .*digits"),
         (("says = ", "say = "), "no field say"),
     ],
 )
@@ -143,6 +145,40 @@ is = "above"
 """
 
 
+SPECIAL = """[[claim]]
+id = "ours/class"
+says = "one is above its class"
+where = "nowhere"
+mark = "ours"
+rule = "one beats all trained ones of its cost"
+special = "weight class"
+arguments = { axis = "trained" }
+"""
+ORDER = """[[claim]]
+id = "ours/order"
+says = "the order of the rows"
+where = "nowhere"
+mark = "ours"
+rule = "the rows lie in that order"
+order = { table = "one-layer/translation", margin = "one", measure = "plain", contests = "Task" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (SPECIAL.replace('"trained" }', '"xtrained" }'), "no axis 'xtrained'; did you mean 'trained'"),
+        (SPECIAL.replace("axis =", "axes ="), "'weight class' takes axis, got axes"),
+        (SPECIAL.replace("weight class", "shares"), "'shares' takes table, column, got axis"),
+        (ORDER, "'ours/order': the compared runs are not trained alike"),
+        (ORDER.replace("contests =", "contest ="), "an order has no field contest"),
+    ],
+)
+def test_a_wrong_claim_without_comparisons_is_refused_as_well(tmp_path, text, named):
+    with pytest.raises(LedgerError, match=rf"made-up\.toml, line \d+: .*{named}"):
+        held(tmp_path, LEDGER + text)
+
+
 def test_runs_at_two_learning_rates_are_compared_for_a_reason_alone(tmp_path):
     told = r"not tuned alike \(learning rates: few-bits/masks 0.003, few-bits/narrow-8 0.004\): say why under tuning"
     with pytest.raises(LedgerError, match=told):  # though one of them is scored in few bits as well
@@ -162,12 +198,10 @@ def test_sides_that_chose_from_unequally_many_rates_decide_nothing(tmp_path, mon
     }
     monkeypatch.setattr(budgets, "find_record", lambda name, scale: True if name in there else None)
     (one,) = ledger.entries["ours/tuned"].blocks[0].comparisons
-    assert (
-        budgets.unequal(one, ledger.measures, "laptop")
-        == "universal/digits/full/~ 2, universal/digits/random/~ 1"
-    )
+    read = budgets.read(one, ledger.measures)
+    assert budgets.unequal(read, "laptop") == "universal/digits/full/~ 2, universal/digits/random/~ 1"
     there.add("universal/digits/random/lr-1e-2")
-    assert budgets.unequal(one, ledger.measures, "laptop") == ""
+    assert budgets.unequal(read, "laptop") == ""
 
 
 def test_a_claim_on_unequal_sweeps_is_unfit_unless_it_says_why(tmp_path, monkeypatch, made):
@@ -184,7 +218,7 @@ def test_every_claim_of_the_book_gives_its_sides_one_budget_or_says_why_not():
     for name, entry in claims.entries().items():
         for block in entry.blocks:
             for one in block.comparisons:
-                tried = budgets.unequal(one, claims.ledger().measures, entry.scale)
+                tried = budgets.unequal(budgets.read(one, claims.ledger().measures), entry.scale)
                 assert block.tuning or not tried, f"{name}: {tried}"
 
 
@@ -322,8 +356,9 @@ def test_a_weight_class_has_one_precision(monkeypatch):
 
 
 def test_on_another_task_precision_may_be_another(tmp_path, monkeypatch, made):
-    rows = '["gpt/wikipedia", "components/feed-forward"] }'
-    text = LEDGER.replace('"components/{row}"', '"{row}"').replace('["embeddings", "feed-forward"] }', rows)
+    both = '{ mean = "{row}", each = { row = ["gpt/wikipedia", "components/feed-forward"] } }'
+    each = 'each = { row = ["embeddings", "feed-forward"] }\n'
+    text = LEDGER.replace('"components/{row}"', both).replace(each, "").replace(" {row}:", "")
     for name, precision in (
         ("components/attention", "fp32"),
         ("components/feed-forward", "fp32"),

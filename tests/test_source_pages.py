@@ -24,6 +24,17 @@ def test_a_page_says_everything_and_shows_each_claim_with_its_verdict(name):
         assert source_pages.plain(verdict.seen) in text
 
 
+@pytest.mark.parametrize("name", sources.names())
+def test_a_page_leads_back_to_the_chapters_that_lead_to_it(name):
+    assert source_pages.told_in(name)
+    assert all(chapter in source_pages.page(name) for chapter in source_pages.told_in(name))
+
+
+def test_a_claim_stands_at_a_place_within_its_source():
+    (one,) = (entry for name, entry in claims.entries().items() if name == "poster/big-shares")
+    assert source_pages.place(one, "poster") == "table 1, Trainable/All [doc]"
+
+
 def test_every_claim_of_a_source_is_on_one_page():
     shown = [one.entry.name for name in sources.names() for one in source_pages.verdicts(name)]
     quoted = {name for name in claims.entries() if claims.entries()[name].mark != "ours"}

@@ -4,12 +4,12 @@ The paper leaves open whether, for the same bytes, a mask is better than trained
 trained models are cut short and scored before rounding. Here each row has six times the steps, at the learning rate
 that it has there, and a copy of each trained model with its matrices rounded to eight and to four bits is scored as
 well. Embeddings that come from another model are paid for: `pretrained` and `embeddings`, its donor, have half of the
-steps each.
+steps each. The rows that end in `-twice` have twice the steps again: what they gain is what the others have left.
 
 A rounded matrix needs a scale for each row, which the bytes of the narrow rows leave out. The `narrower` rows fit into
 the masks' bytes with these scales counted, 32 bits each.
 
-Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each, the others 2 to 3.
+Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each, twice as long 10, the others 2 to 3.
 """
 
 from collections.abc import Callable
@@ -57,16 +57,18 @@ ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
 """Name in a recipe -> the row of `keep/` that is trained longer, and what it is."""
 HALVED = ("embeddings", "pretrained")
 """Rows that share the steps of one."""
+TWICE = ("trained", "masks")
+"""Rows that are trained for twice the steps as well."""
 
 
-def longer(row: str, scale: Scale) -> Run:
-    """A row of `keep/`, trained longer; trained ones are tested in few bits as well."""
+def longer(row: str, scale: Scale, length: int = LONGER) -> Run:
+    """A row of `keep/`, trained `length` times as long; trained ones are tested in few bits as well."""
     run = ROWS[row][0](scale)
     if row not in ("masks", *HALVED):
         run = run.evolve(task={"rounded": tuple(NARROW)})
     if scale == "smoke":
         return run
-    steps, times = LONGER * run.budget.steps, 12
+    steps, times = length * run.budget.steps, 12
     if row in HALVED:
         steps, times = steps // 2, 10
     return run.evolve(budget={"steps": steps, "validate_every": steps // times})
@@ -74,3 +76,5 @@ def longer(row: str, scale: Scale) -> Run:
 
 for _row, (_, _about) in ROWS.items():
     enter(f"few-bits/{_row}", _about, longer, _row)
+for _row in TWICE:
+    enter(f"few-bits/{_row}-twice", f"{ROWS[_row][1]} Twice the steps again.", longer, _row, 2 * LONGER)

@@ -13,7 +13,9 @@ class Choice:
     """What a sweep has come to.
 
     Args:
-        recipe: the run whose last validation, with seed 0, was the best of those that are recorded.
+        recipe: the run whose last validation, with seed 0, was the best of those that are recorded; of equals the one
+            nearest to the middle of the sweep, since a rate at its edge may not be where the best is, and of two as
+            near the smaller.
         records: its records, one a seed.
         tried: recipe -> its last validation with seed 0, of those that are recorded; negated where less is better.
         recipes: the whole sweep, in the order of its rates.
@@ -50,5 +52,6 @@ def choose(recipes: Sequence[str], *, scale: str = "laptop") -> Choice | None:
             tried[recipe] = sign * record.points[-1]["metrics"][record.metric]
     if not tried:
         return None
-    best = max(tried, key=tried.__getitem__)
+    middle = (len(recipes) - 1) / 2
+    best = max(tried, key=lambda name: (tried[name], -abs(recipes.index(name) - middle)))
     return Choice(best, find_records(best, scale=scale), tried, tuple(recipes))

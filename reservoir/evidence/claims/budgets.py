@@ -6,7 +6,7 @@ where they differ in rates; without a reason it is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import cast
 
@@ -14,8 +14,8 @@ import pandas as pd
 
 from reservoir import recipes
 from reservoir.evidence.claims.measures import CHOSEN, Measure, alternatives
-from reservoir.evidence.claims.quantities import leaves
-from reservoir.evidence.claims.schema import Block, Compared, Ledger
+from reservoir.evidence.claims.quantities import Leaf, leaves
+from reservoir.evidence.claims.schema import Block, Compared, Ledger, Order
 from reservoir.runs.records import find_record
 from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
@@ -47,46 +47,73 @@ class Arm:
         return sum(find_record(name, scale=scale) is not None for name in among) or 1
 
 
-def arms(compared: Compared, measures: Mapping[str, Measure], scale: str) -> Iterator[list[Arm]]:
-    """The runs that a comparison reads, task by task: those that learn the same from the same data.
+def arms(names: Iterable[str], scale: str) -> list[list[Arm]]:
+    """Runs that are compared, task by task: those that learn the same from the same data.
 
     How they are tested does not count, so a run that is scored in few bits as well has the task of one that is not.
     """
-    read = {leaf.recipe for side in compared.sides for leaf in leaves(side) if measures[leaf.measure].of_runs}
     found: dict[str, list[Arm]] = {}
-    for name in sorted(read):
-        run = recipes.get(alternatives(name)[0], scale=cast(Scale, scale))
+    for name in sorted(set(names)):
+        run = _run(name, scale)
         rate = None if name.endswith(f"/{CHOSEN}") else run.optimiser.lr
         found.setdefault(learned(run), []).append(Arm(name, _steps(run), run.precision, rate))
-    yield from found.values()
+    return list(found.values())
+
+
+def read(compared: Compared, measures: Mapping[str, Measure]) -> list[str]:
+    """The recipes whose training a comparison reads."""
+    there = (leaf for side in compared.sides for leaf in leaves(side))
+    return [leaf.recipe for leaf in there if measures[leaf.measure].of_runs]
+
+
+def _run(name: str, scale: str) -> Run:
+    return recipes.get(alternatives(name)[0], scale=cast(Scale, scale))
 
 
 def check(block: Block, measures: Mapping[str, Measure], scale: str) -> None:
-    """Refuse to compare runs on one task that are not trained alike, unasked, or in two precisions.
+    """Refuse to compare runs that do not learn the same, are not trained alike, unasked, or in two precisions.
 
     Raises:
-        ValueError: they have unequal steps without a reason under `budgets`, unequal learning rates without one under
-            `tuning`, or two precisions.
+        ValueError: one run is compared with another on other data; those on one task have unequal steps without a
+            reason under `budgets`, unequal learning rates without one under `tuning`, or two precisions.
     """
-    for there in (there for one in block.comparisons for there in arms(one, measures, scale)):
-        if not block.budgets and len({arm.steps for arm in there}) > 1:
-            told = _told((arm.recipe, arm.steps) for arm in there)
-            raise ValueError(
-                f"the compared runs are not trained alike (steps: {told}): say why under budgets"
-            )
-        if not block.tuning and len({arm.rate for arm in there}) > 1:
-            told = _told((arm.recipe, "chosen" if arm.rate is None else f"{arm.rate:g}") for arm in there)
-            raise ValueError(
-                f"the compared runs are not tuned alike (learning rates: {told}): say why under tuning"
-            )
-        if len({arm.precision for arm in there}) > 1:
-            told = _told((arm.recipe, arm.precision) for arm in there)
-            raise ValueError(f"the compared runs are not of one precision ({told})")
+    for one in block.comparisons:
+        names = read(one, measures)
+        if all(isinstance(side, Leaf) for side in one.sides):
+            texts = {name: _about(_run(name, scale)) for name in names}
+            if len(set(texts.values())) > 1:
+                raise ValueError(f"the compared runs do not learn the same ({_told(texts.items())})")
+        for there in arms(names, scale):
+            _alike(there, block)
 
 
-def unequal(compared: Compared, measures: Mapping[str, Measure], scale: str) -> str:
-    """How many rates each side was chosen from, where these are not as many on one task; empty where they are."""
-    for there in arms(compared, measures, scale):
+def check_order(order: Order, names: Iterable[str], scale: str) -> None:
+    """Refuse an order of rows that are not trained alike, unasked, or in two precisions.
+
+    Raises:
+        ValueError: as `check`.
+    """
+    for there in arms(names, scale):
+        _alike(there, order)
+
+
+def _alike(there: list[Arm], said: Block | Order) -> None:
+    if not said.budgets and len({arm.steps for arm in there}) > 1:
+        told = _told((arm.recipe, arm.steps) for arm in there)
+        raise ValueError(f"the compared runs are not trained alike (steps: {told}): say why under budgets")
+    if not said.tuning and len({arm.rate for arm in there}) > 1:
+        told = _told((arm.recipe, "chosen" if arm.rate is None else f"{arm.rate:g}") for arm in there)
+        raise ValueError(
+            f"the compared runs are not tuned alike (learning rates: {told}): say why under tuning"
+        )
+    if len({arm.precision for arm in there}) > 1:
+        told = _told((arm.recipe, arm.precision) for arm in there)
+        raise ValueError(f"the compared runs are not of one precision ({told})")
+
+
+def unequal(names: Iterable[str], scale: str) -> str:
+    """How many rates each run was chosen from, where these are not as many on one task; empty where they are."""
+    for there in arms(names, scale):
         tried = {arm.recipe: arm.tried(cast(Scale, scale)) for arm in there}
         if len(set(tried.values())) > 1:
             return _told(tried.items())
@@ -104,7 +131,7 @@ def spent(held: Ledger) -> pd.DataFrame:
             arm
             for block in entry.blocks
             for one in block.comparisons
-            for of_task in arms(one, held.measures, entry.scale)
+            for of_task in arms(read(one, held.measures), entry.scale)
             for arm in of_task
         ]
         if there:
@@ -124,6 +151,11 @@ def _span(counts: Iterable[int]) -> str:
 
 def _reasons(given: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, given)))
+
+
+def _about(run: Run) -> str:
+    """What the data of a run is, without how much of it and how it is cut."""
+    return f"{type(run.task).__name__} of {run.task.data}"
 
 
 def learned(run: Run) -> str:

@@ -22,7 +22,7 @@ from reservoir.evidence.claims import budgets
 from reservoir.evidence.claims.measures import Measure
 from reservoir.evidence.claims.quantities import OPERATIONS, RELATIONS, Vocabulary, check
 from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger, Mark, Order
-from reservoir.evidence.claims.special import JUDGES
+from reservoir.evidence.claims.special import JUDGES, check_arguments
 from reservoir.evidence.comparison import comparisons
 
 CLAIM = {
@@ -143,7 +143,7 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
     """One claim, checked."""
     _only(CLAIM, written, "a claim")
     name = written["id"]
-    for block in (written, *written.get("compare", ())):
+    for block in (written, written.get("order", {}), *written.get("compare", ())):
         if blank := [
             key for key in ("rule", "budgets", "tuning", "why") if key in block and not block[key].strip()
         ]:
@@ -164,13 +164,14 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
         *(name, says, where, mark),
         recipes=tuple(dict.fromkeys(_recipes(written, blocks, measures))),
         blocks=blocks,
-        order=_order(written["order"], words) if "order" in written else None,
+        order=_order(written["order"], words, scale) if "order" in written else None,
         **plain,
     )
     if sum(map(bool, (entry.blocks, entry.order, entry.special))) != 1:
         raise ValueError("a claim needs one of compare, order, special and needs")
     if entry.special:
         check("special judge", entry.special, JUDGES)
+        check_arguments(entry.special, entry.arguments)
     for name in entry.recipes:
         check("recipe", name, recipes.RECIPES)
     return entry
@@ -189,12 +190,15 @@ def _quoted(written: Mapping[str, Any]) -> tuple[str, str, Mark]:
     return says, where, mark
 
 
-def _order(written: Mapping[str, Any], words: Vocabulary) -> Order:
-    _only({"table", "margin", "measure", "contests"}, written, "an order")
+def _order(written: Mapping[str, Any], words: Vocabulary, scale: str) -> Order:
+    _only({field.name for field in fields(Order)}, written, "an order")
     check("table", written["table"], comparisons())
     words.quantity("", written["measure"], {})  # the measure must exist
-    margin = words.margin(written["margin"])
-    return Order(written["table"], margin, written["measure"], written.get("contests", ""))
+    made = Order(**{**written, "margin": words.margin(written["margin"])})
+    budgets.check_order(
+        made, (line.recipe for line in comparisons()[made.table].lines() if line.recipe), scale
+    )
+    return made
 
 
 def _block(written: Mapping[str, Any], words: Vocabulary) -> Block:
@@ -212,7 +216,7 @@ def _comparison(written: Mapping[str, Any], names: dict[str, Any], words: Vocabu
     if relation == "between":
         limits = tuple(words.margin(written[end]) for end in ("low", "high"))
     else:
-        limits = (words.margin(written["margin"].format(**names)) if "margin" in written else 0.0,)
+        limits = (words.margin(written["margin"], names) if "margin" in written else 0.0,)
     if "around" in written:  # a number that the source states, which the margin lies on both sides of
         stated, relation = float(written["around"].format(**names)), "between"
         limits = (stated - limits[0], stated + limits[0])

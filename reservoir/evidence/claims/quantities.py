@@ -14,6 +14,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from reservoir.evidence import sources
@@ -103,8 +104,21 @@ class Vocabulary:
     margins: Mapping[str, float]
     lists: Mapping[str, Sequence[Any]]
 
-    def margin(self, name: str) -> float:
-        """A stated number; with a minus sign before its name, the opposite."""
+    def margin(self, name: str, names: Names = MappingProxyType({})) -> float:
+        """A stated number; with a minus sign before its name, the opposite.
+
+        Args:
+            name: of the margin.
+            names: what placeholders in it stand for.
+
+        Raises:
+            ValueError: there is no margin of that name.
+        """
+        if not isinstance(name, str):
+            raise ValueError(
+                f"a margin is named here, and stated with its reason under [margin]; got {name!r}"
+            )
+        name = name.format(**names)
         check("margin", name.removeprefix("-"), self.margins)
         return -self.margins[name[1:]] if name.startswith("-") else self.margins[name]
 
@@ -134,7 +148,7 @@ class Vocabulary:
         each = rest.pop("each", {})
         ((key, value),) = rest.items()
         if key == "margin":
-            return self.margin(value.format(**names))
+            return self.margin(value, names)
         if key == "mean":
             choices = self.choices(each)
             return Compound(key, tuple(self.quantity(value, measure, {**names, **one}) for one in choices))

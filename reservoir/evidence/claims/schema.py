@@ -85,12 +85,15 @@ class Order:
             of the smaller where the smallest is the best.
         measure: by which ours are compared.
         contests: the column that tells apart rows that do not compete; empty where each column is one contest.
+        budgets, tuning: as in `Block`.
     """
 
     table: str
     margin: float
     measure: str
     contests: str = ""
+    budgets: str = ""
+    tuning: str = ""
 
 
 @dataclass(frozen=True)

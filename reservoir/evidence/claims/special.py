@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import permutations
 from pathlib import Path
 
@@ -20,10 +21,10 @@ import pandas as pd
 
 from reservoir.evidence import sources
 from reservoir.evidence.claims.measures import CannotTellError, Measure, NotRunError, size
-from reservoir.evidence.claims.quantities import Figure
+from reservoir.evidence.claims.quantities import Figure, check
 from reservoir.evidence.claims.schema import Order
 from reservoir.evidence.comparison import Line, comparisons
-from reservoir.evidence.costs import translators
+from reservoir.evidence.costs import AXES, translators
 from reservoir.evidence.fronts import Method, methods
 from reservoir.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, judge
 from reservoir.recipes.components import ROWS
@@ -142,19 +143,35 @@ JUDGES: dict[str, Callable[..., tuple[Clause, str]]] = {
 """What a claim's `special` can be."""
 
 
+def check_arguments(name: str, arguments: Mapping[str, str]) -> None:
+    """Refuse arguments that a special judge does not take, or whose value it does not know.
+
+    Raises:
+        ValueError: with the nearest that there is.
+    """
+    wanted = inspect.signature(JUDGES[name]).parameters.keys()
+    if arguments.keys() != wanted:
+        raise ValueError(
+            f"{name!r} takes {', '.join(wanted) or 'nothing'}, got {', '.join(arguments) or 'nothing'}"
+        )
+    if "axis" in arguments:
+        check("axis", arguments["axis"], AXES)
+    if "table" in arguments:
+        check("table", arguments["table"], comparisons())
+        check("column", arguments["column"], sources.table(arguments["table"]).columns)
+
+
 Key = tuple[str, str, str]
 """Contest, row, recipe."""
 
 
-def in_order(
-    claimed: Order, figure: Figure, one_precision: Callable[[Iterable[str]], str]
-) -> tuple[Clause, str]:
+def in_order(claimed: Order, figure: Figure, unfit: Callable[[Iterable[str]], str]) -> tuple[Clause, str]:
     """That our rows lie as the source's do, and how many pairs are clear.
 
     Args:
         claimed: the order.
         figure: gives our figures.
-        one_precision: says why the records of some recipes may not be compared; nothing if they may.
+        unfit: says why the records of some recipes may not be compared; nothing if they may.
 
     Raises:
         NotRunError: fewer than half of the pairs that count have been run.
@@ -177,7 +194,7 @@ def in_order(
             (ours[a] - ours[b]) * sign,
             low=0.0,
             name=f"{_short(a)} before {_short(b)}",
-            unfit=one_precision((lines[a].recipe, lines[b].recipe)),
+            unfit=unfit((lines[a].recipe, lines[b].recipe)),
         )
         for a, b in pairs
         if a in ours and b in ours

@@ -20,7 +20,6 @@ from reservoir.evidence.claims.measures import CannotTellError, NotRunError, alt
 from reservoir.evidence.claims.quantities import (
     OPERATIONS,
     RELATIONS,
-    Compound,
     Figure,
     evaluate,
     leaves,
@@ -29,6 +28,7 @@ from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger
 from reservoir.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, told
 from reservoir.runs.records import find_records
 from reservoir.runs.registry import Scale
+from reservoir.runs.start import InitFromRelease
 
 Outcome = Literal["holds here", "does not hold here", "cannot tell", "unfit", "not tested here"]
 Look = Callable[[str, str, Sequence[str], str], Estimate]
@@ -55,10 +55,12 @@ class Verdict:
 
     @property
     def shown(self) -> str:
-        """The outcome with its scale."""
+        """The outcome with its scale, and with what all its runs begin with."""
         runs = self.entry.recipes and (self.p == self.p or self.outcome in ("cannot tell", "unfit"))
         decided = self.outcome in ("holds here", "does not hold here")
         scale = f"{self.entry.scale} scale" if runs else "by arithmetic" if decided else ""
+        if runs and of_one_body(self.entry):
+            scale += ", one pretrained body"
         return f"{self.outcome} ({scale})" if scale else self.outcome
 
 
@@ -126,6 +128,12 @@ def _history() -> dict[str, Any]:
     return json.loads((shipped() / "claims" / "history.json").read_text(encoding="utf-8"))
 
 
+def of_one_body(entry: Entry) -> bool:
+    """Whether its runs begin with a model that was pretrained once, so that a verdict is about that model."""
+    runs = (recipes.get(name, scale=cast(Scale, entry.scale)) for name in entry.recipes)
+    return any(isinstance(run.start, InitFromRelease) for run in runs)
+
+
 def late(entry: Entry) -> bool:
     """Whether some of the records that decide a claim were made by a version that did not have its rule yet.
 
@@ -174,8 +182,13 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
     def one_precision(names: Iterable[str]) -> str:
         return _one_precision(entry, names) if measures else ""
 
-    if entry.order:
-        return special.in_order(entry.order, at_scale, one_precision)
+    if order := entry.order:
+
+        def unfit_pair(names: Iterable[str]) -> str:
+            pair = tuple(names)
+            return one_precision(pair) or (_unequal(pair, entry) if measures and not order.tuning else "")
+
+        return special.in_order(order, at_scale, unfit_pair)
     if entry.special:
         why = one_precision(name for name in entry.recipes if find_records(name, scale=entry.scale))
         clause, seen = special.JUDGES[entry.special](**entry.arguments)
@@ -183,19 +196,25 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
 
     def unfit(block: Block, compared: Compared) -> str:
         own, rivals = ([*leaves(side)] if side is not None else [] for side in (compared.a, compared.b))
-        if isinstance(compared.a, Compound):  # a difference of differences rests on all its parts
+        if len(own) > 1:  # a difference of differences rests on all its parts
             rivals += own
         named = {leaf.recipe for leaf in (*own, *rivals)}
         for leaf in (leaf for leaf in rivals if leaf.measure in measures):
             if (one := measures[leaf.measure]).idle and not named & set(map(str, one.idle.values())):
                 if why := one.unfit(leaf.recipe, scale=entry.scale):
                     return why
-        if measures and not block.tuning and (tried := budgets.unequal(compared, measures, entry.scale)):
-            return f"each was chosen from another number of learning rates: {tried}"
+        if measures and not block.tuning and (why := _unequal(budgets.read(compared, measures), entry)):
+            return why
         return one_precision(leaf.recipe for leaf in (*own, *rivals) if measures[leaf.measure].of_runs)
 
     told = [_block(block, at_scale, unfit) for block in entry.blocks]
     return Every(tuple(clause for clause, _ in told)), "; ".join(text for _, text in told)
+
+
+def _unequal(names: Iterable[str], entry: Entry) -> str:
+    """Why runs decide nothing: they were not chosen from equally many learning rates. Empty where they were."""
+    tried = budgets.unequal(names, entry.scale)
+    return f"each was chosen from another number of learning rates: {tried}" if tried else ""
 
 
 def _one_precision(entry: Entry, names: Iterable[str]) -> str:
