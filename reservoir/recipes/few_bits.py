@@ -77,4 +77,6 @@ def longer(row: str, scale: Scale, length: int = LONGER) -> Run:
 for _row, (_, _about) in ROWS.items():
     enter(f"few-bits/{_row}", _about, longer, _row)
 for _row in TWICE:
-    enter(f"few-bits/{_row}-twice", f"{ROWS[_row][1]} Twice the steps again.", longer, _row, 2 * LONGER)
+    enter(
+        f"few-bits/{_row}-twice", f"{ROWS[_row][1]} Twice the steps again.", longer, _row, length=2 * LONGER
+    )
