@@ -2,6 +2,7 @@
 
 import pytest
 
+from reservoir import recipes
 from reservoir.evidence import claims, sources
 from reservoir.evidence.claims import NotRunError
 from reservoir.evidence.judge import Estimate
@@ -102,3 +103,29 @@ def test_low_rank_updates_are_compared_with_norms_and_with_each_other(lora, vera
     found = [claims.verdict(name, look=look) for name in ("ours/lora", "ours/vera")]
     assert [one.outcome for one in found] == words
     assert "22% of the trainable parameters" in found[1].seen
+
+
+def commonest(task):
+    """The share of the commonest answer in a task's test set, in per cent."""
+    examples, _ = recipes.get(f"universal/{task}/random/lr-1e-3", scale="laptop").task.load()
+    (test,) = examples.test.in_order(batch=10**6)
+    return 100 * test.y.flatten().bincount().max().item() / test.y.numel()
+
+
+@pytest.mark.parametrize("task", ["listops", "digits"])
+def test_what_nobody_has_to_learn_is_the_commonest_class(task):
+    assert round(commonest(task), 1) == claims.ledger().measures["accuracy"].idle[f"universal/{task}/*"]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("task", ["mnist", "cifar10", "cifar10-pixels"])
+def test_and_of_the_pictures_as_well(task, mirror):
+    assert round(commonest(task), 1) == claims.ledger().measures["accuracy"].idle[f"universal/{task}/*"]
+
+
+def test_of_bit_memory_three_in_four_need_no_memory():
+    examples, _ = recipes.get("universal/bit-memory/random/lr-1e-3", scale="laptop").task.load()
+    (test,) = examples.test.in_order(batch=10**6)
+    shown = test.x[:, -test.y.shape[1] :]
+    right = ((shown != 0).double() + 0.5 * (shown == 0)).mean().item()
+    assert round(100 * right) == claims.ledger().measures["accuracy"].idle["universal/bit-memory/*"]
