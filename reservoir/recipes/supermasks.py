@@ -53,6 +53,9 @@ NARROW: dict[int, dict[Scale, tuple[int, int]]] = {
     4: {"smoke": (28, 48), "laptop": (56, 96), "full": (224, 512)},
 }
 """Bits a weight -> d_model and d_ff of a trained model that takes as many bytes as masks at so many bits."""
+NARROW_RATES = {8: 1.6e-2, 4: 8e-3}
+"""Bits a weight -> learning rate at the laptop scale, the best of five (`keep/rates/…`). The narrower a model, the larger
+a rate it takes: at that of the wide one, 4e-3, both ended far behind."""
 WMT_PIECES = 40_870  # on either side: from table 1's sizes, see appendix B
 
 
@@ -149,7 +152,8 @@ def pruned(scale: Scale) -> Run:
 def narrow(bits: int, scale: Scale, sizes: dict[int, dict[Scale, tuple[int, int]]] = NARROW) -> Run:
     """Everything trained, so narrow that `bits` a weight make the bytes of the masks."""
     d_model, d_ff = sizes[bits][scale]
-    return trained(scale).evolve(model={"d_model": d_model, "d_ff": d_ff})
+    run = trained(scale).evolve(model={"d_model": d_model, "d_ff": d_ff})
+    return run.evolve(optimiser={"lr": NARROW_RATES[bits]}) if scale == "laptop" else run
 
 
 TIMES = {"quarter": 0.25, "half": 0.5, "double": 2.0, "fourfold": 4.0}
