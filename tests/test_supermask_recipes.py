@@ -85,7 +85,17 @@ def test_a_narrow_model_takes_the_bytes_of_masks_in_few_bits(bits, scale):
     narrow, whole = (recipes.get(f"keep/{name}", scale=scale) for name in (f"narrow-{bits}", "trained"))
     assert report(outline(narrow)).weights * bits / 8 == pytest.approx(masks, rel=0.03)
     sizes = {"d_model": whole.model.d_model, "d_ff": whole.model.d_ff}
-    assert narrow.evolve(recipe=whole.recipe, model=sizes) == whole
+    rate = {"lr": whole.optimiser.lr}  # at the laptop scale a narrow model has one of its own
+    assert narrow.evolve(recipe=whole.recipe, model=sizes, optimiser=rate) == whole
+
+
+def test_rates_are_tried_around_the_rows_own():
+    rates = [0.25, 0.5, 2, 4]
+    for row, own in (("masks", "shared-random-50"), ("narrow-8", "narrow-8")):
+        run = recipes.get(f"keep/{own}", scale="laptop")
+        tried = [recipes.get(f"keep/rates/{row}/{name}", scale="laptop") for name in supermasks.TIMES]
+        assert [one.optimiser.lr for one in tried] == [rate * run.optimiser.lr for rate in rates]
+        assert all(one.evolve(recipe=run.recipe, optimiser={"lr": run.optimiser.lr}) == run for one in tried)
 
 
 def test_embeddings_are_taken_from_a_run_of_the_same_width_and_vocabulary():

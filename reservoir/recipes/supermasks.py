@@ -54,8 +54,8 @@ NARROW: dict[int, dict[Scale, tuple[int, int]]] = {
 }
 """Bits a weight -> d_model and d_ff of a trained model that takes as many bytes as masks at so many bits."""
 NARROW_RATES = {8: 1.6e-2, 4: 8e-3}
-"""Bits a weight -> learning rate at the laptop scale, the best of five (`keep/rates/…`). The narrower a model, the larger
-a rate it takes: at that of the wide one, 4e-3, both ended far behind."""
+"""Bits a weight -> learning rate at the laptop scale, the best of five (`keep/rates/…`). A narrow model takes a larger
+one than a wide model: at 4e-3, which suits `keep/trained`, both ended far behind."""
 WMT_PIECES = 40_870  # on either side: from table 1's sizes, see appendix B
 
 
