@@ -180,7 +180,7 @@ def test_a_wrong_claim_without_comparisons_is_refused_as_well(tmp_path, text, na
 
 
 def test_runs_at_two_learning_rates_are_compared_for_a_reason_alone(tmp_path):
-    told = r"not tuned alike \(learning rates: few-bits/masks 0.003, few-bits/narrow-8 0.004\): say why under tuning"
+    told = r"not tuned alike \(learning rates: few-bits/masks 0.003, few-bits/narrow-8 0.016\): say why under tuning"
     with pytest.raises(LedgerError, match=told):  # though one of them is scored in few bits as well
         held(tmp_path, LEDGER + TUNED)
     ledger = held(tmp_path, LEDGER + TUNED + 'tuning = "each by hand"\n')
