@@ -38,13 +38,18 @@ def written() -> dict[str, dict[str, str]]:
 
 def verdicts(name: str) -> list[claims.Verdict]:
     """The verdicts on a source's claims, decided ones first."""
-    prefixes, begins = CLAIMS.get(name, (name,)), (f"{name},", f"{sources.source(name).title},")
+    prefixes, begins = CLAIMS.get(name, (name,)), _named(name)
     entries = claims.entries()
     its = [
         one for one in entries if one.partition("/")[0] in prefixes or entries[one].where.startswith(begins)
     ]
     found = [claims.verdict(one) for one in its]
     return sorted(found, key=lambda one: evidence.OUTCOMES.index(one.outcome))
+
+
+def _named(name: str) -> tuple[str, str]:
+    """How a claim's place begins where it names its source."""
+    return f"{name}, ", f"{sources.source(name).title}, "
 
 
 def told_in(name: str) -> list[str]:
@@ -60,7 +65,7 @@ def told_in(name: str) -> list[str]:
 
 def place(entry: claims.Entry, name: str) -> str:
     """Where in the source a claim stands."""
-    for begin in (f"{name}, ", f"{sources.source(name).title}, "):
+    for begin in _named(name):
         if entry.where.startswith(begin):
             return entry.where.removeprefix(begin)
     return entry.where

@@ -130,38 +130,25 @@ def test_a_wrong_entry_is_refused_with_its_file_and_its_line(tmp_path, change, n
     assert re.match(r"made-up\.toml, line \d+: '", str(refused.value))
 
 
-TUNED = """[[claim]]
-id = "ours/tuned"
-says = "masks are better"
-where = "nowhere"
-mark = "ours"
-rule = "masks are above trained weights"
+def ours(name, decided):
+    """One more claim, and the lines that decide it."""
+    told = 'says = "made up"\nwhere = "nowhere"\nmark = "ours"\nrule = "made up"'
+    return f'[[claim]]\nid = "ours/{name}"\n{told}\n{decided}\n'
 
-[[claim.compare]]
+
+TUNED = ours(
+    "tuned",
+    """[[claim.compare]]
 measure = "plain"
 a = "few-bits/masks"
 b = "few-bits/narrow-8"
-is = "above"
-"""
-
-
-SPECIAL = """[[claim]]
-id = "ours/class"
-says = "one is above its class"
-where = "nowhere"
-mark = "ours"
-rule = "one beats all trained ones of its cost"
-special = "weight class"
-arguments = { axis = "trained" }
-"""
-ORDER = """[[claim]]
-id = "ours/order"
-says = "the order of the rows"
-where = "nowhere"
-mark = "ours"
-rule = "the rows lie in that order"
-order = { table = "one-layer/translation", margin = "one", measure = "plain", contests = "Task" }
-"""
+is = "above\"""",
+)
+SPECIAL = ours("class", 'special = "weight class"\narguments = { axis = "trained" }')
+ORDER = ours(
+    "order",
+    'order = { table = "one-layer/translation", margin = "one", measure = "plain", contests = "Task" }',
+)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +185,7 @@ def test_sides_that_chose_from_unequally_many_rates_decide_nothing(tmp_path, mon
     }
     monkeypatch.setattr(budgets, "find_record", lambda name, scale: True if name in there else None)
     (one,) = ledger.entries["ours/tuned"].blocks[0].comparisons
-    read = budgets.read(one, ledger.measures)
+    read = budgets.compared_runs(one, ledger.measures)
     assert budgets.unequal(read, "laptop") == "universal/digits/full/~ 2, universal/digits/random/~ 1"
     there.add("universal/digits/random/lr-1e-2")
     assert budgets.unequal(read, "laptop") == ""
@@ -218,7 +205,7 @@ def test_every_claim_of_the_book_gives_its_sides_one_budget_or_says_why_not():
     for name, entry in claims.entries().items():
         for block in entry.blocks:
             for one in block.comparisons:
-                tried = budgets.unequal(budgets.read(one, claims.ledger().measures), entry.scale)
+                tried = budgets.unequal(budgets.compared_runs(one, claims.ledger().measures), entry.scale)
                 assert block.tuning or not tried, f"{name}: {tried}"
 
 
@@ -377,6 +364,20 @@ def test_a_baseline_that_does_not_beat_doing_nothing_is_unfit(tmp_path, monkeypa
     made["combinations/no-encoder"] = [recorded(21.0 + seed / 10, seed) for seed in range(3)]
     found = real(tmp_path, monkeypatch, text)
     assert found.outcome == "unfit" and "components/embeddings does not clearly beat" in found.why
+
+
+def test_a_method_less_a_number_need_not_beat_doing_nothing_itself(tmp_path, monkeypatch, made):
+    less = 'a = { difference = ["components/attention", { margin = "one" }] }'
+    text = LEDGER.replace('measure = "plain"', 'measure = "fit"').replace('a = "components/attention"', less)
+    for name, score in (("attention", 5.0), ("embeddings", 20.0), ("feed-forward", 25.0)):
+        made[f"components/{name}"] = [recorded(score + seed / 10, seed) for seed in range(3)]
+    made["combinations/no-encoder"] = [recorded(10.0 + seed / 10, seed) for seed in range(3)]
+    assert real(tmp_path, monkeypatch, text).outcome == "does not hold here"
+
+
+def test_a_verdict_says_that_its_runs_begin_with_one_pretrained_body():
+    assert claims.verdict("blog/as-well").shown.endswith("(laptop scale, one pretrained body)")
+    assert claims.verdict("poster/embeddings").shown.endswith("(laptop scale)")
 
 
 def test_printed_shares_are_compared_with_those_of_the_sizes():

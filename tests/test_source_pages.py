@@ -28,6 +28,12 @@ def test_a_page_says_everything_and_shows_each_claim_with_its_verdict(name):
 def test_a_page_leads_back_to_the_chapters_that_lead_to_it(name):
     assert source_pages.told_in(name)
     assert all(chapter in source_pages.page(name) for chapter in source_pages.told_in(name))
+    linking = [
+        path.stem
+        for path in (ROOT / "chapters").glob("[0-9]*.md")
+        if f"sources/{name}.md)" in path.read_text(encoding="utf-8")
+    ]
+    assert all(f"(../../chapters/{stem}.ipynb)" in source_pages.page(name) for stem in linking)
 
 
 def test_a_claim_stands_at_a_place_within_its_source():

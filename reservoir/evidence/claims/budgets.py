@@ -60,7 +60,7 @@ def arms(names: Iterable[str], scale: str) -> list[list[Arm]]:
     return list(found.values())
 
 
-def read(compared: Compared, measures: Mapping[str, Measure]) -> list[str]:
+def compared_runs(compared: Compared, measures: Mapping[str, Measure]) -> list[str]:
     """The recipes whose training a comparison reads."""
     there = (leaf for side in compared.sides for leaf in leaves(side))
     return [leaf.recipe for leaf in there if measures[leaf.measure].of_runs]
@@ -78,7 +78,7 @@ def check(block: Block, measures: Mapping[str, Measure], scale: str) -> None:
             reason under `budgets`, unequal learning rates without one under `tuning`, or two precisions.
     """
     for one in block.comparisons:
-        names = read(one, measures)
+        names = compared_runs(one, measures)
         if all(isinstance(side, Leaf) for side in one.sides):
             texts = {name: _about(_run(name, scale)) for name in names}
             if len(set(texts.values())) > 1:
@@ -131,7 +131,7 @@ def spent(held: Ledger) -> pd.DataFrame:
             arm
             for block in entry.blocks
             for one in block.comparisons
-            for of_task in arms(read(one, held.measures), entry.scale)
+            for of_task in arms(compared_runs(one, held.measures), entry.scale)
             for arm in of_task
         ]
         if there:

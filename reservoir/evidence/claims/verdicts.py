@@ -203,7 +203,11 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
             if (one := measures[leaf.measure]).idle and not named & set(map(str, one.idle.values())):
                 if why := one.unfit(leaf.recipe, scale=entry.scale):
                     return why
-        if measures and not block.tuning and (why := _unequal(budgets.read(compared, measures), entry)):
+        if (
+            measures
+            and not block.tuning
+            and (why := _unequal(budgets.compared_runs(compared, measures), entry))
+        ):
             return why
         return one_precision(leaf.recipe for leaf in (*own, *rivals) if measures[leaf.measure].of_runs)
 
