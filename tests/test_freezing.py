@@ -27,6 +27,7 @@ from reservoir.weights import (
     owned,
     recorded_origin,
     report,
+    reservoir_layers,
     set_origin,
 )
 
@@ -327,6 +328,35 @@ def test_without_a_plan_the_whole_module_is_frozen():
     assert len(frozen(model)) == len(list(owned(model)))
     with pytest.raises(ValueError, match="nothing to train: every parameter of the model is frozen"):
         HARSH.build(model)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"layers": reservoir_layers("LLL")},
+        {"layers": ()},
+        {"patterns": []},
+        {"attention": False},
+        {"layers": (), "patterns": (), "feed_forward": False},
+    ],
+)
+def test_what_is_given_but_empty_freezes_nothing(given):
+    model = initialise(EncoderDecoder(CONFIG), seed=3)
+    assert freeze(model, **given) is model and not frozen(model)
+
+
+def test_what_is_given_but_empty_draws_nothing():
+    model = initialise(EncoderDecoder(CONFIG), seed=3)
+    before = bits(model)
+    for given in ({"layers": ()}, {"patterns": ()}):
+        initialise(model, seed=4, **given)
+        assert not moved(before, bits(model))
+    assert moved(before, bits(initialise(model, seed=4)))
+
+
+def test_an_empty_choice_beside_a_plan_is_refused_as_any_other_is():
+    with pytest.raises(ValueError, match="a plan or what to freeze, not both"):
+        freeze(initialise(EncoderDecoder(CONFIG), seed=3), Freeze(attention=True), layers=())
 
 
 # Reports and origins

@@ -86,8 +86,8 @@ def freeze(
     model: nn.Module,
     plan: Freeze | None = None,
     *,
-    layers: Names = (),
-    patterns: Names = (),
+    layers: Names | None = None,
+    patterns: Names | None = None,
     where: Where | None = None,
     **parts: Any,
 ) -> nn.Module:
@@ -103,19 +103,22 @@ def freeze(
             layers; -1 is the last.
         patterns: over the names that `report` lists; `*` stands for anything.
         where: called with name and parameter, says whether to freeze it.
-        parts: other fields of `Freeze`, such as attention=True, in the place of a plan. With neither plan nor anything
-            else named, everything is frozen.
+        parts: other fields of `Freeze`, such as attention=True, in the place of a plan.
+
+    With neither a plan nor anything else, everything is frozen. What is given but empty or false, such as layers=() or
+    attention=False, freezes nothing.
 
     Raises:
-        ValueError: a component, layer or pattern of the plan matches nothing, or a map that the plan would draw again
-            was not drawn from a seed.
+        ValueError: a component, layer or pattern of the plan matches nothing, a map that the plan would draw again was
+            not drawn from a seed, or there is a plan and something beside it.
     """
     items = list(owned(model))
-    fields = {"layers": listed(layers), "patterns": listed(patterns), **parts}
-    if plan is None and where is None and not any(fields.values()):
+    named = {"layers": layers, "patterns": patterns}
+    fields = {name: listed(names) for name, names in named.items() if names is not None} | parts
+    if plan is None and where is None and not fields:
         model.requires_grad_(False)
         return model
-    if plan is not None and (where is not None or any(fields.values())):
+    if plan is not None and (where is not None or fields):
         raise ValueError(
             "freeze takes a plan or what to freeze, not both: put layers and patterns into the plan"
         )
@@ -131,8 +134,8 @@ def freeze(
             )
         frozen |= {id(item.parameter): item for item in found}
     if plan.layers or plan.patterns or where is not None:
-        named = chosen(items, layers=plan.layers, patterns=plan.patterns, where=where)
-        frozen |= {id(item.parameter): item for item in named}
+        found = chosen(items, layers=plan.layers, patterns=plan.patterns, where=where)
+        frozen |= {id(item.parameter): item for item in found}
     for item in frozen.values():
         item.parameter.requires_grad_(False)
         is_matrix = item.attribute.startswith("weight") and isinstance(item.module, nn.Linear | nn.RNNBase)

@@ -200,12 +200,15 @@ def listed(names: Names) -> tuple[str, ...]:
 def chosen(
     items: Sequence[Owned],
     *,
-    layers: Names = (),
-    patterns: Names = (),
+    layers: Names | None = None,
+    patterns: Names | None = None,
     where: Where | None = None,
     what: str = "parameter",
 ) -> list[Owned]:
-    """The parameters that a caller names by layers, patterns or a predicate; all of them if by none of the three.
+    """The parameters that a caller names by layers, patterns or a predicate.
+
+    All of them if none of the three is given. What is given but empty, such as the reservoirs of a stack without any,
+    names none.
 
     Args:
         items: to choose from.
@@ -218,9 +221,10 @@ def chosen(
     Raises:
         ValueError: a layer, a pattern or the predicate matches nothing, or a number fits several stacks.
     """
-    globs = [*(f"{layer_name(items, layer)}.*" for layer in listed(layers)), *listed(patterns)]
-    if not globs and where is None:
+    if layers is None and patterns is None and where is None:
         return list(items)
+    globs = [f"{layer_name(items, layer)}.*" for layer in listed(() if layers is None else layers)]
+    globs += listed(() if patterns is None else patterns)
     for glob in globs:
         if not any(matches(item, glob) for item in items):
             names = [item.path for item in items]
@@ -234,7 +238,7 @@ def chosen(
         if any(matches(item, glob) for glob in globs)
         or (where is not None and where(item.path, item.parameter))
     ]
-    if not found:
+    if where is not None and not found:
         raise ValueError(f"where is true of no {what} of the model, which has {_some(items)}")
     return found
 

@@ -293,8 +293,8 @@ def initialise(
     seed: int,
     scheme: Scheme | None = None,
     rules: Mapping[str, Initialisation] | None = None,
-    layers: Names = (),
-    patterns: Names = (),
+    layers: Names | None = None,
+    patterns: Names | None = None,
     where: Where | None = None,
 ) -> nn.Module:
     """Draw the parameters of any module from the seed, record where they came from, and return the module.
@@ -308,7 +308,8 @@ def initialise(
         scheme: which initialisation goes where. By default `Scheme()`; for a model of transformers, linear maps and
             embeddings are normal with its configuration's `initializer_range`.
         rules: pattern → initialisation, for tensors that should get another one or that the scheme does not know.
-        layers, patterns, where: what to draw, as in `freeze`; everything if none is given.
+        layers, patterns, where: what to draw, as in `freeze`; everything if none is given, nothing if what is
+            given is empty.
 
     Raises:
         ValueError: the seed is out of range, two parameters have the same name, or there is no rule for one. Nothing
