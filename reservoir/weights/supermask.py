@@ -155,7 +155,7 @@ def supermask(
     plan: Mask | None = None,
     *,
     seed: int,
-    layers: Names = (),
+    layers: Names | None = None,
     where: Where | None = None,
     **fields: Any,
 ) -> nn.Module:
@@ -168,27 +168,34 @@ def supermask(
         model: initialised. Its norms and biases are left as they are: freeze them, or make the model `bare`.
         plan: what to mask.
         seed: of the scores.
-        layers, where: what to mask besides the plan's patterns, as in `freeze`.
+        layers, where: what to mask, as in `freeze`, in the place of a plan; everything if neither they nor patterns are
+            given, nothing if what is given is empty.
         fields: of `Mask`, in the place of a plan: `supermask(model, keep=0.5, seed=0)`.
 
     Raises:
-        ValueError: a pattern matches nothing, or `keep` is so small that a tensor keeps no weight.
+        ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing; `keep` is so small that a
+            tensor keeps no weight; or there is a plan and something beside it.
     """
     if plan is None:
         if "keep" not in fields:
             raise ValueError("supermask needs the share of weights to keep, such as keep=0.5")
-        others = {"patterns": ()} if (layers or where) else {}
+        others = {"patterns": ()} if layers is not None or where is not None else {}
         plan = Mask(**others | fields)
     elif fields:
         raise ValueError(
             f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
         )
-    if plan.keep == 1:
-        return model
+    elif layers is not None or where is not None:  # which the plan's patterns, "*" unless it says otherwise, include
+        raise ValueError(
+            "supermask takes a plan or layers and where, not both: give the plan's fields in its place, such as"
+            f" keep={plan.keep:g}"
+        )
     found = maskable(model)
     wanted = chosen(
         found, layers=layers, patterns=plan.patterns, where=where, what="linear map and no embedding"
     )
+    if plan.keep == 1:
+        return model
     named = {item.path for item in wanted}
     for item in wanted:
         if not kept_count(n := item.parameter.numel(), plan.keep):
