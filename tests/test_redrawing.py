@@ -4,7 +4,18 @@ import pytest
 import torch
 
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.weights import initialise, mark_trained, origin_of, owned, redrawn
+from reservoir.weights import (
+    Freeze,
+    Scheme,
+    freeze,
+    initialise,
+    mark_trained,
+    origin_of,
+    owned,
+    redrawn,
+    supermask,
+)
+from reservoir.weights.initialisation import Normal
 
 CONFIG = EncoderDecoderConfig(20, 20, d_model=16, n_heads=2, d_ff=24, encoder_layers=3, decoder_layers=1)
 
@@ -34,6 +45,42 @@ def test_one_layer_is_as_the_seed_draws_it_and_the_rest_stays(model, seed):
     after = tensors(model)
     assert all(torch.equal(after[stream], before[stream]) for stream in before)
     assert {type(origin_of(item)).__name__ for item in owned(model)} == {"Trained"}
+
+
+def orthogonal(seed: int) -> EncoderDecoder:
+    return freeze(
+        initialise(EncoderDecoder(CONFIG), seed=seed), Freeze(layers="encoder.1", drawn="orthogonal")
+    )
+
+
+def masked(seed: int) -> EncoderDecoder:
+    return supermask(initialise(EncoderDecoder(CONFIG), seed=seed), keep=0.25, seed=seed, layers="encoder.1")
+
+
+def by_rule(seed: int) -> EncoderDecoder:
+    model = initialise(EncoderDecoder(CONFIG), seed=seed, rules={"encoder.1.*": Normal(0.5)})
+    return freeze(model, layers="encoder.1")
+
+
+@pytest.mark.parametrize("made", [orthogonal, masked, by_rule])
+@pytest.mark.parametrize("seed", [3, 4])
+def test_what_is_as_a_seed_drew_it_keeps_its_initialisation(made, seed):
+    """With the model's own seed the layer stays as it is; with another it is that of the other seed's model."""
+    model, other = made(3), tensors(made(seed))
+    before = tensors(model)
+    mark_trained(model)  # norms and scores of the layer, where they move, and all other layers
+    with redrawn(model, "encoder.1", seed=seed) as changed:
+        for stream, tensor in tensors(changed).items():
+            expected = other if stream.startswith("encoder.1.") else before
+            assert torch.equal(tensor, expected[stream]), stream
+
+
+def test_a_scheme_that_is_given_is_followed_whatever_is_recorded():
+    model = orthogonal(3)
+    with redrawn(model, "encoder.1", seed=3, scheme=Scheme()) as changed:
+        found = tensors(changed)
+    drawn = tensors(initialise(EncoderDecoder(CONFIG), seed=3))
+    assert all(torch.equal(found[s], drawn[s]) for s in drawn if s.startswith("encoder.1."))
 
 
 def test_it_is_put_back_after_a_failure(model):

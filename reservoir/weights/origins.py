@@ -334,13 +334,16 @@ def redrawn(model: nn.Module, layer: str, *, seed: int, scheme: Scheme | None = 
     """Within the context, one layer of the model is redrawn from a seed; afterwards it is restored.
 
     With the model's own seed, the layer returns to its initial draw, which Zhang et al. call re-initialisation; with
-    any other seed it is a new draw, their re-randomisation.
+    any other seed it is a new draw, their re-randomisation. A parameter that is still as a seed drew it, such as a
+    frozen orthogonal map or a weight under a mask, is drawn from the initialisation that it has. Training leaves no
+    record of that, so what was trained is drawn by `Scheme()`: give the scheme that the model was initialised by, if
+    it was another.
 
     Args:
         model: any initialised model.
         layer: stream name of the layer, such as "encoder.2"; its norms and biases are redrawn too.
         seed: the seed to draw from.
-        scheme: the initialisation of each parameter, as for `initialise`.
+        scheme: the initialisation of every parameter of the layer, as for `initialise`, whatever is recorded.
 
     Raises:
         ValueError: the model has no such layer.
@@ -350,11 +353,14 @@ def redrawn(model: nn.Module, layer: str, *, seed: int, scheme: Scheme | None = 
         known = sorted({".".join(item.path.split(".")[:2]) for item in owned(model)})
         raise ValueError(f"layer must be a stream name such as {', '.join(known[:3])}, got {layer!r}")
     kept = [item.parameter.detach().clone() for item in items]
-    scheme = scheme or Scheme()
     try:
         with torch.no_grad():
             for item in items:
-                origin = drawn_origin(item, seed=seed, scheme=scheme)
+                origin = recorded_origin(item)
+                if scheme is None and isinstance(origin, Seeded):
+                    origin = replace(origin, seed=seed)
+                else:
+                    origin = drawn_origin(item, seed=seed, scheme=scheme or Scheme())
                 item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
         yield model
     finally:

@@ -185,7 +185,9 @@ def supermask(
         raise ValueError(
             f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
         )
-    elif layers is not None or where is not None:  # which the plan's patterns, "*" unless it says otherwise, include
+    elif (
+        layers is not None or where is not None
+    ):  # which the plan's patterns, "*" unless it says otherwise, include
         raise ValueError(
             "supermask takes a plan or layers and where, not both: give the plan's fields in its place, such as"
             f" keep={plan.keep:g}"
