@@ -135,5 +135,5 @@ def test_rounding_loses_half_a_step_at_most_and_leaves_vectors_alone():
     scale, step = round_rows(torch.tensor([[0.0, 0.0], [-3.0, 1.4]]), 7)
     assert scale.tolist() == pytest.approx([0, 3 / 7]) and step.tolist() == [[0, 0], [-7, 3]]
     assert rounded_bytes(3, 5, 4) == 8 + 12
-    with pytest.raises(ValueError, match="bits must be 2 or more, got 1"):
+    with pytest.raises(ValueError, match="bits must be at least 2, got 1"):
         rounded(model, 1)

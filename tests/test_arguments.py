@@ -6,12 +6,19 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from optional import ABSENT
 
+from reservoir import recipes
 from reservoir.datasets import Pairs, train_bpe
+from reservoir.layers import DFT, Fourier
 from reservoir.layers.arguments import check_choice, check_number
+from reservoir.models.random_mixing import RandomFeatureAttention
+from reservoir.models.stack import hybrid
+from reservoir.reservoirs.random_features import entries
+from reservoir.runs.convergence import curve, steps_to_converge
 from reservoir.training import (
     Budget,
     ComputationTask,
@@ -24,6 +31,9 @@ from reservoir.training import (
     aucc,
     bleu,
 )
+from reservoir.weights import Freeze, Mask, kept_count, low_rank, placement
+from reservoir.weights.accounting import rounded
+from reservoir.weights.initialisation import Normal, SparseSign
 
 
 @given(st.integers(-5, 5), st.integers(-3, 3), st.sampled_from(["least", "above", "most", "below"]))
@@ -89,7 +99,22 @@ def computation(**options):
     return ComputationTask(None, **dict(batch=2, seed=0) | options)
 
 
+def updated(kind="lora", rank=2):
+    return low_rank(torch.nn.Linear(4, 3), kind, rank=rank)
+
+
+def placed(layers=4, reservoirs=2, how="top"):
+    return placement(layers, reservoirs, how=how)
+
+
+def mixed(layers=4, k=2, where="top", **options):
+    return hybrid(layers, k, where=where, **options)
+
+
 BAD = [math.nan, math.inf, -1]
+NO_COUNT = [*BAD, 1.5, True, "3", None]
+NO_SHARE = [*BAD, 0, 1.5, True, "0.5", None]
+NO_CHOICE = ["nonsense", ["x"], None, 1]
 CASES = [
     *[(Optimiser, name, bad) for name in ("lr", "eps", "weight_decay", "warmup", "clip") for bad in BAD],
     *[(Optimiser, "betas", bad) for bad in ((0.9,), (0.9, 1.0), (math.nan, 0.9), (-0.1, 0.9))],
@@ -113,6 +138,49 @@ CASES = [
     *[(masked, name, bad) for name in ("length", "batch", "share", "seed") for bad in BAD],
     *[(make, "train", range(1)) for make in (language, masked)],
     *[(computation, name, bad) for name in ("batch", "seed") for bad in BAD],
+    *[(Freeze, "after", bad) for bad in NO_COUNT],
+    *[
+        (make, name, bad)
+        for make, *names in (
+            (Freeze, "drawn"),
+            (Mask, "drawn", "by"),
+            (placed, "how"),
+            (updated, "kind"),
+            (mixed, "where", "other"),
+            (lambda kind: entries(kind, 3, 4), "kind"),
+            (lambda axis: curve(None, axis=axis), "axis"),
+            (lambda scale: recipes.get("transformer/multi30k", scale=scale), "scale"),
+        )
+        for name in names
+        for bad in NO_CHOICE
+    ],
+    *[
+        (make, name, bad)
+        for make, *names in (
+            (placed, "layers", "reservoirs"),
+            (updated, "rank"),
+            (mixed, "layers", "k"),
+            (lambda bits: rounded(torch.nn.Linear(4, 3), bits), "bits"),
+            (
+                lambda n_features: RandomFeatureAttention(4, 2, n_features=n_features, stream="a"),
+                "n_features",
+            ),
+            (lambda **given: DFT(**{"d_model": 4, "length": 3} | given), "d_model", "length"),
+        )
+        for name in names
+        for bad in NO_COUNT
+    ],
+    *[(Fourier, "length", bad) for bad in NO_COUNT if bad is not None],
+    *[
+        (make, name, bad)
+        for make, name in ((Mask, "keep"), (SparseSign, "share"), (lambda keep: kept_count(10, keep), "keep"))
+        for bad in NO_SHARE
+    ],
+    *[(Normal, "std", bad) for bad in (math.nan, True, "wide", None)],
+    *[
+        (lambda within: steps_to_converge(None, within=within), "within", bad)
+        for bad in (*BAD, 1, True, "0.02")
+    ],
 ]
 
 

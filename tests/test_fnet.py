@@ -87,9 +87,9 @@ def test_hybrids():
     assert letters == {"bottom": "aaffff", "top": "ffffaa", "middle": "ffaaff", "mixed": "ffaffa"}
     assert hybrid(3, 0, where="mixed", other="linear") == ("linear",) * 3
     for wrong, message in [
-        (dict(k=7, where="top"), "k must be from 0 to layers=6, got 7"),
-        (dict(k=2, where="left"), "where must be one of bottom, top, middle, mixed, got 'left'"),
-        (dict(k=2, where="top", other="sum"), "other must be one of attention, fourier"),
+        (dict(k=7, where="top"), r"k must be in \[0, 6\], got 7; the stack has layers=6"),
+        (dict(k=2, where="left"), "where must be 'bottom', 'top', 'middle' or 'mixed', got 'left'"),
+        (dict(k=2, where="top", other="sum"), "other must be 'attention', 'fourier', .* got 'sum'"),
     ]:
         with pytest.raises(ValueError, match=message):
             hybrid(6, **wrong)

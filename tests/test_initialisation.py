@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -144,6 +145,12 @@ def test_json_brings_back_an_equal_initialisation(kind, option, keep):
     again = Initialisation.from_json(json.loads(text))
     assert again == initialisation and type(again) is kind
     assert torch.equal(again.draw(STREAM, (4, 3)), initialisation.draw(STREAM, (4, 3)))
+
+
+@pytest.mark.parametrize("number", [np.float32(0.5), np.float64(0.5), np.int64(2)])
+def test_numpys_numbers_become_numbers_that_json_knows(number):
+    text = json.dumps(Normal(number).to_json())
+    assert Initialisation.from_json(json.loads(text)) == Normal(float(number))
 
 
 def test_json_may_leave_out_what_has_a_default():

@@ -118,9 +118,9 @@ def test_a_strangers_updates_are_stored_beside_a_seed(tmp_path, kind):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "dora", "rank": 2}, "kind must be one of lora, vera, got 'dora'"),
-        ({"kind": "lora", "rank": 4}, r"rank must be from 1 to 3, a side of 3.weight, got 4"),
-        ({"kind": "vera", "rank": 0}, r"rank must be from 1 to 6, a side of 0.weight, got 0"),
+        ({"kind": "dora", "rank": 2}, "kind must be 'lora' or 'vera', got 'dora'"),
+        ({"kind": "lora", "rank": 4}, r"rank must be in \[1, 3\], got 4; 3 is the shorter side of 3.weight"),
+        ({"kind": "vera", "rank": 0}, r"rank must be in \[1, 6\], got 0; 6 is the shorter side of 0.weight"),
         ({"kind": "lora", "rank": 2, "patterns": "4.*"}, r"'4.\*' matches no linear map"),
     ],
 )

@@ -150,7 +150,7 @@ def test_in_one_dimension_the_kernel_is_that_of_the_sums_which_are_drawn():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(ValueError, match=r"kind must be one of gaussian, .* got 'dense'"):
+    with pytest.raises(ValueError, match=r"kind must be 'gaussian', .* or 'orthogonal', got 'dense'"):
         RandomProjection(4, 3, seed=0, kind="dense")
     with pytest.raises(ValueError, match="n_features must be at least 1, got 0"):
         ReLUFeatures(4, 0, seed=0)

@@ -254,7 +254,7 @@ def test_the_nearest_recipe_is_named():
         recipes.get("transformer/miniatur")
     with pytest.raises(ValueError, match="no recipe 'transformr'; did you mean 'transformer'"):
         recipes.family("transformr")
-    with pytest.raises(ValueError, match="scale must be one of smoke, laptop, full, got 'huge'"):
+    with pytest.raises(ValueError, match="scale must be 'smoke', 'laptop' or 'full', got 'huge'"):
         recipes.get(RECIPE, scale="huge")
 
 

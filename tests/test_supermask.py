@@ -263,7 +263,7 @@ def test_padding_stays_nought_and_wrong_plans_are_refused():
         masked(Mask(keep=0.5, patterns=("encodr",)))
     with pytest.raises(ValueError, match="by must be 'magnitude', 'score' or 'weight', got 'size'"):
         Mask(by="size")
-    with pytest.raises(ValueError, match=r"drawn must be 'as-trained' or one of .* got 'zero'"):
+    with pytest.raises(ValueError, match=r"drawn must be 'as-trained', .* or 'signed-constant', got 'zero'"):
         Mask(drawn="zero")
     for keep in (0, -0.5, 1.5, float("nan"), float("inf")):
         with pytest.raises(ValueError, match=rf"keep must be (in \(0, 1\]|a finite number), got {keep}"):

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from reservoir.layers.arguments import check_number
 from reservoir.layers.precision import full_precision
 
 
@@ -87,8 +88,8 @@ class Fourier(nn.Module):
 
     def __init__(self, length: int | None = None, *, normalised: bool = False):
         super().__init__()
-        if length is not None and length < 1:
-            raise ValueError(f"length must be at least 1, got {length}")
+        if length is not None:
+            check_number("length", length, least=1, whole=True)
         self.length, self.normalised = length, normalised
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -137,6 +138,8 @@ class DFT(nn.Module):
 
     def __init__(self, d_model: int, length: int):
         super().__init__()
+        check_number("d_model", d_model, least=1, whole=True)
+        check_number("length", length, least=1, whole=True)
         self.length = length
         self.hidden_cosines: Tensor
         self.hidden_sines: Tensor

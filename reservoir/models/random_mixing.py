@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Linear
+from reservoir.layers.arguments import check_number
 from reservoir.layers.mixing import FixedLength
 from reservoir.layers.precision import full_precision
 from reservoir.weights.initialisation import Normal
@@ -30,8 +31,7 @@ class RandomFeatureAttention(nn.Module):
         if d_model % n_heads:
             raise ValueError(f"d_model must be a multiple of n_heads, got {d_model} and {n_heads}")
         self.n_heads, d_head = n_heads, d_model // n_heads
-        if n_features < 1:
-            raise ValueError(f"n_features must be at least 1, got {n_features}")
+        check_number("n_features", n_features, least=1, whole=True)
         self.qkv = Linear(d_model, 3 * d_model, stream=f"{stream}.qkv", blocks=3)
         self.out = Linear(d_model, d_model, stream=f"{stream}.out")
         self.features = Linear(d_head, n_features, stream=f"{stream}.features", bias=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 
 from torch import Tensor, nn
 
@@ -21,6 +21,7 @@ from reservoir.layers import (
     MLPMixing,
     SinusoidalPositions,
 )
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.models.config import TransformerConfig
 from reservoir.models.random_mixing import RandomFeatureAttention, RandomMixing
 
@@ -102,10 +103,10 @@ def hybrid(layers: int, k: int, *, where: Where, other: str = "fourier") -> tupl
     Raises:
         ValueError: `k` is out of range, or `where` or `other` is unknown.
     """
-    if not 0 <= k <= layers:
-        raise ValueError(f"k must be from 0 to layers={layers}, got {k}")
-    if other not in MIXINGS:
-        raise ValueError(f"other must be one of {', '.join(MIXINGS)}, got {other!r}")
+    check_number("layers", layers, least=0, whole=True)
+    check_number("k", k, least=0, most=layers, whole=True, why=f"the stack has layers={layers}")
+    check_choice("where", where, get_args(Where))
+    check_choice("other", other, MIXINGS)
     below = (layers - k) // 2
     chosen = {
         "bottom": range(k),
@@ -113,8 +114,6 @@ def hybrid(layers: int, k: int, *, where: Where, other: str = "fourier") -> tupl
         "middle": range(below, below + k),
         "mixed": [(i + 1) * layers // k - 1 for i in range(k)],
     }
-    if where not in chosen:
-        raise ValueError(f"where must be one of {', '.join(chosen)}, got {where!r}")
     return tuple("attention" if layer in chosen[where] else other for layer in range(layers))
 
 

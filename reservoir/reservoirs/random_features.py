@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from reservoir.layers.arguments import check_number
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import (
     Initialisation,
     Normal,
@@ -39,8 +39,7 @@ def entries(kind: ProjectionKind, d_in: int, n_features: int) -> Initialisation:
     Raises:
         ValueError: there is no such kind.
     """
-    if kind not in PROJECTION_KINDS:
-        raise ValueError(f"kind must be one of {', '.join(PROJECTION_KINDS)}, got {kind!r}")
+    check_choice("kind", kind, PROJECTION_KINDS)
     kinds = {
         "gaussian": Normal(1.0),
         "sign": SignedConstant(gain=math.sqrt(d_in)),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.runs.records import Record, RecordError
 from reservoir.training import Aucc, aucc
 
@@ -26,8 +27,7 @@ def steps_to_converge(record: Record, *, within: float = WITHIN) -> int:
     Raises:
         ValueError: `within` is not in [0, 1).
     """
-    if not 0 <= within < 1:
-        raise ValueError(f"within must be in [0, 1), got {within}")
+    check_number("within", within, least=0, below=1)
     scores = [point["metrics"][record.metric] for point in record.points]
     if record.larger_is_better:
         near = [score >= (1 - within) * max(scores) for score in scores]
@@ -57,9 +57,8 @@ def curve(record: Record, *, axis: Axis = "steps") -> tuple[list[float], list[fl
         record: of a finished run.
         axis: "steps", or "flops", floating-point operations, which hold on any machine.
     """
-    key = {"steps": "step", "flops": "flops"}.get(axis)
-    if key is None:
-        raise ValueError(f"axis must be 'steps' or 'flops', got {axis!r}")
+    check_choice("axis", axis, get_args(Axis))
+    key = {"steps": "step", "flops": "flops"}[axis]
     points: list[Any] = list(record.points)
     return [point[key] for point in points], [point["metrics"][record.metric] for point in record.points]
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reservoir import runs
 from reservoir.datasets.shipped import shipped
+from reservoir.layers.arguments import check_choice
 
 if TYPE_CHECKING:
     from reservoir.runs.run import Run
@@ -100,8 +101,7 @@ def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
     """
     if name not in RECIPES:
         raise ValueError(_unknown(name, names()))
-    if scale not in SCALES:
-        raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+    check_choice("scale", scale, SCALES)
     return RECIPES[name](scale).evolve(seed=seed)
 
 

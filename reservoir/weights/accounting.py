@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
+from reservoir.layers.arguments import check_number
 from reservoir.weights.naming import owned
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
@@ -55,8 +56,7 @@ def rounded(model: AnyModule, bits: int) -> AnyModule:
         model: any module.
         bits: per entry, at least 2: 2^(bits - 1) - 1 levels on either side of zero.
     """
-    if bits < 2:
-        raise ValueError(f"bits must be 2 or more, got {bits}")
+    check_number("bits", bits, least=2, whole=True)
     result = copy.deepcopy(model)
     for parameter in result.parameters():
         if parameter.ndim == 2:

@@ -6,10 +6,11 @@ The frozen layers of a stack are its reservoirs: "LRLRLRL" is seven layers from 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from torch import nn
 
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.draws import permutation
 from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import HollowXavierUniform, Identity, Initialisation, Orthogonal
@@ -65,15 +66,11 @@ class Freeze:
     def __post_init__(self) -> None:
         for name in ("layers", "patterns"):
             object.__setattr__(self, name, listed(getattr(self, name)))
-        if self.after < 0:
-            raise ValueError(f"after must be at least 0, got {self.after}")
+        check_number("after", self.after, least=0, whole=True)
+        check_choice("drawn", self.drawn, ("as-trained", *FROZEN_DRAWS))
         if self.after and self.drawn != "as-trained":
             raise ValueError(
                 f"what learns for after={self.after} steps cannot be drawn={self.drawn!r} then; use 'as-trained'"
-            )
-        if self.drawn != "as-trained" and self.drawn not in FROZEN_DRAWS:
-            raise ValueError(
-                f"drawn must be 'as-trained' or one of {', '.join(FROZEN_DRAWS)}, got {self.drawn!r}"
             )
 
     def globs(self) -> list[str]:
@@ -176,8 +173,11 @@ def placement(layers: int, reservoirs: int, *, how: How = "alternate", seed: int
     Raises:
         ValueError: there are too few layers, or `how` is unknown.
     """
-    if not 0 <= reservoirs <= layers:
-        raise ValueError(f"reservoirs must be from 0 to layers={layers}, got {reservoirs}")
+    check_choice("how", how, get_args(How))
+    check_number("layers", layers, least=0, whole=True)
+    check_number(
+        "reservoirs", reservoirs, least=0, most=layers, whole=True, why=f"the stack has layers={layers}"
+    )
     if how == "alternate":
         block = "LR" * reservoirs
         block = block[1:]  # R, RLR, RLRLR …
@@ -192,10 +192,8 @@ def placement(layers: int, reservoirs: int, *, how: How = "alternate", seed: int
         return "R" * reservoirs + "L" * (layers - reservoirs)
     if how == "top":
         return "L" * (layers - reservoirs) + "R" * reservoirs
-    if how == "random":
-        chosen = set(permutation(Stream(seed, "placement"), layers)[:reservoirs].tolist())
-        return "".join("R" if layer in chosen else "L" for layer in range(layers))
-    raise ValueError(f"how must be 'alternate', 'bottom', 'top' or 'random', got {how!r}")
+    chosen = set(permutation(Stream(seed, "placement"), layers)[:reservoirs].tolist())
+    return "".join("R" if layer in chosen else "L" for layer in range(layers))
 
 
 def reservoir_layers(stack: str, *, prefix: str = "encoder") -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from reservoir.layers.arguments import check_number
 from reservoir.weights import draws
 from reservoir.weights.draws import Elementwise
 from reservoir.weights.generator import Stream
@@ -38,10 +39,10 @@ class Initialisation:
     def __post_init__(self):
         for option in fields(self):
             value = getattr(self, option.name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise ValueError(f"{option.name} must be a finite number, got {value!r}")
-        if not 0 < self.keep <= 1:
-            raise ValueError(f"keep must be in (0, 1], got {self.keep!r}")
+            check_number(option.name, value)
+            if not isinstance(value, int | float):  # one of NumPy's, which JSON does not know
+                object.__setattr__(self, option.name, float(value))
+        check_number("keep", self.keep, above=0, most=1)
 
     def draw(
         self,
@@ -210,8 +211,7 @@ class SparseSign(Initialisation):
 
     def __post_init__(self):
         super().__post_init__()
-        if not 0 < self.share <= 1:
-            raise ValueError(f"share must be in (0, 1], got {self.share!r}")
+        check_number("share", self.share, above=0, most=1)
 
     def _draw(self, stream, shape, blocks, device):
         scale = math.sqrt(1 / self.share) * self._enlargement

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from reservoir.layers import Linear
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import Constant, KaimingUniform
 from reservoir.weights.naming import Names, chosen, owned
 
@@ -82,8 +83,7 @@ def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*
         ValueError: the kind is unknown, a pattern matches no linear map, the rank is larger than a side of one, or one
             has an update already.
     """
-    if kind not in get_args(Update):
-        raise ValueError(f"kind must be one of {', '.join(get_args(Update))}, got {kind!r}")
+    check_choice("kind", kind, get_args(Update))
     shared: dict[tuple[int, int], tuple[Linear, Linear]] = {}
     # The output of torch's attention is a linear map that is never called.
     maps = [
@@ -95,8 +95,10 @@ def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*
     for item in chosen(maps, patterns=patterns, what="linear map"):
         linear, stream = item.module, f"{kind}.{item.path.removesuffix('.weight')}"
         d_out, d_in = item.parameter.shape
-        if not 1 <= rank <= min(d_out, d_in):
-            raise ValueError(f"rank must be from 1 to {min(d_out, d_in)}, a side of {item.path}, got {rank}")
+        side = min(d_out, d_in)
+        check_number(
+            "rank", rank, least=1, most=side, whole=True, why=f"{side} is the shorter side of {item.path}"
+        )
         if hasattr(linear, "update"):
             raise ValueError(f"{item.path} has an update already")
         if kind == "lora":

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from reservoir.layers.arguments import check_number
+
 SAMPLE = 8192  # numbers that are sorted, to know about where the threshold lies
 MARGIN = 5  # standard errors of the sample on either side of it
 GUESSES = 10  # thresholds that are tried before the numbers between the two best are sorted out
@@ -20,8 +22,7 @@ def kept_count(n: int, keep: float) -> int:
     Raises:
         ValueError: `keep` is not in (0, 1].
     """
-    if not 0 < keep <= 1:
-        raise ValueError(f"keep must be in (0, 1], got {keep}")
+    check_number("keep", keep, above=0, most=1)
     return round(keep * n)
 
 

@@ -6,12 +6,12 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from reservoir.layers.arguments import check_number
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
 from reservoir.weights.naming import KEPT, Names, Owned, WeightMask, Where, bare, chosen, listed, owned
 from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
@@ -55,12 +55,8 @@ class Mask:
     def __post_init__(self) -> None:
         check_number("keep", self.keep, above=0, most=1)
         object.__setattr__(self, "patterns", listed(self.patterns))
-        if self.by not in ("magnitude", "score", "weight"):
-            raise ValueError(f"by must be 'magnitude', 'score' or 'weight', got {self.by!r}")
-        if self.drawn != "as-trained" and self.drawn not in MASKED_DRAWS:
-            raise ValueError(
-                f"drawn must be 'as-trained' or one of {', '.join(MASKED_DRAWS)}, got {self.drawn!r}"
-            )
+        check_choice("by", self.by, get_args(By))
+        check_choice("drawn", self.drawn, ("as-trained", *MASKED_DRAWS))
 
 
 class Supermask(WeightMask):
