@@ -30,7 +30,7 @@ from reservoir.layers.linear import packed_for_inference
 from reservoir.models import EncoderDecoder
 from reservoir.runs.building import load
 from reservoir.training import CheckpointError
-from reservoir.training.decoding import EOS, beam_search
+from reservoir.training.decoding import EOS, Decoding, beam_search
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
 MODELS = {"laptop": "components/baseline", "chapter 3's": "transformer/multi30k"}
@@ -145,7 +145,7 @@ def in_batches(sources: Sequence[Sequence[int]]) -> list[Tensor]:
 
 def longest(batch: Tensor) -> int:
     """Tokens that a translation may have, its end-of-sentence included."""
-    return int(1.5 * batch.shape[1]) + 10
+    return Decoding().limit(batch.shape[1])
 
 
 def search(model: EncoderDecoder, batch: Tensor) -> list[list[int]]:

@@ -16,11 +16,11 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.measure import Amount, Comparison, Settings, compare
-from reservoir.datasets import TokenBatches
+from reservoir.datasets import TokenBatches, Vocabulary
 
 SIZES = {"laptop": (20_000, 14, 1024), "IWSLT": (100_000, 25, 4096)}
 """Sentence pairs, their mean length in tokens, and tokens of a batch."""
-BOS, EOS = 1, 2
+BOS, EOS = Vocabulary.bos, Vocabulary.eos
 
 
 def sentences(pairs: int, mean: float) -> tuple[list[list[int]], list[list[int]]]:

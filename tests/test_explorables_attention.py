@@ -14,6 +14,7 @@ from reservoir.datasets import Vocabulary, parallel, train_bpe
 from reservoir.models import EncoderDecoderConfig
 from reservoir.page.explorables import AttentionMaps
 from reservoir.page.explorables.attention_maps import look, packed, rounded
+from reservoir.training import Decoding, translate
 from reservoir.weights import initialise
 
 JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
@@ -87,6 +88,19 @@ def test_attention_and_translation_agree_to_1e_5():
             maps = np.array(shown[side]).reshape(wanted[side].shape)
             np.testing.assert_allclose(maps, wanted[side], atol=1e-5)
             np.testing.assert_allclose(maps.sum(-1), 1, atol=1e-5)
+
+
+def test_the_page_writes_what_greedy_search_finds_and_stops_where_it_does():
+    same, stopped = rounded(model()), 0
+    for sentence in SENTENCES[:3]:
+        shown = look(same, vocabulary(), sentence)
+        (found,) = translate(same, [vocabulary().encode(sentence)], decoding=Decoding(beam=1))
+        most = Decoding().limit(len(shown["src"]))
+        stopped += len(shown["tgt"]) == most
+        # At the limit a search ends the sentence, whatever the page shows that the model would write there.
+        assert len(shown["tgt"]) == len(found) + 1 <= most
+        assert shown["tgt"][:-1] == [vocabulary().tokens[i] for i in found], sentence
+    assert stopped
 
 
 def test_pieces_agree_on_the_whole_test_set_and_on_odd_text():

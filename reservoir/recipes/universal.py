@@ -310,20 +310,23 @@ def switched(name: str, parts: tuple[str, ...], scale: Scale) -> Run:
     return run.evolve(freeze=only(*parts), optimiser=rate)
 
 
+def in_order(parts: tuple[str, ...]) -> list[str]:
+    """These parts in the order of `PARTS`."""
+    return [part for part in PARTS if part in parts]
+
+
 def switch_name(name: str, parts: tuple[str, ...]) -> str:
     """The recipe in which these parts are trained, in whatever order they are named."""
-    chosen = [part for part in PARTS if part in parts]
-    return f"switches/{name}/{'+'.join(chosen)}"
+    return f"switches/{name}/{'+'.join(in_order(parts))}"
 
 
 for _task in TASKS:
     for _name in BODIES:
         for _rate in RATES:
-            if _task in SOME.get(_name, TASKS):
+            if in_table(_task, _name):
                 _about = f"{_task}: {BODIES[_name][1]}; learning rate {RATES[_rate]:g}."
                 enter(f"universal/{_task}/{_name}/{_rate}", _about, at_rate, _task, _name, _rate)
 for _name in STARTS:
     for _parts in SWITCHES:
-        _chosen = [part for part in PARTS if part in _parts]
-        _about = f"Digits, a {_name} body: trained are {', '.join(_chosen)}."
-        enter(f"switches/{_name}/{'+'.join(_chosen)}", _about, switched, _name, _parts)
+        _about = f"Digits, a {_name} body: trained are {', '.join(in_order(_parts))}."
+        enter(switch_name(_name, _parts), _about, switched, _name, _parts)

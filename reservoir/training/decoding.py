@@ -10,13 +10,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from reservoir.datasets import Vocabulary
 from reservoir.layers import Ancestry
 from reservoir.layers.arguments import check_number
 from reservoir.layers.linear import ROWS, packed_for_inference
 from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of
 
-BOS, EOS = 1, 2
+BOS, EOS = Vocabulary.bos, Vocabulary.eos
 TOGETHER = 128  # rows whose logits are computed at once: with all rows, their memory would be taken anew in each step
 
 
@@ -48,6 +49,10 @@ class Decoding:
                 f"max_ratio and max_extra must leave room for a token, got {self.max_ratio!r} and 0;"
                 " give max_extra=1 or more"
             )
+
+    def limit(self, length: int) -> int:
+        """Tokens that a translation of a source of `length` tokens may have, the ends of both included."""
+        return int(self.max_ratio * length) + self.max_extra
 
 
 @torch.inference_mode()
@@ -262,7 +267,7 @@ def translate(
                     src.to(device),
                     beam=decoding.beam,
                     length_penalty=decoding.length_penalty,
-                    max_length=int(decoding.max_ratio * longest) + decoding.max_extra,
+                    max_length=decoding.limit(longest),
                     wanted=1,
                 )
                 for i, hypotheses in zip(rows, results, strict=True):

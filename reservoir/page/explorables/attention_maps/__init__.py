@@ -17,10 +17,11 @@ from reservoir.page.colours import ORIGINS
 from reservoir.page.explorables import pictures
 from reservoir.page.explorables.base import Explorable
 from reservoir.page.explorables.recorded import require
-from reservoir.weights.accounting import round_rows
+from reservoir.training.decoding import Decoding
+from reservoir.weights import accounting
 
-# On either side of zero: a weight takes 6 bits, one character of base64, so that a page's compression sees weights.
-LEVELS = 31
+BITS = 6  # of a weight: one character of base64, so that a page's compression sees weights
+LEVELS = 2 ** (BITS - 1) - 1  # on either side of zero
 
 
 class AttentionMaps(Explorable, source=__file__):
@@ -107,7 +108,7 @@ def packed(model: EncoderDecoder) -> tuple[list, bytes, bytes]:
             numbers.append(parameter.detach())
         else:
             names.append([name, *parameter.shape])
-            scale, step = round_rows(parameter.detach(), LEVELS)
+            scale, step = accounting.round_rows(parameter.detach(), LEVELS)
             numbers.append(scale)
             steps.append(step.flatten() + LEVELS)
     together = torch.cat(numbers).float().cpu().numpy().astype("<f4")
@@ -117,16 +118,9 @@ def packed(model: EncoderDecoder) -> tuple[list, bytes, bytes]:
     return names, together.tobytes(), three.astype(np.uint8).tobytes()
 
 
-@torch.no_grad()
 def rounded(model: EncoderDecoder) -> EncoderDecoder:
-    """A copy of `model` with the weights that the page computes with."""
-    copy = model.config.build()
-    copy.load_state_dict(model.state_dict())
-    for parameter in copy.parameters():
-        if parameter.ndim > 1:
-            scale, step = round_rows(parameter, LEVELS)
-            parameter.copy_(step * scale[:, None])
-    return copy.eval()
+    """A copy of `model`, on the CPU, with the weights that the page computes with."""
+    return accounting.rounded(model, BITS).cpu().eval()
 
 
 @torch.no_grad()
@@ -139,7 +133,8 @@ def look(model: EncoderDecoder, vocabulary: Vocabulary, sentence: str) -> dict[s
     """
     src = torch.tensor([[*vocabulary.encode(sentence), Vocabulary.eos]])
     memory, found, p = model.encode(src), [Vocabulary.bos], []
-    while len(found) <= limit(src.shape[1]) and found[-1] != Vocabulary.eos:
+    most = Decoding().limit(src.shape[1])
+    while len(found) <= most and found[-1] != Vocabulary.eos:
         chance, best = model.output(model.decode(torch.tensor([found]), memory))[0, -1].softmax(-1).max(-1)
         p.append(chance.item())
         found.append(int(best))
@@ -157,11 +152,6 @@ def look(model: EncoderDecoder, vocabulary: Vocabulary, sentence: str) -> dict[s
         hook.remove()
     read, written = ([vocabulary.tokens[i] for i in row] for row in (src[0].tolist(), found[1:]))
     return dict(src=read, tgt=written, p=p, **{side: torch.cat(each) for side, each in maps.items()})
-
-
-def limit(length: int) -> int:
-    """Tokens that a translation of a source of `length` tokens may have, as in `Decoding`."""
-    return int(1.5 * length) + 10
 
 
 def _merges(vocabulary: Vocabulary) -> list[list[int]]:
