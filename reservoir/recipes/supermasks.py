@@ -300,15 +300,3 @@ for _row in TUNED:
         _about = f"Chapter 10's {_row} at {_times:g} times the learning rate."
         enter(f"keep/rates/{_row}/{_name}", _about, at_rate, _row, _name)
 enter("pairs/qqp-trained", "Figure 6's reference: a pretrained encoder, fine-tuned whole.", fine_tuned, "qqp")
-
-TABLE = {
-    "Trans_small": "keep/trained",
-    "One-layer Random Trans_small": "keep/shared-pretrained-50",
-    "One-layer Trans_wide": "keep/wide-pretrained-50",
-    "One-layer Random Trans_deep": "keep/deep-pretrained-50",
-    "Trans-base": "wmt/base-trained",
-    "One-layer Random Trans_base": "wmt/base",
-    "One-layer Random Trans_wider": "wmt/wider",
-    "One-layer Random Trans_deeper": "wmt/deeper",
-}
-"""Table 1's models -> recipes."""
