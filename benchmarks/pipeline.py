@@ -59,7 +59,7 @@ def run(settings: Settings) -> Iterator[Comparison | Amount]:
 
     for name, (pairs, mean, most) in settings.chosen(SIZES).items():
         src, tgt = sentences(pairs, mean)
-        ours = TokenBatches(src, tgt, max_tokens=most, seed=0, max_len=128)
+        ours = TokenBatches(src, tgt, max_tokens=most, seed=0, max_length=128)
         epoch = ours.epoch(0)
         size = max(1, round(pairs / len(epoch)))
         lengths = [max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)]

@@ -88,7 +88,7 @@ def batches(size: Size, device: torch.device) -> list[Batch]:
         ]
         for ratios in (np.ones(4000), draw.normal(1.05, 0.1, 4000))
     )
-    epoch = TokenBatches(src, tgt, max_tokens=size.max_tokens, seed=0, max_len=128).epoch(0)
+    epoch = TokenBatches(src, tgt, max_tokens=size.max_tokens, seed=0, max_length=128).epoch(0)
     return [epoch[i].to(device) for i in range(size.batches)]
 
 

@@ -196,7 +196,7 @@ def test_x_transformers_has_our_sizes():
 
 def test_the_pipelines_give_the_same_tokens():
     src, tgt = pipeline.sentences(50, 8)
-    ours = TokenBatches(src, tgt, max_tokens=200, seed=0, max_len=128)
+    ours = TokenBatches(src, tgt, max_tokens=200, seed=0, max_length=128)
     theirs = pipeline.collate(list(zip(src, tgt, strict=True)))
     counted = [
         sum(int((getattr(b, side) != 0).sum()) for b in ours.epoch(0))

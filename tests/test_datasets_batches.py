@@ -45,7 +45,7 @@ lengths = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1
 @settings(max_examples=60, deadline=None)
 def test_an_epoch_holds_every_pair_once_within_the_bound(lengths, max_tokens, seed, number):
     src, tgt = corpus(lengths)
-    epoch = TokenBatches(src, tgt, max_tokens=max_tokens, seed=seed, max_len=40).epoch(number)
+    epoch = TokenBatches(src, tgt, max_tokens=max_tokens, seed=seed, max_length=40).epoch(number)
     found, tokens = [], 0
     for batch in epoch:
         assert max(batch.src.shape[1], batch.tgt_in.shape[1]) * len(batch.src) <= max_tokens
@@ -71,13 +71,13 @@ def test_padding_stays_under_a_tenth_for_lengths_like_a_languages(seed, mean, ra
     t = np.clip(s * ratio * draws.lognormal(0, spread, n), 1, 100).astype(int)
     rows = [[4] * length for length in range(101)]
     src, tgt = [rows[i] for i in s], [rows[i] for i in t]
-    assert padding(TokenBatches(src, tgt, max_tokens=512, seed=0, max_len=100).epoch(0)) < 0.1
+    assert padding(TokenBatches(src, tgt, max_tokens=512, seed=0, max_length=100).epoch(0)) < 0.1
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("max_tokens", [2048, 3072, 4096])
 def test_padding_stays_under_a_tenth_on_multi30k(max_tokens, multi30k):
-    batches = TokenBatches(*multi30k, max_tokens=max_tokens, seed=0, max_len=100)
+    batches = TokenBatches(*multi30k, max_tokens=max_tokens, seed=0, max_length=100)
     assert batches.dropped == 0 and len(batches) == 29_000
     for number in range(2):
         assert padding(batches.epoch(number)) < 0.1
@@ -105,7 +105,7 @@ def multi30k():
 def batches():
     draws = np.random.default_rng(0)
     pairs = corpus(draws.integers(3, 30, (500, 2)).tolist())
-    return lambda seed: TokenBatches(*pairs, max_tokens=256, seed=seed, max_len=30)
+    return lambda seed: TokenBatches(*pairs, max_tokens=256, seed=seed, max_length=30)
 
 
 def test_seed_and_epoch_alone_fix_the_order(batches):
@@ -139,7 +139,7 @@ def test_batches_do_not_come_sorted_by_length(batches):
 
 def test_long_pairs_are_dropped_and_counted():
     src, tgt = corpus([(5, 5), (11, 5), (5, 11), (10, 10), (10_000, 3)])
-    batches = TokenBatches(src, tgt, max_tokens=64, seed=0, max_len=10)
+    batches = TokenBatches(src, tgt, max_tokens=64, seed=0, max_length=10)
     assert batches.dropped == 3 and len(batches) == 2
     assert sum(len(batch.src) for batch in batches.epoch(0)) == 2
 
@@ -149,13 +149,13 @@ def test_wrong_arguments_are_named():
     with pytest.raises(
         ValueError, match="max_tokens=50 cannot hold pair 1, 60 tokens and eos: raise max_tokens to 61"
     ):
-        TokenBatches(src, tgt, max_tokens=50, seed=0, max_len=100)
-    with pytest.raises(ValueError, match="none of 2 pairs has at most max_len=2 tokens"):
-        TokenBatches(src, tgt, max_tokens=50, seed=0, max_len=2)
+        TokenBatches(src, tgt, max_tokens=50, seed=0, max_length=100)
+    with pytest.raises(ValueError, match="none of 2 pairs has at most max_length=2 tokens"):
+        TokenBatches(src, tgt, max_tokens=50, seed=0, max_length=2)
     with pytest.raises(ValueError, match="src has 2 sentences but tgt has 1"):
-        TokenBatches(src, tgt[:1], max_tokens=50, seed=0, max_len=100)
+        TokenBatches(src, tgt[:1], max_tokens=50, seed=0, max_length=100)
     with pytest.raises(ValueError, match="seed must be at least 0, got -1"):
-        TokenBatches(src, tgt, max_tokens=100, seed=-1, max_len=100)
+        TokenBatches(src, tgt, max_tokens=100, seed=-1, max_length=100)
 
 
 def test_sources_for_decoding_are_padded_like_training_ones():

@@ -151,7 +151,7 @@ def test_two_batches_accumulated_are_their_union(text):
 
     def pairs(start, stop):
         source, target = task._encode(corpus.train[start:stop])
-        return type(task.train)(source, target, max_tokens=10_000, seed=0, max_len=1000).epoch(0)
+        return type(task.train)(source, target, max_tokens=10_000, seed=0, max_length=1000).epoch(0)
 
     small, large, union = pairs(0, 3), pairs(3, 20), pairs(0, 20)
     assert len(small) == len(large) == len(union) == 1

@@ -108,7 +108,7 @@ def one_by_one() -> list[str]:
 
 def batches(n: int) -> list[list[int]]:
     src, tgt, _ = data()
-    pool = TokenBatches(src, tgt, max_tokens=200, seed=0, max_len=128)
+    pool = TokenBatches(src, tgt, max_tokens=200, seed=0, max_length=128)
     made = []
     for cut in _cuts(pool, 0)[:n]:
         made.append(cut)
@@ -121,7 +121,9 @@ def _cuts(pool: TokenBatches, number: int) -> list[list[int]]:
 
 def batch_of(rows: list[int]):
     src, tgt, _ = data()
-    pool = TokenBatches([src[i] for i in rows], [tgt[i] for i in rows], max_tokens=10**6, seed=0, max_len=128)
+    pool = TokenBatches(
+        [src[i] for i in rows], [tgt[i] for i in rows], max_tokens=10**6, seed=0, max_length=128
+    )
     return pool.batch(np.arange(len(rows)))
 
 
@@ -320,7 +322,7 @@ def test_the_page_makes_the_text_cuts_it_and_orders_its_batches_as_python_does()
     src, tgt = (vocabulary.encode_batch(side[:1500]) for side in (corpus.train.src, corpus.train.tgt))
     assert (found["src"], found["tgt"]) == (src, tgt)
     for (seed, number), ours in zip(epochs, found["epochs"], strict=True):
-        assert ours == _cuts(TokenBatches(src, tgt, max_tokens=1024, seed=seed, max_len=128), number)
+        assert ours == _cuts(TokenBatches(src, tgt, max_tokens=1024, seed=seed, max_length=128), number)
 
 
 def test_greedy_translations_and_bleu_are_pythons():

@@ -109,10 +109,10 @@ class TokenBatches:
         src, tgt: ids of each sentence, without bos and eos.
         max_tokens: bound on batch × max(src_len, tgt_len).
         seed: not negative.
-        max_len: pairs with more ids than this on either side are dropped and counted.
+        max_length: pairs with more ids than this on either side are dropped and counted.
 
     Attributes:
-        dropped: how many pairs were longer than `max_len`.
+        dropped: how many pairs were longer than `max_length`.
 
     Raises:
         ValueError: src and tgt differ in length, nothing is left, or a pair alone exceeds `max_tokens`.
@@ -125,22 +125,28 @@ class TokenBatches:
         *,
         max_tokens: int,
         seed: int,
-        max_len: int,
+        max_length: int,
     ):
         if len(src) != len(tgt):
             raise ValueError(f"src has {len(src)} sentences but tgt has {len(tgt)}: give one for one")
-        for name, value, least in (("seed", seed, 0), ("max_tokens", max_tokens, 2), ("max_len", max_len, 0)):
+        for name, value, least in (
+            ("seed", seed, 0),
+            ("max_tokens", max_tokens, 2),
+            ("max_length", max_length, 0),
+        ):
             check_whole(name, value, least=least)
         longest = np.array([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], dtype=np.int64)
-        kept = np.flatnonzero(longest <= max_len)
+        kept = np.flatnonzero(longest <= max_length)
         self.dropped = len(src) - len(kept)
         if not len(kept):
-            raise ValueError(f"none of {len(src)} pairs has at most max_len={max_len} tokens: raise max_len")
+            raise ValueError(
+                f"none of {len(src)} pairs has at most max_length={max_length} tokens: raise max_length"
+            )
         worst = kept[longest[kept].argmax()]
         if longest[worst] + 1 > max_tokens:
             raise ValueError(
                 f"max_tokens={max_tokens} cannot hold pair {worst}, {longest[worst]} tokens and eos: "
-                f"raise max_tokens to {longest[worst] + 1} or lower max_len={max_len}"
+                f"raise max_tokens to {longest[worst] + 1} or lower max_length={max_length}"
             )
         self.max_tokens, self.seed = max_tokens, seed
         self.src, self.tgt = (_Rows([side[i] for i in kept.tolist()]) for side in (src, tgt))

@@ -101,7 +101,7 @@ class ClassificationTask(TextReader):
         # A class is a target of one token: the batches of translation serve as they are.
         classes = [[label] for label in train.labels]
         self.train = TokenBatches(
-            self.encode(train), classes, max_tokens=max_tokens, seed=seed, max_len=max_length
+            self.encode(train), classes, max_tokens=max_tokens, seed=seed, max_length=max_length
         )
 
     def epoch(self, number: int) -> Sequence[Batch]:

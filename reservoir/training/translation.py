@@ -59,10 +59,12 @@ class TranslationTask:
         self.src_vocabulary, self.tgt_vocabulary = src_vocabulary, tgt_vocabulary
         self.smoothing, self.tokenise = smoothing, tokenise
         self.decoding = decoding or Decoding(beam=1)
-        self.train = TokenBatches(*self._encode(train), max_tokens=max_tokens, seed=seed, max_len=max_length)
+        self.train = TokenBatches(
+            *self._encode(train), max_tokens=max_tokens, seed=seed, max_length=max_length
+        )
         ids = self._encode(valid)
         longest = max(len(row) for side in ids for row in side) + 1
-        self.valid = TokenBatches(*ids, max_tokens=max(max_tokens, longest), seed=0, max_len=longest)
+        self.valid = TokenBatches(*ids, max_tokens=max(max_tokens, longest), seed=0, max_length=longest)
         self.valid_src = ids[0][:valid_sentences]
         self.valid_tgt = valid.tgt[:valid_sentences]
         self.metric, self.larger_is_better = ("bleu", True) if valid_sentences else ("perplexity", False)
