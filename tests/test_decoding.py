@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.training.decoding import BOS, EOS, Decoding, beam_search, largest, translate
+from reservoir.training.decoding import BOS, EOS, Decoding, beam_search, top_k, translate
 from reservoir.weights import Scheme, initialise
 from reservoir.weights.initialisation import Normal
 
@@ -256,7 +256,7 @@ def test_the_largest_are_found_by_groups_as_by_sorting(rows, columns, k, seed):
     table = table.view(rows, columns)
     table[table < seed] = -torch.inf
     k = min(k, columns)
-    found, places = largest(table, k, strip=4)
+    found, places = top_k(table, k, strip=4)
     expected = table.topk(k, dim=1)
     assert torch.equal(found, expected.values)
     some = found.isfinite()  # of equal numbers any will do

@@ -60,7 +60,7 @@ def test_any_rows_are_those_of_the_whole(data, kind, rows, cols):
     assert digest(masked.tiles()) == digest(whole * mask)
     assert all(part.numel() <= max(50, cols) for part in masked.tiles(tile=50))
     ids = torch.tensor([[0, shape[0] - 1], [0, 0]])
-    assert torch.equal(masked.chosen(ids), (whole * mask)[ids])
+    assert torch.equal(masked.look_up(ids), (whole * mask)[ids])
 
 
 @given(n=st.integers(0, 60), data=st.data())

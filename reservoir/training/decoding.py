@@ -137,7 +137,7 @@ def _beam_search(
             closed[..., EOS] = log_p[..., EOS]
             log_p = closed
         total = log_p.add_(score[:, :, None]).flatten(1)  # (sentences, width × vocab)
-        best, index = largest(total, min(candidates, total.shape[1]))
+        best, index = top_k(total, min(candidates, total.shape[1]))
         if (missing := beam - best.shape[1]) > 0:  # a first step with fewer tokens than hypotheses
             best, index = F.pad(best, (0, missing), value=-torch.inf), F.pad(index, (0, missing))
         parent, token = index // vocab, index % vocab
@@ -194,7 +194,7 @@ def _beam_search(
     return [sorted(one, key=lambda pair: -pair[0])[:wanted] for one in done]
 
 
-def largest(table: Tensor, k: int, *, strip: int = 16) -> tuple[Tensor, Tensor]:
+def top_k(table: Tensor, k: int, *, strip: int = 16) -> tuple[Tensor, Tensor]:
     """The k largest numbers of each row, largest first, and their places, as `topk` has them but for ties.
 
     Columns that lie far apart make a group of `strip`; the k largest numbers are in the k groups with the largest

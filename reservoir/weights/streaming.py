@@ -110,7 +110,7 @@ class TiledWeight(nn.Module):
         for low in range(0, self.shape[0], step):
             yield self.rows(low, min(low + step, self.shape[0]), device=device)
 
-    def chosen(self, ids: Tensor) -> Tensor:
+    def look_up(self, ids: Tensor) -> Tensor:
         """Look up the rows `ids`: (...) -> (..., columns), fp32."""
         named, place = ids.unique(return_inverse=True)
         drawn = [self.rows(row, row + 1, device=ids.device) for row in named.tolist()]
@@ -224,7 +224,7 @@ class StreamedEmbedding(nn.Module):
         return torch.cat(list(self.tiled.tiles()))
 
     def forward(self, ids: Tensor) -> Tensor:  # (...) -> (..., d_model)
-        return self.tiled.chosen(ids)
+        return self.tiled.look_up(ids)
 
 
 def streamable(item: Owned) -> bool:
