@@ -384,7 +384,7 @@ def test_what_a_skipped_step_saves_is_the_backward_pass_of_the_reservoir(text):
     with Backskipping(model.train(), Skip(layers=(LAYER,), estimate="identity"), seed=0) as skipping:
         for kind in (False, True):
             skipping.set(skipping=kind)
-            found[kind] = count_flops(lambda: task.loss(model, batch), CPU, False)
+            found[kind] = count_flops(lambda: task.loss(model, batch), CPU, autocast=False)
     (rows, length), c = batch.src.shape, run.model
     maps = 4 * c.d_model * c.d_model + 2 * c.d_model * c.d_ff
     attention = 4 * length * c.d_model  # scores and mixtures, each with two gradients

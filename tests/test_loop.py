@@ -1,5 +1,6 @@
 """The loop: the same seed gives the same bits, however it is cut into batches, looked at or interrupted."""
 
+import inspect
 import json
 import math
 from functools import partial, partialmethod
@@ -332,7 +333,7 @@ def test_operations_are_two_a_multiply_add_and_what_is_frozen_saves_its_own(froz
     second.requires_grad_("second" not in frozen)
     offset = torch.zeros(1, requires_grad=True)  # so that there is always something to differentiate
     x = torch.randn(10, 6)
-    found = count_flops(lambda: (second(first(x)) + offset).sum(), torch.device("cpu"), False)
+    found = count_flops(lambda: (second(first(x)) + offset).sum(), torch.device("cpu"), autocast=False)
     assert found == products * 2 * 10 * 6 * 6
 
 
@@ -346,7 +347,7 @@ def test_a_recurrent_layer_costs_its_products_however_it_is_computed(lengths):
     def loss() -> torch.Tensor:
         return layer(pack_padded_sequence(x, torch.tensor(lengths), batch_first=True))[0].data.sum()
 
-    found = count_flops(loss, torch.device("cpu"), False)
+    found = count_flops(loss, torch.device("cpu"), autocast=False)
     assert found == pytest.approx(6 * matrices * sum(lengths), rel=0.02)  # no gradient for the first states
     layer.requires_grad_(False)
     assert count_products(loss) == 2 * matrices * sum(lengths)
@@ -379,12 +380,21 @@ def test_counting_operations_leaves_the_model_as_it_was_even_if_it_fails(text):
             raise RuntimeError("broken")
         return task.loss(model, batch)
 
-    count = partial(flops_per_token, model, Wrapped(task, loss=broken), task.epoch(0)[0], False)
+    count = partial(flops_per_token, model, Wrapped(task, loss=broken), task.epoch(0)[0], autocast=False)
     with pytest.raises(RuntimeError, match="broken"):
         count()
     assert calls == [0.0, 1.0] and model.layer_drop == 0.25
     assert count() > 0 and model.layer_drop == 0.25
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("count", [count_flops, flops_per_token])
+def test_how_operations_are_counted_is_said_by_name(count):
+    """A True at the end of a call does not tell a reader what it turns on."""
+    options = [
+        one for one in inspect.signature(count).parameters.values() if one.name in ("autocast", "skipping")
+    ]
+    assert options and all(one.kind is one.KEYWORD_ONLY for one in options)
 
 
 def test_a_frozen_run_takes_fewer_operations(text):

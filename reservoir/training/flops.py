@@ -56,7 +56,7 @@ FORMULAS = {
 """Operations that PyTorch counts otherwise, or not at all -> what we count."""
 
 
-def count_flops(loss: Callable[[], Tensor], device: torch.device, autocast: bool) -> float:
+def count_flops(loss: Callable[[], Tensor], device: torch.device, *, autocast: bool) -> float:
     """Operations of one forward and backward pass: two for each multiply-add of a matrix product.
 
     What is frozen costs less: no product for its weight's gradient, and no backward pass at all where nothing below
@@ -84,7 +84,7 @@ def count_products(work: Callable[[], None]) -> float:
 
 
 def flops_per_token(
-    model: nn.Module, task: Task, batch: Any, autocast: bool, skipping: Backskipping | None = None
+    model: nn.Module, task: Task, batch: Any, *, autocast: bool, skipping: Backskipping | None = None
 ) -> float:
     """Floating-point operations of a training step per token, on average where layers are dropped by chance.
 
@@ -100,7 +100,7 @@ def flops_per_token(
     device, chance = device_of(model), getattr(model, "layer_drop", 0.0)
 
     def count() -> float:
-        found = count_flops(lambda: task.loss(model, batch), device, autocast)
+        found = count_flops(lambda: task.loss(model, batch), device, autocast=autocast)
         if skipping:
             found += count_products(lambda: skipping.learn(update=False, autocast=autocast))
         model.zero_grad(set_to_none=True)

@@ -217,11 +217,13 @@ def train(
                     example = shard_batch(micro[0], world)[0]
                     if skipping and skipping.plan.most:
                         skipping.set(skipping=True)
-                        cost = flops_per_token(model, task, example, autocast, skipping)
+                        cost = flops_per_token(model, task, example, autocast=autocast, skipping=skipping)
                         history.flops_per_skipped_token = cost
                     if skipping:
                         skipping.set(skipping=False)
-                    history.flops_per_token = flops_per_token(model, task, example, autocast, skipping)
+                    history.flops_per_token = flops_per_token(
+                        model, task, example, autocast=autocast, skipping=skipping
+                    )
                 tokens = sum(task.size(batch)[1] for batch in micro)
                 history.step = step
                 history.seconds += durations[kind][-1]
@@ -235,10 +237,10 @@ def train(
                 tell(events.Stepped(step, loss, rate, history.tokens, history.seconds))
                 if late is not None and step == late.after:
                     example = shard_batch(micro[0], world)[0]
-                    before = flops_per_token(model, task, example, autocast)
+                    before = flops_per_token(model, task, example, autocast=autocast)
                     stopped = _stop(model, torch_optimiser, late)
                     exchange.wrap()
-                    after = flops_per_token(model, task, example, autocast)
+                    after = flops_per_token(model, task, example, autocast=autocast)
                     history.flops_per_token *= after / before
                     tell(events.Message(f"step {step}: {stopped:,} parameters stop learning"))
                 last = step == budget.steps
