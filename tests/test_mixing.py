@@ -7,7 +7,7 @@ from torch import nn
 from reservoir.layers import Attention, LinearMixing, MLPMixing
 from reservoir.layers.mixing import over_tokens
 from reservoir.models import RandomFeatureAttention, RandomMixing
-from reservoir.weights import Freeze, freeze, initialise, owned, report
+from reservoir.weights import Freeze, Mask, freeze, initialise, owned, report, supermask
 
 
 def draw(*shape: int) -> torch.Tensor:
@@ -74,6 +74,19 @@ def test_random_features_do_not_learn_and_hide_what_fills_up():
     assert mixing(big).isfinite().all()
     with pytest.raises(ValueError, match="n_features must be at least 1, got 0"):
         RandomFeatureAttention(16, 2, n_features=0, stream="mix")
+
+
+def test_random_features_are_multiplied_by_their_mask():
+    """Its scores count as trained, so they must have a gradient, and the mask must do what zeros would."""
+    made = [initialise(RandomFeatureAttention(16, 2, n_features=32, stream="mix"), seed=0) for _ in range(2)]
+    masked, zeroed = supermask(made[0], Mask(keep=0.5, patterns=("*.features",)), seed=0), made[1]
+    with torch.no_grad():
+        zeroed.features.weight.copy_(masked.features.effective_weight())
+    assert int((zeroed.features.weight == 0).sum()) == zeroed.features.weight.numel() // 2
+    x = draw(2, 6, 16)
+    torch.testing.assert_close(masked(x), zeroed(x))
+    masked(x).square().sum().backward()
+    assert masked.features.mask.scores.grad.any()
 
 
 def test_random_mixing_is_attention_at_weights_that_do_not_move():

@@ -12,10 +12,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stored_models import MODELS, answer
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from reservoir.layers import Linear
-from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
+from reservoir.models import (
+    EncoderDecoder,
+    EncoderDecoderConfig,
+    MaskedLanguageModelConfig,
+    from_pretrained,
+    save_pretrained,
+)
+from reservoir.models.stack import LAYER_KINDS, MIXINGS
 from reservoir.weights import (
     FixedMask,
     Freeze,
@@ -121,6 +129,45 @@ def test_a_model_runs_without_ever_holding_a_layers_weights(tmp_path):
     bits = sum(t.numel() for t in {id(m.tiled.bits): m.tiled.bits for m in tiled}.values())
     assert held_bytes(streamed) - small == bits  # a bit a weight, and what no seed gives back
     assert held_bytes(whole) - small > 20 * bits
+
+
+LAYERS = {kind: {"kinds": (kind,) * 2} for kind in LAYER_KINDS}
+LAYERS |= {mixing: {"mixing": (mixing,) * 2} for mixing in MIXINGS}
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["frozen", "masked"])
+@pytest.mark.parametrize("changes", LAYERS.values(), ids=LAYERS)
+@torch.no_grad()
+def test_layers_of_every_kind_can_draw_their_weights_while_they_are_used(tmp_path, changes, masked):
+    """Some look at a whole matrix and not only at its product with a vector."""
+    sizes = dict(d_model=16, n_heads=2, d_ff=32, layers=2, max_length=8, positions="learned")
+    model = initialise(MaskedLanguageModelConfig(12, **sizes, **changes).build(), seed=0)
+    if masked:
+        supermask(model, Mask(keep=0.5), seed=0)
+    folder = save_pretrained(freeze(model, Freeze(patterns=("*",))), tmp_path / "model")
+    whole, streamed = from_pretrained(folder), from_pretrained(folder, streamed=True)
+    assert not any(isinstance(module, Linear) for module in streamed.modules())
+    torch.testing.assert_close(streamed(IDS), whole(IDS))
+    maps = {module.stream: module for module in whole.modules() if isinstance(module, Linear)}
+    tiled = [module for module in streamed.modules() if isinstance(module, StreamedLinear)]
+    assert {module.stream for module in tiled} == set(maps)
+    for module in tiled:
+        assert torch.equal(module.effective_weight(), maps[module.stream].effective_weight())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_every_class_can_draw_their_weights_while_they_are_used(tmp_path, name):
+    folder = save_pretrained(freeze(MODELS[name](), Freeze(patterns=("*",))), tmp_path / "model")
+    torch.testing.assert_close(
+        answer(from_pretrained(folder, streamed=True)), answer(from_pretrained(folder))
+    )
+
+
+@pytest.mark.parametrize("bits", [None, torch.zeros(3, dtype=torch.uint8)], ids=["whole", "masked"])
+def test_weights_are_drawn_where_the_model_is(bits):
+    tiled = TiledWeight(Seeded(0, "map", Normal(0.3)), (4, 6), bits=bits)
+    layer = StreamedLinear(tiled, None, stream="map")
+    assert layer.effective_weight().is_cpu and layer.to("meta").effective_weight().is_meta
 
 
 @torch.no_grad()

@@ -61,7 +61,7 @@ class RandomFeatureAttention(nn.Module):
         return self.out(mixed.transpose(1, 2).reshape(batch, length, d_model))
 
     def _exponents(self, x: Tensor) -> Tensor:  # (..., d_head) -> (..., m): log φ, the constant factor aside
-        return x @ self.features.weight.T - x.square().sum(-1, keepdim=True) / 2
+        return x @ self.features.effective_weight().T - x.square().sum(-1, keepdim=True) / 2
 
 
 def _share(x: Tensor) -> float:

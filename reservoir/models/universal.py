@@ -97,7 +97,7 @@ class Universal(Familiar, nn.Module):
             raise ValueError(
                 f"a position has {x.shape[-1]} numbers, but the input layer takes {self.config.inputs}"
             )
-        states = self.body.states(self.input(x).to(self.readout.weight.dtype))  # autocast would say bf16
+        states = self.body.states(self.input(x).to(self.readout.bias.dtype))  # autocast would say bf16
         if self.config.every:
             return self.readout(states)
         at_end = states[:, -1] if last is None else states[torch.arange(len(x), device=x.device), last]

@@ -55,6 +55,7 @@ class TiledWeight(nn.Module):
         origin: what it is drawn from; the initialisation must draw element by element.
         shape: (rows, columns).
         bits: the mask, packed by `pack`, or None.
+        device: where it is drawn until the module moves; by default the mask's, or else the CPU.
         compiled: draw with `torch.compile`, which fuses the ten rounds and is several times as fast after compiling.
 
     Raises:
@@ -62,9 +63,16 @@ class TiledWeight(nn.Module):
     """
 
     def __init__(
-        self, origin: Seeded, shape: torch.Size, *, bits: Tensor | None = None, compiled: bool = False
+        self,
+        origin: Seeded,
+        shape: torch.Size,
+        *,
+        bits: Tensor | None = None,
+        device: torch.device | str | None = None,
+        compiled: bool = False,
     ):
         super().__init__()
+        device = bits.device if device is None and bits is not None else device
         self.origin, self.shape, self.compiled = origin, torch.Size(shape), compiled
         self.stream = Stream(origin.seed, origin.stream)
         drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
@@ -77,6 +85,9 @@ class TiledWeight(nn.Module):
         self.drawn = drawn
         self.bits: Tensor | None
         self.register_buffer("bits", bits)
+        # Holds nothing, and moves with the model: a weight without bits would not know its device.
+        self.place: Tensor
+        self.register_buffer("place", torch.empty(0, device=device), persistent=False)
 
     def extra_repr(self) -> str:
         return f"{self.origin.stream}, {tuple(self.shape)}, {'masked' if self.bits is not None else 'whole'}"
@@ -84,10 +95,9 @@ class TiledWeight(nn.Module):
     def rows(self, low: int, high: int, *, device: torch.device | str | None = None) -> Tensor:
         """Return rows low..high, masked, fp32, (high - low, columns), with the same bits as drawing the whole matrix.
 
-        They are drawn on `device`, by default the mask's.
+        They are drawn on `device`, by default where the module is.
         """
-        if device is None and self.bits is not None:
-            device = self.bits.device
+        device = self.place.device if device is None else device
         cols = self.shape[1]
         start, stop = low * cols, high * cols
         if self.compiled and stop - start == TILE and start % DISTRIBUTIONS[self.drawn.kind].per_block == 0:
@@ -109,6 +119,10 @@ class TiledWeight(nn.Module):
         step = max(1, tile // self.shape[1])
         for low in range(0, self.shape[0], step):
             yield self.rows(low, min(low + step, self.shape[0]), device=device)
+
+    def whole(self) -> Tensor:
+        """Return all rows, masked, fp32, (rows, columns)."""
+        return torch.cat(list(self.tiles()))
 
     def look_up(self, ids: Tensor) -> Tensor:
         """Look up the rows `ids`: (...) -> (..., columns), fp32."""
@@ -201,6 +215,10 @@ class StreamedLinear(nn.Module):
         self.bias: nn.Parameter | None
         self.register_parameter("bias", bias)
 
+    def effective_weight(self) -> Tensor:  # (d_out, d_in)
+        """Return the whole matrix, masked, which maps over tokens and sums over a vocabulary read at once."""
+        return self.tiled.whole()
+
     def forward(self, x: Tensor) -> Tensor:  # (..., d_in) -> (..., d_out)
         y = self.tiled.product(x)
         return y if self.bias is None else y + self.bias
@@ -221,7 +239,7 @@ class StreamedEmbedding(nn.Module):
 
     def effective_weight(self) -> Tensor:  # (n, d_model)
         """Return the whole table, which learned positions read at once."""
-        return torch.cat(list(self.tiled.tiles()))
+        return self.tiled.whole()
 
     def forward(self, ids: Tensor) -> Tensor:  # (...) -> (..., d_model)
         return self.tiled.look_up(ids)
@@ -272,11 +290,11 @@ def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
                     f"the mask of {module.stream} still has scores: store the model and load it again"
                 )
             if id(module) not in made:
-                bits = None
+                bits, device = None, module.weight.device
                 if module.mask is not None:
-                    bits = packed.setdefault(id(module.mask), pack(module.mask.mask).to(module.weight.device))
+                    bits = packed.setdefault(id(module.mask), pack(module.mask.mask).to(device))
                 origin = origins[id(module.weight)]
-                tiled = TiledWeight(origin, module.weight.shape, bits=bits, compiled=compiled)
+                tiled = TiledWeight(origin, module.weight.shape, bits=bits, device=device, compiled=compiled)
                 made[id(module)] = (
                     StreamedEmbedding(tiled, stream=module.stream)
                     if isinstance(module, Embedding)
