@@ -199,6 +199,14 @@ def test_what_is_counted_as_more_than_it_is_is_said():
     assert plan(recipes.get("components/baseline")).bounds == ()
 
 
+@pytest.mark.parametrize("name", ["transformer/miniature", "masked/regular-4"])
+def test_layers_that_may_be_left_out_are_all_counted(name):
+    run = recipes.get(name, scale="smoke")
+    whole, dropped = plan(run), plan(run.evolve(model={"layer_drop": 0.9}))
+    assert replace(dropped, bounds=()) == whole
+    assert dropped.bounds == ("layers that are left out by chance are counted",)
+
+
 def test_data_are_named_with_where_they_are(text):
     assert data(recipes.get(RECIPE)) == ("miniature", "embedded")
     assert data(small_run(text))[1] == "files"

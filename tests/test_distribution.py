@@ -14,6 +14,7 @@ import torch
 from processes import together
 from small import RECIPE, arguments, small_run, write_text
 
+from reservoir import recipes
 from reservoir.datasets import Batch, Vocabulary
 from reservoir.runs.building import build
 from reservoir.runs.execution import execute
@@ -287,6 +288,24 @@ def sent(run, plans, folder: Path) -> None:
             model.zero_grad(set_to_none=True)
         found[name] = [exchange.sent / 2, sum(p.numel() for p in model.parameters() if p.requires_grad)]
     (folder / str(current_world().rank)).write_text(json.dumps(found))
+
+
+def dropped(run, folder: Path) -> None:
+    """Take steps in which layers are left out, and leave the sum of all gradients in `folder`."""
+    model, task, _ = build(run)
+    torch.manual_seed(current_world().rank)  # each process leaves out layers of its own
+    exchange, batch = Exchange(model.train(), task, current_world()), task.epoch(0)[0]
+    for _ in range(4):
+        exchange.loss(batch).backward()
+    total = sum(p.grad.double().sum() for p in model.parameters() if p.grad is not None)
+    (folder / str(current_world().rank)).write_text(str(float(total)))
+
+
+def test_processes_may_leave_out_different_layers_of_a_text_encoder(tmp_path):
+    run = recipes.get("masked/regular-4", scale="smoke").evolve(model={"layer_drop": 0.5}, precision="fp32")
+    together(dropped, 2, run, tmp_path)
+    first, second = (float((tmp_path / str(rank)).read_text()) for rank in range(2))
+    assert first == pytest.approx(second, rel=1e-9) and first
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import torch
 from small import small_run, write_text
 from torch.nn.utils.rnn import pack_padded_sequence
 
+from reservoir import recipes
 from reservoir.datasets import Vocabulary
 from reservoir.runs.building import build
 from reservoir.runs.run import Freeze
@@ -395,6 +396,35 @@ def test_how_operations_are_counted_is_said_by_name(count):
         one for one in inspect.signature(count).parameters.values() if one.name in ("autocast", "skipping")
     ]
     assert options and all(one.kind is one.KEYWORD_ONLY for one in options)
+
+
+def test_layers_that_a_text_encoder_leaves_out_cost_their_share():
+    def count(**changes):
+        model, task, _ = build(run.evolve(model=changes))
+        return flops_per_token(model, task, task.epoch(0)[0], autocast=False)
+
+    run = recipes.get("masked/regular-4", scale="smoke")
+    whole, none = count(), count(layers=0, kinds=(), mixing=())
+    # No number of four layers makes a tenth, so one draw would not do.
+    assert none < whole and count(layer_drop=0.1) == pytest.approx(0.9 * whole + 0.1 * none)
+
+
+def test_each_part_that_leaves_out_layers_counts_with_its_own_chance(text):
+    class Two(torch.nn.Module):
+        def __init__(self, *models):
+            super().__init__()
+            self.models = torch.nn.ModuleList(models)
+
+    def count(*chances):
+        made = Two(*(build(run.evolve(model={"layer_drop": chance}))[0] for chance in chances))
+        both = Wrapped(task, loss=lambda model, batch: sum(task.loss(one, batch) for one in model.models))
+        return flops_per_token(made, both, task.epoch(0)[0], autocast=False)
+
+    run = small_run(text)
+    task = build(run)[1]
+    whole, first, second = count(0.0, 0.0), count(0.5, 0.0), count(0.0, 0.25)
+    assert first < second < whole
+    assert count(0.5, 0.25) == pytest.approx(first + second - whole)
 
 
 def test_a_frozen_run_takes_fewer_operations(text):

@@ -29,6 +29,7 @@ from reservoir.datasets import status
 from reservoir.datasets.content import FETCHED
 from reservoir.datasets.own import path_of as path_of_files
 from reservoir.launch.gpus import GPU
+from reservoir.models.stack import dropping
 from reservoir.runs.building import build, device_of, outline, tokens_found
 from reservoir.runs.execution import train_run
 from reservoir.runs.machine import peaks
@@ -230,8 +231,9 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
         raise ValueError(f"--gpus must be at least 1, got {processes}")
     model = outline(run, tokens_found(run)).train()
     bounds = []
-    if getattr(model, "layer_drop", 0.0):
-        model.layer_drop = 0.0  # type: ignore[assignment]  # of an outline that nobody else has
+    if drops := dropping(model):
+        for part in drops:
+            vars(part)["layer_drop"] = 0.0  # of an outline that nobody else has
         bounds.append("layers that are left out by chance are counted")
     if run.skip.layers and run.skip.most:
         bounds.append("backward passes that are skipped are counted")

@@ -196,6 +196,14 @@ def token_mask(ids: Tensor, padding: int) -> Tensor | None:
     return None if ids.is_meta or (not ids.is_cuda and bool(mask.all())) else mask
 
 
+def dropping(model: nn.Module) -> list[nn.Module]:
+    """Return the parts of any module that leave out layers by chance: those whose `layer_drop` is above 0.
+
+    The attribute stands where it is read, on the encoder itself, so that setting it there to 0 leaves out nothing.
+    """
+    return [module for module in model.modules() if vars(module).get("layer_drop")]
+
+
 def bare(model: nn.Module) -> nn.Module:
     """Remove the weights and biases of norms and the biases of linear maps; return the model."""
     for module in model.modules():

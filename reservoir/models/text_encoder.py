@@ -81,6 +81,7 @@ class TextEncoder(Familiar, nn.Module):
         self.embedding = Embedding(c.vocab, c.d_model, stream="embedding", padding=c.padding)
         self.positions = positions(c, "positions")
         self.dropout = Dropout(c.dropout)
+        self.layer_drop = c.layer_drop
         self.layers = stack(c, c.layers, prefix="encoder", kinds=c.kinds, mixing=mixing or named(c.mixing))
         if c.share_layers:
             tie_layers(self.layers)
@@ -101,7 +102,7 @@ class TextEncoder(Familiar, nn.Module):
         x = self.dropout(self.positions(self.embedding(ids) * math.sqrt(self.config.d_model)))
         mask = None if self.config.filled else token_mask(ids, self.config.padding)
         for layer in self.layers:
-            if self.training and self.config.layer_drop and torch.rand(()) < self.config.layer_drop:
+            if self.training and self.layer_drop and torch.rand(()) < self.layer_drop:
                 continue
             x = layer(x, mask)
         return self.norm(x[:, :length])

@@ -24,6 +24,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from reservoir.models.stack import dropping
 from reservoir.training.task import Task
 
 PATIENCE = timedelta(hours=2)
@@ -248,7 +249,7 @@ class Exchange:
                     loss,
                     broadcast_buffers=False,
                     gradient_as_bucket_view=True,
-                    find_unused_parameters=bool(getattr(self.model, "layer_drop", 0.0)),
+                    find_unused_parameters=bool(dropping(self.model)),
                 )
             self._loss.register_comm_hook(self, _sum)
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from reservoir.models.stack import LAYER_KINDS, LayerKind
+from reservoir.models.stack import LAYER_KINDS, LayerKind, dropping
 from reservoir.training.backskipping import Backskipping
 from reservoir.training.task import Task, device_of
 from reservoir.weights import report
@@ -97,7 +97,7 @@ def flops_per_token(
         autocast: whether it runs in bf16.
         skipping: what leaves out backward passes, set to a step with or without one.
     """
-    device, chance = device_of(model), getattr(model, "layer_drop", 0.0)
+    device, chances = device_of(model), {part: vars(part)["layer_drop"] for part in dropping(model)}
 
     def count() -> float:
         found = count_flops(lambda: task.loss(model, batch), device, autocast=autocast)
@@ -106,15 +106,18 @@ def flops_per_token(
         model.zero_grad(set_to_none=True)
         return found / task.size(batch)[1]
 
-    if not chance:
-        return count()
-    costs = []
     try:
-        for model.__dict__["layer_drop"] in (0.0, 1.0):
-            costs.append(count())
+        for part in chances:
+            vars(part)["layer_drop"] = 0.0
+        found = (1 - sum(chances.values())) * count()
+        for part, chance in chances.items():  # what one part leaves out is left out whatever the others do
+            vars(part)["layer_drop"] = 1.0
+            found += chance * count()
+            vars(part)["layer_drop"] = 0.0
     finally:
-        model.__dict__["layer_drop"] = chance
-    return (1 - chance) * costs[0] + chance * costs[1]
+        for part, chance in chances.items():
+            vars(part)["layer_drop"] = chance
+    return found
 
 
 def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> dict[str, float]:
