@@ -18,6 +18,8 @@ from reservoir.models import (
 )
 from reservoir.models.config import LIMITS
 from reservoir.models.fnet import FNetConfig
+from reservoir.training import translate
+from reservoir.weights import initialise
 
 CONFIGS = [
     ClassifierConfig(40, 3),
@@ -54,6 +56,7 @@ def test_a_configuration_survives_json(config):
         ({"d_ff": -1}, "d_ff must be a whole number from 1"),
         ({"encoder_layers": -2}, "encoder_layers must be a whole number from 0"),
         ({"encoder_layers": 10**6}, "encoder_layers must be a whole number from 0 to 128"),
+        ({"decoder_layers": 0}, "decoder_layers must be a whole number from 1 to 128, got 0"),
         ({"max_length": -5}, "max_length must be"),
         ({"max_length": [3]}, "max_length must be"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
@@ -102,6 +105,27 @@ def test_a_size_beyond_its_limit_is_refused(config):
             assert low <= value <= high
             with pytest.raises(ValueError, match=f"{name} must be"):
                 type(config)(**{**vars(config), name: high + 1})
+
+
+@pytest.mark.parametrize("share_layers", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (EncoderDecoderConfig, "encoder_layers"),
+        (LanguageModelConfig, "layers"),
+        (MaskedLanguageModelConfig, "layers"),
+        (TextClassifierConfig, "layers"),
+    ],
+)
+def test_a_stack_may_have_no_layers(kind, field, share_layers):
+    sizes = dict(d_model=8, n_heads=2, d_ff=16, share_layers=share_layers)
+    vocabularies = (12, 12) if kind is EncoderDecoderConfig else (12,)
+    classes = {"classes": 3} if kind is TextClassifierConfig else {}
+    model = initialise(kind(*vocabularies, **sizes, **classes, **{field: 0}).build(), seed=0).eval()
+    ids = torch.tensor([[4, 5, 6], [7, 0, 0]])
+    assert model(*[ids] * len(vocabularies)).isfinite().all()
+    if kind is EncoderDecoderConfig:
+        assert len(translate(model, [[4, 5], [6]])) == 2
 
 
 def test_heads_of_an_odd_width_cannot_be_turned():

@@ -24,10 +24,11 @@ LIMITS = {
     **dict.fromkeys(("d_model", "d_ff", "d_encoder"), (1, WIDTH)),
     "rank": (1, WIDTH),
     **dict.fromkeys(("n_heads", "n_kv_heads", "kernel", "types"), (1, 1024)),
-    **dict.fromkeys(("layers", "encoder_layers", "decoder_layers"), (0, DEPTH)),
+    **dict.fromkeys(("layers", "encoder_layers"), (0, DEPTH)),
+    "decoder_layers": (1, DEPTH),  # it is there that a target sees its source
     "max_length": (1, 2**20),
 }
-"""Smallest and largest value of each size, by the name of its field; 0 means that the data decides."""
+"""Smallest and largest value of each size, by the name of its field; 0 means that the data decides, or no layers."""
 
 
 OTHERWISE = {

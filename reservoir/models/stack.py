@@ -214,13 +214,15 @@ def bare(model: nn.Module) -> nn.Module:
 
 
 def tie_layers(layers: nn.ModuleList) -> nn.ModuleList:
-    """Let all layers share the parameters of the first; return the layers.
+    """Let all layers share the parameters of the first, if there are any; return the layers.
 
     Freezing or initialising a weight at one depth then does so at all depths. The scores of masks stay separate.
 
     Raises:
         ValueError: the layers are not of one kind and size.
     """
+    if not layers:
+        return layers
     first = dict(layers[0].named_parameters())
     for layer in layers[1:]:
         theirs = dict(layer.named_parameters())
