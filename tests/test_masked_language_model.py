@@ -14,6 +14,7 @@ from torch import nn
 from reservoir import recipes
 from reservoir.datasets import Vocabulary, text, train_bpe
 from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
+from reservoir.models.stack import MIXINGS
 from reservoir.runs import MaskedLanguageModelling
 from reservoir.runs.execution import execute
 from reservoir.runs.tasks.masked_language_modelling import EVERY, HOLE, _samples
@@ -176,6 +177,16 @@ def test_a_classifier_has_the_streams_of_the_encoder_that_it_is_pretrained_as():
     assert {stream: p.shape for stream, p in masked.items()} == {
         stream: p.shape for stream, p in found.items() if not stream.startswith("readout")
     }
+
+
+@pytest.mark.parametrize("config", [MaskedLanguageModelConfig, TextClassifierConfig])
+@pytest.mark.parametrize("mixing", MIXINGS)
+def test_a_bare_model_has_matrices_alone(config, mixing):
+    changes = {"classes": 3} if config is TextClassifierConfig else {}
+    config = config(**SIZES, **changes, mixing=(mixing,) * 3, max_length=9, bare=True)
+    ours = initialise(config.build(), seed=0)
+    assert {item.stream for item in owned(ours) if item.parameter.ndim < 2} == set()
+    assert ours(torch.tensor([[1, 7, 9, 2], [1, 7, 0, 0]])).isfinite().all()
 
 
 def test_the_mixing_is_an_argument():

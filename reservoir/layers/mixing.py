@@ -77,8 +77,8 @@ class MLPMixing(FixedLength):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         inner = F.gelu(over_tokens(self.read(x, mask), self.up.effective_weight(), self.up.bias))
-        rows = slice(x.shape[1])
-        return over_tokens(inner, self.down.effective_weight()[rows], self.down.bias[rows])
+        rows, bias = slice(x.shape[1]), self.down.bias  # a bare model has no bias
+        return over_tokens(inner, self.down.effective_weight()[rows], None if bias is None else bias[rows])
 
 
 class DynamicConvolution(nn.Module):

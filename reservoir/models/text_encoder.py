@@ -138,6 +138,8 @@ class MaskedLanguageModel(Familiar, nn.Module):
         self.transform_norm = LayerNorm(config.d_model, stream="head.norm")
         self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
         self.output.weight = self.encoder.embedding.weight
+        if config.bare:
+            bare(self)
 
     def hidden(self, ids: Tensor) -> Tensor:
         """Return the encoder's last states: (batch, length) -> (batch, length, d_model)."""
