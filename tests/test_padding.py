@@ -5,7 +5,13 @@ import torch
 
 from reservoir.datasets import pad_sources
 from reservoir.layers.attention import attention_weights
-from reservoir.models import Classifier, ClassifierConfig, EncoderDecoder, EncoderDecoderConfig
+from reservoir.models import (
+    Classifier,
+    ClassifierConfig,
+    EncoderDecoder,
+    EncoderDecoderConfig,
+    TextClassifierConfig,
+)
 from reservoir.models.classifier import ENCODERS
 from reservoir.models.stack import MIXINGS
 from reservoir.training import Decoding, beam_search, translate
@@ -64,6 +70,19 @@ def test_a_classifier_makes_of_padding_alone_what_its_bias_says(encoder, pooling
     logits = model(SRC)
     assert logits.isfinite().all()
     torch.testing.assert_close(logits[2], model.readout.bias)
+
+
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_a_text_classifier_gives_numbers_for_padding_alone(pooling):
+    config = TextClassifierConfig(11, d_model=8, n_heads=2, d_ff=16, layers=2, classes=2, pooling=pooling)
+    model = initialise(config.build(), seed=0).eval()
+    logits = model(SRC)
+    assert logits.isfinite().all()
+    torch.testing.assert_close(logits[:2], model(SRC[:2]))
+    if pooling == "mean":
+        assert not model.features(SRC)[2].any()
+    logits.square().sum().backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
 
 
 def test_no_sources_are_a_batch_without_rows():

@@ -200,12 +200,15 @@ class TextClassifier(Familiar, nn.Module):
             bare(self)
 
     def features(self, ids: Tensor) -> Tensor:
-        """Return what the readout sees of each text: (batch, length) -> (batch, d_model)."""
+        """Return what the readout sees of each text: (batch, length) -> (batch, d_model).
+
+        The mean of a text of padding alone is zero.
+        """
         x = self.encoder(ids)
         if self.config.pooling == "first":
             return x[:, 0]
         mask = (ids != self.config.padding)[..., None]
-        return (x * mask).sum(1) / mask.sum(1)
+        return (x * mask).sum(1) / mask.sum(1).clamp(min=1)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return logits of the classes: (batch, length) -> (batch, classes)."""
