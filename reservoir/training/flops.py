@@ -129,8 +129,9 @@ def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> d
         moments: numbers that the optimiser keeps of each trainable one; Adam keeps 2.
 
     Returns:
-        "flops" of one step's matrix products, forward and backward; "trainable" parameters; "step_bytes" for their
-        gradients and moments; "stored_bytes", which a file must hold.
+        "flops" of one step's matrix products, forward and backward; "trainable" and "trainable_all_rows", as
+        `reservoir.weights.report` counts them; "step_bytes" for gradients and moments, which rows that never get a
+        gradient take, too; "stored_bytes", which a file must hold.
     """
     moving = [parameter for parameter in model.parameters() if parameter.requires_grad]
     before = [parameter.grad for parameter in moving]
@@ -140,7 +141,8 @@ def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> d
     found = report(model)
     return {
         "flops": flops,
-        "trainable": found.trainable_all_rows,
+        "trainable": found.trainable,
+        "trainable_all_rows": found.trainable_all_rows,
         "step_bytes": (1 + moments) * sum(parameter.nbytes for parameter in moving),
         "stored_bytes": found.stored_bytes,
     }
