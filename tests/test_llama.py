@@ -64,6 +64,24 @@ def test_it_has_transformers_logits():
         }
     theirs.load_state_dict(state)
     torch.testing.assert_close(ours(IDS), theirs(IDS).logits, atol=1e-4, rtol=1e-4)
+    theirs.generation_config.eos_token_id = None
+    begun = IDS[:, :4]
+    said = theirs.generate(
+        begun, attention_mask=torch.ones_like(begun), max_new_tokens=8, do_sample=False, pad_token_id=0
+    )
+    assert torch.equal(ours.generate(begun, max_new_tokens=8), said)
+
+
+@torch.no_grad()
+def test_it_goes_on_past_its_positions_from_the_last_tokens_that_fit():
+    model = initialise(SMALL.build(), seed=0).eval()
+    wanted = IDS
+    for _ in range(6):  # 10 tokens, 12 positions
+        token = model(wanted[:, -12:])[:, -1].argmax(-1)
+        wanted = torch.cat([wanted, token[:, None]], 1)
+    assert torch.equal(model.generate(IDS, max_new_tokens=6), wanted)
+    drawn = [model.generate(IDS, max_new_tokens=6, temperature=1.0, seed=seed) for seed in (1, 1, 2)]
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
 
 
 def test_a_turned_product_depends_on_the_distance_alone():
@@ -164,4 +182,5 @@ def test_the_real_one_tells_a_story(mirror):
     ids = [1]  # the beginning of a text
     for _ in range(60):
         ids.append(int(model(torch.tensor([ids]))[0, -1].argmax()))
+    assert model.generate(torch.tensor([[1]]), max_new_tokens=60).tolist() == [ids]
     assert b"".join(pieces[i] for i in ids[1:]).strip().startswith(b"Once upon a time, there was a")

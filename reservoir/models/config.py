@@ -220,7 +220,7 @@ class Familiar:
         if not isinstance(model, cls):
             kind = type(model).__name__
             raise WeightsError(
-                f"{folder} holds a {kind}, not a {cls.__name__}: load it with {kind}.from_pretrained"
+                f"{folder} holds a model of class {kind}, not {cls.__name__}: load it with {kind}.from_pretrained"
             )
         return model
 
@@ -231,4 +231,4 @@ class Familiar:
             "MaskedLanguageModel": "model(ids) fills holes: it gives logits for each position",
         }
         kind = type(self).__name__
-        raise TypeError(f"a {kind} does not generate; {instead.get(kind, 'model(…) gives its output')}")
+        raise TypeError(f"{kind} does not generate; {instead.get(kind, 'model(…) gives its output')}")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass, field
 
-import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
-from reservoir.layers.arguments import check_number
-from reservoir.models.config import Familiar, TransformerConfig
+from reservoir.models.config import TransformerConfig
+from reservoir.models.generating import Generating
 from reservoir.models.stack import (
     CAUSAL,
     LayerKind,
@@ -94,7 +93,7 @@ class Body(nn.Module):
         return self.norm(x)
 
 
-class LanguageModel(Familiar, Body):
+class LanguageModel(Generating, Body):
     """A causal language model (Radford et al. 2018): logits of the next token at each position.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
@@ -109,6 +108,7 @@ class LanguageModel(Familiar, Body):
         self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
         if config.tie:
             self.output.weight = self.embedding.weight
+        self.room = config.max_length if config.positions == "learned" else 0
 
     def hidden(self, ids: Tensor) -> Tensor:
         """Return the last states of token ids: (batch, length) -> (batch, length, d_model)."""
@@ -118,46 +118,3 @@ class LanguageModel(Familiar, Body):
     def forward(self, ids: Tensor) -> Tensor:
         """Return logits of the next tokens: (batch, length) -> (batch, length, vocab)."""
         return self.output(self.hidden(ids))
-
-    @torch.inference_mode()
-    def generate(  # type: ignore[override]
-        self,
-        ids: Tensor,
-        *,
-        max_new_tokens: int,
-        end: int | None = None,
-        temperature: float = 0.0,
-        seed: int = 0,
-    ) -> Tensor:
-        """Continue texts. A model with learned positions reads the last tokens, as many as it has positions.
-
-        Args:
-            ids: (batch, length), at least one token each.
-            max_new_tokens: how many to add.
-            end: the token that ends a text; generation stops where every text has it next, and leaves it out.
-            temperature: 0 takes the most probable token; 1 draws from the model's distribution, less from a sharper
-                one.
-            seed: of the draws.
-
-        Returns:
-            the texts with what follows: (batch, length + at most max_new_tokens).
-
-        Raises:
-            ValueError: there is no token to go on from, or the temperature is negative.
-        """
-        check_number("temperature", temperature, least=0)
-        if not ids.shape[1]:
-            raise ValueError("there must be a token to go on from: give some text")
-        draws = torch.Generator().manual_seed(seed)
-        room = self.config.max_length if self.config.positions == "learned" else 0
-        for _ in range(max_new_tokens):
-            logits = self.output(self.hidden(ids[:, -room:])[:, -1])
-            if temperature:  # drawn on the CPU, so that a seed says the same on every machine
-                chances = (logits.float().cpu() / temperature).softmax(-1)
-                token = torch.multinomial(chances, 1, generator=draws).to(ids.device)
-            else:
-                token = logits.argmax(-1, keepdim=True)
-            if end is not None and bool((token == end).all()):
-                break
-            ids = torch.cat([ids, token], 1)
-        return ids

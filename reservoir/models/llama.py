@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
-from reservoir.models.config import Familiar, ModelConfig
+from reservoir.models.config import ModelConfig
+from reservoir.models.generating import Generating
 from reservoir.weights import Pretrained, owned, set_origin
 from reservoir.weights.files import WeightsError
 
@@ -108,7 +109,7 @@ class LlamaBody(nn.Module):
         return self.norm(x)
 
 
-class Llama(Familiar, LlamaBody):
+class Llama(Generating, LlamaBody):
     """A causal language model of the Llama family; its output shares the table of embeddings.
 
     Args:
@@ -120,6 +121,7 @@ class Llama(Familiar, LlamaBody):
         self.embedding = Embedding(config.vocab, config.d_model, stream="embedding")
         self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
         self.output.weight = self.embedding.weight
+        self.room = config.max_length
 
     def hidden(self, ids: Tensor) -> Tensor:
         """Return the last states of token ids: (batch, length) -> (batch, length, d_model)."""
