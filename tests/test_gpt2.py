@@ -73,12 +73,42 @@ def change(folder, **tensors) -> None:
         ({"transformer__h__1__ln_2__bias": torch.zeros(5)}, "'h.1.ln_2.bias' is .5,., but the other tensors"),
         ({"router": torch.zeros(5)}, "has tensors that no GPT-2 has: router"),
         ({"lm_head__weight": torch.zeros(50, 24)}, "its output is not tied to its embeddings"),
+        ({"transformer__wpe__weight": torch.ones(())}, "is no GPT-2: its embeddings"),
+        ({"h__x__weight": torch.zeros(5)}, "has tensors that no GPT-2 has: h.x.weight"),
+        ({"h__999__weight": torch.zeros(5)}, "is no GPT-2 that can be built: layers must be"),
     ],
 )  # fmt: skip
 def test_a_foreign_file_is_refused(folder, wrong, message):
     change(folder, **wrong)
     with pytest.raises(WeightsError, match=message):
         load_gpt2(folder)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ("{bad", r"config\.json is damaged, or no JSON"),
+        ("[]", r"config\.json must be a JSON object, got list"),
+        (b"\xff", r"config\.json is damaged, or no JSON"),
+        (
+            '{"n_head": "x"}',
+            r"24 features cannot be shared out among 'x' heads; correct n_head in .*config\.json",
+        ),
+        ('{"n_head": null}', "among None heads"),
+        ('{"n_head": -4}', "among -4 heads"),
+        ('{"n_head": 7}', "among 7 heads"),
+    ],
+)
+def test_a_damaged_configuration_is_named(folder, config, message):
+    (folder / "config.json").write_bytes(config if isinstance(config, bytes) else config.encode())
+    for path in (folder, folder / "model.safetensors"):
+        with pytest.raises(WeightsError, match=message):
+            load_gpt2(path)
+
+
+def test_a_wrong_argument_is_not_the_files_fault(folder):
+    with pytest.raises(ValueError, match=r"^dropout must be in \[0, 1\), got 1\.5"):
+        load_gpt2(folder, dropout=1.5)
 
 
 def test_a_truncated_or_missing_file_and_a_wrong_vocabulary_are_refused(folder):

@@ -17,6 +17,7 @@ from reservoir.runs.records import path_of
 from reservoir.runs.tasks import classification
 from reservoir.runs.trained_model import TrainedModel
 from reservoir.training import CheckpointError, Message, Recorded
+from reservoir.weights import WeightsError
 
 
 def test_a_run_is_read_back_from_its_json():
@@ -163,6 +164,26 @@ def test_stored_models_take_and_give_plain_things(trained, data):
     for model in (classifier, writer, pictures, waves):
         with pytest.raises(ValueError, match="this needs a model that translates"):
             model.translate("uno")
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (None, r"there is no file .*run\.json: give a folder that export wrote, or export the run again"),
+        ("{bad", r"run\.json is damaged, or no JSON"),
+        ("[]", r"run\.json must be a JSON object, got list"),
+        ("{}", r"run\.json must have 'run', an object, got None: export the run again"),
+        ('{"run": {}}', r"run\.json must have 'inputs', an object, got None"),
+        ('{"run": {}, "inputs": []}', r"run\.json must have 'inputs', an object, got \[\]"),
+        ('{"run": {}, "inputs": {}}', r"run\.json describes no run: run is no Run: .*; export the run again"),
+        ('{"run": {"task": 5}, "inputs": {}}', r"run\.json describes no run: run\.task must be an object"),
+    ],
+)
+def test_a_stored_run_that_is_missing_or_damaged_is_named(tmp_path, said, message):
+    if said is not None:
+        (tmp_path / "run.json").write_text(said)
+    with pytest.raises(WeightsError, match=message):
+        TrainedModel(tmp_path)
 
 
 def test_a_continuation_begins_a_word_or_goes_on_with_one():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from reservoir.models.language_model import LanguageModel, LanguageModelConfig
 from reservoir.weights import Pretrained, owned, set_origin
-from reservoir.weights.files import WeightsError, read_safetensors
+from reservoir.weights.files import WeightsError, read_json, read_safetensors, read_small, shortened
 
 D_HEAD = 64  # in every released size
 WHOLE = {"embedding": "wte", "positions": "wpe", "norm": "ln_f"}
@@ -85,28 +85,32 @@ def _config(file: Path, tensors: dict[str, Tensor], path: Path, dropout: float) 
         vocab, d_model = tensors["wte.weight"].shape
         max_length = len(tensors["wpe.weight"])
         d_ff = tensors["h.0.mlp.c_fc.weight"].shape[1]
-    except (KeyError, ValueError, IndexError) as error:
+    except (KeyError, ValueError, IndexError, TypeError) as error:
         raise WeightsError(f"{file} is no GPT-2: its embeddings or its first layer are missing") from error
-    layers = 1 + max(int(name.split(".")[1]) for name in tensors if name.startswith("h."))
+    layers = 1 + max(int(found[1]) for name in tensors if (found := re.match(r"h\.(\d+)\.", name)))
     beside = path / "config.json" if path.is_dir() else path.with_name("config.json")
-    said = json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else {}
+    said = read_json(read_small(beside), str(beside)) if beside.is_file() else {}
     n_heads = said.get("n_head", d_model // D_HEAD)
-    if not n_heads or d_model % n_heads:
+    if type(n_heads) is not int or n_heads < 1 or d_model % n_heads:
+        todo = f"correct n_head in {beside}" if beside.is_file() else "add its config.json"
         raise WeightsError(
-            f"{file}: {d_model} features cannot be shared out among {n_heads} heads; add its config.json"
+            f"{file}: {d_model} features cannot be shared out among {shortened(n_heads)} heads; {todo}"
         )
-    return LanguageModelConfig(
-        vocab,
-        d_model=d_model,
-        n_heads=n_heads,
-        d_ff=d_ff,
-        layers=layers,
-        dropout=dropout,
-        activation="gelu-tanh",
-        positions="learned",
-        max_length=max_length,
-        scale_embeddings=False,
-    )
+    try:
+        config = LanguageModelConfig(
+            vocab,
+            d_model=d_model,
+            n_heads=n_heads,
+            d_ff=d_ff,
+            layers=layers,
+            activation="gelu-tanh",
+            positions="learned",
+            max_length=max_length,
+            scale_embeddings=False,
+        )
+    except ValueError as error:
+        raise WeightsError(f"{file} is no GPT-2 that can be built: {error}") from error
+    return replace(config, dropout=dropout)
 
 
 def _theirs(stream: str) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ from reservoir import models
 from reservoir.files import atomic_writes
 from reservoir.models.config import ModelConfig
 from reservoir.weights.contents import FORMAT, FORMATS, Contents, read_contents
-from reservoir.weights.files import WeightsError, digest, read_json, shortened
+from reservoir.weights.files import WeightsError, digest, read_json, read_small, shortened
 from reservoir.weights.loading import LARGEST, load_model
 from reservoir.weights.report import report
 from reservoir.weights.storage import model_bytes
@@ -33,7 +33,6 @@ MODELS = (
 )
 """The models that a folder can hold, by the name that `config.json` calls them: names of `reservoir.models`."""
 WEIGHTS, CONFIG, CARD, TOKENIZER = "model.safetensors", "config.json", "README.md", "tokenizer.json"
-LONGEST_CONFIG = 2**20
 
 
 def save_pretrained(
@@ -166,14 +165,7 @@ def read_labels(folder: Path | str) -> tuple[str, ...]:
 
 def _read_config(path: Path) -> tuple[dict[str, Any], str]:
     """Return what a configuration file says, and the digest of its bytes."""
-    try:
-        if not path.is_file():
-            raise WeightsError(f"there is no file {path}")
-        if (size := path.stat().st_size) > LONGEST_CONFIG:
-            raise WeightsError(f"{path} is no configuration: it has {size:,} bytes")
-        data = path.read_bytes()
-    except OSError as error:
-        raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error
+    data = read_small(path)
     said = read_json(data, str(path))
     if said.get("format") not in FORMATS:
         raise WeightsError(

@@ -44,7 +44,7 @@ from reservoir.training import (
     translate,
 )
 from reservoir.training.task import perplexity
-from reservoir.weights.files import read_json
+from reservoir.weights.files import WeightsError, read_json, read_small, shortened
 
 DOES = {
     Translation: "translates",
@@ -71,14 +71,13 @@ class TrainedModel:
         vocabulary: what cuts its texts into tokens; None where it has no texts.
 
     Raises:
-        WeightsError: a file is missing or damaged.
+        WeightsError: a file is missing or damaged, or the folder was not written by `export`.
+        DataError: the vocabulary is damaged.
     """
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        said = read_json((self.folder / RUN).read_bytes(), str(self.folder / RUN))
-        self.run: Run = run_from_json(said["run"]).evolve(device="auto")
-        self.inputs: dict[str, Any] = said["inputs"]
+        self.run, self.inputs = _read_run(self.folder / RUN)
         self.module: Any = from_pretrained(folder, device=device_of(self.run))
         self.labels = read_labels(folder)
         self.vocabulary = self._vocabulary()
@@ -172,6 +171,12 @@ class TrainedModel:
             return torch.cat([ComputationTask.logits(self.module, batch).float().cpu() for batch in batches])
 
     def stored(self, rows: list[list[float]], labels: list[int]) -> Stored:
+        """Return sequences as the model reads them: shifted and scaled as those that it was trained on.
+
+        Args:
+            rows: the numbers of each sequence, position after position.
+            labels: the number of each one's class; any number where only the model's answer is wanted.
+        """
         mean, spread = (torch.tensor(self.inputs[name], dtype=torch.float64) for name in ("mean", "spread"))
         shaped = [torch.tensor(row, dtype=torch.float64).view(-1, len(mean)) for row in rows]
         x, last = padded_numbers([((row - mean) / spread).float() for row in shaped])
@@ -292,6 +297,24 @@ class TrainedModel:
                 f"{self.run.recipe} {does}; this needs a model that {' or '.join(DOES[k] for k in kinds)}"
             )
         return self.run.task
+
+
+def _read_run(path: Path) -> tuple[Run, dict[str, Any]]:
+    """Return the run that made a stored model, to be used on any device, and what is known of its inputs."""
+    if not path.is_file():
+        raise WeightsError(
+            f"there is no file {path}: give a folder that export wrote, or export the run again"
+        )
+    said = read_json(read_small(path), str(path))
+    for name in ("run", "inputs"):
+        if not isinstance(said.get(name), dict):
+            raise WeightsError(
+                f"{path} must have {name!r}, an object, got {shortened(said.get(name))}: export the run again"
+            )
+    try:
+        return run_from_json(said["run"]).evolve(device="auto"), said["inputs"]
+    except ValueError as error:
+        raise WeightsError(f"{path} describes no run: {error}; export the run again") from error
 
 
 def _each(texts: str | Sequence[str], several: Callable[[Sequence[str]], list[str]]) -> Any:

@@ -19,6 +19,8 @@ from torch import Tensor
 RESERVED = "__metadata__"
 WORDS = 512
 """64-bit words of a row of `digest_of_sums`: 4 kB."""
+SMALL = 2**20
+"""Bytes of the longest configuration that is read."""
 ROWS = 128
 """Rows that are added up at a time: half a megabyte, which stays in a core's cache for the second sum."""
 
@@ -109,6 +111,22 @@ def read_json(data: bytes | str, what: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise WeightsError(f"{what} must be a JSON object, got {type(found).__name__}")
     return found
+
+
+def read_small(path: Path) -> bytes:
+    """Return what a file holds that is small beside a model, such as a configuration.
+
+    Raises:
+        WeightsError: it is missing, cannot be read, or has more than `SMALL` bytes.
+    """
+    try:
+        if not path.is_file():
+            raise WeightsError(f"there is no file {path}")
+        if (size := path.stat().st_size) > SMALL:
+            raise WeightsError(f"{path} is no configuration: it has {size:,} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
 def canonical_json(value: object) -> str:
