@@ -9,7 +9,6 @@ the base as well.
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from torch import nn
 
 import reservoir as r
 from benchmarks.measure import Line, Settings
+from reservoir.runs.machine import peak_memory
 
 BATCH, LENGTH, FEWEST = 1, 128, 2
 QUICK = dict(vocab_size=500, n_embd=32, n_layer=2, n_head=2, n_positions=LENGTH)
@@ -130,11 +130,6 @@ class Planned:
         return Line(f"GPT-2 small, {self.case}", DENSE, ours, theirs, ratio, cpu_ratio=cpu, pairs=self.steps)
 
 
-def peak() -> int:
-    """The most bytes that this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
 def timed(work: Callable[[], object]) -> float:
     """Seconds that some work takes."""
     begun = time.perf_counter()
@@ -150,7 +145,7 @@ def measure(case: str, *, seconds: float, quick: bool) -> Planned:
         seconds: how long to train; at least two steps are counted.
         quick: whether to take a tiny model.
     """
-    before = peak()
+    before = peak_memory()
     model = r.initialise(build(quick), seed=0)
     model = adapted(case, model) if case in ADAPTERS else PLANS[case](model)
     moving = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -168,7 +163,7 @@ def measure(case: str, *, seconds: float, quick: bool) -> Planned:
         optimiser.zero_grad()
         wall.append(time.perf_counter() - begun)
         cpu.append(time.process_time() - used)
-    memory = peak() - before
+    memory = peak_memory() - before
     del optimiser
     with tempfile.TemporaryDirectory() as folder:
         save, load = stored(case, model, Path(folder), quick)

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+import sys
 import warnings
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from reservoir.datasets import shipped
 from reservoir.datasets.content import content_digest
 from reservoir.evidence.tables import over_seeds, table
 from reservoir.files import WriteError
+from reservoir.launch.train import show_record
 from reservoir.runs import records, registry
 from reservoir.runs.records import (
     Record,
@@ -546,3 +548,16 @@ def test_figures_of_several_seeds_are_a_mean_and_a_range():
     assert over_seeds([30.9, 32.04, 31.5]) == "31.5 (30.9 to 32.0)"
     assert over_seeds(value for value in [0.1234]) == "0.1" and over_seeds([0.1234], digits=3) == "0.123"
     assert over_seeds([]) == "not run yet" and over_seeds([], none="never") == "never"
+
+
+def test_where_the_system_does_not_say_how_much_memory_was_held_a_record_says_0(tmp_path, capsys):
+    """As on Windows, which lacks the module that counts it."""
+    lacking = "import sys; sys.modules['resource'] = None"
+    code = f"{lacking}; from reservoir.runs.machine import peak_memory; print(peak_memory())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
+    make(peak_memory=int(done.stdout)).write(tmp_path / "seed-0.json")
+    show_record(read_record(tmp_path / "seed-0.json"))
+    assert "processor time" in (said := capsys.readouterr().out) and "peak memory" not in said
+    show_record(make(peak_memory=10**9))
+    assert "peak memory 1.00 GB" in capsys.readouterr().out

@@ -133,6 +133,6 @@ def show_record(record: Record) -> None:
     show(
         f"{parameters['trainable']:,} of {parameters['total']:,} parameters trained"
         f" in {record.points[-1]['step']:,} steps and {record.seconds:.0f} s;"
-        f" {record.cpu_seconds:.0f} s of processor time with validation and tests;"
-        f" peak memory {record.peak_memory / 1e9:.2f} GB"
+        f" {record.cpu_seconds:.0f} s of processor time with validation and tests"
+        + (f"; peak memory {record.peak_memory / 1e9:.2f} GB" if record.peak_memory else "")
     )

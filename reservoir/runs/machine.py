@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import time
@@ -18,6 +17,11 @@ import torch
 
 import reservoir
 from reservoir.training.task import has_bf16
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 
 def machine(device: torch.device) -> dict[str, Any]:
@@ -52,7 +56,9 @@ def code() -> dict[str, Any]:
 
 
 def peak_memory() -> int:
-    """The most memory that this process has held at once, in bytes."""
+    """The most memory that this process has held at once, in bytes; 0 where the system does not say."""
+    if resource is None:
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

@@ -58,7 +58,7 @@ class Record:
         seconds: wall-clock of training; cpu_seconds: processor time of the whole process, tests included.
         step_seconds: median duration of a step; test_seconds: wall-clock of testing.
         tokens, flops: totals of training.
-        peak_memory: bytes.
+        peak_memory: bytes; 0 where the system does not say.
         machine, code: where and with which version.
         left_out: training texts that were too long.
         epoch_steps: steps in which the training data were seen once; 0 where the record is too old to say.
