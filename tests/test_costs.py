@@ -15,7 +15,7 @@ from reservoir.weights.report import kind_of
 
 MADE = {  # recipe -> BLEU and operations of each seed
     "keep/trained": [(20.0, 8e12), (21.0, 7e12)],
-    "keep/shared-pretrained-50": [(15.0, 5e12)],
+    "keep/shared-pretrained-50": [(15.0, 5e12), (16.0, 4e12)],
     "keep/shared-random-50": [(10.0, 5e12)],
     "combinations/fourier": [(28.0, 6e12)],
 }
@@ -64,6 +64,24 @@ def test_what_a_run_begins_with_is_paid_for(world):
     alone = world.loc[("keep/shared-random-50", 0)]
     record = find_record("keep/shared-random-50")
     assert alone["bytes"] == record.parameters["stored_bytes"] and alone["flops"] == alone["own flops"]
+
+
+def test_each_seed_pays_for_what_it_begins_with_itself(world):
+    """Its embeddings are those of its own seed's run; operations are one seed's, so that rows can be compared."""
+    rows = world.loc["keep/shared-pretrained-50"].loc[[0, 1]]
+    assert dict(rows["seconds"] - rows["own seconds"]) == {0: 100.0, 1: 101.0}
+    assert set(rows["flops"]) == {13e12}
+    for seed in (0, 1):
+        run = recipes.get("keep/shared-pretrained-50", seed=seed)
+        assert costs.begun_with(run) == find_record("keep/trained", seed=seed)
+    record = find_record("keep/shared-pretrained-50", seed=1)
+    (line,) = costs.lines([record], lambda record: record.score)
+    assert (line["flops"], line["seconds"]) == (4e12 + 7e12, 101.0 + 101.0)
+
+
+def test_a_seed_whose_source_nobody_has_recorded_costs_nobody_knows_how_many_seconds(world):
+    record = dataclasses.replace(find_record("keep/shared-pretrained-50", seed=1), seed=10_000)
+    assert math.isnan(costs.lines([record], lambda record: record.score)[0]["seconds"])
 
 
 def test_drawn_with_anothers_statistics_is_not_borrowed():

@@ -63,9 +63,13 @@ def _borrowed_bytes(model: nn.Module) -> int:
 
 
 def begun_with(run: Run) -> Record | None:
-    """The record of what a run takes tensors from; None where it takes none, or nobody has recorded that."""
+    """The record of what a run takes tensors from; None where it takes none, or nobody has recorded that.
+
+    Which run that is may depend on the seed of `run` (`InitFromRun.same_seed`).
+    """
     if isinstance(run.start, InitFromRun) and run.start.streams:
-        return find_record(run.start.recipe, scale=run.scale, seed=run.start.seed)
+        donor = run.start.source(run.scale, run.seed)
+        return find_record(donor.recipe, scale=donor.scale, seed=donor.seed)
     if isinstance(run.start, InitFromRelease) and run.start.name == OURS:
         return find_record(OURS, scale=run.scale)
     return None
@@ -78,11 +82,12 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
         return []
     first = min(records, key=lambda record: record.seed)
     run = recipes.get(first.recipe, scale=cast(Scale, first.scale))
-    model, source = outline(run), begun_with(run)
+    model = outline(run)
     what, more = kind_of(model), _borrowed_bytes(model)
-    takes = bool(run.start and run.start.streams)
-    unknown = math.nan if takes else 0.0
-    begun = {cost: getattr(source, cost) if source else unknown for cost in ("flops", "cpu_seconds")}
+    sources = {record.seed: begun_with(run.evolve(seed=record.seed)) for record in records}
+    unknown = math.nan if run.start and run.start.streams else 0.0
+    begun = {seed: source.cpu_seconds if source else unknown for seed, source in sources.items()}
+    source = sources[first.seed]
     words = (recipes.RECIPES[first.recipe].__doc__ or "").strip().partition("\n")[0]
     return [
         {
@@ -96,9 +101,9 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
             "total": record.parameters["total"],
             "bytes": record.parameters["stored_bytes"] + more,
             # Counted on the first batch, which the seed draws: for a comparison of rows, one seed's.
-            "flops": first.flops + begun["flops"],
+            "flops": first.flops + (source.flops if source else unknown),
             "own flops": first.flops,
-            "seconds": record.cpu_seconds + begun["cpu_seconds"],
+            "seconds": record.cpu_seconds + begun[record.seed],
             "own seconds": record.cpu_seconds,
             "steps": record.points[-1]["step"],
             "beam": (record.run["task"].get("decoding") or {}).get("beam"),
