@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import shlex
 import statistics
 import subprocess
 import sys
@@ -68,7 +69,7 @@ def run(settings: Settings) -> Iterator[Amount | Built]:
             pair = [0.0, 0.0]
             for which in (0, 1) if turn % 2 else (1, 0):
                 start = time.perf_counter()
-                subprocess.run(sides[which], cwd=ROOT, check=True, capture_output=True)
+                build(sides[which])
                 pair[which] = time.perf_counter() - start
             times.append((pair[0], pair[1]))
         ratios = [theirs / ours for ours, theirs in times]
@@ -88,6 +89,19 @@ def run(settings: Settings) -> Iterator[Amount | Built]:
         theirs = [weight(Path(folder) / f"{path.stem}.html") / 1e3 for path in notebooks]
         for name, choose in (("the median chapter", statistics.median), ("the heaviest chapter", max)):
             yield Amount(f"{name}, compressed", "nbconvert", "kB", choose(ours), choose(theirs))
+
+
+def build(command: list[str]) -> None:
+    """Run a command in the repository's root.
+
+    Raises:
+        RuntimeError: it failed; the message ends with what it said last.
+    """
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip())[-500:]
+        head = shlex.join(command[:5]) + " …" * (len(command) > 5)
+        raise RuntimeError(f"{head} failed with status {done.returncode}: {said}")
 
 
 def slug(notebook: Path) -> str:

@@ -18,6 +18,7 @@ from benchmarks.__main__ import (
     BENCHMARKS,
     GROUPS,
     last_lines,
+    main,
     measure,
     measured_before,
     read_lines,
@@ -222,6 +223,32 @@ def test_a_page_is_weighed_with_what_it_loads(tmp_path):
         book.slug(Path("03-transformer.ipynb")) == "transformer"
         and book.slug(Path("B-errata.ipynb")) == "b-errata"
     )
+
+
+def test_a_build_that_fails_says_why_and_leaves_the_other_benchmarks_alone(monkeypatch, tmp_path, capsys):
+    """`main` goes on after a RuntimeError; a message that is lost in a captured stream helps nobody."""
+    program = "import sys; print('x ' * 9000 + 'last' + 'words', file=sys.stderr); sys.exit(3)"
+    with pytest.raises(RuntimeError, match=r"-c .* failed with status 3: [x ]+lastwords$") as error:
+        book.build([sys.executable, "-c", program])
+    assert len(str(error.value)) < 800
+
+    def failing(settings):
+        book.build([sys.executable, "-c", program])
+        yield
+
+    def working(settings):
+        yield Amount("the other", "a peer", "%", 3.0, 6.0)
+
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--quick"])
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    monkeypatch.setattr("benchmarks.__main__.BENCHMARKS", {"book": failing, "step": working})
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().out
+    assert ended.value.code and "book: not measured" in said and "lastwords" in said
+    assert [one.case for one in read_lines(tmp_path / "benchmarks" / "step-cpu-laptop-quick.json")] == [
+        "the other"
+    ]
 
 
 def line(case: str, low: float, ratio: float, high: float) -> Line:
