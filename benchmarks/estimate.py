@@ -63,7 +63,7 @@ class Predicted:
 def run(settings: Settings) -> Iterator[Predicted]:
     """Some runs of the laptop scale, each for `settings.seconds` and at least forty steps."""
     for name in RUNS:
-        one = recipes.get(name, scale="laptop")
+        one = recipes.get(name, scale="laptop").evolve(device=settings.device.type)
         found = measure(one)
         steps = max(FEWEST, round(settings.seconds / found.step_seconds))
         yield Predicted(name, steps, found.step_seconds * steps, sum(timed(one, steps=steps)[0]))

@@ -7,13 +7,14 @@ import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 import torch
 from rich.console import Console
 
-from benchmarks import book, decoding, fourier, libraries, pipeline, playground
+from benchmarks import book, decoding, estimate, fourier, libraries, pipeline, playground
 from benchmarks.__main__ import (
     BENCHMARKS,
     GROUPS,
@@ -249,6 +250,25 @@ def test_a_build_that_fails_says_why_and_leaves_the_other_benchmarks_alone(monke
     assert [one.case for one in read_lines(tmp_path / "benchmarks" / "step-cpu-laptop-quick.json")] == [
         "the other"
     ]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_an_estimate_is_made_and_checked_on_the_device_that_was_asked_for(device, monkeypatch):
+    """Whether or not there is a GPU, which a recipe would take by itself."""
+    asked = []
+
+    def measured(run):
+        asked.append(run.device)
+        return SimpleNamespace(step_seconds=0.5)
+
+    def timed(run, *, steps):
+        asked.append(run.device)
+        return [0.5] * steps, None
+
+    monkeypatch.setattr(estimate, "measure", measured)
+    monkeypatch.setattr(estimate, "timed", timed)
+    found = list(estimate.run(Settings(1.0, torch.device(device))))
+    assert len(found) == len(estimate.RUNS) and asked == [device] * 2 * len(found)
 
 
 def line(case: str, low: float, ratio: float, high: float) -> Line:
