@@ -7,7 +7,7 @@ import pytest
 from nbclient import NotebookClient
 
 from reservoir.page import progress
-from reservoir.training import Finished, Started, Stepped
+from reservoir.training import Finished, Started, Stepped, Stopped
 from reservoir.training.events import ALWAYS
 
 TRAIN = """\
@@ -46,8 +46,16 @@ def test_a_long_one_says_how_much_time_is_left_and_at_last_how_long_it_took():
 
 
 def test_a_training_that_was_resumed_is_estimated_by_its_own_steps():
-    said = told([Started("a", 90, 100, 1, 1), stepped(95)], [0.0, 10.0])
-    assert said == ["step 95 of 100, loss 0.01, 10 s left"]
+    said = told([Started("a", 90, 100, 1, 1), stepped(95), Finished(100, 9.0)], [0.0, 10.0, 20.0])
+    assert said == ["step 95 of 100, loss 0.01, 10 s left", "10 steps in 20 s"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "words"), [(0, 7, "7 steps"), (90, 91, "1 step"), (90, 90, "0 steps")]
+)
+def test_a_training_that_was_stopped_counts_the_steps_that_it_took(first, last, words):
+    said = told([Started("a", first, 100, 1, 1), Stopped(last)], [0.0, 12.0])
+    assert said == [f"{words} in 12 s"]
 
 
 @pytest.mark.parametrize("answers", [True, False])

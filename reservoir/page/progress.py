@@ -33,8 +33,9 @@ class Progress:
                 self.said = now
                 left = (now - self.begun) * (self.steps - step) / max(step - self.first, 1)
                 self.show(f"step {step:,} of {self.steps:,}, loss {loss:.2f}, {duration(left)} left")
-            case Finished() | Stopped() if now - self.begun >= PATIENCE:
-                self.show(f"{self.steps:,} steps in {duration(now - self.begun)}")
+            case Finished(step=step) | Stopped(step=step) if now - self.begun >= PATIENCE:
+                taken = step - self.first  # by this call; a run that goes on had taken the others before
+                self.show(f"{taken:,} {'step' if taken == 1 else 'steps'} in {duration(now - self.begun)}")
 
 
 def duration(seconds: float) -> str:
