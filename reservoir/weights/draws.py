@@ -102,7 +102,7 @@ class _Asked:
 
 @functools.cache
 def numba_is_here() -> bool:
-    """Whether numba, the extra `fast`, is installed: several elements a nanosecond in place of one in twenty."""
+    """Whether numba, the extra `fast`, is installed, which draws five to fifteen times as fast, with the same bits."""
     return importlib.util.find_spec("numba") is not None
 
 
