@@ -23,6 +23,7 @@ from scipy import stats
 from reservoir import recipes
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, Outcome, Spread, judge
+from reservoir.files import atomic_write
 from reservoir.runs.machine import machine
 from reservoir.runs.records import find_records
 from reservoir.runs.registry import Scale
@@ -333,9 +334,7 @@ def main() -> int:
         "power": power,
         "usual": usual,
     }
-    (shipped() / "claims" / "calibration.json").write_text(
-        json.dumps(data, indent=1) + "\n", encoding="utf-8"
-    )
+    atomic_write(shipped() / "claims" / "calibration.json", json.dumps(data, indent=1).encode() + b"\n")
     return 0
 
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence.claims.schema import Entry
 from reservoir.evidence.claims.verdicts import digest, entries
+from reservoir.files import atomic_write
 from reservoir.runs.records import all_records
 
 
@@ -26,9 +27,8 @@ def main() -> int:
     made = {str(record.code.get("commit")) for record in all_records()}
     dates = dict(line.split(" ", 1) for line in _git("log", "--all", "--format=%H %cI").splitlines())
     commits = {commit: _utc(dates[commit]) for commit in sorted(made & dates.keys())}
-    path.write_text(
-        json.dumps(known | {"rules": rules, "commits": commits}, indent=1) + "\n", encoding="utf-8"
-    )
+    said = known | {"rules": rules, "commits": commits}
+    atomic_write(path, json.dumps(said, indent=1).encode() + b"\n")
     return 0
 
 

@@ -12,6 +12,7 @@ from typing import cast
 
 from reservoir import recipes
 from reservoir.datasets import shipped
+from reservoir.files import atomic_write
 from reservoir.runs.building import outline
 from reservoir.runs.registry import Scale
 from reservoir.weights import report
@@ -33,7 +34,7 @@ def counts(recipe: str, scale: Scale) -> dict[str, int]:
 def main() -> int:
     """Write the counts of every recorded recipe, one line each: "<recipe>/<scale>" -> counts."""
     lines = (f'"{recipe}/{scale}": {json.dumps(counts(recipe, scale))}' for recipe, scale in recorded())
-    COUNTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    atomic_write(COUNTS, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
     return 0
 
 

@@ -202,6 +202,8 @@ def test_a_cargo_says_which_code_is_at_work(words, results, tmp_path, monkeypatc
     part.done.parent.mkdir(parents=True)
     part.done.write_text(json.dumps(packed["code"]))
     assert part.is_done()
+    part.done.write_text(json.dumps(packed["code"])[:-5])
+    assert not part.is_done(), "a call that was killed has left half of it"
     file.write_text(json.dumps(packed | {"code": {"version": "0", "commit": "3c4d", "dirty": False}}))
     assert not next(gpu_hour._bits(hour, results)).is_done()
     file.write_text(json.dumps(packed | {"digest": "other"}))

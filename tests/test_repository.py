@@ -439,6 +439,36 @@ def files() -> list[Path]:
     return [path for name in listed.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
 
 
+def writing(tree: ast.AST, function: str = "") -> Iterator[str]:
+    """The functions that write a file without `reservoir.files`, by name; "" outside of any."""
+    for node in ast.iter_child_nodes(tree):
+        name = node.name if isinstance(node, ast.FunctionDef) else function
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            modes = [one.value for one in node.args if isinstance(one, ast.Constant)]
+            modes += [one.value.value for one in node.keywords if isinstance(one.value, ast.Constant)]
+            opened = called == "open" and any(re.fullmatch("[wxa]b?[+]?", str(mode)) for mode in modes)
+            if called in ("write_text", "write_bytes") or opened:
+                yield name
+        yield from writing(node, name)
+
+
+def test_what_is_read_again_is_written_whole_or_not_at_all():
+    """By `reservoir.files`. Others: a file in a folder that it renames, and a lock and a log, of which half will do."""
+    scripts = [ROOT / "reference" / f"{name}.py" for name in ("calibration", "claim_dates", "counts")]
+    found = {
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for path in [*(ROOT / "reservoir").rglob("*.py"), *scripts]
+        for name in writing(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert found == {
+        "reservoir/files.py: atomic_writes",
+        "reservoir/runs/export.py: fill",
+        "reservoir/launch/gpu_hour.py: spend",
+        "reservoir/launch/gpu_hour.py: start",
+    }
+
+
 def test_no_file_is_over_2_mb_and_no_weights_are_over_4():
     large = [
         f"{p.relative_to(ROOT)}: {size:,} bytes"

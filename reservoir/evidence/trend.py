@@ -22,6 +22,7 @@ from scipy import special
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence.claims import NotRunError, ledger
 from reservoir.evidence.judge import FEWEST, Estimate
+from reservoir.files import atomic_write
 from reservoir.recipes import ladder
 from reservoir.runs.records import find_records
 
@@ -182,5 +183,5 @@ def predict() -> dict[str, dict[str, list[float]]]:
 if __name__ == "__main__":
     said: dict[str, Any] = {"widths": ladder.WIDTHS[:-1], "of": ladder.WIDTHS[-1], "predicted": predict()}
     path = shipped() / "claims" / PREDICTIONS
-    path.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    atomic_write(path, json.dumps(said, indent=1).encode() + b"\n")
     print(f"{path}: {', '.join(said['predicted'])}")

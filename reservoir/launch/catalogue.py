@@ -20,6 +20,7 @@ from rich.table import Column
 from reservoir import launch
 from reservoir.datasets.own.parts import FILES
 from reservoir.datasets.shipped import PACKAGE, shipped
+from reservoir.files import atomic_writes
 from reservoir.launch.console import new_table, show, show_json
 from reservoir.runs.registry import SCALES, family, is_recorded, own_names, results
 
@@ -101,13 +102,12 @@ def _stored(kind: type[T], name: str, make: Callable[[], T]) -> T:
 
 def write() -> None:
     """Store the catalogue, and the fields with a recipe a line."""
-    text = json.dumps(asdict(launch.cataloguing.from_registry()), indent=1, ensure_ascii=False)
-    (shipped() / "recipes.json").write_text(text + "\n", encoding="utf-8")
+    listed = json.dumps(asdict(launch.cataloguing.from_registry()), indent=1, ensure_ascii=False) + "\n"
     made = launch.cataloguing.fields_from_registry()
     recipes = ",\n".join(f"{json.dumps(name)}: {json.dumps(said)}" for name, said in made.recipes.items())
     words = json.dumps(made.words, indent=1, ensure_ascii=False)
     text = f'{{\n"digest": "{made.digest}",\n"words": {words},\n"recipes": {{\n{recipes}\n}}\n}}\n'
-    (shipped() / "fields.json").write_text(text, encoding="utf-8")
+    atomic_writes({shipped() / "recipes.json": listed.encode(), shipped() / "fields.json": text.encode()})
 
 
 def list_recipes(names: Sequence[str], *, as_json: bool = False) -> None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from reservoir.datasets.errors import DataError
-from reservoir.files import lock
+from reservoir.files import atomic_write, lock
 from reservoir.launch import cargo
 from reservoir.launch.console import show
 from reservoir.launch.queue import all_runs, read_queue
@@ -210,8 +210,14 @@ class Part:
         return self.log.with_suffix(".done")
 
     def is_done(self) -> bool:
-        """Whether an earlier call has done it, with this code; a run is known by its record."""
-        return not self.steps and self.done.is_file() and json.loads(self.done.read_text()) == self.made_by
+        """Whether an earlier call has done it, with this code; a run is known by its record.
+
+        What a file that cannot be read says of a part is not known, so the part is done again.
+        """
+        try:
+            return not self.steps and json.loads(self.done.read_text(encoding="utf-8")) == self.made_by
+        except (OSError, ValueError):
+            return False
 
     def last_line(self) -> str:
         """What it said last."""
@@ -298,7 +304,7 @@ def _failure(part: Part) -> str:
     status, seconds = part.process.returncode, time.monotonic() - part.began
     if status == 0:
         show(f"{part.name} is done after {seconds:.0f} s")
-        part.done.write_text(json.dumps(part.made_by))
+        atomic_write(part.done, json.dumps(part.made_by).encode())
     elif status == EXIT_STATUS:
         show(f"{part.name} was asked to stop, and goes on with the next call")
     else:
