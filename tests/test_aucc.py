@@ -79,8 +79,8 @@ def test_turning_the_metric_round_turns_the_area_round(points, horizon):
         ([], [], 1, "the same number of points, at least one, got 0 and 0"),
         ([1, 2], [1], 1, "the same number of points, at least one, got 2 and 1"),
         ([1], [1], 0, "horizon must be positive, got 0"),
-        ([2, 1], [1, 1], 1, "time must rise"),
-        ([-1, 1], [1, 1], 1, "start at 0 or later"),
+        ([0, 3, 3, 1.5], [1, 1, 1, 1], 1, "time must not fall .* got 1.5 after 3$"),
+        ([-1, 1], [1, 1], 1, "must start at 0 or later, got -1 first$"),
     ],
 )
 def test_a_curve_that_is_none_is_an_error(time, metric, horizon, message):

@@ -163,7 +163,7 @@ def test_another_run_s_checkpoint_and_a_file_of_weights_are_refused(written, tmp
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
         read(path, *make(), identity="me")
     write_weights(path, model, identity="me")
-    with pytest.raises(CheckpointError, match="has not the format"):
+    with pytest.raises(CheckpointError, match="does not have the format"):
         read(path, *make(), identity="me")
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
         read_weights(path, model, identity="another")

@@ -18,7 +18,7 @@ from reservoir.weights import Trained, mark_trained, owned, recorded_origin
 from reservoir.weights.files import WeightsError, read_safetensors, safetensors_bytes
 from reservoir.weights.naming import state_buffers
 
-BORN = time.time()  # of this process, as good as
+BORN = time.time()  # close to when this process began
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
 
 
@@ -156,7 +156,7 @@ def _learners(model: nn.Module, optimiser: torch.optim.Optimizer, beside: Beside
 
 
 def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
-    """The same by stream name."""
+    """What `_learned` returns, by stream name."""
     return {
         item.stream: item.parameter
         for item in owned(model)
@@ -179,7 +179,7 @@ def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple
     except WeightsError as error:
         raise CheckpointError(f"{what} is damaged ({error}): {advice}") from error
     if metadata.get("format") != kind:
-        raise CheckpointError(f"{what} has not the format {kind}: {advice}")
+        raise CheckpointError(f"{what} does not have the format {kind}: {advice}")
     found, progress = metadata.get("identity", ""), metadata.get("progress", "")
     if metadata.get("digest") != _digest(tensors, found + progress):
         raise CheckpointError(f"{what} is damaged (its digest does not match): {advice}")

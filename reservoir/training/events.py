@@ -237,7 +237,7 @@ class History:
         flops_per_token: what the next step costs; 0 before the first.
         step_seconds: median wall-clock of a step in the last process that made one.
         cpu_seconds: processor time of all processes that trained, validation included.
-        flops_per_skipped_token: the same where backward passes are skipped.
+        flops_per_skipped_token: `flops_per_token` of a step that skips backward passes.
         skipped: steps in which they were.
         kind_seconds: median wall-clock of a "full" and of a "skipped" step, where there are both, in the last process.
         losses: training loss of every step since the process started, in nats a prediction.
@@ -299,7 +299,7 @@ def aucc(
     mean height; the paper does not print how it normalises, and comparisons at one T̂ do not depend on it.
 
     Args:
-        time: of each validation point, rising.
+        time: of each validation point, from 0 on; it may stand still but not fall.
         metric: at each point.
         horizon: T̂ > 0.
         axis: "seconds", "steps", "flops" or whatever `time` counts.
@@ -315,8 +315,10 @@ def aucc(
         for value in values:
             check_number(name, value)
     t, m = np.asarray(time, dtype=float), np.asarray(metric, dtype=float)
-    if (np.diff(t) < 0).any() or t[0] < 0:
-        raise ValueError("time must rise and start at 0 or later")
+    falls = np.flatnonzero(np.diff(t) < 0)
+    if len(falls) or t[0] < 0:
+        got = f"{t[falls[0] + 1]:g} after {t[falls[0]]:g}" if len(falls) else f"{t[0]:g} first"
+        raise ValueError(f"time must not fall and must start at 0 or later, got {got}")
     if t[0] > 0:
         t, m = np.r_[0.0, t], np.r_[m[0] if floor is None else floor, m]
     if not larger_is_better:

@@ -31,7 +31,7 @@ class Preempted(Exception):
 
 
 class StopSignal:
-    """Notes signals while it is entered: `with Watch() as watch`, then `watch()` says whether one has come.
+    """Notes signals while it is entered: `with StopSignal() as stop`, then `stop()` says whether one has come.
 
     Where training listens, it ends after the step (and the validation) under way. Elsewhere nothing is worth keeping
     that the last checkpoint lacks, and `at_once` ends it there and then.

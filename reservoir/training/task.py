@@ -19,7 +19,10 @@ def has_bf16(device: torch.device) -> bool:
     """Whether the hardware multiplies bf16 itself; elsewhere it is emulated, to the same values but slowly.
 
     Args:
-        device: True for a GPU that supports bf16, or a CPU with AVX-512-BF16 or AMX.
+        device: a GPU or a CPU; the answer for any other device is no.
+
+    Returns:
+        True for a GPU that supports bf16 and for a CPU with AVX-512-BF16 or AMX.
     """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
