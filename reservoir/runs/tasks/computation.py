@@ -269,7 +269,7 @@ def _own_pictures(task: Pictures, digest: str) -> Examples:
 
 @dataclass(frozen=True)
 class Sequences(Computation):
-    """Which class has a sequence of numbers of your own?
+    """Which class does a sequence of your own numbers belong to?
 
     Args:
         corpus: "files:PATH", a table with a column of labels, and numbers in the others.
@@ -327,7 +327,7 @@ def _own_sequences(task: Sequences, digest: str) -> Examples:
 
 @dataclass(frozen=True)
 class Proteins(Computation):
-    """Remote homology: which fold has a protein?
+    """Remote homology: which fold does a protein have?
 
     Args:
         corpus: "tape" (Rao et al. 2019), or "made-up", which needs no download and is no biology.

@@ -25,7 +25,7 @@ class MaskedLanguageModelling(RunningText):
     Args:
         text: a name that `reservoir.datasets.text` knows, or "files:PATH" for a text of your own.
         vocabulary: size of the BPE vocabulary; the mask is one token more.
-        lowercase: whether case counts not.
+        lowercase: whether texts are lowercased.
         length: tokens of a window, the beginning-of-sentence included.
         batch: windows in a batch.
         share: of the tokens, how many the model is asked about.
