@@ -59,7 +59,7 @@ unit-lowest: $(INSTALLED)  ## run the unit tests with the lowest versions that p
 colab: plain  ## run the plain notebooks with the versions that Colab ships, in .venv-colab (half an hour)
 	@$(PYTHON_ENV) tests/colab.py .venv-colab $(ARGS)
 
-bench: $(INSTALLED)  ## measure the library beside its peers, on one thread; ARGS=--compare names what became slower
+bench: $(INSTALLED)  ## compare the library's speed with that of its peers, on one thread; ARGS=--compare names what became slower
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
 
 lint: $(INSTALLED)  ## check the code's style with ruff and the library's types with mypy

@@ -77,7 +77,7 @@ BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.item
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Measure the library beside its peers."
+        prog="python -m benchmarks", description="Compare the library's speed with that of its peers."
     )
     parser.add_argument(
         "names", nargs="*", metavar="name", help=f"some of {', '.join(BENCHMARKS)}; all by default"

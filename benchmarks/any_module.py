@@ -95,7 +95,7 @@ class Planned:
         case: its name.
         trainable: parameters that an optimiser gets, scores included.
         stored: bytes of what was written.
-        alone: whether that is all that somebody needs besides the model's code; an adapter needs its base too.
+        alone: whether that is all that you need besides the model's code; an adapter needs its base too.
         save, load: seconds, digests and the drawing of what is not stored included.
         step, cpu: wall-clock and processor seconds of a step, medians.
         steps: how many.

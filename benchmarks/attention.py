@@ -1,4 +1,4 @@
-"""Attention forward and backward: our plain products beside PyTorch's fused kernel, at the sizes of the book."""
+"""Attention forward and backward: our plain products against PyTorch's fused kernel, at the sizes of the book."""
 
 from __future__ import annotations
 

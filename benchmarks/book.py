@@ -1,4 +1,4 @@
-"""The rendered book: how heavy its pages are, and how long it takes to build, beside nbconvert's of the same notebooks.
+"""The rendered book: how heavy its pages are and how long it takes to build, against nbconvert's of the same notebooks.
 
 mystmd's stock theme is downloaded when it is used and loads code from elsewhere, so that it cannot be built or weighed
 without a network. nbconvert can: it writes each notebook as a page that needs no network but for formulas and figures.
@@ -110,7 +110,7 @@ def slug(notebook: Path) -> str:
 
 
 def weight(page: Path) -> int:
-    """Bytes of a page with the styles and scripts that it loads from beside it, each compressed."""
+    """Bytes of a page with the styles and scripts that it loads from its own site, each compressed."""
     text = page.read_text(encoding="utf-8")
     loads = re.findall(r"""<(?:link|script)[^>]*(?:href|src)=["']([^"':]+\.(?:css|js))["']""", text)
     files = {page, *((page.parent / address).resolve() for address in loads)}

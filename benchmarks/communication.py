@@ -1,7 +1,7 @@
-"""What processes send one another: the gradients of a step under each freezing plan, beside the share that is trained.
+"""What processes send one another: the gradients of a step under each freezing plan, next to the share that is trained.
 
 Two processes and four share a batch of `benchmarks.step`, on this machine, and every bucket of gradients that one of
-them hands over is counted; DDP's own account of its buckets stands beside it. What each then sends on the wire depends
+them hands over is counted; DDP's own account of its buckets stands next to it. What each then sends on the wire depends
 on how the sum is made: around a ring, 2 (n - 1) / n times as much.
 """
 

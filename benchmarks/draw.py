@@ -1,4 +1,4 @@
-"""Weights drawn a second, by PyTorch, by numba and compiled, beside PyTorch's own generator and beside a copy."""
+"""Weights drawn per second, by PyTorch, by numba and compiled, against PyTorch's own generator and against a copy."""
 
 from __future__ import annotations
 

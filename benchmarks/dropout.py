@@ -1,4 +1,4 @@
-"""Dropout forward and backward: ours beside `torch.nn.functional.dropout`."""
+"""Dropout forward and backward: ours against `torch.nn.functional.dropout`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states of an echo state network over a series: ours beside reservoirpy's, on the same matrices."""
+"""The states of an echo state network over a series: ours against reservoirpy's, on the same matrices."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a dry run predicts beside what training takes: a few measured steps, held against many.
+"""What a dry run predicts next to what training takes: a few measured steps, compared with many.
 
 `python -m reservoir run … --dry-run --measure` takes eight steps and says how long all of them will take. Here a run
-of some more steps follows, from the same seed, with a clock beside it. On a CPU that is processor time, which other
+of some more steps follows, from the same seed, with a clock running. On a CPU that is processor time, which other
 programs lengthen less; on a GPU it is wall-clock.
 """
 

@@ -1,4 +1,4 @@
-"""Fourier mixing: the transform and a whole training step beside transformers' FNet; attention by length and width."""
+"""Fourier mixing: the transform and a whole training step against transformers' FNet; attention by length and width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What freezing saves: a training step under each plan beside one that trains everything, as a share of the ideal.
+"""What freezing saves: a training step under each plan against one that trains everything, as a share of the ideal.
 
 Ideal is what freezing can save without leaving out a layer: in the profiled step of the model that trains everything,
 the products that make the gradients of the weights in question, and their share of clipping and of the optimiser. The
@@ -45,7 +45,7 @@ def plans(config: EncoderDecoderConfig) -> dict[str, Freeze]:
 
 @dataclass(frozen=True)
 class Saving:
-    """A freezing plan beside the model that trains everything.
+    """A freezing plan against the model that trains everything.
 
     Args:
         case: size, precision and what is frozen.

@@ -1,4 +1,4 @@
-"""Weights that are made anew, beside stored ones: in a product at batch 1, in loading a model, in a training step."""
+"""Weights that are made anew, against stored ones: in a product at batch 1, in loading a model, in a training step."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _product(name: str, size: int, kind: str, settings: Settings) -> Iterator[Co
 
 
 def _loading(name: str, sizes: dict, settings: Settings) -> Iterator[Comparison]:
-    """Seconds to load: weights drawn and checked and bits unpacked, or read and checked, beside plain safetensors."""
+    """Seconds to load: weights drawn and checked and bits unpacked, or read and checked, against plain safetensors."""
     config = EncoderDecoderConfig(norm_first=True, dropout=0.0, **sizes)
     masked = supermask(initialise(EncoderDecoder(config), seed=0), Mask(keep=0.5), seed=0)
     freeze(masked, Freeze(patterns=("*.bias", "*norm")))

@@ -1,4 +1,4 @@
-"""A whole training step beside other libraries' encoder-decoders: transformers' Marian and BART, and x-transformers.
+"""A whole training step against other libraries' encoder-decoders: transformers' Marian and BART, and x-transformers.
 
 Each is built at the sizes of `benchmarks.step` and takes its batches, loss, clipping and optimiser; ours has its norms
 where the peer has them. Dropout lies after each sublayer alone, as our recipes and fairseq's have it. Marian has

@@ -1,4 +1,4 @@
-"""Linear maps in bf16 whose number of rows changes from batch to batch: ours beside `F.linear` under autocast."""
+"""Linear maps in bf16 whose number of rows changes from batch to batch: ours against `F.linear` under autocast."""
 
 from __future__ import annotations
 

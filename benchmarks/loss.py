@@ -1,4 +1,4 @@
-"""Output product and label-smoothed cross-entropy, forward and backward: ours in chunks beside `F.cross_entropy`."""
+"""Output product and label-smoothed cross-entropy, forward and backward: ours in chunks against `F.cross_entropy`."""
 
 from __future__ import annotations
 

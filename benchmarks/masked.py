@@ -1,4 +1,4 @@
-"""A training step of a transformer layer with supermasks, beside the same layer with weights that move."""
+"""A training step of a transformer layer with supermasks, against the same layer with weights that move."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Amount:
 
     Args:
         case: what was counted.
-        peer: what beside.
+        peer: what it is compared with.
         unit: of both, such as "kB".
         ours, theirs: the sizes.
         required: how many times smaller ours has to be, or None.

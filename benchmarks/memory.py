@@ -1,4 +1,4 @@
-"""A training step whose memory the C library keeps, beside the same step with the C library's defaults.
+"""A training step whose memory the C library keeps, against the same step with the C library's defaults.
 
 glibc reads its tunables when a process starts, so each side is a process of its own. Both take the same steps in turns,
 and have to end with the same bits. `reservoir.launch.memory` says what is set. The step is that of `benchmarks.step`,

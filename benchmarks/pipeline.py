@@ -1,4 +1,4 @@
-"""Batches for training: ours beside PyTorch's DataLoader with transformers' grouping by length.
+"""Batches for training: ours against PyTorch's DataLoader with transformers' grouping by length.
 
 Both are given sentences as ids, shuffle them, put sentences of like length together, and pad them into tensors. The
 peer's batches have a fixed number of sentences, ours at most so many tokens; it gets as many sentences a batch as ours

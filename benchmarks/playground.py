@@ -1,6 +1,6 @@
-"""The playground's training step in WebAssembly, beside the same step in PyTorch and in TensorFlow.js, on one thread.
+"""The playground's training step in WebAssembly, against the same step in PyTorch and in TensorFlow.js, on one thread.
 
-Then the draws of all explorables, in JavaScript, beside Python's.
+Then the draws of all explorables, in JavaScript, against Python's.
 
 All sides train the playground's default run from the same seed on the same batches, and their losses agree. The engine
 and TensorFlow.js run in node, which has Chromium's compilers; what a page shows meanwhile is not in it.

@@ -1,4 +1,4 @@
-"""A training step of each stack of chapter 5 beside that of the regular model of the same depth, in turns.
+"""A training step of each stack of chapter 5 against that of the regular model of the same depth, in turns.
 
 Records are made on whatever machine has time for them, several at once, so their seconds cannot be compared. Here two
 models take steps in turns on the same batches; the ratio, and still more the one by processor time, means something

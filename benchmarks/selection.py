@@ -1,4 +1,4 @@
-"""Choosing a mask: the share of a matrix's scores that is largest, ours beside a sort, as hidden-networks has it."""
+"""Choosing a mask: the share of a matrix's scores that is largest, ours against a sort, as hidden-networks has it."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ sublayer, on the attention weights and inside the feed-forward layers. "Less dro
 as fairseq's do: after each sublayer alone. A handful of batches comes again and again, so that neither side pays for
 new shapes; `benchmarks.linear` is about those.
 Compiled means each of our layers by `torch.compile(dynamic=True)`, all layers of a kind sharing one compiled function,
-and the peer's model as a whole. Two more lines say what our step is worth by itself: compiled beside eager, and as a
+and the peer's model as a whole. Two more lines say what our step is worth by itself: compiled against eager, and as a
 share of the rate at which the machine multiplies square matrices.
 """
 
@@ -238,7 +238,7 @@ class Ours:
 
 
 def one(name: str, *, dtype: torch.dtype, same: bool, compiled: bool, settings: Settings) -> Comparison:
-    """Our step beside the peer's, at the size of that name; `same` puts dropout where `nn.Transformer` has it."""
+    """Our step against the peer's, at the size of that name; `same` puts dropout where `nn.Transformer` has it."""
     ours = Ours(name, dtype, settings, same=same, compiled=compiled)
     theirs = Peer(SIZES[name].config).to(settings.device).train()
     if compiled:  # whole: PyTorch passes over its own layers where they are compiled one by one
@@ -258,7 +258,7 @@ def one(name: str, *, dtype: torch.dtype, same: bool, compiled: bool, settings: 
 
 
 def beside_eager(name: str, dtype: torch.dtype, settings: Settings) -> Comparison:
-    """Our compiled step beside our eager one."""
+    """Our compiled step against our eager one."""
     ours, eager = (Ours(name, dtype, settings, compiled=compiled) for compiled in (True, False))
     return ours.beside(
         eager.step, case=f"{name}, {WORDS[dtype]}, compiled", peer="our eager step", settings=settings
@@ -266,7 +266,7 @@ def beside_eager(name: str, dtype: torch.dtype, settings: Settings) -> Compariso
 
 
 def of_the_machine(name: str, dtype: torch.dtype, settings: Settings) -> Comparison:
-    """Our step beside as many operations in products of square matrices: its share of the machine's rate."""
+    """Our step against as many operations in products of square matrices: its share of the machine's rate."""
     ours = Ours(name, dtype, settings)
     operations = ours.operations()
     square = torch.randn(SQUARE, SQUARE, dtype=dtype, device=settings.device)

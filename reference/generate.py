@@ -230,7 +230,7 @@ def signature(item: griffe.Object, *, name: str | None = None) -> str:
 
 
 def shape_comment(item: griffe.Function) -> str:
-    """The comment beside or right below a `def`: "(batch, length) -> same"."""
+    """The comment next to or right below a `def`: "(batch, length) -> same"."""
     for number, line in enumerate((item.source or "").splitlines()):
         comment = re.search(r"#\s*(\(.*->.*)$", line)
         if comment:

@@ -122,7 +122,7 @@ def overview() -> str:
     """The page that lists the sources."""
     lines = [
         FRONT.format(title="Sources"),
-        "What the book is held against, in the order in which it takes them.\n",
+        "What the book is compared with, in the order in which it takes them.\n",
     ]
     for name in sources.names():
         one = sources.source(name)

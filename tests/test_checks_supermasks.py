@@ -30,7 +30,7 @@ def through_a_copy(scores, keep):
 
 MASKS = {
     "return a tensor": lambda s, keep: largest(s.abs(), kept_count(s.numel(), keep)).flatten(),
-    "nothing but noughts and ones": through_a_copy,
+    "nothing but zeros and ones": through_a_copy,
     "keep is the share that is kept": lambda s, keep: largest(
         s.abs(), s.numel() - kept_count(s.numel(), keep)
     ),

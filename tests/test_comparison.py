@@ -101,7 +101,7 @@ def test_a_sweep_that_is_not_whole_says_so(monkeypatch):
     monkeypatch.setattr("reservoir.runs.sweep.find_records", lambda name, scale: [one[name]])
     assert score("universal/listops/random/~", "laptop").shown == "40.00"
     del one[sweep[3]]
-    assert score("universal/listops/random/~", "laptop").shown == "40.00 (a rate beside it not run)"
+    assert score("universal/listops/random/~", "laptop").shown == "40.00 (a neighbouring rate not run)"
     assert score("universal/mnist/random/~", "laptop").shown == NOT_RUN
 
 

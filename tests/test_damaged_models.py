@@ -144,7 +144,7 @@ def test_a_truncated_file_is_refused_wherever_it_ends(folder):
 def test_weights_beside_a_configuration_that_is_not_theirs_are_refused(folder):
     said = (folder / CONFIG).read_text()
     (folder / CONFIG).write_text(said.replace('"n_heads": 2', '"n_heads": 4'))
-    refused(folder, "was not written with the config.json beside it")
+    refused(folder, "was not written with the config.json next to it")
 
 
 def test_missing_files_are_named(folder):

@@ -49,7 +49,7 @@ def find_myst() -> str:
     beside = Path(sys.executable).parent / "myst"
     found = str(beside) if beside.exists() else shutil.which("myst")
     if not found:
-        raise BuildError("mystmd was not found beside this Python or on the PATH: 'make setup' installs it")
+        raise BuildError("mystmd was not found next to this Python or on the PATH: 'make setup' installs it")
     if not shutil.which("node"):
         raise BuildError("node was not found on the PATH: install node 20 or newer")
     return found
@@ -174,7 +174,9 @@ def build(
 def write_twins(project: Path, site: Path, publication: publish.Publication, *, say=print) -> list[str]:
     """Write the plain twins that the pages offer to download, and return what went wrong."""
     if not (drawable := on_path() is not None):
-        say("note: there is no chromium, so figures in the notebooks to download have no picture beside them")
+        say(
+            "note: there is no chromium, so figures in the notebooks to download have no picture next to them"
+        )
     try:
         plain.write(project, site / plain.FOLDER, publication, pictures=drawable)
     except (plain.PlainError, StillError) as error:

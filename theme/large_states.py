@@ -1,6 +1,6 @@
 """Keep large states of explorables in files of their own, so that a page is there before a trained model's weights are.
 
-A script, not JSON: a page that was opened from disk may load scripts that lie beside it, but may fetch nothing.
+A script, not JSON: a page that was opened from disk may load scripts that lie next to it, but may fetch nothing.
 """
 
 import hashlib

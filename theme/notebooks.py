@@ -124,7 +124,7 @@ def grouped(names: Sequence[str]) -> list[str]:
 
 
 def stale(markdown: Path, data: Path | None = None) -> list[str]:
-    """Why the notebook beside `markdown` may no longer say what it would say today; empty if it is fresh.
+    """Why the notebook next to `markdown` may no longer say what it would say today; empty if it is fresh.
 
     Args:
         markdown: the half that people edit.
@@ -233,7 +233,7 @@ class Executor(NotebookClient):
 
 
 def execute(markdown: Path, *, data: Path | None = None) -> float:
-    """Bring the notebook beside `markdown` up to it, execute it, and write it; returns the seconds that took.
+    """Bring the notebook next to `markdown` up to it, execute it, and write it; returns the seconds that took.
 
     Raises:
         ExecutionError: a cell or an expression failed; nothing is written then.
@@ -262,7 +262,7 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
 
 
 def processor() -> dict[str, Any]:
-    """What the bits of a computation depend on here, beside the code.
+    """What the bits of a computation depend on here, in addition to the code.
 
     A virtual machine may call several processors by one name, so their model and their instructions count as well.
     """
@@ -292,7 +292,7 @@ def copy_pictures(nb: NotebookNode, copied: Mapping[str, Path]) -> None:
 
 
 def updated(markdown: Path) -> NotebookNode:
-    """The cells of `markdown`, with the ids and metadata of the cells of the notebook beside it that are the same."""
+    """The cells of `markdown`, with the ids and metadata of the cells of the notebook next to it that are the same."""
     new, notebook = jupytext.read(markdown), markdown.with_suffix(".ipynb")
     if notebook.exists():
         new = combine_inputs_with_outputs(new, nbformat.read(notebook, as_version=4))

@@ -1,8 +1,8 @@
 """Plain twins: each notebook of the book as one that any viewer shows. `python theme/plain.py` writes them.
 
 The text comes from MyST's own parsed tree, in which numbers, citations, references and values are resolved; the code
-cells are the notebook's own, in their order, with their outputs. Beside each figure lies a picture of it, for viewers
-that run no scripts. Where the book is published, links lead there; elsewhere they lead to the twins and pages beside.
+cells are the notebook's own, in their order, with their outputs. Next to each figure lies a picture of it, for viewers
+that run no scripts. Where the book is published, links lead there; elsewhere they lead to the twins and pages nearby.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Book:
         return f"{self.publication.address}{page}" if self.publication.address else f"../{page}index.html"
 
     def address(self, slug: str, name: str = "") -> str:
-        """Where a link to a page leads: to the published one, or to the twin or page that lies beside."""
+        """Where a link to a page leads: to the published one, or to the twin or page nearby."""
         if slug not in self.pages:
             raise MarkdownError(f'"{slug}" is no page of the book')
         anchor = f"#{name}" if name else ""
@@ -189,7 +189,7 @@ class Twin:
         return "\n\n".join(filter(None, [title, subtitle, f"<sub>{begin}</sub>"]))
 
     def code(self, cell: NotebookNode, block: Mapping[str, Any]) -> list[NotebookNode]:
-        """The cell with its outputs, a picture asked for beside each figure, and the caption below."""
+        """The cell with its outputs, a picture asked for next to each figure, and the caption below."""
         tags = set(cell.metadata.get("tags", []))
         twin = nbformat.v4.new_code_cell(cell.source, id=cell.id, execution_count=cell.execution_count)
         twin.metadata = {"tags": sorted(tags)} if tags else {}
@@ -228,7 +228,7 @@ def size(png: str) -> dict[str, int]:
 
 
 def twins(book: Book, *, pictures: bool = True) -> dict[str, NotebookNode]:
-    """Each notebook's twin under the name of its file, with a picture beside each figure or without any.
+    """Each notebook's twin under the name of its file, with a picture next to each figure or without any.
 
     Raises:
         PlainError: a node has no form in Markdown, or a twin is too large.

@@ -1,6 +1,6 @@
 """Bring the modules that executed notebooks store up to date, without running the notebooks again.
 
-An explorable's JavaScript is kept in each notebook that shows it, beside what its cells computed. When the JavaScript
+An explorable's JavaScript is kept in each notebook that shows it, next to what its cells computed. When the JavaScript
 changes, only that text has to follow: `python theme/widget_modules.py chapters/*.ipynb`.
 """
 

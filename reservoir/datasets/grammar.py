@@ -29,7 +29,7 @@ class Noun:
 
     Args:
         gender: "m", "f" or "n".
-        oblique: singular beside the nominative: weak masculines add -n or -en (der Junge, den Jungen).
+        oblique: singular outside the nominative: weak masculines add -n or -en (der Junge, den Jungen).
         plural, dative_plural: die Hunde, den Hunden.
         group: what it is, which decides what it can do and be done to.
         mine: whether "my" sounds right before it ("meine Frau" would be a wife).

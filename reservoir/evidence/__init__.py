@@ -1,4 +1,4 @@
-"""The sources' tables and claims with ours beside them, what each method costs, and the test that judges claims."""
+"""The sources' tables and claims next to ours, what each method costs, and the test that judges claims."""
 
 import lazy_loader
 

@@ -139,7 +139,7 @@ def score(recipe: str, scale: Scale) -> Ours:
     if not recipe.endswith(f"/{CHOSEN}"):
         return _over_seeds(find_records(recipe, scale=scale), lambda record: record.score, scale)
     chosen = choose(alternatives(recipe), scale=scale)
-    note = "" if chosen is None or chosen.complete else " (a rate beside it not run)"
+    note = "" if chosen is None or chosen.complete else " (a neighbouring rate not run)"
     return _over_seeds(chosen.records if chosen else [], lambda record: record.score, scale, note)
 
 

@@ -1,8 +1,8 @@
 """Every recorded run on the same axes: what it scored, and the four things it cost.
 
 A cost is counted so that no method hides one. What a run begins with, such as the embeddings of a trained model, was
-paid for by somebody: its operations and seconds are added to the run's, and its tensors to the file that must stand
-alone. Where nobody has recorded what that took, both are unknown (nan). Numbers that learn include the scores of masks.
+paid for before: its operations and seconds are added to the run's, and its tensors to the file that must stand alone.
+Where nobody has recorded what that took, both are unknown (nan). Trainable parameters include the scores of masks.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def encoders() -> pd.DataFrame:
 def bodies(task: str) -> pd.DataFrame:
     """The bodies that a task of chapter 9 was learned with, each at the rate that validation chose, as `translators`.
 
-    Quality is an accuracy in per cent; "body" is the body's name, and "complete" whether the rates beside the chosen
-    one have been run.
+    Quality is an accuracy in per cent; "body" is the body's name, and "complete" whether the rates next to
+    the chosen one have been run.
     """
     found = []
     for body in (body for body in BODIES if in_table(task, body)):

@@ -2,7 +2,7 @@
 
 A front of single figures is a list. With seeds there are many: choose one seed of each method, and these figures have a
 front; choose others, and it may be another. So a method has a *share*, that of all such draws in whose front it
-stands. A share of one says that whatever seeds had been drawn, it would have been there; nought, that it never would.
+stands. A share of one says that whatever seeds had been drawn, it would have been there; zero, that it never would.
 Draws of different methods are independent, so the share is a product and needs no sampling.
 
 What a share does not know is what a further seed would show, and a method with one seed looks as if it had no spread.

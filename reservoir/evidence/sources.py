@@ -1,6 +1,6 @@
 """What the sources print: their tables and a few of their sentences, each with where it stands and how it was read.
 
-A chapter that sets a paper's figure beside ours takes it from here, so that it is written down once, with its source.
+A chapter that sets a paper's figure next to ours takes it from here, so that it is written down once, with its source.
 The files lie in `data/sources`, one a source. A figure that nobody has checked has no place there.
 """
 
@@ -22,7 +22,7 @@ from reservoir.datasets.shipped import shipped
 
 QUOTE_KINDS = {
     "doc": "read in the document itself",
-    "2nd": "quoted from somebody else's quotation of it",
+    "2nd": "quoted from another document's quotation of it",
     "code": "read in the code that its authors released",
     "derived": "recomputed by us from sizes that it states",
 }
@@ -168,7 +168,7 @@ class System:
 
 @dataclass(frozen=True)
 class Source:
-    """A document that the book is held against.
+    """A document that the book is compared with.
 
     Args:
         name: what our files call it, such as "poster".

@@ -329,10 +329,10 @@ class Audit:
 
 @dataclass(frozen=True)
 class Gpu:
-    """Spend some minutes of a GPU: compare its bits, measure speed beside peers, then run what decides most.
+    """Spend some minutes of a GPU: compare its bits, measure its speed against peers, then run what decides most.
 
     First the bits that the GPU, numba, the compiler and Triton draw are compared with the processor's. Then, in a third
-    of the time at most, benchmarks beside other libraries; then the runs of a queue, several at a time. It can be
+    of the time at most, benchmarks against other libraries; then the runs of a queue, several at a time. It can be
     cut off anywhere: the same command does what is left. Records, benchmarks, logs and the checkpoints that fit go to 8
     files of at most 16 MiB.
 

@@ -50,7 +50,7 @@ START = 5e-5
 """Seconds that starting one operation takes a program on a GPU, gradients and PyTorch's own work included.
 
 With it the sum meets the one step that was timed: our encoder-decoder's at IWSLT's size, 736 operations by this count,
-took 36 to 38 ms on an H200 (`benchmarks/libraries.py`, eager). The processor beside the GPU decides, not the GPU.
+took 36 to 38 ms on an H200 (`benchmarks/libraries.py`, eager). The processor that drives the GPU decides, not the GPU.
 """
 LAUNCH = 8e-6
 """Seconds that a bare operation takes to start, which is all that `peaks` measures; an assumption."""

@@ -72,7 +72,7 @@ def _lines(sized: Plan, run: Run, on: Target, seeds: int, found: Measured | None
         *([("begins with", start)] if (start := begins_with(run)) else []),
         ("steps", f"{sized.steps:,}, {sized.tokens / sized.steps:,.0f} tokens each (about)"),
         ("tokens", f"{_short(sized.tokens)}"),
-        ("operations", f"{sized.flops:.3g}, {sized.flops / sized.tokens:.3g} a token{bounds}"),
+        ("operations", f"{sized.flops:.3g}, {sized.flops / sized.tokens:.3g} per token{bounds}"),
         ("parameters", f"{sized.total:,}; {sized.trained:,} of them are trainable ({_share(sized):.1%})"),
         (
             "memory of a GPU",

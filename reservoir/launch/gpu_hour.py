@@ -1,4 +1,4 @@
-"""An hour of a GPU in one command: first the bits, then speed beside peers, then a queue of runs, in the given minutes.
+"""An hour of a GPU in one command: the bits, then speed against peers, then a queue of runs, in the given minutes.
 
 Each part is a process of its own, so that none takes the others with it. What is done stays done: the parts of an
 earlier call, one that was killed among them, are not begun again, and runs go on from their checkpoints.

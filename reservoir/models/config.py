@@ -203,7 +203,7 @@ def _called(hint: Any) -> str:
 
 
 class Familiar:
-    """What all models share beside being modules."""
+    """What all models share in addition to being modules."""
 
     def save_pretrained(self, folder: Path | str, **options: Any) -> Path:
         """Write the model to a folder: `reservoir.models.save_pretrained`, whose options these are."""

@@ -145,7 +145,7 @@ def read_folder(folder: Path | str) -> tuple[type[nn.Module], ModelConfig, Conte
     contents = read_contents(folder / WEIGHTS)
     if contents.metadata.get("config") != its_digest:
         raise WeightsError(
-            f"{contents.path} was not written with the {CONFIG} beside it, or one of the two is damaged"
+            f"{contents.path} was not written with the {CONFIG} next to it, or one of the two is damaged"
         )
     return model, made, contents
 

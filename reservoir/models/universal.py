@@ -31,7 +31,7 @@ class UniversalConfig(ModelConfig):
         every: whether there is an output at each position, and not at the last alone.
         body: the language model in the middle; its vocabulary plays no part. An LSTM can take its place, for
             comparison.
-        update: what stands beside the body's packed maps of queries, keys and values: nothing, "lora" or "vera" (see
+        update: what is added to the body's packed maps of queries, keys and values: nothing, "lora" or "vera" (see
             `reservoir.weights.low_rank`).
         rank: of the updates.
     """

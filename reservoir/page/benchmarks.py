@@ -65,7 +65,7 @@ def where(record: dict[str, Any]) -> str:
     """Machine, versions and commit of a record, in one line."""
     machine = record["machine"]
     gpu = machine.get("gpu")
-    about = [f"{gpu} beside {machine['cpu']}" if gpu else machine["cpu"]]
+    about = [f"{gpu} with {machine['cpu']}" if gpu else machine["cpu"]]
     if machine.get("capability") and not gpu:
         about.append(f"{machine['capability']}, {'with' if machine['bf16'] else 'without'} bf16 units")
     about.append(f"{machine['threads']} thread(s)")

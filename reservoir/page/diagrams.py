@@ -7,7 +7,7 @@ A description is a TOML file with `alt` (the picture in words), `height`, `shape
     words 20 40 start: one line/another          words alone, from (or at the `middle` or `end` of) a point
     grid 20 40 9 seeded: #+./.#+                 a matrix of 9-pixel cells, rows between /: full, half, left out
     dot 20 40 6 unit:                            a unit of a random network: a circle around a point
-    embed -> stack: vectors                      an arrow, by names or points such as 20,40, with words beside it
+    embed -> stack: vectors                      an arrow, by names or points such as 20,40, with words next to it
     stack ~> embed @8                            a gradient, 8 pixels to the right of (or below) the middle
 
 Every diagram is as wide as the text of a phone. Its colours come from the page where they are set there

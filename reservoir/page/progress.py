@@ -74,7 +74,7 @@ class Line:
 
 
 def show_progress(shell: Any) -> None:
-    """Let all training in `shell`, an IPython shell or None, say how far it is, where somebody is there to see it.
+    """Let all training in `shell`, an IPython shell or None, say how far it is, where you are there to see it.
 
     Programs that run notebooks, such as nbclient, say that nobody can answer a question; the book's stored outputs
     then have no such line.

@@ -1,6 +1,6 @@
 """Chapter 12: what no source tried. Two ways to leave weights untrained in one model, and what an encoder is worth.
 
-The translators stand beside chapter 4's: the same text, sizes, steps and rate as `components/…`, so that each differs
+The translators stand next to chapter 4's: the same text, sizes, steps and rate as `components/…`, so that each differs
 from a row of that table in one thing and a reader can say what the thing did.
 
 - Without attention in the encoder: `fourier` mixes by a transform and learns all else, `fourier-reservoirs` has a
@@ -50,7 +50,7 @@ ENCODER_MAPS = tuple(f"encoder.{pattern}" for pattern in FEED_FORWARD)
 TASK = "digits"
 PERCENTAGES = (50, 90)
 ELSEWHERE = ("no-mixing", "no-encoder", "attention-frozen")
-"""The rows that are repeated on other text, beside the one in which everything is trained."""
+"""The rows that are repeated on other text, in addition to the one in which everything is trained."""
 LONGER = ("no-encoder", "attention-frozen")
 """The rows that are repeated with chapter 3's translator."""
 LONGEST = {"laptop": 1.56, "full": 1.52}

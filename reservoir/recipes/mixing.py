@@ -93,8 +93,8 @@ TEXTS, STEPS = 12_000, 300
 """Of SST-2, at the laptop scale. Chapter 7 has fewer; with those, attention stays below the accuracy that the claims
 require before they compare anything with it."""
 RATES = {"lr-5e-4": 5e-4, "lr-1e-3": 1e-3, "lr-2e-3": 2e-3, "lr-8e-3": 8e-3, "lr-16e-3": 16e-3}
-"""Of the sweep, beside the one that `mixing/<name>` has at the laptop scale, 4e-3. The three in the middle are run
-first, and one more where the best is the first or the last of these and 4e-3; all rows have had five."""
+"""Of the sweep, in addition to the one that `mixing/<name>` has at the laptop scale, 4e-3. The three in the middle are
+run first, and one more where the best is the first or the last of these and 4e-3; all rows have had five."""
 SCRATCH = tuple(layout + name for layout in LAYOUTS for name in ("attention", "fourier"))
 """Rows that are also trained on SST-2 from scratch."""
 

@@ -213,9 +213,9 @@ def masked(task: str, scale: Scale) -> Run:
 
 
 def lora(task: str, scale: Scale) -> Run:
-    """Hu et al. 2022: updates of rank 8 beside the pretrained body's attention maps, in the place of norms.
+    """Hu et al. 2022: updates of rank 8 for the pretrained body's attention maps, in the place of norms.
 
-    One update stands beside each packed map of queries, keys and values; the paper has one each for queries and values.
+    One update is added to each packed map of queries, keys and values; the paper has one each for queries and values.
     """
     frozen = Freeze(patterns=("layer.*", "norm*", "positions"))
     return pretrained(task, scale).evolve(model={"update": "lora"}, freeze=frozen)

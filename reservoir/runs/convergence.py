@@ -16,7 +16,7 @@ WITHIN = 0.02
 def steps_to_converge(record: Record, *, within: float = WITHIN) -> int:
     """The step of the first validation point that is within a share of the run's best one.
 
-    A run of a fixed length whose learning rate falls to nought improves to the end, if only by a little; its very best
+    A run of a fixed length whose learning rate falls to zero improves to the end, if only by a little; its very best
     point says how long it was, this one how soon it came near.
 
     Args:

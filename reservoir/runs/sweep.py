@@ -34,7 +34,7 @@ class Choice:
 
     @property
     def complete(self) -> bool:
-        """Whether the best rate has been held against its neighbours; the others need not be recorded."""
+        """Whether the best rate has been compared with its neighbours; the others need not be recorded."""
         return not self.missing
 
 

@@ -32,7 +32,7 @@ class Skip:
         warmup: steps in which nothing is skipped, and the estimate sees true gradients alone.
         anneal: steps after those in which the chance rises from 0 to `most`, along a line.
         width, lr: of the estimate's network, and the learning rate of its Adam.
-        watch: more estimates, which learn and are measured beside it and never used.
+        watch: more estimates, which learn and are measured along with it and never used.
     """
 
     layers: tuple[str, ...] = ()
@@ -180,7 +180,7 @@ class Backskipping:
         return told
 
     def numbers(self) -> dict[str, Any]:
-        """What a checkpoint keeps beside the tensors of the estimates and of their optimiser."""
+        """What a checkpoint keeps in addition to the tensors of the estimates and of their optimiser."""
         return {
             "sums": self.sums,
             "counts": [self.steps, self.measured, self.skipped],

@@ -27,7 +27,7 @@ class CheckpointError(RuntimeError):
 
 
 Beside = tuple[nn.Module, torch.optim.Optimizer]
-"""A network that learns beside the model and is no part of it, with its optimiser."""
+"""A network that learns along with the model and is no part of it, with its optimiser."""
 
 
 def write(
@@ -48,7 +48,7 @@ def write(
         model, optimiser: what is trained, and by what.
         identity: a digest of the run's fields; `read` refuses a checkpoint of another run.
         progress: the run's place in the data and what it measured, as JSON.
-        beside: what learns beside the model.
+        beside: what learns along with the model.
 
     Raises:
         WriteError: the disk is full or the folder cannot be written to; an earlier checkpoint is still there.

@@ -26,7 +26,7 @@ class TextReader:
             leaves them whole.
 
     Raises:
-        ValueError: `cut` has no room for the ends of two sentences and a token of each.
+        ValueError: `cut` has no room for the ends of two sentences and one token of each.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, lead: Sequence[int] = (), cut: int | None = None):

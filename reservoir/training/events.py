@@ -240,7 +240,7 @@ class History:
         flops_per_skipped_token: `flops_per_token` of a step that skips backward passes.
         skipped: steps in which they were.
         kind_seconds: median wall-clock of a "full" and of a "skipped" step, where there are both, in the last process.
-        losses: training loss of every step since the process started, in nats a prediction.
+        losses: training loss of every step since the process started, in nats per prediction.
     """
 
     points: list[Point] = field(default_factory=list)

@@ -130,8 +130,8 @@ def account(model: nn.Module) -> pd.DataFrame:
     Trained in 32 or 16 bits is every number in as many. Trained in 8 or 4 bits rounds the matrices to nearest, with a
     32-bit scale a row, and leaves norms and biases at 32. In a supermask model the norms and biases are constants, and
     each place has a mask of its own, a bit a weight; a tied output shares that of its table. Its weights are either
-    drawn once and kept in 32 bits beside masks of a byte an entry, since PyTorch has no smaller one, or made while they
-    are used, from bits. Pretrained embeddings are not masked.
+    drawn once and kept in 32 bits next to masks of a byte an entry, since PyTorch has no smaller one, or made while
+    they are used, from bits. Pretrained embeddings are not masked.
 
     Returns:
         one row a way, with the columns "on disk", "in memory" and "read per token", in bytes.

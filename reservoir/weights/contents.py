@@ -83,7 +83,7 @@ class Contents:
 
     Args:
         file: what the header says of the tensors in the file.
-        metadata: texts beside them.
+        metadata: texts next to them.
     """
 
     path: Path

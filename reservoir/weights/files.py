@@ -57,11 +57,11 @@ def digest_of_sums(pieces: Tensor | Iterable[Tensor], head: str = "") -> str:
     The little-endian bytes, in row-major order, are 64-bit words in rows of `WORDS`, the last row filled up with zeros.
     Hashed are the sums of the rows, one after the other, and then the sums of the columns, all modulo 2^64. So any word
     that is damaged is found, and any two that have changed places, at the speed of the memory: a hash of all bytes
-    takes ten times as long. It does not withstand somebody who wants two tensors to have one digest.
+    takes ten times as long. It does not withstand an attacker who wants two tensors to have one digest.
 
     Args:
         pieces: a tensor, or stretches of one; they are taken as if they were joined.
-        head: what must agree beside the numbers, such as type and shape.
+        head: what must agree in addition to the numbers, such as type and shape.
     """
     found, columns = hashlib.sha256(head.encode()), np.zeros(WORDS, "<u8")
     rest = np.zeros(0, np.uint8)

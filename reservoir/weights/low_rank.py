@@ -1,4 +1,4 @@
-"""Updates of low rank beside frozen linear maps: LoRA (Hu et al. 2022) and VeRA (Kopiczko et al. 2024).
+"""Updates of low rank for frozen linear maps: LoRA (Hu et al. 2022) and VeRA (Kopiczko et al. 2024).
 
 Both add `B A x` to what a map makes of x, with A of `rank` rows and B of as many columns. LoRA trains both matrices of
 each map. VeRA draws them from a seed, shares them among all maps of one shape and never trains them; what it trains is
@@ -65,7 +65,7 @@ class VeRA(nn.Module):
 
 
 def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*",)) -> nn.Module:
-    """Put an update beside linear maps of any module, and return the module.
+    """Add an update of low rank to linear maps of any module, and return the module.
 
     The updates are not drawn yet, and the maps not frozen:
 

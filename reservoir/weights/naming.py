@@ -81,7 +81,9 @@ class Owned(NamedTuple):
             parametrize.register_parametrization(self.module, self.attribute, mask)
         elif old is not None:
             if len(chain) > 1:
-                raise ValueError(f"{self.path} has parametrizations beside its mask: remove those first")
+                raise ValueError(
+                    f"{self.path} has parametrizations in addition to its mask: remove those first"
+                )
             kind = type(
                 self.module
             )  # a deep copy shares it, and torch would take the weight from the original too

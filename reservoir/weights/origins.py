@@ -4,7 +4,7 @@
 |------------|------------------|--------------------------------------------------|
 | trained    | yes              | the tensor                                       |
 | seeded     | no               | nothing: seed, name, shape and initialisation    |
-| masked     | only its scores  | one bit a weight, beside what the weights need   |
+| masked     | only its scores  | one bit per weight, and what the weights need    |
 | pretrained | no               | nothing: a reference to the checkpoint           |
 | fixed      | no               | nothing: a constant, an identity or a transform  |
 
@@ -102,7 +102,7 @@ class Fixed:
     """A frozen tensor without any randomness, such as an identity map or a bias of zeros.
 
     Args:
-        initialisation: what it is. Fourier transforms have no tensor at all; a report names them beside the tensors.
+        initialisation: what it is. Fourier transforms have no tensor at all; a report names them next to the tensors.
     """
 
     name: ClassVar[OriginName] = "fixed"

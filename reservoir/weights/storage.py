@@ -45,7 +45,7 @@ def save(
     Args:
         model: any module; what wraps it, such as `DistributedDataParallel` or `torch.compile`, is left out.
         path: of the file, such as "m.safetensors"; replaced as a whole if it is there. Its folder is made.
-        metadata: texts to put beside the tensors.
+        metadata: texts to put next to the tensors.
         dtype: round what was trained to this type; None keeps its own.
 
     Returns:
@@ -72,7 +72,7 @@ def model_bytes(
 
     Args:
         model: any module. Of masks that are being learned, the choice is stored and the scores are not.
-        metadata: texts to put beside the tensors, such as the digest of a configuration.
+        metadata: texts to put next to the tensors, such as the digest of a configuration.
         dtype: round parameters that are not drawn to this type; None keeps theirs.
 
     Returns:
@@ -198,7 +198,7 @@ def pretrained(model: nn.Module, folder: Path | str) -> nn.Module:
 
 
 def base_files(folder: Path) -> list[Path]:
-    """The safetensors files of a base: a folder with a `config.json` beside them, as transformers writes it.
+    """The safetensors files of a base: a folder with a `config.json` next to them, as transformers writes it.
 
     Raises:
         WeightsError: there is no such folder.

@@ -248,7 +248,7 @@ class StreamedEmbedding(nn.Module):
 def streamable(item: Owned) -> bool:
     """Whether a parameter is a frozen, seeded weight of a Linear or Embedding that can be drawn element by element.
 
-    A map with an update beside it (`low_rank`) is kept whole, since what takes its place would leave that out.
+    A map with an update added to it (`low_rank`) is kept whole, since what takes its place would leave that out.
     """
     origin = recorded_origin(item)
     return (

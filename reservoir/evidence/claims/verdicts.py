@@ -225,7 +225,7 @@ def _one_precision(entry: Entry, names: Iterable[str]) -> str:
     """Why records of one task decide nothing: it is not known that they have one precision.
 
     The first format did not record it ("auto"). Of the records that were begun again and match one precision alone, all
-    are bf16 (`data/results/audits.json`), so "auto" may stand beside bf16 and not beside fp32.
+    are bf16 (`data/results/audits.json`), so "auto" may be compared with bf16 and not with fp32.
 
     Raises:
         LedgerError: they are known to have two.

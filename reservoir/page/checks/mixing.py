@@ -96,8 +96,8 @@ def no_leak(written: Callable[[Tensor, Tensor, int], Tensor]) -> str:
         refuse({
             "what fills up the texts is still mixed in: make it zero before the transform":
                 same(found, fourier(x)) or same(found, whole),
-            f"your transform is of 6 tokens, as long as this batch happens to be, and not of {length}: beside a longer"
-            " text another transform would come out": same(found, fourier(texts)),
+            f"your transform is of 6 tokens, as long as this batch happens to be, and not of {length}: next to a"
+            " longer text another transform would come out": same(found, fourier(texts)),
             "you hide the rows that come out; what leaks is what goes in":
                 same(found, whole * mask[..., None]) or same(found, fourier(x) * mask[..., None]),
             f"with length={length} a text is not mixed as if it were filled up with zeros to that": True,

@@ -22,7 +22,7 @@ def top_mask(written: Callable[[Tensor, float], Tensor]) -> str:
     for scores, keep in ((plain, 0.5), (plain, 0.9), (across, 0.3), (tied, 0.5), (torch.zeros(7), 0.6)):
         found = _mask_like(call(written, scores.clone(), keep), scores)
         if not set(found.unique().tolist()) <= {0, 1}:
-            raise Mistake("a mask has nothing but noughts and ones: what you return has other numbers in it")
+            raise Mistake("a mask has nothing but zeros and ones: what you return has other numbers in it")
         mask, n = found.bool(), scores.numel()
         k, number = kept_count(n, keep), int(mask.sum())
         low = scores.abs()[mask].min() if k else torch.inf

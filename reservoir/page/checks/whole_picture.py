@@ -119,7 +119,7 @@ def tasks_to_pay(written: Callable[[float, float, float], float]) -> str:
         "a number of tasks is whole": lambda body, own, alone: body / (alone - own) if alone > own else math.inf,
         "you pay for the body once a task; it is there once":
             lambda body, own, alone: 1 if body + own < alone else math.inf,
-        "where a task's own part is as dear as a model of its own, sharing never pays: return math.inf":
+        "where a task's own part costs as much as a model of its own, sharing never pays: return math.inf":
             lambda body, own, alone: math.floor(body / (alone - own)) + 1 if alone != own else 0,
     }, praise="a body that is shared is paid for once, by all tasks together",
        read=lambda found, expected: found if found == math.inf else number(found))  # fmt: skip

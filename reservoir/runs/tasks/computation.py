@@ -23,7 +23,7 @@ SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbe
 SHAPES = {"digits": (8, 8, 1, 10), "mnist": (28, 28, 1, 10), "cifar10": (32, 32, 3, 10)}
 """Rows, columns and channels of a picture, and how many classes there are."""
 RESIDUES = 256  # that a protein is taken to have where nobody has looked
-VALID, TEST = 1, 2  # of generated tasks: seeds of what is held out, beside which training draws from its own
+VALID, TEST = 1, 2  # of generated tasks: seeds of what is held out; training draws from its own
 
 
 @dataclass(frozen=True)

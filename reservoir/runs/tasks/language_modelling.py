@@ -89,7 +89,7 @@ class LanguageModelling(RunningText):
         return LanguageModellingTask(train, valid, test, **sizes, seed=seed, vocabulary=vocabulary)
 
     def test(self, model: Any, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
-        """Perplexity on the test text: a token, a word (which other vocabularies share), and bits a byte."""
+        """Perplexity on the test text: per token, per word (which other vocabularies share), and bits per byte."""
         nats, tokens = task.score(model, task.test)
         words, size = len(corpus.test.split()), len(corpus.test.encode("utf-8", "surrogateescape"))
         metrics = {

@@ -82,7 +82,7 @@ class Gradients(Explorable, source=__file__):
 
     Attributes:
         frame: which of the recorded steps is shown.
-        kind: the estimate beside the true gradient: "value", "identity" or "synthetic".
+        kind: the estimate next to the true gradient: "value", "identity" or "synthetic".
         share: how much of the true gradients' squared length lies in the plane.
     """
 

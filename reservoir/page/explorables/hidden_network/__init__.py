@@ -105,7 +105,7 @@ def recorded(curve: str) -> list[dict[str, float]]:
 
 
 class HiddenNetwork(Explorable, source=__file__):
-    """A random network of 520 weights and the masks that were found in it, from a tenth of them to nine tenths.
+    """A random network of 520 weights and the masks that were found in it, which keep from 10 % to 90 % of them.
 
     The page draws the weights from the seed, applies the bits, and reads the test digits with what is left. Make it
     with `HiddenNetwork.searched()`.
@@ -133,8 +133,8 @@ class HiddenNetwork(Explorable, source=__file__):
         settings.setdefault("label", "A network hidden in a random one")
         settings.setdefault(
             "text",
-            "A random network from 16 pixels over 20 units to 10 digits, of whose weights a mask keeps half; beside it"
-            " the mask of its lower map as a matrix of squares. Below, the recorded BLEU of translators against the"
+            "A random network from 16 pixels over 20 units to 10 digits, of whose weights a mask keeps half; next to"
+            " it the mask of its lower map as a matrix of squares. Below, the recorded BLEU of translators against the"
             " share of weights that is kept.",
         )
         pixels, labels = small_digits()["test"]

@@ -48,7 +48,7 @@ def recorded() -> dict[str, dict[str, Any]]:
 
 
 class LayerStack(Explorable, source=__file__):
-    """Layers to click: L learns, R is a reservoir. Beside each the operations of a step, forward and backward.
+    """Layers to click: L learns, R is a reservoir. Next to each are the operations of a step, forward and backward.
 
     Attributes:
         stack: L and R from the bottom up, 1 to 12 of them.

@@ -8,7 +8,7 @@ from reservoir.page.explorables.base import Explorable
 
 
 class RandomProjection(Explorable, source=__file__):
-    """Forty points under a random projection: ratios of squared distances, beside what the theorem promises.
+    """Forty points under a random projection: ratios of squared distances, next to what the theorem promises.
 
     The weights are those of `reservoir.weights.RandomProjection(d, k, seed=seed, kind=kind)`.
 

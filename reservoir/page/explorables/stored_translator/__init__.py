@@ -63,7 +63,7 @@ def sentences_for(folder: Path) -> tuple[str, ...]:
 
 
 class StoredTranslator(Explorable, source=__file__):
-    """A stored encoder-decoder, and its greedy translation of whatever is typed, in a worker beside the page.
+    """A stored encoder-decoder, and its greedy translation of whatever is typed, in a worker next to the page.
 
     Make it with `StoredTranslator.of(folder, sentence=…)`. The page gets the folder's files as they are.
 
@@ -106,7 +106,7 @@ class StoredTranslator(Explorable, source=__file__):
         settings.setdefault("label", "A translator that is a seed and bits")
         settings.setdefault(
             "text",
-            f"The model is a file of {len(data):,} bytes beside a seed. It reads “{sentence}” and writes “{written}”.",
+            f"The model is a seed and a file of {len(data):,} bytes. It reads “{sentence}” and writes “{written}”.",
         )
         made = cls(
             sentence=sentence,
