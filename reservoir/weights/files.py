@@ -114,7 +114,7 @@ def read_json(data: bytes | str, what: str) -> dict[str, Any]:
 
 
 def read_small(path: Path) -> bytes:
-    """Return what a file holds that is small beside a model, such as a configuration.
+    """Return what a file holds that is small compared with a model, such as a configuration.
 
     Raises:
         WeightsError: it is missing, cannot be read, or has more than `SMALL` bytes.

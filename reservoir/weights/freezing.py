@@ -107,7 +107,7 @@ def freeze(
 
     Raises:
         ValueError: a component, layer or pattern of the plan matches nothing, a map that the plan would draw again was
-            not drawn from a seed, or there is a plan and something beside it.
+            not drawn from a seed, or there is a plan and something else.
     """
     items = list(owned(model))
     named = {"layers": layers, "patterns": patterns}

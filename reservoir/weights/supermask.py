@@ -170,7 +170,7 @@ def supermask(
 
     Raises:
         ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing; `keep` is so small that a
-            tensor keeps no weight; or there is a plan and something beside it.
+            tensor keeps no weight; or there is a plan and something else.
     """
     if plan is None:
         if "keep" not in fields:
