@@ -14,7 +14,7 @@ export default {
     ui.slider('k', { label: 'Project to', min: 1, max: MOST, log: true, format: (k) => `${number(k)} dimension${k === 1 ? '' : 's'}` });
     ui.slider('d', { label: 'From', min: 64, max: 2048, log: true, format: (d) => `${number(d)} dimensions` });
     ui.slider('epsilon', { label: 'Error to tolerate, ε', min: 0.05, max: 0.9, step: 0.05 });
-    ui.choice('kind', { label: 'Matrix', options: [['gaussian', 'Gaussian'], ['sign', '±1'], ['sparse', 'two thirds noughts']] });
+    ui.choice('kind', { label: 'Matrix', options: [['gaussian', 'Gaussian'], ['sign', '±1'], ['sparse', 'two thirds zeros']] });
     ui.choice('cloud', { label: 'Points', options: [['scattered', 'scattered'], ['words', 'one word each']] });
     ui.number('seed', { label: 'Seed', max: 2 ** 32 });
     const histogram = ui.chart({ height: 230, label: 'Histogram of distance ratios', x: { label: 'squared distance after / before', domain: [0, WIDTH] }, y: { label: 'density', domain: [0, 2] } });

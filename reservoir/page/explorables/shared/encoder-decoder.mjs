@@ -53,7 +53,7 @@ function linear(x, weight, bias, inputs) {
   return y;
 }
 
-/** Layer norm over each row of d numbers; without a weight or a bias of its own, it has ones and noughts. */
+/** Layer norm over each row of d numbers; without a weight or a bias of its own, it has ones and zeros. */
 function norm(x, weight, bias, d) {
   const y = new Float32Array(x.length);
   for (let at = 0; at < x.length; at += d) {

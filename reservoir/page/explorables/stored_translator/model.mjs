@@ -138,7 +138,7 @@ export class StoredModel {
     }
     const drawn = Object.keys(contents.drawn);
     if (drawn.length && metadata.generator !== GENERATOR) throw new StoredError(`${drawn[0]} was drawn by “${metadata.generator}”, and this page draws by “${GENERATOR}”`);
-    if (metadata.config !== digest(new TextEncoder().encode(config))) throw new StoredError('the file was not written with the config.json beside it, or one of the two is damaged');
+    if (metadata.config !== digest(new TextEncoder().encode(config))) throw new StoredError('the file was not written with the config.json next to it, or one of the two is damaged');
     for (const [name, wanted] of Object.entries({ norm_first: true, activation: 'relu', positions: 'sinusoidal' })) {
       if (sizes[name] !== wanted) throw new StoredError(`a page runs a model with ${name}=${wanted}, got ${sizes[name]}`);
     }
