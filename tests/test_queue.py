@@ -62,7 +62,8 @@ def test_a_run_that_fails_does_not_stop_the_others(file, monkeypatch, capsys):
     assert tried == [7, 8] and "seed 7, is left out: no such device" in out and "2 runs that failed" in out
 
 
-def test_a_record_of_unknown_precision_counts_unless_the_entry_asks_again(file):
+def test_a_record_of_unknown_precision_counts_unless_the_entry_asks_again(file, monkeypatch):
+    monkeypatch.setattr(queue, "precision", lambda record: "unknown")
     entry = '[[runs]]\nrecipes = ["components/embeddings"]\nseeds = [0]\nwhy = "a test"\n'
     file.write_text(entry)
     assert not queue.read_queue(file)
