@@ -171,7 +171,7 @@ def test_what_python_refuses_is_refused_with_the_same_name(vocabulary, tmp_path)
         # In Python safetensors itself checks where tensors end, in words of its own.
         with pytest.raises(WeightsError, match=named.replace("ends within", "is damaged")):
             from_pretrained(folder)
-    assert "was not written with the config.json beside it" in config
+    assert "was not written with the config.json next to it" in config
 
 
 def _flipped(data: bytes, name: str) -> bytes:
