@@ -172,18 +172,16 @@ def supermask(
         ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing; `keep` is so small that a
             tensor keeps no weight; or there is a plan and something else.
     """
+    named = layers is not None or where is not None
     if plan is None:
         if "keep" not in fields:
             raise ValueError("supermask needs the share of weights to keep, such as keep=0.5")
-        others = {"patterns": ()} if layers is not None or where is not None else {}
-        plan = Mask(**others | fields)
+        plan = Mask(**({"patterns": ()} if named else {}) | fields)
     elif fields:
         raise ValueError(
             f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
         )
-    elif (
-        layers is not None or where is not None
-    ):  # which the plan's patterns, "*" unless it says otherwise, include
+    elif named:  # the plan's patterns, "*" by default, include them
         raise ValueError(
             "supermask takes a plan or layers and where, not both: give the plan's fields in its place, such as"
             f" keep={plan.keep:g}"
@@ -194,7 +192,7 @@ def supermask(
     )
     if plan.keep == 1:
         return model
-    named = {item.path for item in wanted}
+    paths = {item.path for item in wanted}
     for item in wanted:
         if not kept_count(n := item.parameter.numel(), plan.keep):
             raise ValueError(
@@ -205,7 +203,7 @@ def supermask(
     for item in found:
         weight = item.parameter
         # An output follows the table that it is tied to, whether it is named or not.
-        if item.path not in named and id(weight) not in tables:
+        if item.path not in paths and id(weight) not in tables:
             continue
         if plan.by != "weight" and id(weight) not in drawn:
             _draw_masked(item, plan)
