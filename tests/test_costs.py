@@ -79,6 +79,13 @@ def test_each_seed_pays_for_what_it_begins_with_itself(world):
     assert (line["flops"], line["seconds"]) == (4e12 + 7e12, 101.0 + 101.0)
 
 
+def test_each_seed_begins_with_the_released_body_of_its_own_pretraining(monkeypatch):
+    monkeypatch.setattr(costs, "find_record", lambda recipe, *, scale, seed: (recipe, scale, seed))
+    for seed in (0, 1):
+        run = recipes.get("universal/digits/pretrained/lr-1e-3", seed=seed)
+        assert costs.begun_with(run) == ("gpt/wikipedia", "laptop", seed)
+
+
 def test_a_seed_whose_source_nobody_has_recorded_costs_nobody_knows_how_many_seconds(world):
     record = dataclasses.replace(find_record("keep/shared-pretrained-50", seed=1), seed=10_000)
     assert math.isnan(costs.lines([record], lambda record: record.score)[0]["seconds"])

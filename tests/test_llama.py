@@ -154,13 +154,17 @@ def test_a_released_model_is_of_the_checkpoint_that_its_file_is(tmp_path, monkey
 def test_our_release_is_the_shipped_one_or_else_the_one_that_was_exported_here(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
     monkeypatch.setattr(released, "shipped", lambda: tmp_path / "shipped")
-    with pytest.raises(CheckpointError, match=r"gpt/wikipedia is not here; export it first: .*gpt-wikipedia"):
-        released.load("gpt/wikipedia")
-    for place in ("results", "shipped"):
-        folder = tmp_path / place / "weights" / "gpt-wikipedia"
-        folder.mkdir(parents=True)
-        (folder / "model.safetensors").touch()
-        assert released._ours() == folder
+    for seed, name in ((0, "gpt-wikipedia"), (3, "gpt-wikipedia-seed-3")):
+        missing = rf"gpt/wikipedia of seed {seed} is not here; .* --seeds {seed}, then .*export .*/{name}$"
+        with pytest.raises(CheckpointError, match=missing):
+            released.load("gpt/wikipedia", seed=seed)
+        for place in ("results", "shipped"):
+            folder = tmp_path / place / "weights" / name
+            folder.mkdir(parents=True)
+            (folder / "model.safetensors").touch()
+            assert released._ours(seed) == folder
+    with pytest.raises(CheckpointError, match="stories260k was pretrained once, so seed must be 0, got 1"):
+        released.load("stories260k", seed=1)
 
 
 def vocabulary(path):

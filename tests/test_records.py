@@ -472,8 +472,9 @@ def test_where_it_ran_and_how_often_it_was_saved_make_no_other_run(folders):
     assert find_record(NAME) is not None
 
 
-def test_to_begin_with_the_run_of_the_same_seed_is_to_begin_with_that_seed():
-    run = recipes.get("keep/pruned", seed=2)
+@pytest.mark.parametrize("name", ["keep/pruned", "universal/digits/pretrained/lr-3e-3"])
+def test_to_begin_with_the_run_of_the_same_seed_is_to_begin_with_that_seed(name):
+    run = recipes.get(name, seed=2)
     named = run.evolve(start={"seed": 2, "same_seed": False})
     fixed = run.evolve(start={"same_seed": False})
     assert run.identity() == named.identity() != fixed.identity()

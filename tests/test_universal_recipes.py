@@ -114,6 +114,19 @@ def test_a_pretrained_body_is_the_language_models_to_the_bit(pretrained):
         assert isinstance(recorded_origin(item), Pretrained)
 
 
+def test_each_seed_begins_with_a_body_of_its_own_pretraining():
+    origins = set()
+    for seed in range(3):
+        learned, digest = released.load(released.OURS, seed=seed)
+        theirs = {item.stream: item.parameter for item in owned(learned)}
+        model = build(recipes.get(name_of("digits", "pretrained"), seed=seed))[0]
+        for item in owned(model.body):
+            assert torch.equal(item.parameter, theirs[item.stream]), item.stream
+            assert recorded_origin(item) == Pretrained(f"{released.OURS}@{digest}")
+        origins.add(digest)
+    assert len(origins) == 3
+
+
 def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to_store(pretrained):
     model = build(recipes.get(name_of("listops", "matched"), scale="smoke"))[0]
     learned = load(recipes.get(released.OURS, scale="smoke"))[0]

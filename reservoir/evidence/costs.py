@@ -65,13 +65,13 @@ def _borrowed_bytes(model: nn.Module) -> int:
 def begun_with(run: Run) -> Record | None:
     """The record of what a run takes tensors from; None where it takes none, or nobody has recorded that.
 
-    Which run that is may depend on the seed of `run` (`InitFromRun.same_seed`).
+    Which run that is may depend on the seed of `run` (`same_seed`).
     """
     if isinstance(run.start, InitFromRun) and run.start.streams:
         donor = run.start.source(run.scale, run.seed)
         return find_record(donor.recipe, scale=donor.scale, seed=donor.seed)
     if isinstance(run.start, InitFromRelease) and run.start.name == OURS:
-        return find_record(OURS, scale=run.scale)
+        return find_record(OURS, scale=run.scale, seed=run.start.source(run.seed))
     return None
 
 

@@ -131,7 +131,7 @@ def only(*parts: str) -> Freeze:
 
 @recipe("gpt/wikipedia")
 def wikipedia(scale: Scale) -> Run:
-    """A GPT on Wikipedia's articles, whose body chapter 9 freezes; its weights ship with the book."""
+    """A GPT on Wikipedia's articles, whose body chapter 9 freezes; the weights of three seeds ship with the book."""
     pieces: Any = {"unit": "byte-pieces", "characters": 60_000_000, "valid_tokens": 50_000}
     tasks = {
         "smoke": LanguageModelling("miniature", vocabulary=300, length=32, batch=8, unit="byte-pieces"),
@@ -174,10 +174,15 @@ def random(task: str, scale: Scale) -> Run:
 
 
 def learned(scale: Scale, **options) -> InitFromRun | InitFromRelease:
-    """Where the pretrained tensors come from: GPT-2, our GPT as it ships, or what the smoke run has made of it."""
+    """Where the pretrained tensors come from: GPT-2, our GPT as it ships, or what the smoke run has made of it.
+
+    Ours was pretrained once for each seed, so that runs of different seeds are independent.
+    """
     if scale == "smoke":
         return InitFromRun(OURS, streams=STREAMS, **options)
-    return InitFromRelease("gpt2" if scale == "full" else OURS, STREAMS, **options)
+    if scale == "full":
+        return InitFromRelease("gpt2", STREAMS, **options)
+    return InitFromRelease(OURS, STREAMS, same_seed=True, **options)
 
 
 def pretrained(task: str, scale: Scale) -> Run:

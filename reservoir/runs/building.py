@@ -211,7 +211,7 @@ def _begin(run: Run, model: nn.Module) -> None:
     wanted = matching(model, start.streams)
     seed = run.seed if start.matched else None
     if isinstance(start, InitFromRelease):
-        learned, digest = released.load(start.name)
+        learned, digest = released.load(start.name, seed=start.source(run.seed))
         take(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
         return
     try:

@@ -17,20 +17,23 @@ OURS = "gpt/wikipedia"
 NAMES = (OURS, "stories260k", "gpt2")
 
 
-def load(name: str) -> tuple[nn.Module, str]:
+def load(name: str, *, seed: int = 0) -> tuple[nn.Module, str]:
     """A released model, and the digest of its file of weights.
 
     Args:
         name: "gpt/wikipedia", ours; "stories260k", llama2.c's; or "gpt2", OpenAI's of 124 M parameters.
+        seed: of the pretraining. Ours ships with seeds 0, 1 and 2; those of others have no other than 0.
 
     Raises:
-        CheckpointError: there is none of that name, or it cannot be had or read.
+        CheckpointError: there is none of that name and seed, or it cannot be had or read.
     """
     if name not in NAMES:
         raise CheckpointError(f"a released model must be one of {', '.join(NAMES)}, got {name!r}")
+    if name != OURS and seed:
+        raise CheckpointError(f"{name} was pretrained once, so seed must be 0, got {seed}")
     try:
         if name == OURS:
-            file = _ours() / "model.safetensors"
+            file = _ours(seed) / "model.safetensors"
             model = from_pretrained(file.parent)
         elif name == "stories260k":
             file = fetch(name) / "stories260K.bin"
@@ -46,17 +49,20 @@ def load(name: str) -> tuple[nn.Module, str]:
     return model, digest
 
 
-def folder_name(recipe: str) -> str:
+def folder_name(recipe: str, seed: int = 0) -> str:
     """The name of the folder with a recipe's released weights."""
-    return recipe.replace("/", "-")
+    name = recipe.replace("/", "-")
+    return f"{name}-seed-{seed}" if seed else name
 
 
-def _ours() -> Path:
+def _ours(seed: int) -> Path:
     """The folder of our GPT: the shipped one, or one that was exported to the results folder."""
-    own = results() / "weights" / folder_name(OURS)
-    for folder in (shipped() / "weights" / folder_name(OURS), own):
+    own = results() / "weights" / folder_name(OURS, seed)
+    for folder in (shipped() / "weights" / own.name, own):
         if (folder / "model.safetensors").is_file():
             return folder
+    named = f"{OURS} --seed {seed}" if seed else OURS
     raise CheckpointError(
-        f"{OURS} is not here; export it first: python -m reservoir export {OURS} --to {own}"
+        f"{OURS} of seed {seed} is not here; train it and export it first: python -m reservoir run {OURS} --scale"
+        f" laptop --seeds {seed}, then python -m reservoir export {named} --to {own}"
     )

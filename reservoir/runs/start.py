@@ -44,11 +44,7 @@ class InitFromRun:
     same_seed: bool = field(default=False, metadata={"omit_if_default": True})
 
     def __post_init__(self) -> None:
-        if self.same_seed and self.seed:
-            raise ValueError(
-                f"start.seed must be 0 where start.same_seed takes the run of the same seed, got {self.seed}; set"
-                " start.same_seed to false to begin with one run whatever the seed"
-            )
+        _one_source(self)
 
     def source(self, scale: Scale, seed: int) -> Run:
         """The run whose tensors a run of this scale and seed takes."""
@@ -62,11 +58,30 @@ class InitFromRelease:
     Args:
         name: one of `reservoir.runs.released.NAMES`.
         streams, matched: as in `InitFromRun`.
+        seed: of the pretraining; ours is released with several, the models of others with one.
+        same_seed: take the pretraining of this run's seed instead of `seed`, as in `InitFromRun`.
     """
 
     name: str
     streams: tuple[str, ...]
     matched: bool = field(default=False, metadata={"omit_if_default": True})
+    seed: int = field(default=0, metadata={"omit_if_default": True})
+    same_seed: bool = field(default=False, metadata={"omit_if_default": True})
+
+    def __post_init__(self) -> None:
+        _one_source(self)
+
+    def source(self, seed: int) -> int:
+        """The seed of the pretraining whose tensors a run of this seed takes."""
+        return seed if self.same_seed else self.seed
+
+
+def _one_source(start: InitFromRun | InitFromRelease) -> None:
+    if start.same_seed and start.seed:
+        raise ValueError(
+            f"start.seed must be 0 where start.same_seed takes the run of the same seed, got {start.seed}; set"
+            " start.same_seed to false to begin with one run whatever the seed"
+        )
 
 
 def matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:

@@ -131,7 +131,7 @@ def _history() -> dict[str, Any]:
 def of_one_body(entry: Entry) -> bool:
     """Whether its runs begin with a model that was pretrained once, so that a verdict is about that model."""
     runs = (recipes.get(name, scale=cast(Scale, entry.scale)) for name in entry.recipes)
-    return any(isinstance(run.start, InitFromRelease) for run in runs)
+    return any(isinstance(run.start, InitFromRelease) and not run.start.same_seed for run in runs)
 
 
 def late(entry: Entry) -> bool:
