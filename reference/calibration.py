@@ -258,7 +258,7 @@ SHAPES: dict[str, Shape] = {
     "one row above another, nothing borrowed": alone(),
     "one row above another, at the best of three rates": chosen(),
 }
-"""Every shape of claim in the ledger, where nothing differs, or by just the margin."""
+"""The shapes of the ledger's claims, where nothing differs, or by just the margin; ratios far from nothing."""
 
 
 def rates(

@@ -1,22 +1,31 @@
 """Date the rules of the ledger and the commits that records were made at, from the repository's history.
 
-`python reference/claim_dates.py` writes `data/claims/history.json`. A rule's date is that of the first
-commit which has its words; a rule whose words no commit has yet is dated now. What is dated there keeps its date,
-and so does what is dated there by the words that it has under `formerly`.
+`python reference/claim_dates.py` writes `data/claims/history.json`. A rule has two dates. That of its words is the
+first commit which has them; what is dated there keeps its date, and so does what is dated there by the words that it
+has under `formerly`. That of what it asks, of its rows, measure and margins, is the first of the commits since which
+it has asked the same; where that is since the present judge, the date of its words stands for it. What no commit has
+yet is dated now.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from reservoir.datasets.shipped import shipped
+from reservoir.evidence.claims.asked import asked
 from reservoir.evidence.claims.schema import Entry
 from reservoir.evidence.claims.verdicts import digest, entries
 from reservoir.files import atomic_write
 from reservoir.runs.records import all_records
+
+JUDGE = "76927e2f1b8cc4ebbe325f73c7cbfc7addf189f3"
+"""The commit of the judge that reads today's comparisons; what rules asked before it was written down otherwise."""
 
 
 def main() -> int:
@@ -33,13 +42,45 @@ def main() -> int:
 
 
 def dated(entry: Entry, known: dict[str, str]) -> dict[str, str]:
-    """The digest of a rule's words and their date, which is `known` where the rule has not become another."""
-    if known.get("digest") == digest(entry.rule):
-        return known
-    if entry.formerly and known.get("digest") == digest(entry.formerly):
-        return known | {"digest": digest(entry.rule)}
+    """The digests of a rule's words and of what it asks, each with its date: `known` where it has not changed."""
+    words = _words(entry, known)
+    return words | _asks(entry, known, words["date"])
+
+
+def _words(entry: Entry, known: dict[str, str]) -> dict[str, str]:
+    if known.get("digest") in (digest(entry.rule), digest(entry.formerly) if entry.formerly else ""):
+        return {"digest": digest(entry.rule), "date": known["date"]}
     words = ("log", "--reverse", "--format=%cI", "-S", entry.rule, "--", "data/claims")
     return {"digest": digest(entry.rule), "date": _utc((_git(*words).split() or [""])[0])}
+
+
+def _asks(entry: Entry, known: dict[str, str], written: str) -> dict[str, str]:
+    if known.get("asks") == entry.asks:
+        return {"asks": entry.asks, "asked": known["asked"]}
+    since = ""
+    for date, version in _versions():
+        if version.get(entry.name) != entry.asks:
+            return {"asks": entry.asks, "asked": _utc(since)}
+        since = date
+    return {"asks": entry.asks, "asked": written}
+
+
+@functools.cache
+def _versions() -> list[tuple[str, dict[str, str]]]:
+    """What the rules asked, commit by commit since `JUDGE`, the newest first: date, and claim -> digest."""
+    found = []
+    for line in _git("log", "--format=%H %cI", f"{JUDGE}~..", "--", "data/claims").splitlines():
+        commit, date = line.split()
+        found.append((date, dict(_asked_at(commit))))
+    return found
+
+
+def _asked_at(commit: str) -> Iterator[tuple[str, str]]:
+    names = _git("ls-tree", "--name-only", commit, "data/claims/").split()
+    for name in (name for name in names if name.endswith(".toml")):
+        file = tomllib.loads(_git("show", f"{commit}:{name}"))
+        for claim in file.get("claim", ()):
+            yield claim["id"], asked(claim, file)
 
 
 def _utc(date: str) -> str:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import tomllib
 from types import SimpleNamespace
 
 import claim_dates
@@ -12,6 +13,7 @@ from reservoir import recipes
 from reservoir.datasets import shipped
 from reservoir.evidence import claims, sources
 from reservoir.evidence.claims import LedgerError, NotRunError, budgets, files, measures, verdicts
+from reservoir.evidence.claims.asked import asked
 from reservoir.evidence.comparison import comparisons
 from reservoir.evidence.judge import Estimate
 from reservoir.runs.records import all_records, find_records
@@ -104,6 +106,7 @@ def test_a_comparison_is_made_for_each_choice_and_all_must_hold(tmp_path):
         (('is = "above"', 'is = "above"\nbudgets = " "'), "budgets is blank"),
         (('is = "above"', 'is = "above"\ntuning = " "'), "tuning is blank"),
         (('reads = "score"', 'reads = "score"\nmetric = "bleux"'), "metric must be one of .* got 'bleux'"),
+        (('is = "above"', 'is = "above"\nrival = "c"'), "the rival must be a or b, got 'c'"),
         (('is = "above"', 'is = "above"\nmargin = "two"'), "has no margin 'two'"),
         (('is = "above"', 'is = "above"\nmargin = 5.0'), "a margin is named here, .* got 5.0"),
         (('is = "above"', 'is = "over"'), "has no relation 'over'"),
@@ -364,6 +367,23 @@ def test_a_baseline_that_does_not_beat_doing_nothing_is_unfit(tmp_path, monkeypa
     made["combinations/no-encoder"] = [recorded(21.0 + seed / 10, seed) for seed in range(3)]
     found = real(tmp_path, monkeypatch, text)
     assert found.outcome == "unfit" and "components/embeddings does not clearly beat" in found.why
+    (turned := tmp_path / "turned").mkdir()
+    text += 'rival = "a"\n'  # now attention is the baseline, which beats it
+    assert real(turned, monkeypatch, text).outcome == "holds here"
+    made["combinations/no-encoder"] = [recorded(31.0 + seed / 10, seed) for seed in range(3)]
+    found = real(turned, monkeypatch, text)
+    assert found.outcome == "unfit" and "components/attention does not clearly beat" in found.why
+
+
+def test_a_baseline_whose_runs_all_reach_the_same_beats_what_it_is_above(tmp_path, monkeypatch, made):
+    text = LEDGER.replace('measure = "plain"', 'measure = "fit"').replace("combinations/no-encoder", "20")
+    text = text.replace('idle = { "components/*" = "20" }', 'idle = { "components/*" = 20.0 }\nwhy = "BLEU"')
+    made["components/attention"] = [recorded(30.0 + seed / 10, seed) for seed in range(3)]
+    for name in ("embeddings", "feed-forward"):
+        made[f"components/{name}"] = [recorded(25.0, seed) for seed in range(3)]
+    assert real(tmp_path, monkeypatch, text).outcome == "holds here"
+    made["components/feed-forward"] = [recorded(20.0, seed) for seed in range(3)]
+    assert real(tmp_path, monkeypatch, text).outcome == "unfit"
 
 
 def test_a_method_less_a_number_need_not_beat_doing_nothing_itself(tmp_path, monkeypatch, made):
@@ -506,15 +526,16 @@ def test_an_entry_stands_for_itself():
     assert not [name for name, one in claims.entries().items() if place.search(one.where)]
 
 
-def test_a_rule_keeps_its_date_while_its_words_stay_the_same():
-    """Changing its words needs a new date: `python reference/claim_dates.py` finds it in the history."""
-    digests = {name: claims.digest(entry.rule) for name, entry in claims.entries().items()}
-    assert digests == {name: dated["digest"] for name, dated in HISTORY["rules"].items()}
+def test_a_rule_keeps_its_date_while_its_words_and_what_it_asks_stay_the_same():
+    """Changing either needs a new date: `python reference/claim_dates.py` finds it in the history."""
+    digests = {name: (claims.digest(entry.rule), entry.asks) for name, entry in claims.entries().items()}
+    assert digests == {name: (dated["digest"], dated["asks"]) for name, dated in HISTORY["rules"].items()}
 
 
 def test_a_reworded_rule_keeps_its_date():
     entry = claims.entries()["poster/make-use"]
-    known = {"digest": claims.digest(entry.formerly), "date": "2026-11-21T19:23:00Z"}
+    date = "2026-11-21T19:23:00Z"
+    known = {"digest": claims.digest(entry.formerly), "date": date, "asks": entry.asks, "asked": date}
     assert claim_dates.dated(entry, known) == known | {"digest": claims.digest(entry.rule)}
     entry = dataclasses.replace(entry, formerly="")
     assert claim_dates.dated(entry, known)["date"] > known["date"]  # another rule is dated anew
@@ -525,10 +546,43 @@ def test_a_rule_is_late_where_a_record_was_made_before_it(monkeypatch):
     made = {record.code["commit"] for name in entry.recipes for record in find_records(name)}
     dates = {commit: HISTORY["commits"][commit] for commit in made}
     for date, late in ((min(dates.values()), False), ("2999-01-01T00:00:00Z", True)):
-        rule = {"digest": claims.digest(entry.rule), "date": date}
-        monkeypatch.setattr(
-            verdicts, "_history", lambda rule=rule: {"rules": {entry.name: rule}, "commits": dates}
-        )
-        assert claims.late(entry) is late
-    rule["digest"] = "of other words"
-    assert claims.late(entry)
+        for dated in ("date", "asked"):
+            rule = {"digest": claims.digest(entry.rule), "asks": entry.asks}
+            rule |= {"date": min(dates.values()), "asked": min(dates.values()), dated: date}
+            monkeypatch.setattr(
+                verdicts, "_history", lambda rule=rule: {"rules": {entry.name: rule}, "commits": dates}
+            )
+            assert claims.late(entry) is late
+    for changed in ("digest", "asks"):
+        rule |= {"date": min(dates.values()), "asked": min(dates.values())}
+        with monkeypatch.context() as patch:
+            patch.setitem(rule, changed, "of another rule")
+            assert claims.late(entry)
+        assert not claims.late(entry)
+
+
+def test_what_a_rule_asks_is_what_decides_it():
+    """Texts, reasons and the names of margins may change; a side, a margin's value or a condition may not."""
+    file = tomllib.loads(LEDGER)
+    claim = file["claim"][0]
+    block = claim["compare"][0] | {"margin": "one", "each": {"row": "rows"}}
+    claim = claim | {"compare": [block]}
+    was = asked(claim, file)
+    renamed = file | {"margin": {"uno": file["margin"]["one"]}}
+    assert asked(claim | {"compare": [block | {"margin": "uno"}]}, renamed) == was
+    for harmless in ({"label": "x"}, {"seen": "{gap}"}, {"budgets": "y"}, {"tuning": "z"}):
+        assert asked(claim | {"compare": [block | harmless]}, file) == was
+    assert asked(claim | {"rule": "in other words"}, file) == was
+    for change in (
+        {"a": "components/feed-forward"},
+        {"is": "below"},
+        {"any": True},
+        {"fewest": 1},
+        {"rival": "a"},
+        {"unfit": "since it is"},
+        {"each": {"row": ["attention"]}},
+    ):
+        assert asked(claim | {"compare": [block | change]}, file) != was
+    assert asked(claim, file | {"margin": {"one": {"value": 99.0}}}) != was
+    assert asked(claim, file | {"list": {"rows": ["attention"]}}) != was
+    assert asked(claim | {"scale": "full"}, file) != was

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import special, stats
 
 from reservoir.datasets import shipped
 from reservoir.evidence import claims, power
@@ -215,6 +215,25 @@ def test_power_is_what_detectable_turns_round():
     assert found.power(found.detectable()) == pytest.approx(0.8)
     assert found.power(1e-9) == pytest.approx(LEVEL, rel=1e-3) and found.power(50) > 0.999
     assert math.isnan((Estimate(2.0) - Estimate(1.0)).power(1.0))
+
+
+def test_power_is_how_often_a_difference_is_shown():
+    """Against draws: of three runs a side the noncentral distribution is far from a shifted one."""
+    rng, effect, worlds = np.random.default_rng(0), 4.0, 4000
+    one, other = (rng.normal(shift, 1, (worlds, 3)) for shift in (effect, 0.0))
+    error = np.sqrt((one.var(1, ddof=1) + other.var(1, ddof=1)) / 3)
+    shown = float(np.mean((one.mean(1) - other.mean(1)) / error > -special.stdtrit(4, LEVEL)))
+    usual = Estimate.of([effect - 1, effect, effect + 1]) - Estimate.of(
+        [-1, 0, 1]
+    )  # a variance of 1, as drawn
+    assert usual.power(effect) == pytest.approx(shown, abs=0.03)
+    assert usual.power(1000.0) == usual.power(60.0) == 1.0
+
+
+def test_runs_that_do_not_differ_decide_nothing_whatever_their_neighbours_do():
+    same = [Estimate.of([100.0] * 3, spread=Spread(1.0, 4.0)) for _ in range(2)]
+    found = judge(Comparison(same[0] - same[1], low=2.0))
+    assert found.outcome == "cannot tell" and "do not differ at all" in found.why
 
 
 def test_the_power_for_reported_effects_is_that_of_rows_with_three_runs():

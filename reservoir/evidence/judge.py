@@ -4,7 +4,8 @@ A row of a table has three seeds or so, too few to say how much they scatter. Th
 alike, though not equally, so each row's variance is moderated: drawn towards what is usual among them, by as much as
 they agree (Smyth 2004, "Linear models and empirical Bayes methods"). A row that scatters more than its neighbours, or
 one of whose runs failed, would be judged too boldly by that alone; so a difference counts only if Welch's test, which
-borrows nothing, agrees. `reference/calibration.py` measures how often the two are wrong together.
+borrows nothing, agrees. Where no run differs from the others of its row, Welch's test cannot be made, and nothing
+counts. `reference/calibration.py` measures how often the two are wrong together.
 
 Nothing here knows what a record or a recipe is.
 """
@@ -185,6 +186,11 @@ class Estimate:
                 found.append((math.sqrt(total), freedom))
         return found
 
+    @property
+    def scatters(self) -> bool:
+        """Whether runs of one row differ, without which a test that borrows nothing says nothing."""
+        return len(self.errors) == 2
+
     def _worst(self, of: Callable[[float, float], float], choose: Callable[..., float] = max) -> float:
         """The more careful of what the two tests say: `of` a standard error and its degrees of freedom; nan of none."""
         return choose((float(of(error, df)) for error, df in self.errors), default=math.nan)
@@ -205,14 +211,17 @@ class Estimate:
     def detectable(self) -> float:
         """The smallest difference that runs like these would show four times in five."""
         return self._worst(
-            lambda error, df: error * (special.stdtrit(df, POWER) - special.stdtrit(df, LEVEL))
+            lambda error, df: error * special.nctdtrinc(df, 1 - POWER, -special.stdtrit(df, LEVEL))
         )
 
     def power(self, effect: float) -> float:
         """How often runs like these show a difference of `effect`, larger than 0, at the level of a one-sided test."""
-        return self._worst(
-            lambda error, df: special.stdtr(df, effect / error + special.stdtrit(df, LEVEL)), min
-        )
+
+        def shown(error: float, df: float) -> float:
+            missed = special.nctdtr(df, effect / error, -special.stdtrit(df, LEVEL))
+            return 1.0 - float(np.nan_to_num(missed))  # which is nan here and there where it is next to 0
+
+        return self._worst(shown, min)
 
     def __format__(self, digits: str) -> str:
         """ "33.4 (33.1 to 33.8)", with its 95 % interval; the format is the number of decimals."""
@@ -267,7 +276,7 @@ class Comparison:
             return self.unfit
         if self.gap.runs < FEWEST:
             return f"fewer than {FEWEST} independent runs a side"
-        return "" if self.gap.errors else "its runs do not differ at all"
+        return "" if self.gap.scatters else "its runs do not differ at all"
 
     @property
     def level(self) -> float:
@@ -277,8 +286,9 @@ class Comparison:
     def supported(self) -> float:
         """p-value of what the claim says: against a figure on the bounds or beyond (TOST where there are two)."""
         if self.exact:
-            inside = self.low < self.gap.mean < self.high
-            return 0.0 if inside or (self.closed and self.gap.mean in (self.low, self.high)) else 1.0
+            if any(math.isclose(self.gap.mean, bound, abs_tol=1e-9) for bound in (self.low, self.high)):
+                return 0.0 if self.closed else 1.0
+            return 0.0 if self.low < self.gap.mean < self.high else 1.0
         ends = [self.gap.p_above(self.low)] * math.isfinite(self.low)
         return max(ends + [self.gap.p_below(self.high)] * math.isfinite(self.high))
 

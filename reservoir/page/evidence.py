@@ -105,7 +105,7 @@ def expected() -> str:
     survive, share = expected_false(decided, left_open)
     return (
         f"{len(tested)} claims were tested on runs, and {len(decided)} of them decided. If all {len(decided)} verdicts"
-        f" are believed, about {100 * share:.0f} % of them are expected to be false by their p-values;"
+        f" are believed, at most about {100 * share:.0f} % of them are expected to be false by their p-values;"
         f" {survive} survive where one false in twenty is accepted (Benjamini and Hochberg 1995)."
     )
 

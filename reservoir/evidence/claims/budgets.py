@@ -127,19 +127,18 @@ def spent(held: Ledger) -> pd.DataFrame:
     """
     rows = {}
     for entry in held.entries.values():
-        there = [
-            arm
-            for block in entry.blocks
-            for one in block.comparisons
-            for of_task in arms(compared_runs(one, held.measures), entry.scale)
-            for arm in of_task
-        ]
+        compared = [compared_runs(one, held.measures) for block in entry.blocks for one in block.comparisons]
+        stated: list[Block | Order] = [*entry.blocks]
+        if entry.order:
+            compared.append([*entry.recipes])
+            stated.append(entry.order)
+        there = [arm for names in compared for of_task in arms(names, entry.scale) for arm in of_task]
         if there:
             rows[entry.name] = {
                 "steps": _span(arm.steps for arm in there),
                 "rates to choose from": _span(arm.tried(cast(Scale, entry.scale)) for arm in there),
-                "steps differ because": _reasons(block.budgets for block in entry.blocks),
-                "rates differ because": _reasons(block.tuning for block in entry.blocks),
+                "steps differ because": _reasons(one.budgets for one in stated),
+                "rates differ because": _reasons(one.tuning for one in stated),
             }
     return pd.DataFrame.from_dict(rows, orient="index")
 

@@ -19,6 +19,7 @@ from reservoir import recipes
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence import sources
 from reservoir.evidence.claims import budgets
+from reservoir.evidence.claims.asked import asked
 from reservoir.evidence.claims.measures import Measure
 from reservoir.evidence.claims.quantities import OPERATIONS, RELATIONS, Vocabulary, check
 from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger, Mark, Order
@@ -63,7 +64,7 @@ def read(folder: Path) -> Ledger:
     for path, data in files.items():
         words = Vocabulary(frozenset(found.measures), found.margins[path.stem], data.get("list", {}))
         for written in data.get("claim", ()):
-            entry = partial(_entry, written, words, found.measures)
+            entry = partial(_entry, written, words, found.measures, asked(written, data))
             _add(path, 'id = "{}"', written.get("id", "?"), found.entries, entry, found.descriptions)
         for written in data.get("description", ()):
             instead = partial(_description, written)
@@ -139,7 +140,9 @@ def _description(written: Mapping[str, Any]) -> str:
     return written["instead"]
 
 
-def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str, Measure]) -> Entry:
+def _entry(
+    written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str, Measure], asks: str
+) -> Entry:
     """One claim, checked."""
     _only(CLAIM, written, "a claim")
     name = written["id"]
@@ -150,7 +153,9 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
             raise ValueError(f"{blank[0]} is blank: say it, or leave it out")
     says, where, mark = _quoted(written)
     if "needs" in written:
-        return Entry(name, says, where, mark, f"it would take {written['needs']}", why=written["why"])
+        return Entry(
+            *(name, says, where, mark, f"it would take {written['needs']}"), why=written["why"], asks=asks
+        )
     scale = written.get("scale", "laptop")
     blocks = tuple(_block(one, words) for one in written.get("compare", ()))
     for block in blocks:
@@ -165,6 +170,7 @@ def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str,
         recipes=tuple(dict.fromkeys(_recipes(written, blocks, measures))),
         blocks=blocks,
         order=_order(written["order"], words, scale) if "order" in written else None,
+        asks=asks,
         **plain,
     )
     if sum(map(bool, (entry.blocks, entry.order, entry.special))) != 1:
@@ -204,6 +210,8 @@ def _order(written: Mapping[str, Any], words: Vocabulary, scale: str) -> Order:
 def _block(written: Mapping[str, Any], words: Vocabulary) -> Block:
     """The comparisons that a block stands for, one for each choice of its selection."""
     _only(BLOCK | TELLING, written, "a comparison")
+    if (rival := written.get("rival", "b")) not in ("a", "b"):
+        raise ValueError(f"the rival must be a or b, got {rival!r}")
     compared = tuple(_comparison(written, names, words) for names in words.choices(written.get("each", {})))
     return Block(compared, **{key: written[key] for key in TELLING & written.keys()})
 

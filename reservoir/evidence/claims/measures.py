@@ -133,8 +133,9 @@ class Measure:
         except NotRunError:
             return f"nobody has run {idle}, which {recipe} has to beat"
         gap = (own - nothing) * (-1 if self.smaller else 1)
-        if own.runs < FEWEST or judge(Comparison(gap, low=0.0)).outcome == "holds here":
-            return ""  # of too few runs nothing is said, fit or not
+        beaten = judge(Comparison(gap, low=0.0)).outcome == "holds here" if gap.scatters else gap.mean > 0
+        if own.runs < FEWEST or beaten:  # of too few runs nothing is said, fit or not
+            return ""
         named = idle if isinstance(idle, str) else f"a guess's {idle:g}"
         return f"{recipe} does not clearly beat {named} (by {gap:2})"
 

@@ -57,8 +57,8 @@ RELATIONS: dict[str, Callable[..., Relation]] = {
     "at least": lambda limit: _between(limit, math.inf, closed=True),
     "at most": lambda limit: _between(-math.inf, limit, closed=True),
     "equal to": lambda limit: _between(limit, limit, closed=True),
-    "within": lambda margin: _between(-margin, margin),
-    "between": _between,
+    "within": lambda margin: _between(-margin, margin, closed=True),
+    "between": lambda low, high: _between(low, high, closed=True),
     "apart by": _apart,
 }
 """The relations that a rule can ask of a figure and a number; "between" needs two. "apart by" is of a ratio."""

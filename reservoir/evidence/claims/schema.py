@@ -58,6 +58,7 @@ class Block:
         budgets: why the compared runs are not trained for equally many steps, where they are not.
         tuning: why their learning rates differ, or were chosen from unequally many, where that is so.
         unfit: why it decides nothing, where that is known beforehand.
+        rival: the side that something is compared with, "a" or "b", which has to beat what does nothing.
     """
 
     comparisons: tuple[Compared, ...]
@@ -69,6 +70,7 @@ class Block:
     budgets: str = ""
     tuning: str = ""
     unfit: str = ""
+    rival: Literal["a", "b"] = "b"
 
     def leaves(self) -> Iterator[Leaf]:
         """The single figures that its comparisons read."""
@@ -115,6 +117,7 @@ class Entry:
         special: of a claim with a judge of its own, the name in `reservoir.evidence.claims.special`.
         arguments: for that.
         why: of a claim that nothing here can decide, the reason.
+        asks: a digest of what decides it (`reservoir.evidence.claims.asked`).
     """
 
     name: str
@@ -131,6 +134,7 @@ class Entry:
     special: str = ""
     arguments: Mapping[str, str] = field(default_factory=dict)
     why: str = ""
+    asks: str = ""
 
 
 @dataclass(frozen=True)

@@ -137,15 +137,16 @@ def of_one_body(entry: Entry) -> bool:
 def late(entry: Entry) -> bool:
     """Whether some of the records that decide a claim were made by a version that did not have its rule yet.
 
-    `data/claims/history.json` has when the rules and the commits of the records entered the repository's history; a
-    rule or a commit that it does not know counts as late.
+    `data/claims/history.json` has when the rules, their words and what they ask, and the commits of the records entered
+    the repository's history; a rule or a commit that it does not know counts as late.
     """
     history = _history()
     dated = history["rules"].get(entry.name, {})
-    if dated.get("digest") != digest(entry.rule):
+    if (dated.get("digest"), dated.get("asks")) != (digest(entry.rule), entry.asks):
         return bool(entry.recipes)
+    since = max(dated["date"], dated["asked"])
     made = (record.code for name in entry.recipes for record in find_records(name, scale=entry.scale))
-    return any(history["commits"].get(code.get("commit"), "") < dated["date"] for code in made)
+    return any(history["commits"].get(code.get("commit"), "") < since for code in made)
 
 
 def digest(rule: str) -> str:
@@ -196,6 +197,8 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
 
     def unfit(block: Block, compared: Compared) -> str:
         own, rivals = ([*leaves(side)] if side is not None else [] for side in (compared.a, compared.b))
+        if block.rival == "a":
+            own, rivals = rivals, own
         if len(own) > 1:  # a difference of differences rests on all its parts
             rivals += own
         named = {leaf.recipe for leaf in (*own, *rivals)}
