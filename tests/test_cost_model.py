@@ -234,6 +234,9 @@ def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
         == begins_with(recipes.get(RECIPE))
         == ""
     )
+    frozen = recipes.get("universal/digits/pretrained/lr-1e-3")
+    assert begins_with(frozen) == "gpt/wikipedia"
+    assert begins_with(frozen.evolve(seed=2)) == "gpt/wikipedia (seed 2)"
 
 
 # Time

@@ -301,7 +301,8 @@ def begins_with(run: Run) -> str:
         comes_first = f"absent: python -m reservoir run {source.recipe} --scale {source.scale} comes first"
         return f"{source.recipe} ({source.scale}, seed {source.seed}): {'here' if there else comes_first}"
     state = {row.name: row.state for row in status()}.get(run.start.name)
-    return f"{run.start.name}" + (f": {state}" if state else "")
+    seed = run.start.source(run.seed)
+    return run.start.name + (f" (seed {seed})" if seed else "") + (f": {state}" if state else "")
 
 
 @dataclass(frozen=True)
