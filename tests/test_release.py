@@ -68,6 +68,8 @@ def test_wheel_and_source_archive_agree_and_train_a_model_elsewhere(project):
         "chapters/03-transformer.md",
         "theme/release.py",
     } <= inside
-    assert wheel.stat().st_size < 10e6 and source.stat().st_size < 20e6
+    # The weights of three pretrainings are half of the wheel.
+    assert wheel.stat().st_size < 15e6
+    assert source.stat().st_size < 20e6
     with pytest.raises(release.ReleaseError, match="was imported"):
         release.check_wheel(wheel, "9.9", own_packages=False)

@@ -186,7 +186,7 @@ def leaves(run: Run) -> Iterator[Leaf]:
 
     A run that begins with another of its own seed and one that names that seed are the same run.
     """
-    if run.start is not None and run.start.same_seed:
+    if isinstance(run.start, InitFromRun | InitFromRelease) and run.start.same_seed:
         run = run.evolve(start={"seed": run.seed, "same_seed": False})
     return (leaf for leaf in every_leaf(run) if leaf.name not in NOT_THE_RESULT)
 
