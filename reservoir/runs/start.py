@@ -44,7 +44,7 @@ class InitFromRun:
     same_seed: bool = field(default=False, metadata={"omit_if_default": True})
 
     def __post_init__(self) -> None:
-        _one_source(self)
+        _check_seed(self)
 
     def source(self, scale: Scale, seed: int) -> Run:
         """The run whose tensors a run of this scale and seed takes."""
@@ -69,14 +69,14 @@ class InitFromRelease:
     same_seed: bool = field(default=False, metadata={"omit_if_default": True})
 
     def __post_init__(self) -> None:
-        _one_source(self)
+        _check_seed(self)
 
     def source(self, seed: int) -> int:
         """The seed of the pretraining whose tensors a run of this seed takes."""
         return seed if self.same_seed else self.seed
 
 
-def _one_source(start: InitFromRun | InitFromRelease) -> None:
+def _check_seed(start: InitFromRun | InitFromRelease) -> None:
     if start.same_seed and start.seed:
         raise ValueError(
             f"start.seed must be 0 where start.same_seed takes the run of the same seed, got {start.seed}; set"

@@ -10,24 +10,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-OF_A_BLOCK = (
-    "a",
-    "b",
-    "gap",
-    "is",
-    "margin",
-    "around",
-    "low",
-    "high",
-    "measure",
-    "each",
-    "any",
-    "fewest",
-    "rival",
-)
+OF_A_BLOCK = frozenset("a b gap is margin around low high measure each any fewest rival".split())
+"""The fields of a comparison that decide; the others tell of it or give reasons."""
+
 OF_A_CLAIM = ("scale", "order", "special", "arguments", "recipes")
-OF_NO_DECISION = ("budgets", "tuning")
-"""Fields of a comparison, of a claim, and of an order that give reasons and decide nothing."""
+"""The fields of a claim that decide, next to its comparisons."""
+
+REASONS = ("budgets", "tuning")
+"""The fields of an order that give reasons."""
 
 
 def asked(claim: Mapping[str, Any], file: Mapping[str, Any]) -> str:
@@ -45,7 +35,7 @@ def asked(claim: Mapping[str, Any], file: Mapping[str, Any]) -> str:
 
     def resolved(value: Any, field: str = "") -> Any:
         if isinstance(value, Mapping):
-            return {key: resolved(one, key) for key, one in value.items() if key not in OF_NO_DECISION}
+            return {key: resolved(one, key) for key, one in value.items() if key not in REASONS}
         if isinstance(value, list):
             return [resolved(one) for one in value]
         if field in ("margin", "low", "high"):

@@ -19,7 +19,7 @@ from reservoir import recipes
 from reservoir.datasets.shipped import shipped
 from reservoir.evidence import sources
 from reservoir.evidence.claims import budgets
-from reservoir.evidence.claims.asked import asked
+from reservoir.evidence.claims.asked import OF_A_BLOCK, asked
 from reservoir.evidence.claims.measures import Measure
 from reservoir.evidence.claims.quantities import OPERATIONS, RELATIONS, Vocabulary, check
 from reservoir.evidence.claims.schema import Block, Compared, Entry, Ledger, Mark, Order
@@ -30,7 +30,7 @@ CLAIM = {
     *("id", "rule", "formerly", "says", "where", "mark", "part_of", "scale", "compare"),
     *("order", "special", "arguments", "recipes", "needs", "why"),
 }
-BLOCK = {"a", "b", "gap", "is", "margin", "around", "low", "high", "measure", "each", "shown"}
+BLOCK = {*OF_A_BLOCK, "shown"}
 TELLING = {field.name for field in fields(Block)} - {"comparisons"}
 """The fields of a claim, and of a block of its comparisons: what is compared, and how it is put together and told."""
 

@@ -137,8 +137,8 @@ def of_one_body(entry: Entry) -> bool:
 def late(entry: Entry) -> bool:
     """Whether some of the records that decide a claim were made by a version that did not have its rule yet.
 
-    `data/claims/history.json` has when the rules, their words and what they ask, and the commits of the records entered
-    the repository's history; a rule or a commit that it does not know counts as late.
+    `data/claims/history.json` has the dates at which the words of each rule, what it asks, and the commits of the
+    records entered the repository's history; a rule or a commit that it does not know counts as late.
     """
     history = _history()
     dated = history["rules"].get(entry.name, {})
