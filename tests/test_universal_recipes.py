@@ -7,7 +7,7 @@ from reservoir import recipes
 from reservoir.datasets import DataError
 from reservoir.models import from_pretrained
 from reservoir.recipes import universal
-from reservoir.runs import InitFromRelease, InitFromRun, find_record, released
+from reservoir.runs import InitFromRelease, InitFromRun, find_record, find_records, released
 from reservoir.runs.building import bare_model, build, load
 from reservoir.runs.execution import execute
 from reservoir.runs.export import export
@@ -125,6 +125,19 @@ def test_each_seed_begins_with_a_body_of_its_own_pretraining():
             assert recorded_origin(item) == Pretrained(f"{released.OURS}@{digest}")
         origins.add(digest)
     assert len(origins) == 3
+
+
+def test_records_begin_with_the_bodies_that_ship():
+    """A body that was pretrained anew would leave records of another one behind."""
+    digests = {seed: released.load(released.OURS, seed=seed)[1] for seed in range(3)}
+    found = [
+        (record.seed, record.begun_with)
+        for name in recipes.family("universal")
+        if "/pretrained/" in name and getattr(recipes.get(name).start, "name", "") == released.OURS
+        for record in find_records(name)
+    ]
+    assert len({seed for seed, _ in found}) == 3
+    assert all(begun == [f"{released.OURS}@{digests[seed]}"] for seed, begun in found)
 
 
 def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to_store(pretrained):
