@@ -561,6 +561,16 @@ def test_a_rule_is_late_where_a_record_was_made_before_it(monkeypatch):
         assert not claims.late(entry)
 
 
+def test_comparisons_that_nobody_has_run_are_named():
+    def look(measure, recipe, among, scale):
+        if recipe in ("keep/wide-random-30", "keep/shared-random-90"):
+            raise NotRunError(recipe)
+        return Estimate.of([1.0, 2.0, 3.0] if "wide" in recipe else [1.5, 2.0, 2.5])
+
+    seen = claims.verdict("one-layer/wider-always", look=look).seen
+    assert seen.startswith("10 %: 0.0") and seen.endswith("; not run: 30 %, 90 %")
+
+
 def test_what_a_rule_asks_is_what_decides_it():
     """Texts, reasons and the names of margins may change; a side, a margin's value or a condition may not."""
     file = tomllib.loads(LEDGER)

@@ -8,12 +8,15 @@ from small import files
 from stand_in import MixedDevices, OnGPU, gpu_stand_in
 
 from reservoir import recipes
+from reservoir.layers import fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.runs.building import load
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of
 from reservoir.training import Decoding, Saved, Started, translate
-from reservoir.weights import Freeze, Mask, freeze, initialise, supermask
+from reservoir.weights import Freeze, Mask, Seeded, freeze, initialise, streaming, supermask
+from reservoir.weights.initialisation import KaimingUniform
+from reservoir.weights.streaming import TiledWeight, pack
 
 
 @pytest.fixture
@@ -112,6 +115,30 @@ def test_a_run_is_trained_tested_stored_and_resumed_on_a_gpu(gpu, name):
     model, *_ = load(run)
     assert {type(p) for p in model.parameters()} <= {OnGPU, torch.nn.Parameter}
     assert all(p.is_cuda for p in model.parameters())
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 6), (1, 4, 7), (3, 1, 1)])
+@pytest.mark.parametrize("length", [None, 8])
+def test_a_fourier_transform_is_the_same_on_a_gpu(gpu, shape, length):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    there = x.to("cuda").requires_grad_()
+    mixed = fourier(there, length=length)
+    torch.testing.assert_close(mixed.detach().cpu(), fourier(x, length=length))
+    mixed.sum().backward()
+    torch.testing.assert_close(there.grad.cpu(), fourier(torch.ones(shape), length=length))
+
+
+@pytest.mark.parametrize("tile", [1, 12, 2**22])
+def test_a_gpu_looks_up_the_rows_of_a_table_that_it_draws_in_few_large_tiles(gpu, monkeypatch, tile):
+    monkeypatch.setattr(streaming, "GPU_TILE", tile)
+    origin, shape = Seeded(7, "table", KaimingUniform(), zero_row=0), torch.Size((9, 4))
+    bits = pack(torch.arange(36).reshape(9, 4) % 3 > 0)
+    here, there = TiledWeight(origin, shape, bits=bits), TiledWeight(origin, shape, bits=bits).to("cuda")
+    ids = torch.tensor([[0, 8, 3], [3, 1, 8]])
+    assert torch.equal(there.look_up(ids.to("cuda")).cpu(), here.whole()[ids])
+    assert there.look_up(ids[:0].to("cuda")).shape == (0, 3, 4)
+    assert len(list(there.tiles())) == math.ceil(9 / max(1, tile // 4))
+    assert [len(part) for part in here.tiles()] == [9]
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -16,8 +16,10 @@ from reservoir.layers.precision import full_precision
 def fourier(x: Tensor, *, length: int | None = None) -> Tensor:
     """`Re(FFT_seq(FFT_hidden(x)))` (Lee-Thorp et al. 2022, eq. 3), unnormalised.
 
-    The transform of real numbers at (-n, -k) is the conjugate of that at (n, k), so half of it is computed and the real
-    part of the other half is the first half's mirror image. The map is linear and symmetric: its own backward pass.
+    The transform of real numbers at (-n, -k) is the conjugate of that at (n, k), so on a processor half of it is
+    computed and the real part of the other half is the first half's mirror image. On a GPU the operations that make up
+    the mirror image take longer to start than the whole transform. The map is linear and symmetric: its own backward
+    pass.
     Half-precision inputs are transformed in fp32, for which there are kernels at every size on every device, and
     come back as they were.
 
@@ -54,6 +56,8 @@ def _real_part(x: Tensor, length: int) -> Tensor:
         return x.clone()
     wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
     tokens, d_model = x.shape[-2:]
+    if not x.is_cpu:
+        return torch.fft.fft2(wide, s=(length, d_model)).real[..., :tokens, :]
     half = d_model // 2 + 1
     whole = x.new_empty(*x.shape[:-2], length, d_model)
     _copy_real(torch.fft.rfft2(wide, s=(length, d_model)), whole[..., :half])

@@ -10,6 +10,8 @@ Triton and set TRITON_INTERPRET=1 before this module is imported.
 
 from __future__ import annotations
 
+import functools
+
 import torch
 import triton
 from torch import Tensor
@@ -57,13 +59,7 @@ def product(
         )
     if x.ndim != 2 or not 1 <= len(x) <= MOST or x.shape[1] != shape[1]:
         raise ValueError(f"x must be of shape (1 to {MOST}, {shape[1]}), got {tuple(x.shape)}")
-    key = torch.tensor(
-        [
-            stream.seed - 2**64 * (stream.seed >= 2**63),  # the same 64 bits, as int64 has them
-            *stream.halves[2:].tolist(),
-        ],
-        device=x.device,
-    )
+    key = _key(stream, x.device)
     x = x.contiguous()
     out = torch.empty(len(x), shape[0], device=x.device)
     kernel[(triton.cdiv(shape[0], rows),)](
@@ -83,3 +79,10 @@ def product(
         BATCH=triton.next_power_of_2(len(x)),
     )
     return out
+
+
+@functools.lru_cache(maxsize=4096)
+def _key(stream: Stream, device: torch.device) -> Tensor:
+    """(3,): the seed and the two halves of the name's hash, kept on the device, since it takes time to bring them."""
+    seed = stream.seed - 2**64 * (stream.seed >= 2**63)  # the same 64 bits, as int64 has them
+    return torch.tensor([seed, *stream.halves[2:].tolist()], device=device)

@@ -27,6 +27,9 @@ from reservoir.weights.origins import Seeded, recorded_origin
 from reservoir.weights.supermask import FixedMask
 
 TILE = 2**16  # elements per tile: 256 kB, which fits a core's cache
+GPU_TILE = (
+    2**22
+)  # 16 MB: a tile takes a GPU some 130 operations, whatever its size, and each takes time to start
 
 
 def pack(mask: Tensor) -> Tensor:
@@ -114,8 +117,11 @@ class TiledWeight(nn.Module):
                 part *= unpack(self.bits, start, stop).view_as(part)
         return part
 
-    def tiles(self, *, tile: int = TILE, device: torch.device | str | None = None) -> Iterator[Tensor]:
-        """Yield all rows, about `tile` elements at a time."""
+    def tiles(self, *, tile: int | None = None, device: torch.device | str | None = None) -> Iterator[Tensor]:
+        """Yield all rows, about `tile` elements at a time; by default as many as suit the device."""
+        if tile is None:
+            on = self.place.device if device is None else torch.device(device)
+            tile = GPU_TILE if on.type == "cuda" and not self.compiled else TILE
         step = max(1, tile // self.shape[1])
         for low in range(0, self.shape[0], step):
             yield self.rows(low, min(low + step, self.shape[0]), device=device)
@@ -127,6 +133,14 @@ class TiledWeight(nn.Module):
     def look_up(self, ids: Tensor) -> Tensor:
         """Look up the rows `ids`: (...) -> (..., columns), fp32."""
         named, place = ids.unique(return_inverse=True)
+        if ids.is_cuda:  # where it takes as long to draw a row as to draw thousands
+            found = torch.empty(len(named), self.shape[1], device=ids.device)
+            low = 0
+            for part in self.tiles(device=ids.device):
+                here = (named >= low) & (named < low + len(part))
+                found[here] = part[named[here] - low]
+                low += len(part)
+            return found[place]
         drawn = [self.rows(row, row + 1, device=ids.device) for row in named.tolist()]
         none = torch.empty(0, self.shape[1], device=ids.device)
         return torch.cat([none, *drawn])[place]

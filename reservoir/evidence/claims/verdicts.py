@@ -249,18 +249,20 @@ def _one_precision(entry: Entry, names: Iterable[str]) -> str:
 
 def _block(block: Block, figure: Figure, unfit: Callable[[Block, Compared], str]) -> tuple[Clause, str]:
     """What a block of comparisons says, and what was seen."""
-    found = []
+    found, missing = [], []
     for compared in block.comparisons:
         try:
             found.append(_compared(compared, block, figure, unfit))
         except NotRunError:
             if not block.fewest:
                 raise
+            missing.append(block.label.format(**compared.names).strip(" :"))
     if len(found) < min(block.fewest, len(block.comparisons)):
         run = f"{len(found)} of {len(block.comparisons)} comparisons have been run"
         raise NotRunError(f"{run}; {block.fewest} are the fewest that decide")
     parts = tuple(clause for clause, _ in found)
-    return (AnyOf(parts) if block.any else Every(parts)), "; ".join(text for _, text in found)
+    texts = [text for _, text in found] + ([f"not run: {', '.join(missing)}"] if missing else [])
+    return (AnyOf(parts) if block.any else Every(parts)), "; ".join(texts)
 
 
 def _compared(
