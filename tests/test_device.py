@@ -14,7 +14,7 @@ from reservoir.runs.building import load
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of
 from reservoir.training import Decoding, Saved, Started, translate
-from reservoir.weights import Freeze, Mask, Seeded, freeze, initialise, streaming, supermask
+from reservoir.weights import Freeze, Mask, Seeded, freeze, initialise, largest, streaming, supermask
 from reservoir.weights.initialisation import KaimingUniform
 from reservoir.weights.streaming import TiledWeight, pack
 
@@ -126,6 +126,17 @@ def test_a_fourier_transform_is_the_same_on_a_gpu(gpu, shape, length):
     torch.testing.assert_close(mixed.detach().cpu(), fourier(x, length=length))
     mixed.sum().backward()
     torch.testing.assert_close(there.grad.cpu(), fourier(torch.ones(shape), length=length))
+
+
+@pytest.mark.parametrize("values", [2, 50, 10**6])
+@pytest.mark.parametrize("n", [1, 60, 40_000])
+def test_a_gpu_selects_the_same_scores_and_the_first_of_equal_ones(gpu, n, values):
+    scores = torch.randint(-values, values, (n,), generator=torch.Generator().manual_seed(n)) / 8
+    for k in {0, 1, n // 3, n - 1, n}:
+        assert torch.equal(largest(scores.to("cuda"), k).cpu(), largest(scores, k))
+    scores[n // 2] = math.nan
+    with pytest.raises(ValueError, match="1 of the"):
+        largest(scores.to("cuda"), 1)
 
 
 @pytest.mark.parametrize("tile", [1, 12, 2**22])

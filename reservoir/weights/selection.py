@@ -49,7 +49,8 @@ class Selection:
     of the time of sorting all of them. A count that is off says how far the next guess has to move; between a guess
     that is too low and one that is too high, the search interpolates. The first guess comes from a sorted sample. Where
     no guess is right, as among equal scores, the scores between the two best guesses are selected exactly. So the
-    result depends neither on the sample nor on earlier calls.
+    result depends neither on the sample nor on earlier calls. On a GPU the processor would wait for each count, so the
+    scores are sorted there.
     """
 
     def __init__(self) -> None:
@@ -68,6 +69,9 @@ class Selection:
             raise ValueError(f"scores must be numbers, but {count} of the {n} are NaN")
         if k in (0, n):
             return torch.full(scores.shape, k == n, dtype=torch.bool, device=scores.device)
+        if flat.is_cuda:
+            order = flat.sort(descending=True, stable=True).indices
+            return torch.zeros_like(flat, dtype=torch.bool).scatter_(0, order[:k], True).view(scores.shape)
         mask = self._search(flat, k) if n >= 4 * SAMPLE else None
         if mask is None:
             mask = _exact(flat, flat, k, k)
