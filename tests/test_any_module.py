@@ -634,3 +634,18 @@ def test_a_row_of_padding_is_not_trainable_but_takes_memory():
     }
     assert counts.trainable_all_rows - counts.trainable == model.embedding.embedding_dim
     assert found["step_bytes"] == 12 * counts.trainable_all_rows
+
+
+def test_counting_a_step_leaves_the_gradients_as_they_were():
+    model = drawn("gpt2")
+    output(model, "gpt2").sum().backward()
+    before = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+    cost(model, lambda: output(model, "gpt2").sum())
+    assert all(torch.equal(before[name], parameter.grad) for name, parameter in model.named_parameters())
+
+
+def test_a_number_of_a_layer_where_none_is_numbered():
+    model = initialise(torch.nn.Sequential(), seed=0)
+    model.first, model.last = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
+    with pytest.raises(ValueError, match="layers=1 is a number, and the model has no numbered layers"):
+        freeze(initialise(model, seed=0), layers=1)

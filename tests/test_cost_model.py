@@ -227,8 +227,9 @@ def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     begun = begins_with(recipes.get("fine-tune/sst-2/regular-4"))
     assert begun.startswith(
-        "masked/regular-4 (laptop, seed 0): absent: python -m reservoir run masked/regular-4"
+        "masked/regular-4 (laptop, seed 0): absent; run it first: python -m reservoir run masked/regular-4"
     )
+    assert begins_with(recipes.get("fine-tune/sst-2/regular-4", seed=2)).endswith("--scale laptop --seeds 2")
     assert (
         begins_with(recipes.get("fine-tune/sst-2/regular-4-scratch"))
         == begins_with(recipes.get(RECIPE))

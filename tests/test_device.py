@@ -1,6 +1,7 @@
 """Every kind of model on a stand-in for a GPU: no tensor is left on the processor, from first step to last file."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,12 +10,24 @@ from stand_in import MixedDevices, OnGPU, gpu_stand_in
 
 from reservoir import recipes
 from reservoir.layers import fourier
+from reservoir.layers.fourier import _real_part
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.runs.building import load
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of
 from reservoir.training import Decoding, Saved, Started, translate
-from reservoir.weights import Freeze, Mask, Seeded, freeze, initialise, largest, streaming, supermask
+from reservoir.weights import (
+    Freeze,
+    Mask,
+    Seeded,
+    Stream,
+    freeze,
+    generator,
+    initialise,
+    largest,
+    streaming,
+    supermask,
+)
 from reservoir.weights.initialisation import KaimingUniform
 from reservoir.weights.streaming import TiledWeight, pack
 
@@ -122,10 +135,49 @@ def test_a_run_is_trained_tested_stored_and_resumed_on_a_gpu(gpu, name):
 def test_a_fourier_transform_is_the_same_on_a_gpu(gpu, shape, length):
     x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     there = x.to("cuda").requires_grad_()
+    torch.testing.assert_close(
+        _real_part(there.detach(), length or shape[1]).cpu(), fourier(x, length=length)
+    )  # what autograd calls sees the stand-in as a processor
     mixed = fourier(there, length=length)
     torch.testing.assert_close(mixed.detach().cpu(), fourier(x, length=length))
     mixed.sum().backward()
     torch.testing.assert_close(there.grad.cpu(), fourier(torch.ones(shape), length=length))
+
+
+def test_draws_on_a_gpu_take_larger_pieces_and_have_the_same_bits(gpu, monkeypatch):
+    pieces, blocks = [], Stream._blocks
+    monkeypatch.setattr(generator, "CHUNK_BLOCKS", 2)
+    monkeypatch.setattr(generator, "GPU_BLOCKS", 5)
+    monkeypatch.setattr(
+        Stream,
+        "_blocks",
+        lambda self, low, high, device: pieces.append(high - low) or blocks(self, low, high, device),
+    )
+    found = {}
+    for device in ("cpu", "cuda"):
+        pieces.clear()
+        found[device] = Stream(3, "name").words(0, 48, device=device)
+        assert max(pieces) == (2 if device == "cpu" else 5) and sum(pieces) == 12
+    assert found["cuda"].is_cuda and torch.equal(found["cuda"].cpu(), found["cpu"])
+
+
+def test_the_fused_kernel_is_left_out_where_gradients_have_to_pass(gpu, monkeypatch):
+    kernel = SimpleNamespace(product=lambda x, *rest, **more: torch.zeros(len(x), 128, device=x.device))
+    monkeypatch.setattr(streaming, "kernel_is_here", lambda: True)
+    monkeypatch.setattr(streaming.weights, "fused", kernel, raising=False)
+    tiled = TiledWeight(Seeded(7, "weight", KaimingUniform()), torch.Size((128, 8))).to("cuda")
+    x = torch.ones(3, 8).to("cuda")
+    assert not tiled.product(x).cpu().any()
+    assert tiled.product(x[:0]).shape == (0, 128)
+    monkeypatch.setattr(streaming, "_Redrawn", SimpleNamespace(apply=lambda x, weight: "drawn again"))
+    assert tiled.product(x.requires_grad_()) == "drawn again"
+
+
+def test_half_precision_comes_back_from_a_transform_as_it_was(gpu):
+    x = torch.randn(2, 4, 6).to(torch.bfloat16)
+    found = _real_part(x.to("cuda"), 5)
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.cpu(), fourier(x, length=5))
 
 
 @pytest.mark.parametrize("values", [2, 50, 10**6])

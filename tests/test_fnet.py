@@ -93,3 +93,9 @@ def test_hybrids():
     ]:
         with pytest.raises(ValueError, match=message):
             hybrid(6, **wrong)
+
+
+def test_a_text_that_is_too_long_is_refused():
+    model = initialise(FNetConfig(50, 16, 32, 1, max_length=11).build(), seed=0)
+    with pytest.raises(ValueError, match="the model has 11 positions, but the sequence needs 12"):
+        model(IDS)

@@ -270,3 +270,25 @@ def test_a_path_that_fails_is_no_success_and_what_is_missing_is_said(monkeypatch
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert bits.main("cuda", str(file)) == 1
     assert "PyTorch finds no GPU here" in capsys.readouterr().out
+
+
+def test_a_part_waits_for_what_it_begins_with(tmp_path, capsys):
+    there = tmp_path / "weights"
+
+    def part(name, text, waits=bool):
+        return gpu_hour.Part(name, ["-c", text], tmp_path / f"{name}.log", {}, waits=waits)
+
+    def work(*parts):
+        still = time.monotonic() + 60
+        return gpu_hour.work(
+            iter(parts), until=still, parallel=3, environment=dict(os.environ), stop=lambda: "", ended=list
+        )
+
+    first = part("first", f"import pathlib; pathlib.Path({str(there)!r}).touch()")
+    second = part(
+        "second", f"import pathlib; assert pathlib.Path({str(there)!r}).exists()", lambda: not there.exists()
+    )
+    assert not work(second, first) and "second is done" in capsys.readouterr().out
+    there.unlink()
+    (said,) = work(part("third", "", lambda: not there.exists()))
+    assert said == "third cannot begin: what it begins with was not run"

@@ -127,6 +127,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         (whole[:9], "is cut off: it has 9 bytes, not even a head"),
         (b"\x00" * 400, "is no model of llama2.c: it begins with 0, 0"),
         (llama2c(SMALL, vocab=-30), "only tied models are read"),
+        (struct.pack("<7i", 9, 8, 1, 3, 3, 30, 4), "is no model of llama2.c that can be built"),
     ]:
         path.write_bytes(wrong)
         with pytest.raises(WeightsError, match=message):

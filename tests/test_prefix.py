@@ -81,3 +81,14 @@ def test_what_validation_cached_can_be_trained_on():
 def test_a_prefix_that_is_none_is_refused(model, layers, named):
     with pytest.raises(ValueError, match=named):
         CachedPrefix(model(), layers=layers)
+
+
+def test_states_are_as_wide_as_a_batch_that_is_wider_than_its_longest_row():
+    """As a process of several has it, where the longest row of the whole batch is another's."""
+    model = make(2)
+    src, mask = SRC[1:], MASK[1:]  # 7 wide, of 5 tokens at most
+    with torch.no_grad():
+        plain = model.hidden(src, TGT[1:])
+        model.prefix = CachedPrefix(model, layers=2)
+        assert model.prefix(model, src, mask).shape == (3, 7, 16)
+        torch.testing.assert_close(model.hidden(src, TGT[1:]), plain)

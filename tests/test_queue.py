@@ -98,7 +98,9 @@ def test_a_run_that_is_left_after_its_training_is_not_tried_for_ever(file, monke
         ("[[runs", "cannot be read"),
         (ENTRY.replace('why = "a test"', ""), "entry 1: why is missing"),
         (ENTRY.replace("[7, 8]", "7"), "entry 1: seeds = 7"),
-        (ENTRY + "hurry = true\n", "entry 1: hurry = True"),
+        (ENTRY + "hurry = true\n", "entry 1: there is no field 'hurry'"),
+        (ENTRY.replace("[[runs]]", "[runs]"), "double brackets"),
+        ("runs = 3", "double brackets"),
         (ENTRY.replace('"smoke"', '"huge"'), "scale must be one of smoke, laptop, full"),
         (ENTRY.replace("digits", "digit"), "norms-only/digit/"),
     ],
@@ -120,3 +122,16 @@ def test_what_a_decided_claim_rests_on_without_a_precision_is_in_the_queue(root)
             found = (record for recipe in entry.recipes for record in find_records(recipe, scale=entry.scale))
             missing = {record.recipe for record in found if record.run["precision"] == "auto"} - wanted
             assert not missing, f"{name} rests on {sorted(missing)}, which data/queue.toml does not have"
+
+
+def test_a_run_that_is_wanted_again_and_was_cut_off_goes_on(file, tmp_path, monkeypatch):
+    assert main(["queue", str(file)]) == 0
+    path = record_path(tmp_path / "results", "norms-only/digits/lr-1e-2", "smoke", 7)
+    monkeypatch.setattr(queue, "precision", lambda record: "unknown")
+    file.write_text(ENTRY.replace("[7, 8]", "[7]") + "again = true\n")
+    asked = []
+    monkeypatch.setattr(queue, "train_runs", lambda runs, *, fresh: asked.append(fresh))
+    queue.work_through(file)
+    path.with_suffix(".checkpoint").touch()
+    queue.work_through(file)
+    assert asked == [True, False]

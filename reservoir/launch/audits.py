@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reservoir.datasets.errors import DataError
 from reservoir.launch.console import new_table, show
+from reservoir.layers.arguments import check_number
 from reservoir.recipes import RECIPES
 from reservoir.runs.audit import Audit, audit, key, read_audits, write_audits
 from reservoir.runs.records import Record, all_records
@@ -28,9 +29,12 @@ def audit_records(names: Sequence[str], *, sample: int, draw: int, points: int, 
         file: where the results are kept; what it holds is not audited again.
 
     Raises:
-        ValueError: no record is of a registered recipe of these names.
+        ValueError: no record is of a registered recipe of these names, or a number is out of range.
     """
-    records = [record for name in names or [""] for record in all_records(name) if record.recipe in RECIPES]
+    check_number("--points", points, least=1, whole=True)
+    check_number("--sample", sample, least=0, whole=True)
+    found = (record for name in names or [""] for record in all_records(name) if record.recipe in RECIPES)
+    records = list({key(record): record for record in found}.values())
     if not records:
         raise ValueError(
             f"there is no record of {' or '.join(names) or 'a recipe'} to audit; `list` shows what is recorded"

@@ -160,6 +160,8 @@ class Run:
             raise ValueError("--gpus needs a number, such as --gpus 1 8 64")
         target = Target(self.gpu, min(self.gpus), self.price)
         if len(self.gpus) > 1:
+            if self.measure:
+                raise ValueError("--measure goes with one number of GPUs, such as --gpus 8")
             launch.scale_out.scale_out({run.recipe: run for run in runs}, self.gpus, target)
         else:
             launch.dry_run.dry_run(runs, target, measured=self.measure)
@@ -374,7 +376,7 @@ class Gpu:
         if self.unpack:
             launch.cargo.unpack(self.unpack)
         elif self.pack:
-            runs = [run for run, *_ in launch.queue.all_runs(self.queue, scale=self.scale)]
+            runs = launch.queue.with_sources(self.queue, scale=self.scale)
             launch.cargo.pack(runs, self.pack)
         else:
             launch.gpu_hour.spend(self)

@@ -298,7 +298,8 @@ def begins_with(run: Run) -> str:
     if isinstance(run.start, InitFromRun):
         source = run.start.source(run.scale, run.seed)
         there = path_of(source).with_suffix(".safetensors").exists()
-        comes_first = f"absent: python -m reservoir run {source.recipe} --scale {source.scale} comes first"
+        command = f"python -m reservoir run {source.recipe} --scale {source.scale} --seeds {source.seed}"
+        comes_first = f"absent; run it first: {command}"
         return f"{source.recipe} ({source.scale}, seed {source.seed}): {'here' if there else comes_first}"
     state = {row.name: row.state for row in status()}.get(run.start.name)
     seed = run.start.source(run.seed)
@@ -331,7 +332,7 @@ class Measured:
 
 
 def measure(run: Run, *, steps: int = STEPS) -> Measured:
-    """Take a few real steps of `run`, and hold them against what they should take here.
+    """Take a few real steps of `run`, and compare them with what they should take here.
 
     Raises:
         DataError: its data cannot be had.

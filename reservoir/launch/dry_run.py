@@ -44,6 +44,11 @@ def dry_run(runs: Sequence[Run], on: Target, *, measured: bool) -> None:
 def _measured(run: Run) -> Measured:
     """A few steps of the run; where it is meant for GPUs and there is none, of the same recipe at laptop scale."""
     if run.scale == "full" and device_of(run).type == "cpu":
+        if run.recipe not in recipes.names() or run.overrides():
+            raise ValueError(
+                "--measure at the full scale needs a GPU for a run of your own or one with changed fields;"
+                " add --scale laptop"
+            )
         run = recipes.get(run.recipe, scale="laptop", seed=run.seed)
     return measure(run)
 

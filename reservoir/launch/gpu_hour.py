@@ -27,8 +27,10 @@ from reservoir.datasets.errors import DataError
 from reservoir.files import atomic_write, lock
 from reservoir.launch import cargo
 from reservoir.launch.console import show
-from reservoir.launch.queue import all_runs, read_queue
+from reservoir.launch.queue import read_queue, with_sources
+from reservoir.runs.building import missing_sources
 from reservoir.runs.machine import code
+from reservoir.runs.records import recorded
 from reservoir.runs.registry import results
 from reservoir.runs.run import Run
 from reservoir.training.loop import TrainingError
@@ -111,11 +113,14 @@ def spend(hour: Gpu) -> None:
     runs: list[Run] = []
     with (folder / "lock").open("wb") as held, StopSignal() as stop:
         if not lock(held):
-            raise ValueError(f"another call is at work in {folder.parent}: wait for it, or end it")
+            raise ValueError(
+                f"another call is at work in {folder.parent}, or its file system has no locks: wait for that call,"
+                " or set RESERVOIR_RESULTS to a folder on a local disk"
+            )
         if hour.cargo and (hour.cargo / "back").is_dir():
             cargo.unpack(hour.cargo / "back")
         try:
-            runs = [run for run, *_ in all_runs(hour.queue, scale=hour.scale)]
+            runs = with_sources(hour.queue, scale=hour.scale)
         except (DataError, ValueError) as error:  # the bits and the speed do not depend on it
             show(str(error))
             failed.append(str(error))
@@ -135,10 +140,11 @@ def spend(hour: Gpu) -> None:
             sizes = cargo.archive(runs, hour.to)
             total = sum(sizes.values()) / cargo.MIB
             show(f"{len(sizes)} files with {total:.1f} MiB to take back are in {hour.to}")
-    todo = len(read_queue(hour.queue, scale=hour.scale)) if runs else 0
-    show(f"{len(runs) - todo} of {len(runs)} runs are recorded; the same command goes on with the others")
+    left_out = {run for run, _ in read_queue(hour.queue, scale=hour.scale)} if runs else set()
+    done = sum(run not in left_out for run in runs)
+    show(f"{done} of {len(runs)} runs are recorded; the same command goes on with the others")
     if stop.came:
-        raise Preempted(stop.came)
+        raise Preempted(f"stopped by {stop.came}")
     if failed:
         raise TrainingError(f"{len(failed)} parts failed: {'; '.join(failed)}")
 
@@ -165,11 +171,18 @@ def _queued(hour: Gpu, folder: Path) -> Iterator[Part]:
     for run, _ in read_queue(hour.queue, scale=hour.scale):
         name = f"{run.recipe}, seed {run.seed}"
         words = ["-m", "reservoir", "run", run.recipe, "--scale", run.scale, "--seeds", str(run.seed)]
+        words += ["--fresh"] if recorded(run) else []  # and yet asked for
         log = folder / "logs" / f"{run.recipe.replace('/', '-')}-{run.seed}.log"
-        yield Part(name, [*words, "--device", hour.device], log, made_by(hour), run.budget.steps)
+        words += ["--device", hour.device]
+        yield Part(name, words, log, made_by(hour), run.budget.steps, partial(_waits, run))
 
 
-@dataclass
+def _waits(run: Run) -> bool:
+    """Whether what it begins with has yet to be run."""
+    return any(True for _ in missing_sources(run))
+
+
+@dataclass(eq=False)
 class Part:
     """A process of this call.
 
@@ -179,6 +192,7 @@ class Part:
         log: where it writes; next to it, once it is done, is the code that did it.
         made_by: that code.
         steps: that it takes, where it is a run.
+        waits: whether something has to be done before it can begin.
     """
 
     name: str
@@ -186,6 +200,7 @@ class Part:
     log: Path
     made_by: dict[str, Any]
     steps: int = 0
+    waits: Callable[[], bool] = bool
     process: subprocess.Popen = field(init=False, repr=False)
     began: float = field(init=False)
     first: tuple[float, int] | None = None
@@ -265,17 +280,21 @@ def work(
     Returns:
         What is to be said of each part that failed.
     """
-    waiting = (part for part in parts if not part.is_done())
+    waiting = [part for part in parts if not part.is_done()]
     working: list[Part] = []
     failed: list[str] = []
     said = time.monotonic()
     try:
         while not stop() and (left := until - time.monotonic()) > 0:
-            while len(working) < parallel and (part := next(waiting, None)):
+            while len(working) < parallel and (
+                part := next((one for one in waiting if not one.waits()), None)
+            ):
+                waiting.remove(part)
                 part.start(environment)
                 show(f"{part.name} begins, {left / 60:.1f} min left")
                 working.append(part)
             if not working:
+                failed += [f"{part.name} cannot begin: what it begins with was not run" for part in waiting]
                 break
             with contextlib.suppress(subprocess.TimeoutExpired):
                 working[0].process.wait(timeout=min(0.5, left))

@@ -55,7 +55,8 @@ class _Answer:
         quiet = not sys.stderr.isatty() or len(starts) < 2
         for start in track(starts, self.does, console=Console(stderr=True), disable=quiet):
             part = lines[start : start + AT_ONCE]
-            answers: Iterator[Any] = iter(method([line for line in part if line.strip()], **options))
+            asked = [line for line in part if line.strip()]
+            answers: Iterator[Any] = iter(method(asked, **options) if asked else ())
             for line in part:
                 print(next(answers) if line.strip() else "", flush=True)
 

@@ -15,7 +15,7 @@ from reservoir.launch.dry_run import in_hours
 from reservoir.launch.train import EXPLAINED, train_runs
 from reservoir.runs.audit import precision
 from reservoir.runs.building import missing_sources
-from reservoir.runs.records import find_record, find_records
+from reservoir.runs.records import find_record, find_records, recorded
 from reservoir.runs.registry import SCALES, Scale
 from reservoir.runs.run import Run
 
@@ -45,12 +45,20 @@ def read_queue(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str
     return list(found.items())
 
 
+def with_sources(file: Path, *, scale: Scale | None = None) -> list[Run]:
+    """All runs of a queue, and after them what those that are left begin with, where its weights are not here."""
+    listed = [run for run, *_ in all_runs(file, scale=scale)]
+    return list(dict.fromkeys([*listed, *(run for run, _ in read_queue(file, scale=scale))]))
+
+
 def all_runs(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str, bool]]:
     """All runs of a queue: each with the reason why, and whether a record of unknown precision does not count."""
     try:
         entries = tomllib.loads(file.read_text(encoding="utf-8")).get("runs", [])
     except (OSError, ValueError) as error:
         raise ValueError(f"the queue {file} cannot be read: {error}") from error
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        raise ValueError(f"the queue {file} needs its entries under [[runs]], with double brackets")
     return [
         found
         for number, entry in enumerate(entries, 1)
@@ -63,10 +71,10 @@ def _entry(entry: dict[str, Any], where: str, chosen: Scale | None) -> Iterator[
         if name not in entry:
             raise ValueError(f"{where}: {name} is missing; an entry has {', '.join(NEEDED)}")
     for name, value in entry.items():
-        if name not in FIELDS or not isinstance(value, FIELDS[name]):
-            raise ValueError(
-                f"{where}: {name} = {value!r} is not among {', '.join(FIELDS)}, or of another type"
-            )
+        if name not in FIELDS:
+            raise ValueError(f"{where}: there is no field {name!r}; there are {', '.join(FIELDS)}")
+        if not isinstance(value, FIELDS[name]):
+            raise ValueError(f"{where}: {name} = {value!r} must be a {FIELDS[name].__name__}")
     scale = chosen or entry.get("scale", "laptop")
     if scale not in SCALES:
         raise ValueError(f"{where}: scale must be one of {', '.join(SCALES)}, got {scale!r}")
@@ -108,8 +116,8 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
             return
         run = left[0][0]
         tried.add(run)
-        try:  # what is recorded and yet left is asked for again, or its weights are
-            train_runs([run], fresh=find_record(run.recipe, scale=run.scale, seed=run.seed) is not None)
+        try:  # what is recorded and yet left is asked for again, or its weights are; what was cut off goes on
+            train_runs([run], fresh=recorded(run) is not None)
         except (*EXPLAINED, DataError, OSError, ValueError) as error:  # the others do not depend on it
             failed.add(run)
             show(f"{run.recipe}, seed {run.seed}, is left out: {error}")

@@ -51,7 +51,7 @@ def chosen_runs(
     if data and not names:
         names = (DEFAULTS[kind_of(f"{FILES}{data}")],)
     if name and (not data or len(names) != 1):
-        raise ValueError("--name is of one recipe on --data of your own")
+        raise ValueError("--name names a run on data of your own: give it with --data and at most one recipe")
     if not names:
         raise ValueError("name a recipe to run, such as transformer/miniature")
     if not seeds:

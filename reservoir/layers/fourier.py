@@ -57,7 +57,7 @@ def _real_part(x: Tensor, length: int) -> Tensor:
     wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
     tokens, d_model = x.shape[-2:]
     if not x.is_cpu:
-        return torch.fft.fft2(wide, s=(length, d_model)).real[..., :tokens, :]
+        return torch.fft.fft2(wide, s=(length, d_model)).real[..., :tokens, :].to(x.dtype)
     half = d_model // 2 + 1
     whole = x.new_empty(*x.shape[:-2], length, d_model)
     _copy_real(torch.fft.rfft2(wide, s=(length, d_model)), whole[..., :half])

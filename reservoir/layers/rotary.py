@@ -51,9 +51,10 @@ class RotaryAttention(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
-        q = self._heads(self.query(x))
-        k, v = (self._heads(part).repeat_interleave(self.shared, 1) for part in self.kv(x).chunk(2, -1))
-        return self.out(attend(turn(q), turn(k), v, mask=mask, causal=True).transpose(1, 2).flatten(2))
+        q = turn(self._heads(self.query(x)))
+        k, v = (self._heads(part) for part in self.kv(x).chunk(2, -1))
+        k, v = (part.repeat_interleave(self.shared, 1) for part in (turn(k), v))
+        return self.out(attend(q, k, v, mask=mask, causal=True).transpose(1, 2).flatten(2))
 
     def _heads(self, x: Tensor) -> Tensor:
         # (batch, length, heads · d_head) -> (batch, heads, length, d_head)

@@ -88,6 +88,10 @@ class FNet(Familiar, nn.Module):
         Returns:
             (batch, length, d_model) and (batch, d_model).
         """
+        if ids.shape[1] > self.config.max_length:
+            raise ValueError(
+                f"the model has {self.config.max_length} positions, but the sequence needs {ids.shape[1]}"
+            )
         types = torch.zeros_like(ids) if types is None else types
         positions = self.positions.effective_weight()[: ids.shape[1]].to(ids.device)
         x = self.embedding(ids) + self.types(types) + positions

@@ -152,7 +152,10 @@ def load_llama2c(path: Path | str) -> Llama:
         )
     if vocab < 0:
         raise WeightsError(f"{path}: its output is not tied to its embeddings; only tied models are read")
-    model = LlamaConfig(vocab, d_model, n_heads, d_ff, layers, n_kv_heads, length).build()
+    try:
+        config = LlamaConfig(vocab, d_model, n_heads, d_ff, layers, n_kv_heads, length)
+    except ValueError as error:
+        raise WeightsError(f"{path} is no model of llama2.c that can be built: {error}") from error
     kv = d_model * n_kv_heads // n_heads
     kinds = {  # in the file's order
         "embedding": (vocab, d_model),
@@ -172,6 +175,7 @@ def load_llama2c(path: Path | str) -> Llama:
     wanted = HEAD.size + 4 * (sum(sizes_of) + tables)
     if len(content) != wanted:
         raise WeightsError(f"{path} has {len(content):,} bytes, but a model of its sizes has {wanted:,}")
+    model = config.build()
     numbers = torch.from_numpy(np.frombuffer(content, dtype="<f4", offset=HEAD.size).astype(np.float32))
     parts = numbers[: sum(sizes_of)].split(sizes_of)
     found = {kind: part.view(shape) for (kind, shape), part in zip(kinds.items(), parts, strict=True)}

@@ -168,7 +168,10 @@ class TrainedModel:
             stored = self.stored(rows, [0] * len(rows))
         with torch.inference_mode(), precision_of(self.run):
             batches = stored.in_order(batch=200)
-            return torch.cat([ComputationTask.logits(self.module, batch).float().cpu() for batch in batches])
+            here = device_of(self.run)
+            return torch.cat(
+                [ComputationTask.logits(self.module, batch.to(here)).float().cpu() for batch in batches]
+            )
 
     def stored(self, rows: list[list[float]], labels: list[int]) -> Stored:
         """Return sequences as the model reads them: shifted and scaled as those that it was trained on.

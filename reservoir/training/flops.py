@@ -135,9 +135,13 @@ def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> d
     """
     moving = [parameter for parameter in model.parameters() if parameter.requires_grad]
     before = [parameter.grad for parameter in moving]
-    flops = count_products(lambda: loss().backward())
-    for parameter, gradient in zip(moving, before, strict=True):
-        parameter.grad = gradient
+    for parameter in moving:
+        parameter.grad = None  # or the backward pass would add to it in place
+    try:
+        flops = count_products(lambda: loss().backward())
+    finally:
+        for parameter, gradient in zip(moving, before, strict=True):
+            parameter.grad = gradient
     found = report(model)
     return {
         "flops": flops,

@@ -63,7 +63,7 @@ class StopSignal:
         self._at_once = True
         try:
             if self.came:
-                raise Preempted(self.came)
+                raise Preempted(f"stopped by {self.came}")
             yield
         finally:
             self._at_once = False
@@ -71,4 +71,4 @@ class StopSignal:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.came = signal.Signals(number).name
         if self._at_once:
-            raise Preempted(self.came)
+            raise Preempted(f"stopped by {self.came}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout
@@ -58,7 +59,8 @@ class CachedPrefix:
                 states = model.bottom(src[new], None if mask is None else mask[new], self.layers)
             for i, state in zip(new, states, strict=True):
                 self._states[keys[i]] = state[: lengths[i]].clone()
-        return nn.utils.rnn.pad_sequence([self._states[key] for key in keys], batch_first=True)
+        found = nn.utils.rnn.pad_sequence([self._states[key] for key in keys], batch_first=True)
+        return F.pad(found, (0, 0, 0, src.shape[1] - found.shape[1]))  # as wide as the mask
 
     @property
     def bytes(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import math
 import sys
 from collections.abc import Sequence
@@ -85,7 +84,7 @@ def perplexity(nats: float, predictions: float) -> float:
 
 def release() -> None:
     """Return free memory to the system, where the C library is glibc; elsewhere nothing is needed."""
-    if sys.platform == "linux" and (name := ctypes.util.find_library("c")):
-        trim = getattr(ctypes.CDLL(name), "malloc_trim", None)
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)

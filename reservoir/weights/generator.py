@@ -21,6 +21,9 @@ KEY_STEPS = (0x9E3779B9, 0xBB67AE85)  # the fractions of the golden ratio and of
 ROUNDS = 10
 # At a time: the working set stays in a core's cache, and a large tensor needs no large scratch.
 CHUNK_BLOCKS, CHUNK_ELEMENTS = 2**14, 2**19
+GPU_BLOCKS = (
+    2**20
+)  # a chunk takes a GPU some 130 operations, whatever its size, and each of them takes time to start
 
 
 def philox(
@@ -140,7 +143,10 @@ class Stream:
             raise ValueError(f"start and stop must satisfy 0 <= start <= stop, got {start} and {stop}")
         first, last = start // per_block, -(-stop // per_block)
         step = max(1, min(CHUNK_BLOCKS, CHUNK_ELEMENTS // per_block))
-        if torch.compiler.is_compiling() or last - first <= step:  # a compiler needs no scratch
+        compiling = torch.compiler.is_compiling()  # which needs no scratch
+        if not compiling and last - first > step and torch.empty(0, device=device).is_cuda:
+            step = GPU_BLOCKS
+        if compiling or last - first <= step:
             drawn = convert(self._blocks(first, last, device))
         else:
             drawn = torch.empty(last - first, per_block, dtype=dtype, device=device)

@@ -257,9 +257,13 @@ def layer_name(items: Sequence[Owned], layer: str) -> str:
     for item in items:
         if found := LAYER.match(item.path):
             stacks.setdefault(found[1], set()).add(int(found[2]))
+    if not stacks:
+        raise ValueError(
+            f"layers={layer} is a number, and the model has no numbered layers: it has {_some(items)};"
+            " name what is meant in patterns"
+        )
     if len(stacks) != 1:
-        names = [f"{prefix}{layer}" for prefix in stacks]
-        there = " and ".join(map(repr, names)) or f"no numbered layers: it has {_some(items)}"
+        there = " and ".join(repr(f"{prefix}{layer}") for prefix in stacks)
         raise ValueError(f"layers={layer} could be one of several, the model has {there}; give names")
     ((prefix, numbers),) = stacks.items()
     count, number = max(numbers) + 1, int(layer)

@@ -21,15 +21,13 @@ from torch import Tensor, nn
 from reservoir import weights
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.draws import DISTRIBUTIONS, compiles
-from reservoir.weights.generator import MASK, Stream, philox
+from reservoir.weights.generator import GPU_BLOCKS, MASK, Stream, philox
 from reservoir.weights.naming import Owned, owned
 from reservoir.weights.origins import Seeded, recorded_origin
 from reservoir.weights.supermask import FixedMask
 
 TILE = 2**16  # elements per tile: 256 kB, which fits a core's cache
-GPU_TILE = (
-    2**22
-)  # 16 MB: a tile takes a GPU some 130 operations, whatever its size, and each takes time to start
+GPU_TILE = 4 * GPU_BLOCKS  # 16 MB: on a GPU few large tiles are faster than many small ones
 
 
 def pack(mask: Tensor) -> Tensor:
@@ -148,7 +146,9 @@ class TiledWeight(nn.Module):
     def product(self, x: Tensor) -> Tensor:
         """`x Wᵀ`, (..., columns) -> (..., rows)."""
         fits = self.shape[1] % DISTRIBUTIONS[self.drawn.kind].per_block == 0
-        if x.is_cuda and x.numel() <= 8 * x.shape[-1] and fits and kernel_is_here():
+        learns = torch.is_grad_enabled() and x.requires_grad  # what is below it
+        few = 0 < x.numel() <= 8 * x.shape[-1]
+        if x.is_cuda and few and fits and not learns and kernel_is_here():
             flat = weights.fused.product(
                 x.reshape(-1, x.shape[-1]),
                 self.stream,
@@ -158,7 +158,7 @@ class TiledWeight(nn.Module):
                 zero_row=self.origin.zero_row,
             )
             return flat.view(*x.shape[:-1], -1)
-        if torch.is_grad_enabled() and x.requires_grad:
+        if learns:
             return cast(Tensor, _Redrawn.apply(x, self))
         return torch.cat([F.linear(x, part) for part in self.tiles(device=x.device)], -1)
 

@@ -42,8 +42,8 @@ class Verdict:
     Args:
         entry: the claim.
         outcome: always at the claim's scale.
-        seen: its figures, with their 95 % intervals.
-        why: what the outcome rests on, or what is lacking.
+        seen: its figures, with their 95 % intervals; where none were compared, what is lacking.
+        why: what the outcome rests on; empty where none were compared.
         p: as `judge.Verdict` has it; nan where nothing was tested, or by arithmetic alone.
     """
 
