@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from own import write_own
 from small import files
 from stand_in import MixedDevices, OnGPU, gpu_stand_in
 
@@ -12,9 +13,11 @@ from reservoir import recipes
 from reservoir.layers import fourier
 from reservoir.layers.fourier import _real_part
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
+from reservoir.runs import on_files
 from reservoir.runs.building import load
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of
+from reservoir.runs.trained_model import open_model
 from reservoir.training import Decoding, Saved, Started, translate
 from reservoir.weights import (
     Freeze,
@@ -219,3 +222,10 @@ def test_a_stored_model_is_loaded_on_a_gpu_and_translates(gpu, tmp_path, masked,
         torch.testing.assert_close(there(src.to("cuda"), src.to("cuda")).cpu(), here(src, src))
     sentences, decoding = [[5, 6, 7], [8, 9], []], Decoding(beam=3)
     assert translate(there, sentences, decoding=decoding) == translate(here, sentences, decoding=decoding)
+
+
+def test_numbers_are_classified_on_a_gpu(gpu, tmp_path):
+    execute(on_files(recipes.get("own/sequences", scale="smoke"), write_own(tmp_path)["numbers"]))
+    model = open_model("waves", scale="smoke")
+    assert next(model.module.parameters()).is_cuda
+    assert model.classify("0.1 0.5 0.9") in ("slow", "fast")

@@ -13,7 +13,7 @@ from repeated import deterministic
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
 from reservoir.launch.cli import main
-from reservoir.launch.submit import Job, Resources, executor, submit
+from reservoir.launch.submit import Job, Resources, executor, submit, submit_runs
 from reservoir.runs.execution import execute
 from reservoir.runs.records import path_of, read_record
 from reservoir.training import Stepped
@@ -88,6 +88,12 @@ def test_jobs_at_once_on_this_machine_have_gpus_of_their_own(
 
     assert len(list(submit([Job(small_run(text))] * 3, Queue(tmp_path), parallel=8, gpus=gpus))) == 3
     assert given == expected
+
+
+def test_more_gpus_than_this_machine_has_are_refused(monkeypatch, tmp_path, text):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
+    with pytest.raises(ValueError, match="--gpus must be at most 2, the GPUs of this machine, got 4"):
+        submit_runs([small_run(text)], Resources(gpus=4), cluster="local", folder=tmp_path)
 
 
 def test_without_slurm_the_error_says_what_to_do(monkeypatch, tmp_path):

@@ -98,7 +98,7 @@ def submit_runs(
         fresh: run again what is recorded, from the start.
 
     Raises:
-        ValueError: there is no such cluster here.
+        ValueError: there is no such cluster here, or this machine has fewer GPUs.
         TrainingError: jobs on this machine failed.
     """
     jobs = [Job(run, fresh) for run in runs if fresh or not recorded(run)]
@@ -107,6 +107,10 @@ def submit_runs(
     if not jobs:
         return
     queue = executor(cluster, resources, (folder or results() / "jobs").resolve() / "%j", name="reservoir")
+    if isinstance(queue, submitit.LocalExecutor) and 0 < len(gpus_here()) < resources.gpus:
+        raise ValueError(
+            f"--gpus must be at most {len(gpus_here())}, the GPUs of this machine, got {resources.gpus}"
+        )
     failed = 0
     for job, submitted in zip(
         jobs, submit(jobs, queue, parallel=resources.parallel, gpus=resources.gpus), strict=True
