@@ -25,10 +25,10 @@ from reservoir.launch.console import new_table, show, show_json
 from reservoir.runs.registry import SCALES, family, is_recorded, own_names, results
 
 WIDTH = 100
-ABOUT = """usage: python -m reservoir run {name} [--FIELD VALUE ...]
+ABOUT = """usage: python -m reservoir {command} {name} [--FIELD VALUE ...]
 
 Any of these fields can be changed; the values are those of {name} {where}.
-`run --help` lists the other options: --scale, --seeds, and --data PATH for data of your own (--task.files... too)."""
+`{command} --help` lists the other options."""
 
 
 @dataclass(frozen=True)
@@ -164,13 +164,19 @@ def _about(name: str) -> str:
         return f"its record is damaged: {path}"
 
 
-def show_fields(name: str) -> None:
-    """Print the fields of the runs of a recipe or family, or of a run of one's own, with their values."""
+def show_fields(name: str, command: str = "run") -> None:
+    """Print the fields of the runs of a recipe or family, or of a run of one's own, with their values.
+
+    Args:
+        name: of the recipe, family or run.
+        command: that takes the fields.
+    """
     recipes = catalogue().recipes
     own = name in own_names(recipes)
     name = name if own else family(name, recipes)[0]
     known = launch.cataloguing.fields_of_own(name) if own else fields()
-    show(ABOUT.format(name=name, where="as it is recorded" if own else "at the laptop scale"))
+    where = "as it is recorded" if own else "at the laptop scale"
+    show(ABOUT.format(command=command, name=name, where=where))
     for field, (kind, value) in known.of(name).items():
         takes, about = known.words[f"{kind}.{field.rpartition('.')[2]}"]
         *parts, last = field.replace("_", "-").split(".")

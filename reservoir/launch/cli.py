@@ -121,16 +121,16 @@ class Run:
     Args:
         names: Recipes, or families such as transformer; with --data none is needed.
         data: A file or folder of your own to train on.
-        name: Of a run on data of your own; by default that of its data.
+        name: Name of a run on data of your own; by default the name of the file or folder.
         scale: smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs.
         seeds: One run for each.
         fresh: Run again what is recorded, from the start.
         tensorboard: A folder for TensorBoard's logs, if you want them.
         dry_run: Train nothing: print what the runs would take of data, operations, memory, hours and money.
-        gpu: Of a dry run: h200, h100, a100, l4, rtx4090 or t4.
-        gpus: Of a dry run: how many GPUs share each batch; several numbers, such as 1 8 64, are compared.
-        price: Of a dry run: dollars per hour of one GPU, instead of the built-in assumption.
-        measure: Of a dry run: time a few real steps first; of the laptop scale where the full scale has no GPU here.
+        gpu: With --dry-run: h200, h100, a100, l4, rtx4090 or t4.
+        gpus: With --dry-run: how many GPUs share each batch; several numbers, such as 1 8 64, are compared.
+        price: With --dry-run: dollars per hour of one GPU, instead of the built-in assumption.
+        measure: With --dry-run: time a few real steps first; without a GPU, those of the laptop scale.
     """
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
@@ -162,7 +162,9 @@ class Run:
         if len(self.gpus) > 1:
             if self.measure:
                 raise ValueError("--measure goes with one number of GPUs, such as --gpus 8")
-            launch.scale_out.scale_out({run.recipe: run for run in runs}, self.gpus, target)
+            launch.scale_out.scale_out(
+                {run.recipe: run for run in runs}, self.gpus, target, seeds=len(self.seeds)
+            )
         else:
             launch.dry_run.dry_run(runs, target, measured=self.measure)
 
@@ -312,7 +314,7 @@ class Audit:
     Args:
         names: Recipes or families; none for all.
         sample: How many of their records, drawn by a seed; 0 for all.
-        draw: The seed of that.
+        draw: The seed of that draw.
         points: How many validations are compared.
         to: Where the results are kept; what is there is not audited again.
     """
@@ -463,7 +465,7 @@ def execute(words: list[str]) -> None:
         raise UsageError(f"there is no command {name!r}; {hint}")
     takes_fields = name in TAKE_FIELDS
     if takes_fields and {"--help", "-h"} & set(rest) and not rest[0].startswith("-"):
-        launch.catalogue.show_fields(rest[0])
+        launch.catalogue.show_fields(rest[0], name)
         return
     kinds: Any = Union[*(Annotated[kind, tyro.conf.subcommand(name)] for name, kind in COMMANDS.items())]
     options: Any = {"prog": "python -m reservoir", "description": __doc__, "return_unknown_args": True}

@@ -74,12 +74,20 @@ HEADS = ("GPUs", "time", "$", "GB a GPU", "GB sent", "of a step", "below GB/s")
 """Of the table: memory of a GPU, what it sends in a step, the share of a step that this takes, and when it matters."""
 
 
-def scale_out(named: Mapping[str, Run], counts: Sequence[int], on: Target) -> None:
-    """Print what each run takes on each number of GPUs; a batch that is too small for so many is said to be."""
+def scale_out(named: Mapping[str, Run], counts: Sequence[int], on: Target, *, seeds: int = 1) -> None:
+    """Print what each run takes on each number of GPUs; a batch that is too small for so many is said to be.
+
+    Args:
+        named: a run for each recipe.
+        counts: numbers of GPUs.
+        on: which GPU, and its price.
+        seeds: for how many of each, one after the other, time and dollars are.
+    """
+    times = f", {seeds} seeds" if seeds > 1 else ""
     for name, run in named.items():
         table = new_table(
             *(Column(head, justify="right") for head in HEADS),
-            title=f"{name} on {on.gpu.words}, a dry run: nothing is trained",
+            title=f"{name}{times} on {on.gpu.words}, a dry run: nothing is trained",
         )
         refused = []
         for gpus in counts:
@@ -90,8 +98,8 @@ def scale_out(named: Mapping[str, Run], counts: Sequence[int], on: Target) -> No
                 continue
             table.add_row(
                 str(gpus),
-                in_hours(one["hours"]),
-                f"{one['dollars']:,.2f}",
+                in_hours(seeds * one["hours"]),
+                f"{seeds * one['dollars']:,.2f}",
                 f"{one['memory'] / 1e9:.1f}",
                 f"{one['sent'] / 1e9:.3f}",
                 f"{one['share']:.1%}",

@@ -18,7 +18,9 @@ from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of
 
 BOS, EOS = Vocabulary.bos, Vocabulary.eos
-TOGETHER = 128  # rows whose logits are computed at once: with all rows, their memory would be taken anew in each step
+TOGETHER = (
+    128  # rows whose logits a CPU computes at once: with all, their memory would be taken anew in each step
+)
 
 
 @dataclass(frozen=True)
@@ -125,11 +127,12 @@ def _beam_search(
 
     # One table for all steps, since freshly allocated memory is cleared each time.
     room = torch.empty(batch * beam, vocab, device=device)
+    together = TOGETHER if room.is_cpu else len(room)
     # Greedy search keeps one hypothesis and takes whatever comes first, so it needs no second candidate.
     candidates = beam if beam == 1 else 2 * beam
     for step in range(max_length):
         hidden = model.decode(prefix[:, -1:], memory, mask, cache)[:, -1]
-        for part, place in zip(hidden.split(TOGETHER), room.split(TOGETHER), strict=False):
+        for part, place in zip(hidden.split(together), room.split(together), strict=False):
             torch.log_softmax(model.output(part).float(), -1, out=place[: len(part)])
         log_p = room[: len(hidden)].view(-1, width, vocab)
         if step + 1 == max_length:  # whatever is still open ends here

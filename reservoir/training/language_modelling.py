@@ -79,7 +79,7 @@ class LanguageModellingTask(_Windowed):
         """Cross-entropy, summed over tokens, in nats."""
         batch = batch.to(device_of(model))
         weight = model.output.effective_weight()
-        return smoothed_cross_entropy(model.hidden(batch[:, :-1]), weight, batch[:, 1:], padding=NOTHING)[0]
+        return smoothed_cross_entropy(model.hidden(batch[:, :-1]), weight, batch[:, 1:], padding=None)[0]
 
     def validate(self, model: LanguageModel) -> dict[str, float]:
         """Perplexity per token on the validation text."""
@@ -230,7 +230,7 @@ class MaskedLanguageModellingTask(_Windowed):
         batch = batch.to(device_of(model))
         rows = model.hidden(batch.ids).flatten(0, 1).index_select(0, batch.positions)
         weight = model.output.effective_weight()
-        return smoothed_cross_entropy(model.head(rows), weight, batch.targets, padding=NOTHING)[0]
+        return smoothed_cross_entropy(model.head(rows), weight, batch.targets, padding=None)[0]
 
     def validate(self, model: MaskedLanguageModel) -> dict[str, float]:
         """Perplexity per masked token on the validation text, and the accuracy in percent."""

@@ -295,7 +295,7 @@ def _step(
     norm = torch.nn.utils.clip_grad_norm_(moving, optimiser.clip or math.inf)
     found, size = torch.stack(
         [total, norm.to(device)]
-    ).tolist()  # both at once: a GPU is waited for only here
+    ).tolist()  # both at once, so that a GPU is waited for once
     if not math.isfinite(found):
         raise FloatingPointError(f"the loss is {found}")
     if not math.isfinite(size):

@@ -11,7 +11,9 @@ from reservoir.layers.arguments import check_number
 from reservoir.layers.linear import ROWS, pad_rows
 
 CHUNK = 1 << 22  # logits held at a time on a CPU: 16 MB in fp32, which its caches help with
-LARGE = 1 << 26  # elsewhere: 256 MB, so that a GPU has few operations to start
+LARGE = (
+    1 << 26
+)  # elsewhere: 256 MB in fp32, so that a GPU has few operations to start; gradients take GROUP times as many
 GROUP = 4  # chunks whose gradients are kept for one product: each product's result is a table, to be added to the rest
 
 
@@ -77,7 +79,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
 
 def smoothed_cross_entropy(
-    hidden: Tensor, weight: Tensor, target: Tensor, *, smoothing: float = 0.0, padding: int = 0
+    hidden: Tensor, weight: Tensor, target: Tensor, *, smoothing: float = 0.0, padding: int | None = 0
 ) -> tuple[Tensor, Tensor]:
     """Summed cross-entropy of `softmax(hidden weightᵀ)`, with and without label smoothing (Szegedy et al. 2016).
 
@@ -88,7 +90,7 @@ def smoothed_cross_entropy(
         weight: (vocab, d_model), the output matrix.
         target: (...) token ids; positions with `padding` do not count.
         smoothing: ε in [0, 1).
-        padding: the id that is left out.
+        padding: the id that is left out; None where nothing is, which saves looking for it.
 
     Returns:
         The smoothed loss (differentiable) and the plain negative log-likelihood (not), each summed, in nats.
@@ -99,7 +101,9 @@ def smoothed_cross_entropy(
         rows = hidden.flatten(0, -2)
         return _SmoothedCrossEntropy.apply(rows, weight, flat, smoothing, hidden.dtype)
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-    real = (flat != padding).nonzero()[:, 0]
-    rows = hidden.flatten(0, -2).index_select(0, real)
+    rows = hidden.flatten(0, -2)
+    if padding is not None:
+        real = (flat != padding).nonzero()[:, 0]  # a GPU is waited for
+        rows, flat = rows.index_select(0, real), flat[real]
     with torch.autocast(kind, enabled=False):  # the loss chooses what is rounded to bf16
-        return _SmoothedCrossEntropy.apply(rows, weight, flat[real], smoothing, dtype or hidden.dtype)
+        return _SmoothedCrossEntropy.apply(rows, weight, flat, smoothing, dtype or hidden.dtype)

@@ -41,6 +41,7 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
     Raises:
         WeightsError: the file or its base is missing, damaged or of another model, or a tensor is not what its digest
             says. The module may then be filled in part.
+        TypeError: the model is no module.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(
