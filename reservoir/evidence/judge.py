@@ -168,8 +168,8 @@ class Estimate:
 
         Degrees of freedom are Satterthwaite's, and of the rows' own variances at most twice those of the smallest row,
         or one and a half times in a sum of five rows or more: where one row of many scatters most, they come out too
-        large, and a mean of five differences erred in 5.6 % of the worlds, and with twice in 5.1. Empty where the runs
-        do not differ at all, or where a row has one.
+        large. Without that bound a mean of five differences errs in 5.6 % of the calibration's worlds, and with twice
+        in 5.1 %. Empty where the runs do not differ at all, or where a row has one.
         """
         found: list[tuple[float, float]] = []
         if self.runs < 2:

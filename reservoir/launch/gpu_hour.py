@@ -140,8 +140,8 @@ def spend(hour: Gpu) -> None:
             sizes = cargo.archive(runs, hour.to)
             total = sum(sizes.values()) / cargo.MIB
             show(f"{len(sizes)} files with {total:.1f} MiB to take back are in {hour.to}")
-    left_out = {run for run, _ in read_queue(hour.queue, scale=hour.scale)} if runs else set()
-    done = sum(run not in left_out for run in runs)
+    wanted = {run for run, _ in read_queue(hour.queue, scale=hour.scale)} if runs else set()
+    done = sum(run not in wanted for run in runs)
     show(f"{done} of {len(runs)} runs are recorded; the same command goes on with the others")
     if stop.came:
         raise Preempted(f"stopped by {stop.came}")
@@ -179,7 +179,7 @@ def _queued(hour: Gpu, folder: Path) -> Iterator[Part]:
 
 def _waits(run: Run) -> bool:
     """Whether what it begins with has yet to be run."""
-    return any(True for _ in missing_sources(run))
+    return any(missing_sources(run))
 
 
 @dataclass(eq=False)

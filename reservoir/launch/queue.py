@@ -46,7 +46,7 @@ def read_queue(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str
 
 
 def with_sources(file: Path, *, scale: Scale | None = None) -> list[Run]:
-    """All runs of a queue, and after them what those that are left begin with, where its weights are not here."""
+    """The runs of a queue, and after them those that have to be run first, since their weights are not here."""
     listed = [run for run, *_ in all_runs(file, scale=scale)]
     return list(dict.fromkeys([*listed, *(run for run, _ in read_queue(file, scale=scale))]))
 

@@ -18,9 +18,7 @@ from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of
 
 BOS, EOS = Vocabulary.bos, Vocabulary.eos
-TOGETHER = (
-    128  # rows whose logits a CPU computes at once: with all, their memory would be taken anew in each step
-)
+TOGETHER = 128  # rows whose logits a CPU computes at once: with all, memory would be taken anew in each step
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from reservoir.layers.arguments import check_number
 from reservoir.layers.linear import ROWS, pad_rows
 
 CHUNK = 1 << 22  # logits held at a time on a CPU: 16 MB in fp32, which its caches help with
-LARGE = (
-    1 << 26
-)  # elsewhere: 256 MB in fp32, so that a GPU has few operations to start; gradients take GROUP times as many
+LARGE = 1 << 26  # elsewhere: 256 MB in fp32, so that a GPU has few operations to start
 GROUP = 4  # chunks whose gradients are kept for one product: each product's result is a table, to be added to the rest
 
 

@@ -21,9 +21,8 @@ KEY_STEPS = (0x9E3779B9, 0xBB67AE85)  # the fractions of the golden ratio and of
 ROUNDS = 10
 # At a time: the working set stays in a core's cache, and a large tensor needs no large scratch.
 CHUNK_BLOCKS, CHUNK_ELEMENTS = 2**14, 2**19
-GPU_BLOCKS = (
-    2**20
-)  # a chunk takes a GPU some 130 operations, whatever its size, and each of them takes time to start
+# A chunk takes a GPU some 130 operations, whatever its size, and each of them takes time to start.
+GPU_BLOCKS = 2**20
 
 
 def philox(
