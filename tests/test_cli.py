@@ -223,6 +223,7 @@ BAD = {  # a command line -> (its exit status, what is said)
     "submit transformer --hours nan": (2, "--hours must be a positive number of hours, got nan"),
     "submit transformer --hours 0": (2, "--hours must be a positive number of hours, got 0.0"),
     "submit transformer --gpus -1": (2, "--gpus must be at least 0, got -1"),
+    "run transformer/miniature --dry-run --gpus 1 8 --measure": (2, "--measure goes with one number of GPUs"),
     "export sentences/bag --to model": (1, "sentences/bag"),
     "export seeds/miniature --to .": (1, "--to must name a folder of its own"),
 }
