@@ -223,7 +223,6 @@ BAD = {  # a command line -> (its exit status, what is said)
     "submit transformer --hours nan": (2, "--hours must be a positive number of hours, got nan"),
     "submit transformer --hours 0": (2, "--hours must be a positive number of hours, got 0.0"),
     "submit transformer --gpus -1": (2, "--gpus must be at least 0, got -1"),
-    "run transformer/miniature --dry-run --gpus 1 8 --measure": (2, "--measure goes with one number of GPUs"),
     "export sentences/bag --to model": (1, "sentences/bag"),
     "export seeds/miniature --to .": (1, "--to must name a folder of its own"),
 }
@@ -358,3 +357,8 @@ def test_a_table_of_many_recipes_fits_a_terminal(results, capsys):
     parameters = find_record("components/feed-forward").parameters
     share = f"{parameters['trainable'] / parameters['total']:.1%}"
     assert share in said and max(map(len, said.splitlines())) <= 80
+
+
+def test_steps_are_not_measured_for_several_numbers_of_gpus(capsys):
+    assert main(["run", "transformer/miniature", "--dry-run", "--gpus", "1", "8", "--measure"]) == 1
+    assert "--measure goes with one number of GPUs" in capsys.readouterr().err
