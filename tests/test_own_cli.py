@@ -51,6 +51,16 @@ def test_fields_and_a_name_are_kept(data, results):
     assert record["run"]["budget"]["steps"] == 3 and record["run"]["base"] == "own/classifier"
 
 
+def test_a_blank_line_among_others_is_answered_by_a_blank_line(data, results, capsys, tmp_path):
+    assert main(["run", "--data", str(data["labels"]), "--scale", "smoke", "--budget.steps", "3"]) == 0
+    (tmp_path / "asked").write_text("a good book\n\na bad book\n   \n")
+    capsys.readouterr()
+    assert main(["classify", "reviews", "--file", str(tmp_path / "asked"), "--scale", "smoke"]) == 0
+    first, blank, second, last = capsys.readouterr().out.split("\n")[:-1]
+    known = open_model("reviews", scale="smoke").classify(["a good book", "a bad book"])
+    assert [first, second] == known and blank == last == ""
+
+
 @pytest.mark.parametrize("words", [["--task.corpus", "files:nosuchfolder"], ["--data", "nosuchfolder"]])
 def test_a_dry_run_on_a_folder_that_is_not_there_fails(words, results, capsys):
     assert main(["run", "transformer/miniature", "--dry-run", *words]) == 1
