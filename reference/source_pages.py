@@ -78,6 +78,16 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+def _counted(found: list[claims.Verdict]) -> str:
+    """How many claims there are, and how many of them runs decide and arithmetic does."""
+    if not found:
+        return ""
+    by_runs, by_arithmetic = (
+        sum(one.decided and one.of_runs == runs for one in found) for runs in (True, False)
+    )
+    return f"{len(found)} claims: {by_runs} decided by our runs, {by_arithmetic} by arithmetic."
+
+
 def page(name: str) -> str:
     """The page of a source as MyST Markdown.
 
@@ -89,7 +99,6 @@ def page(name: str) -> str:
     if missing := ABOUT.keys() - about.keys():
         raise ValueError(f"reference/sources.toml: [{name}] lacks {', '.join(sorted(missing))}")
     found = verdicts(name)
-    decided = sum(entry.outcome in ("holds here", "does not hold here") for entry in found)
     cited = f" {{cite:p}}`{one.citation}`" if one.citation else ""
     out = [
         FRONT.format(title=f'"{one.title}"'),
@@ -102,7 +111,7 @@ def page(name: str) -> str:
     anchor = SECTION.get(evidence.section(f"{name}/x"), ELSEWHERE)
     if found:
         out.append(
-            f"## What our runs say\n\nWe quote {len(found)} of its claims and decide {decided} of them. Rules, records"
+            f"## What our runs say\n\n{_counted(found)} Rules, records"
             f" and scales are in the [ledger]({LEDGER}#{anchor}); where it prints tables, they are next to ours in"
             " [appendix A2](../../chapters/A2-tables.ipynb).\n"
         )
@@ -126,14 +135,8 @@ def overview() -> str:
     ]
     for name in sources.names():
         one = sources.source(name)
-        found = verdicts(name)
-        decided = sum(entry.outcome in ("holds here", "does not hold here") for entry in found)
-        counted = (
-            f" {len(found)} claims, {decided} decided by our runs."
-            if found
-            else " A table, and no claims of its own."
-        )
-        lines.append(f"- [{one.title}]({name}.md).{counted}")
+        counted = _counted(verdicts(name)) or "A table, and no claims of its own."
+        lines.append(f"- [{one.title}]({name}.md). {counted}")
     return "\n".join(lines) + "\n"
 
 

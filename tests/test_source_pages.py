@@ -41,6 +41,15 @@ def test_a_claim_stands_at_a_place_within_its_source():
     assert source_pages.place(one, "poster") == "table 1, Trainable/All [doc]"
 
 
+def test_what_arithmetic_decides_is_not_told_as_decided_by_runs():
+    for name in sources.names():
+        found = [one for one in source_pages.verdicts(name) if one.decided]
+        by_arithmetic = sum(one.shown.endswith("(by arithmetic)") for one in found)
+        if found:
+            counted = f"{len(found) - by_arithmetic} decided by our runs, {by_arithmetic} by arithmetic."
+            assert counted in source_pages.page(name) and counted in source_pages.overview()
+
+
 def test_every_claim_of_a_source_is_on_one_page():
     shown = [one.entry.name for name in sources.names() for one in source_pages.verdicts(name)]
     quoted = {name for name in claims.entries() if claims.entries()[name].mark != "ours"}

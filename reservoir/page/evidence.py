@@ -101,7 +101,7 @@ def expected() -> str:
     """How many of the ledger's verdicts by runs may be false, in a sentence."""
     tested = [one for title in (*SECTIONS, OURS) for one in Ledger.of(title).verdicts if math.isfinite(one.p)]
     left_open = [one.p for one in tested if one.outcome in ("cannot tell", "unfit")]
-    decided = [one.p for one in tested if one.outcome in ("holds here", "does not hold here")]
+    decided = [one.p for one in tested if one.decided]
     survive, share = expected_false(decided, left_open)
     return (
         f"{len(tested)} claims were tested on runs, and {len(decided)} of them decided. If all {len(decided)} verdicts"

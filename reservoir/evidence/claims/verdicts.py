@@ -54,12 +54,21 @@ class Verdict:
     p: float = float("nan")
 
     @property
+    def decided(self) -> bool:
+        """Whether it holds here, or does not."""
+        return self.outcome in ("holds here", "does not hold here")
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether runs were compared, and not only figures that need none, such as counts of parameters."""
+        compared = self.p == self.p or self.outcome in ("cannot tell", "unfit")
+        return bool(self.entry.recipes) and compared
+
+    @property
     def shown(self) -> str:
         """The outcome with its scale, and with what all its runs begin with."""
-        runs = self.entry.recipes and (self.p == self.p or self.outcome in ("cannot tell", "unfit"))
-        decided = self.outcome in ("holds here", "does not hold here")
-        scale = f"{self.entry.scale} scale" if runs else "by arithmetic" if decided else ""
-        if runs and of_one_body(self.entry):
+        scale = f"{self.entry.scale} scale" if self.of_runs else "by arithmetic" if self.decided else ""
+        if self.of_runs and of_one_body(self.entry):
             scale += ", one pretrained body"
         return f"{self.outcome} ({scale})" if scale else self.outcome
 
