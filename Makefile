@@ -113,8 +113,8 @@ explorables: setup  ## bundle the explorables' JavaScript, and update the copies
 	@node theme/kernels.mjs && node theme/bundle.mjs
 	@$(PYTHON_ENV) theme/widget_modules.py index.ipynb chapters/*.ipynb
 
-clean:  ## delete what building and testing left behind (keeps .venv, results and downloaded data)
-	@rm -rf _build build dist .pytest_cache .ruff_cache .hypothesis
+clean:  ## delete what building and testing left behind (keeps .venv and its variants, results and downloaded data)
+	@rm -rf _build build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	@find reservoir tests benchmarks theme chapters -name node_modules -prune -o \
 	  \( -name __pycache__ -o -name .ipynb_checkpoints \) -print0 2>/dev/null | xargs -0 rm -rf
 

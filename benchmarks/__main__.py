@@ -71,6 +71,8 @@ GROUPS: dict[str, dict[str, Benchmark]] = {
     "dry runs": {"estimate": estimate.run},
     "the book": {"book": book.run, "playground": playground.run},
 }
+ON_PROCESSORS = {"any-module", "book", "communication", "echo-states", "memory", "pipeline", "playground"}
+"""Benchmarks that run on the processor, whatever the device."""
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
 BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
 
@@ -207,12 +209,21 @@ def is_from(file: Path, device: torch.device) -> bool:
 
 
 def slower(fresh: list[Line], last: list[Line]) -> list[str]:
-    """The lines whose ratio is below the last record's by more than the quartiles of both, in a sentence each."""
+    """The lines whose ratio is worse than the last record's by more than the quartiles of both, in a sentence each.
+
+    A timing without quartiles is left out: nothing says how much it varies.
+    """
     known = {(line.case, line.peer): line for line in last}
     found = []
     for line in fresh:
         before = known.get((line.case, line.peer))
-        if before and (line.high or line.ratio) < (before.low or before.ratio):
+        if before is None or (line.pairs and line.high is None):
+            continue
+        if line.smaller_is_better:
+            worse = (line.low or line.ratio) > (before.high or before.ratio)
+        else:
+            worse = (line.high or line.ratio) < (before.low or before.ratio)
+        if worse:
             found.append(
                 f"{line.case}: {times(line.ratio)} × {line.peer}, and {times(before.ratio)} when recorded"
             )
@@ -259,6 +270,10 @@ def main() -> None:
     measured: dict[str, list[Line]] = {}
     worse, failed, known = [], False, False
     for name in chosen.names or BENCHMARKS:
+        if device.type != "cpu" and name in ON_PROCESSORS:
+            console.print(f"{name}: not measured: it runs on the processor alone", highlight=False)
+            failed = failed or name in chosen.names
+            continue
         parts = (name, device.type, settings.size, chosen.precision, "quick" if chosen.quick else None)
         path = folder / f"{'-'.join(part for part in parts if part)}.json"
         asked = {

@@ -113,6 +113,7 @@ class Planned:
     cpu: float
     steps: int
     memory: int
+    model: str = "GPT-2 small"
     dense: Planned | None = None
 
     def __str__(self) -> str:
@@ -127,7 +128,7 @@ class Planned:
         other = self.dense or self
         ours, theirs = f"{self.step:.2f} s a step", f"{other.step:.2f} s a step"
         ratio, cpu = other.step / self.step, other.cpu / self.cpu
-        return Line(f"GPT-2 small, {self.case}", DENSE, ours, theirs, ratio, cpu_ratio=cpu, pairs=self.steps)
+        return Line(f"{self.model}, {self.case}", DENSE, ours, theirs, ratio, cpu_ratio=cpu, pairs=self.steps)
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -179,6 +180,7 @@ def measure(case: str, *, seconds: float, quick: bool) -> Planned:
         statistics.median(cpu[1:]),
         len(wall) - 1,
         memory,
+        "a tiny GPT-2" if quick else "GPT-2 small",
     )
 
 

@@ -64,6 +64,7 @@ class Traffic:
             f"{self.sent / 1e6:.2f} MB a step",
             f"{self.sent / self.share / 1e6:.2f} MB a step",
             self.share,
+            smaller_is_better=True,
         )
 
 

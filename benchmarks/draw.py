@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator
 
@@ -21,6 +22,17 @@ def run(settings: Settings) -> Iterator[Comparison]:
         yield from _of_shape(name, shape, settings)
 
 
+@contextlib.contextmanager
+def _one_way(kind: str) -> Iterator[None]:
+    """The library takes numba once enough has been drawn; here each row is of one way alone."""
+    before = draws.WORTHWHILE
+    draws.WORTHWHILE = 0 if kind == "numba" else math.inf
+    try:
+        yield
+    finally:  # what is measured later, in the same process, draws as the library does
+        draws.WORTHWHILE = before
+
+
 def _of_shape(size: str, shape: tuple[int, int], settings: Settings) -> Iterator[Comparison]:
     device = settings.device
     stored, out = torch.randn(shape, device=device), torch.empty(shape, device=device)
@@ -38,19 +50,19 @@ def _of_shape(size: str, shape: tuple[int, int], settings: Settings) -> Iterator
     kinds += ["compiled"] * settings.compiled
     for name, draw in drawn.items():
         for kind in kinds:
-            # The library takes numba once enough has been drawn; here each row is of one way alone.
-            draws.WORTHWHILE = 0 if kind == "numba" else math.inf
             function = torch.compile(draw) if kind == "compiled" else draw
             for peer, theirs in (
                 ("torch's generator", torchs[name]),
                 ("a copy", lambda turn: out.copy_(stored)),
             ):
-                yield compare(
-                    lambda turn, function=function: function(Stream(turn + 2, "weights")),
-                    theirs,
-                    case=f"{size} {'×'.join(map(str, shape))}, {name}, {kind}",
-                    peer=peer,
-                    unit="weights",
-                    work=lambda turn: shape[0] * shape[1],
-                    settings=settings,
-                )
+                with _one_way(kind):
+                    found = compare(
+                        lambda turn, function=function: function(Stream(turn + 2, "weights")),
+                        theirs,
+                        case=f"{size} {'×'.join(map(str, shape))}, {name}, {kind}",
+                        peer=peer,
+                        unit="weights",
+                        work=lambda turn: shape[0] * shape[1],
+                        settings=settings,
+                    )
+                yield found

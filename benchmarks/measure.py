@@ -59,6 +59,7 @@ class Line:
         cpu_ratio: the ratio by processor time; None where there is none.
         pairs: number of pairs of turns; 0 for what is counted.
         required: the ratio that is asked for, or None.
+        smaller_is_better: whether the ratio is a share that should be small.
     """
 
     case: str
@@ -71,6 +72,7 @@ class Line:
     cpu_ratio: float | None = None
     pairs: int = 0
     required: float | None = None
+    smaller_is_better: bool = False
 
     @property
     def settled(self) -> bool:

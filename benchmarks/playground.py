@@ -48,8 +48,6 @@ class Node:
         from reservoir.page.explorables import Playground  # needs widgets, which a GPU machine may lack
 
         self.spent: list[float] = []
-        command = ["node", str(SCRIPT), *arguments]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         playground = Playground.of_presets()
         given = {
             "lexicon": playground.lexicon,
@@ -58,7 +56,13 @@ class Node:
             "seed": 0,
             "drawn": DRAWN,
         }
-        self._ask(json.dumps(given))
+        command = ["node", str(SCRIPT), *arguments]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            self._ask(json.dumps(given))
+        except BaseException:
+            self.close()
+            raise
 
     def _ask(self, line: str) -> str:
         assert self._process.stdin and self._process.stdout

@@ -480,11 +480,16 @@ def main() -> None:
         for job in range(chosen.jobs):
             child = os.fork()
             if child == 0:
-                work(todo[job :: chosen.jobs], lines, seconds)
-                os._exit(0)
+                status = 1
+                try:
+                    work(todo[job :: chosen.jobs], lines, seconds)
+                    status = 0
+                finally:
+                    os._exit(status)
             children.append(child)
-        for child in children:
-            os.waitpid(child, 0)
+        ended = [os.waitpid(child, 0)[1] for child in children]
+        if any(ended):
+            raise SystemExit("a process ended early, so mutants are left; the same command goes on with them")
     report = "\n".join(summary(drawn, known(), chosen.seed))
     print(report)
     if chosen.write:

@@ -1,10 +1,13 @@
-"""A text, a run and a full disk, all of them small: what tests of training and of the command line share."""
+"""A text, a run, numbers and a full disk, all of them small: what tests of training and of the command line share."""
 
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+import torch
+from torch import nn
 
 from reservoir import recipes
 from reservoir.datasets import parallel
@@ -69,6 +72,16 @@ def small_run(text: Path, **changes) -> Run:
 def files(folder: Path) -> list[str]:
     """The names of all files below `folder`, hidden ones too."""
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def same_bits(one: nn.Module, other: nn.Module) -> bool:
+    """Whether all parameters of two models are equal to the last bit."""
+    return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def noise(*shape: int, seed: int = 0) -> torch.Tensor:
+    """Normal draws in double precision."""
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 @contextmanager

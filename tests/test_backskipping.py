@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from repeated import deterministic
-from small import small_run, write_text
+from small import same_bits, small_run, write_text
 from torch import nn
 
 from reservoir import recipes
@@ -54,10 +54,6 @@ def trained(run, **options):
     model, task, _ = build(run)
     fields = {name: getattr(run, name) for name in ("seed", "precision", "optimiser", "budget", "skip")}
     return model, train(model, task, **fields | options)
-
-
-def same_bits(one, other) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
 def layer(d=6, *, dropout=0.0):
@@ -169,7 +165,7 @@ def test_a_value_network_is_linear_in_the_gradient_and_starts_as_the_identity():
     assert not torch.allclose(value(h, g), value(other, g))
 
 
-def test_a_synthetic_gradient_starts_at_nought_follows_the_scale_and_ignores_what_is_above():
+def test_a_synthetic_gradient_starts_at_zero_follows_the_scale_and_ignores_what_is_above():
     synthetic = initialise(SyntheticGradient(6, 4, stream="s"), seed=0)
     h, g = torch.randn(2, 5, 6)
     assert not synthetic(h, g).any()
@@ -262,7 +258,7 @@ def test_a_wrong_argument_is_named(make, named):
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_with_a_chance_of_nought_training_is_the_plain_one_to_the_bit(text, precision):
+def test_with_a_chance_of_zero_training_is_the_plain_one_to_the_bit(text, precision):
     run = reservoir_run(text, precision=precision)
     plain, reference = trained(run)
     watched, history = trained(run.evolve(skip=Skip(layers=(LAYER,), watch=("identity", "synthetic"))))

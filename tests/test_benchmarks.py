@@ -3,9 +3,10 @@
 import importlib.util
 import io
 import json
+import math
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from benchmarks import book, decoding, estimate, fourier, libraries, pipeline, playground
+from benchmarks import book, decoding, draw, estimate, fourier, libraries, pipeline, playground
 from benchmarks.__main__ import (
     BENCHMARKS,
     GROUPS,
@@ -34,7 +35,7 @@ from reservoir.datasets import Batch, TokenBatches
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.page import benchmarks as page
 from reservoir.runs.machine import machine
-from reservoir.weights import initialise
+from reservoir.weights import draws, initialise
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def model():
     model = initialise(EncoderDecoder(config), seed=0).eval()
     with torch.no_grad():
         for name, tensor in model.named_parameters():
-            if "norm" in name or "bias" in name:  # not at their usual ones and noughts
+            if "norm" in name or "bias" in name:  # not at their usual ones and zeros
                 tensor.add_(
                     0.3 * torch.randn(tensor.shape, generator=torch.Generator().manual_seed(len(name)))
                 )
@@ -302,6 +303,34 @@ def test_what_became_slower_than_its_quartiles_is_named():
     fresh = [line("same", 0.85, 0.88, 0.95), line("slower", 0.5, 0.6, 0.7), line("new", 0.1, 0.1, 0.1)]
     (found,) = slower(fresh, last)
     assert found == "slower: 0.60 × a peer, and 1.00 when recorded"
+
+
+def test_a_share_gets_worse_as_it_grows_and_a_timing_without_quartiles_is_not_judged():
+    share = replace(line("sent", None, 0.5, None), pairs=0, smaller_is_better=True)
+    assert slower([replace(share, ratio=0.4)], [share]) == []
+    assert slower([replace(share, ratio=0.6)], [share]) == ["sent: 0.60 × a peer, and 0.50 when recorded"]
+    timed = line("timed", None, 1.3, None)
+    assert slower([replace(timed, ratio=0.2)], [timed]) == []
+
+
+def test_drawing_leaves_the_library_as_it_was(monkeypatch):
+    seen = []
+    monkeypatch.setattr(draw, "compare", lambda *sides, **options: seen.append(draws.WORTHWHILE))
+    before = draws.WORTHWHILE
+    settings = Settings(0.0, torch.device("cpu"), size="laptop", compiled=False)
+    assert all(draws.WORTHWHILE == before for _ in draw.run(settings))
+    assert before not in seen and math.inf in seen
+
+
+def test_what_runs_on_the_processor_is_not_recorded_as_a_gpus(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("benchmarks.__main__.machine", lambda device: {"gpu": "a GPU", "cpu": "a processor"})
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "echo-states", "--device", "cuda"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1 and "echo-states: not measured" in capsys.readouterr().out
+    assert not list((tmp_path / "benchmarks").iterdir())
 
 
 def test_a_run_is_compared_with_the_record_of_the_same_processor(monkeypatch, tmp_path):

@@ -110,7 +110,7 @@ def test_what_a_source_only_drew_is_not_borrowed_from_it():
 
 
 def test_what_nobody_has_recorded_is_unknown(world):
-    """A released model's training is no record of ours, and nought would be a lie."""
+    """A released model's training is no record of ours, and zero would be a lie."""
     like = find_records("components/baseline")[0]
     (line,) = costs.lines(
         [dataclasses.replace(like, recipe="universal/digits/stories/lr-1e-3")], lambda record: record.score

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small import noise
 
 from reservoir.layers import Linear
 from reservoir.reservoirs import (
@@ -29,10 +30,6 @@ from reservoir.weights.initialisation import Initialisation, Orthogonal
 
 def made(inputs: int = 2, size: int = 30, *, seed: int = 0, stream: str = "echo", **options) -> EchoState:
     return initialise(EchoState(inputs, size, stream=stream, **options), seed=seed)
-
-
-def noise(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 # ---- the matrix ------------------------------------------------------------------------------------------------------

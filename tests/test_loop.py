@@ -7,7 +7,7 @@ from functools import partial, partialmethod
 
 import pytest
 import torch
-from small import small_run, write_text
+from small import same_bits, small_run, write_text
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from reservoir import recipes
@@ -46,10 +46,6 @@ def trained(run, *, task=None, **options):
         "budget": run.budget,
     } | options
     return model, train(model, task or own, **options)
-
-
-def same_bits(one, other) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
 class Wrapped:

@@ -1,5 +1,6 @@
 """Data of one's own on the command line: trained, used and scored; what is not there is said before anything begins."""
 
+import io
 import json
 import shutil
 
@@ -59,6 +60,16 @@ def test_a_blank_line_among_others_is_answered_by_a_blank_line(data, results, ca
     first, blank, second, last = capsys.readouterr().out.split("\n")[:-1]
     known = open_model("reviews", scale="smoke").classify(["a good book", "a bad book"])
     assert [first, second] == known and blank == last == ""
+
+
+def test_texts_and_a_file_together_are_refused_and_a_terminal_is_told_what_to_type(said, capsys, monkeypatch):
+    asked = ["translate", LONG, "--scale", "smoke"]
+    assert main([*asked, "tre due", "--file", "asked"]) == 1
+    assert "give one of the two" in capsys.readouterr().err
+    typed = io.StringIO("\n")
+    typed.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", typed)
+    assert main(asked) == 0 and "Ctrl-D" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--task.corpus", "files:nosuchfolder"], ["--data", "nosuchfolder"]])

@@ -57,9 +57,10 @@ def test_a_run_that_fails_does_not_stop_the_others(file, monkeypatch, capsys):
         raise ValueError("no such device")
 
     monkeypatch.setattr(queue, "train_runs", fail)
-    queue.work_through(file)
-    out = capsys.readouterr().out
-    assert tried == [7, 8] and "seed 7, is left out: no such device" in out and "2 runs that failed" in out
+    assert main(["queue", str(file)]) == 1
+    said = capsys.readouterr()
+    assert tried == [7, 8] and "seed 7, is left out: no such device" in said.out
+    assert "2 runs that failed" in said.err
 
 
 def test_a_record_of_unknown_precision_counts_unless_the_entry_asks_again(file, monkeypatch):

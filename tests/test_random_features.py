@@ -85,7 +85,7 @@ def test_names_and_seeds_tell_maps_apart():
 
 
 @pytest.mark.parametrize("kind", PROJECTION_KINDS)
-def test_entries_have_mean_nought_and_variance_one(kind):
+def test_entries_have_mean_zero_and_variance_one(kind):
     w = RandomProjection(100, 800, seed=2, kind=kind).weight.double()
     assert abs(w.mean()) < 5 / math.sqrt(w.numel())
     assert w.square().mean().item() == pytest.approx(1, abs=0.03)

@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import Ridge
+from small import noise
 
 from reservoir.reservoirs import EchoState, free_run, memory_curve, ridge
 from reservoir.weights import initialise
 from reservoir.weights.initialisation import Orthogonal
-
-
-def noise(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
 @pytest.mark.parametrize("regularisation", [1e-8, 1.0, 1e3])
@@ -24,7 +21,7 @@ def test_scikit_learn_finds_the_same_readout(regularisation, outputs):
     assert np.allclose(ours.bias, theirs.intercept_, rtol=0, atol=1e-9)
 
 
-def test_the_readout_is_where_the_gradient_is_nought():
+def test_the_readout_is_where_the_gradient_is_zero():
     x, y, lam = noise(80, 6), noise(80, 2, seed=1), 0.7
     found = ridge(x, y, regularisation=lam)
     weight, bias = found.weight.clone().requires_grad_(), found.bias.clone().requires_grad_()

@@ -86,7 +86,7 @@ def test_how_many_are_kept(n, keep, k):
 def published(scores: torch.Tensor, k: float) -> torch.Tensor:
     """GetSubnet's forward pass as hidden-networks defines it (Ramanujan et al. 2020), told again step by step.
 
-    Sort; leave out the first `int((1 - k) · n)`; write noughts and ones through a flattened copy of the scores, which
+    Sort; leave out the first `int((1 - k) · n)`; write zeros and ones through a flattened copy of the scores, which
     is only then the same memory when they are contiguous.
     """
     out = scores.clone(memory_format=torch.preserve_format)

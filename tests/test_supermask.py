@@ -256,7 +256,7 @@ def test_a_mask_that_keeps_no_weight_is_refused_before_anything_changes():
     assert int(model.output.mask.chosen().sum()) == 1
 
 
-def test_padding_stays_nought_and_wrong_plans_are_refused():
+def test_padding_stays_zero_and_wrong_plans_are_refused():
     table = supermask(initialise(Embedding(9, 4, stream="table", padding=0), seed=0), Mask(keep=0.5), seed=0)
     assert not table(torch.zeros(1, dtype=torch.long)).any()
     with pytest.raises(ValueError, match="'encodr' matches no linear map and no embedding"):

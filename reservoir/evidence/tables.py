@@ -23,9 +23,10 @@ def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:
         there are two or more), number of seeds, parameters, steps, minutes and processor. A recipe that nobody has run
         says so.
     """
-    records = frame(scale=scale)
+    recipes = family_or_own(name)  # before any record is read: a name that nothing has is said at once
+    records = frame(name, scale=scale)
     lines = []
-    for recipe in family_or_own(name):
+    for recipe in recipes:
         runs = records[records["recipe"] == recipe] if len(records) else records
         if not len(runs):
             lines.append({"recipe": recipe, "seeds": "not run"})

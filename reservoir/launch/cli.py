@@ -198,7 +198,7 @@ class Submit:
     resources: Annotated[Resources, tyro.conf.OmitArgPrefixes] = field(default_factory=Resources)
 
     def __call__(self, fields: Sequence[str]) -> None:
-        runs = launch.train.chosen_runs(self.names, self.scale, self.seeds, fields)
+        runs = launch.train.chosen_runs(self.names, self.scale, self.seeds, fields, command="submit")
         folder = Path(self.folder) if self.folder else None
         launch.submit.submit_runs(runs, self.resources, cluster=self.cluster, folder=folder, fresh=self.fresh)
 

@@ -61,9 +61,15 @@ class _Answer:
                 print(next(answers) if line.strip() else "", flush=True)
 
     def _lines(self) -> list[str]:
+        if self.texts and self.file:
+            raise ValueError("--file has texts, and there are others before it: give one of the two")
         if self.texts:
             return list(self.texts)
-        return own_lines(Path(self.file)) if self.file else [line.rstrip("\r\n") for line in sys.stdin]
+        if self.file:
+            return own_lines(Path(self.file))
+        if sys.stdin.isatty():
+            print("a text a line; Ctrl-D ends the last one (on Windows Ctrl-Z and Enter)", file=sys.stderr)
+        return [line.rstrip("\r\n") for line in sys.stdin]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from reservoir.runs.building import missing_sources
 from reservoir.runs.records import find_record, find_records, recorded
 from reservoir.runs.registry import SCALES, Scale
 from reservoir.runs.run import Run
+from reservoir.training.loop import TrainingError
 
 FIELDS = {"recipes": list, "seeds": list, "why": str, "scale": str, "again": bool}
 NEEDED = ("recipes", "seeds", "why")
@@ -98,6 +99,9 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
         file: a TOML file with entries `[[runs]]` of recipes, seeds and why; scale may be added, and again, by which a
             record counts only if it is known to be of its recipe's precision.
         dry_run: only say what is left.
+
+    Raises:
+        TrainingError: runs failed; the others went on.
     """
     tried: set[Run] = set()
     failed: set[Run] = set()
@@ -121,4 +125,6 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
         except (*EXPLAINED, DataError, OSError, ValueError) as error:  # the others do not depend on it
             failed.add(run)
             show(f"{run.recipe}, seed {run.seed}, is left out: {error}")
-    show(f"nothing is left of {file}" + (f" but {len(failed)} runs that failed" if failed else ""))
+    if failed:
+        raise TrainingError(f"nothing is left of {file} but {len(failed)} runs that failed")
+    show(f"nothing is left of {file}")

@@ -30,7 +30,7 @@ FEW = 4  # recipes that stand side by side in a table; more stand below each oth
 
 def show_recipe(name: str, scale: Scale, fields: Sequence[str], *, as_json: bool = False) -> None:
     """Print a recipe or run, with the fields that are changed, the report of its model, and what is recorded."""
-    run = chosen_run(name, scale=scale, fields=fields)
+    run = chosen_run(name, scale=scale, fields=fields, command="show")
     stored = folder_of(run)  # which knows the sizes that came from the data, and needs no data
     if run.base and is_export(stored) and not fields:
         made_of = report(from_pretrained(stored))

@@ -35,6 +35,7 @@ def chosen_runs(
     *,
     data: str = "",
     name: str = "",
+    command: str = "run",
 ) -> list[Run]:
     """A run for each recipe and seed.
 
@@ -44,6 +45,7 @@ def chosen_runs(
         fields: options that change fields, such as "--optimiser.lr", "1e-3".
         data: a file or folder of one's own; without names its kind says the recipe.
         name: of the run on them.
+        command: whose help an error names.
 
     Raises:
         ValueError: nothing is named, or there is no recipe of a name.
@@ -59,7 +61,7 @@ def chosen_runs(
     if any(word.partition("=")[0] == "--seed" for word in fields):
         raise ValueError("seeds are given as --seeds 0 1 2")
     return [
-        chosen_run(recipe, scale=scale, seed=seed, fields=fields, data=data, name=name)
+        chosen_run(recipe, scale=scale, seed=seed, fields=fields, data=data, name=name, command=command)
         for given in names
         for recipe in registry.family_or_own(given)
         for seed in seeds
@@ -67,7 +69,14 @@ def chosen_runs(
 
 
 def chosen_run(
-    recipe: str, *, scale: Scale, seed: int = 0, fields: Sequence[str] = (), data: str = "", name: str = ""
+    recipe: str,
+    *,
+    scale: Scale,
+    seed: int = 0,
+    fields: Sequence[str] = (),
+    data: str = "",
+    name: str = "",
+    command: str = "run",
 ) -> Run:
     """The run of a recipe, with the fields that the command line changes.
 
@@ -81,7 +90,7 @@ def chosen_run(
     # The recipe says which kind of task and of model it is: no subcommand chooses another.
     kind = tyro.conf.AvoidSubcommands[Run]
     if fields:
-        prog, before = f"python -m reservoir run {recipe}", run
+        prog, before = f"python -m reservoir {command} {recipe}", run
         run = in_one_sentence(lambda: tyro.cli(kind, default=before, args=list(fields), prog=prog))
     said = {
         word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"

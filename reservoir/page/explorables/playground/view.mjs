@@ -237,7 +237,7 @@ export default {
       bar.firstChild.style.width = `${done}%`;
       bar.setAttribute('aria-valuenow', done);
       const key = `${active} ${runs.map(({ line: each, state }) => `${each}:${state}`).join(' ')}`;
-      if (shown.key !== key) { shown = { key }; drawTabs(); drawNet(run, brush); }
+      if (shown.key !== key) { shown = { key }; drawTabs(); drawNet(run); }
       drawCurves(known);
       drawFacts();
       drawTexts(run);
@@ -257,7 +257,7 @@ export default {
         const tab = html('button', { type: 'button', 'aria-pressed': String(i === active), text: `Run ${'ABCD'[i]}` });
         tab.addEventListener('click', () => { active = i; complaint = undefined; ui.redraw(); });
         const gone = html('button', { type: 'button', class: 'ex-quiet', 'aria-label': `Remove run ${'ABCD'[i]}`, text: '×' });
-        gone.addEventListener('click', () => { runs.splice(i, 1)[0].close(); active = Math.min(active, runs.length - 1); keep(); ui.redraw(); });
+        gone.addEventListener('click', () => { runs.splice(i, 1)[0].close(); if (i < active) active -= 1; active = Math.min(active, runs.length - 1); keep(); ui.redraw(); });
         return html('span', { class: 'pg-tab' }, tab, gone);
       }));
       if (focused >= 0) (tabs.hidden ? beside : [...tabs.querySelectorAll('button')].at(Math.min(focused, 2 * runs.length - 1))).focus();
