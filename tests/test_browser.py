@@ -308,9 +308,7 @@ def test_an_address_that_leads_nowhere_leads_back(browser, tmp_path):
             with opened(browser, f"{address}/{path}") as page:
                 assert page.locator("h1").inner_text() == "No such page"
                 assert page.evaluate("getComputedStyle(document.querySelector('.book')).display") == "grid"
-                assert page.troubles == [f"404: {address}/{path}"] or all(
-                    "404" in line for line in page.troubles
-                )
+                assert page.troubles and all("404" in line for line in page.troubles)
                 page.click("article a")
                 page.wait_for_url(f"{address}/")
 
@@ -355,6 +353,55 @@ def test_the_pages_can_be_read_from_disk(browser, fixture_site):
         page.click("main a[href*='elements']")
         page.wait_for_url("**/elements/index.html")
         assert page.evaluate("getComputedStyle(document.querySelector('.book')).display") == "grid"
+    with opened(browser, (fixture_site / "outputs" / "index.html").as_uri()) as page:
+        assert page.locator(".plotly-figure[data-figure]").count() == 1  # too large for the page
+        scroll_through(page)
+        assert page.locator(".plotly-figure.drawn").count() == page.locator(".plotly-figure").count() == 2
+        # Chromium lets a page from disk preload no font, and says so.
+        assert not [each for each in page.troubles if "figure" in each or each.startswith("error")]
+
+
+@contextmanager
+def cut_off(page, *addresses: str) -> Iterator[None]:
+    """The page's network, failing for some addresses meanwhile."""
+    for address in addresses:
+        page.route(address, lambda route: route.abort())
+    yield
+    for address in addresses:
+        page.unroute(address)
+
+
+@pytest.mark.parametrize("address", ["**/plotly.min.js", "**/figure-*.js"])
+def test_a_figure_that_could_not_be_loaded_says_so_and_comes_when_one_looks_again(
+    browser, fixture_book, address
+):
+    low = {"width": 1200, "height": 300}
+    with opened(browser, f"{fixture_book}/outputs/", viewport=low) as page:
+        large = page.locator("article .plotly-figure[data-figure]").first
+        label = large.get_attribute("aria-label")
+        with cut_off(page, address):
+            large.scroll_into_view_if_needed()
+            page.locator(".plotly-figure.failed[data-figure]").wait_for()
+            assert (
+                "could not be loaded; reload the page" in large.inner_text() and label in large.inner_text()
+            )
+        page.evaluate("scrollTo(0, 0)")
+        page.wait_for_timeout(300)
+        large.scroll_into_view_if_needed()
+        page.locator(".plotly-figure.drawn[data-figure]").wait_for()
+        assert large.locator(".js-plotly-plot").count() == 1 and page.locator(".failed").count() == 0
+        assert not [each for each in page.troubles if each.startswith("error")]
+
+
+def test_a_search_whose_index_could_not_be_loaded_is_tried_again(browser, fixture_book):
+    for address in ("**/pagefind.js*", "**/pagefind-entry.json*"):
+        with opened(browser, f"{fixture_book}/") as page:
+            with cut_off(page, address):
+                page.keyboard.press("/")
+                page.keyboard.type("softma")
+                page.locator(".search-status >> text=could not be loaded").wait_for()
+            page.keyboard.type("x")
+            page.locator(".search [role=option]").first.wait_for()
 
 
 def test_the_pages_can_be_read_without_scripts(browser, fixture_book):

@@ -37,6 +37,7 @@ sys.path.insert(0, str(THEME))
 import build
 import check
 import large_states
+import notebooks
 import widget_modules
 
 from reservoir.page.explorables import Explorable
@@ -413,6 +414,24 @@ def test_without_scripts_there_are_a_picture_and_words(browser, waves_page):
         assert "scripts" in still.inner_text() and still.locator("img").is_visible()
 
 
+@pytest.mark.browser
+def test_an_explorable_that_could_not_be_loaded_comes_when_one_looks_again(browser, waves_page):
+    with opened(browser, waves_page, viewport={"width": 1200, "height": 300}) as page:
+        heavy = page.locator(".explorable").nth(3)
+        page.route("**/explorable-*.js", lambda route: route.abort())
+        heavy.scroll_into_view_if_needed()
+        page.wait_for_function("() => document.querySelectorAll('.explorable')[3].matches('.failed')")
+        assert "reload the page" in heavy.inner_text()
+        page.unroute("**/explorable-*.js")
+        page.evaluate("scrollTo(0, 0)")
+        page.wait_for_timeout(300)
+        mount_all(page)
+        page.wait_for_function(
+            "() => document.querySelectorAll('.explorable')[3].matches('.mounted:not(.failed)')"
+        )
+        assert failures(page) == [] and not [each for each in page.troubles if each.startswith("error")]
+
+
 BROKEN = {
     "syntax": ("export default {{{", "could not be mounted"),
     "exception": ("export default { render() { throw new Error('planted'); } };", "planted"),
@@ -522,6 +541,24 @@ def site(request) -> Path:
 def pages_with_explorables(site: Path) -> list[str]:
     pages = (path for path in site.rglob("index.html") if 'class="explorable"' in path.read_text("utf-8"))
     return sorted(path.parent.relative_to(site).as_posix() for path in pages)
+
+
+@pytest.mark.book
+def test_every_widget_of_a_chapter_is_an_explorable_on_its_page(site):
+    """The test below visits the pages that have one, so one that was lost would go unnoticed there."""
+    shown = 0
+    for half in notebooks.pairs(ROOT):
+        cells = nbformat.read(half.with_suffix(".ipynb"), as_version=4).cells
+        views = [
+            out for cell in cells for out in cell.get("outputs", []) if notebooks.VIEW in out.get("data", {})
+        ]
+        page = "." if half.stem == "index" else re.sub(r"^\d+-", "", half.stem).lower()
+        text = re.sub(
+            r"<template.*?</template>", "", (site / page / "index.html").read_text("utf-8"), flags=re.DOTALL
+        )
+        assert text.count('class="explorable"') == len(views), half.name
+        shown += len(views)
+    assert shown > 10
 
 
 @pytest.mark.browser

@@ -107,6 +107,38 @@ def test_saving_an_edit_changes_that_cell_in_both_halves(contents, clone):
     assert "1.0 * weights" in bytes_of(clone)[".ipynb"].decode()
 
 
+def test_saving_a_run_keeps_the_explorable_that_the_book_shows(contents, clone):
+    """JupyterLab saves the new id of a widget that was run again, but no state under it."""
+    stored = nbformat.read(clone / CHAPTER, as_version=4)
+    model = opened(contents)
+    (view,) = [one for cell in model["content"]["cells"] for one in lab.views(cell)]
+    view["data"] = {notebooks.VIEW: {"model_id": "new"}, "text/plain": "An explorable."}
+    cell = next(cell for cell in model["content"]["cells"] if cell["cell_type"] == "code")
+    cell["outputs"] = [nbformat.v4.new_output("stream", name="stdout", text="other words")]
+    contents.save(model, CHAPTER)
+    after = nbformat.read(clone / CHAPTER, as_version=4)
+    assert "other words" in (clone / CHAPTER).read_text() and notebooks.stateless(after) == []
+    assert [lab.views(cell) for cell in after.cells] == [lab.views(cell) for cell in stored.cells]
+
+
+@pytest.mark.parametrize("tags", [[], ["hide-input", "hide-output"]], ids=["none", "more"])
+def test_saving_edited_tags_changes_them_in_both_halves(contents, clone, tags):
+    before, model = bytes_of(clone)[".md"].decode(), opened(contents)
+    number, cell = next(
+        (number, cell)
+        for number, cell in enumerate(model["content"]["cells"])
+        if cell["metadata"].get("tags") == ["hide-input"]
+    )
+    cell["metadata"]["tags"] = tags
+    contents.save(model, CHAPTER)
+    after = bytes_of(clone)[".md"].decode()
+    written = f":tags: [{', '.join(tags)}]\n\n" if tags else ""
+    assert after == before.replace(":tags: [hide-input]\n\n", written, 1) != before
+    stored = nbformat.read(clone / CHAPTER, as_version=4)
+    assert notebooks.tags(stored.cells[number]) == tags
+    assert notebooks.relabelled((clone / CHAPTER).with_suffix(".md")) == []
+
+
 def test_an_edit_of_the_markdown_half_is_what_opens_and_is_not_lost(contents, clone):
     half = (clone / CHAPTER).with_suffix(".md")
     earlier = contents.get(CHAPTER, content=False, require_hash=True)["hash"]

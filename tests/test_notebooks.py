@@ -131,6 +131,7 @@ def test_a_summary_names_what_the_cells_below_it_find(executed):
         ("len(names)", "len(nmaes)", r"len\(nmaes\)`"),
         ("score = 31", "score = 1 / 0; score = 31", "ZeroDivisionError"),
         ("len(names)", "Path()", r"reads PosixPath.*format it"),
+        ("score = 31", "import os; os._exit(1); score = 31", "cell 2 ended the kernel"),
     ],
 )
 def test_a_page_that_fails_is_left_as_it_was(executed, old, new, said):
@@ -140,6 +141,93 @@ def test_a_page_that_fails_is_left_as_it_was(executed, old, new, said):
     with pytest.raises(notebooks.ExecutionError, match=said):
         notebooks.execute(markdown, data=data)
     assert markdown.with_suffix(".ipynb").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "number"),
+    [
+        ("score = 31", "import time; time.sleep(600); score = 31", 2),
+        ("len(names)", "__import__('time').sleep(600)", 3),
+    ],
+    ids=["a cell", "a sentence"],
+)
+def test_what_hangs_is_named(executed, monkeypatch, old, new, number):
+    markdown, data = executed
+    monkeypatch.setattr(notebooks, "TIMEOUT", 10)
+    before = markdown.with_suffix(".ipynb").read_bytes()
+    markdown.write_text(markdown.read_text().replace(old, new))
+    with pytest.raises(notebooks.ExecutionError, match=f"cell {number} took more than 10 s"):
+        notebooks.execute(markdown, data=data)
+    assert markdown.with_suffix(".ipynb").read_bytes() == before
+
+
+TAGGED = "```{code-cell} ipython3\n:tags: [hide-input]\n\nimport sys"
+
+
+def relabel(markdown: Path) -> list[str]:
+    """Edit what no result depends on, and return what is stale of it."""
+    text = markdown.read_text().replace("```{code-cell} ipython3\nimport sys", TAGGED)
+    markdown.write_text(text.replace("kernelspec:", "numbering:\n  enumerator: 3.%s\nkernelspec:", 1))
+    return [
+        f"01-page.md was edited: {what}"
+        for what in ("cell 2 has other tags", "the header has another numbering")
+    ]
+
+
+def test_edited_tags_and_headers_are_noticed_and_taken_over_without_executing(executed, monkeypatch, capsys):
+    markdown, data = executed
+    notebook = markdown.with_suffix(".ipynb")
+    before, text = nbformat.read(notebook, as_version=4), markdown.read_text()
+    reasons = relabel(markdown)
+    assert notebooks.stale(markdown, data) == notebooks.relabelled(markdown) == reasons
+    monkeypatch.setattr(notebooks, "ROOT", markdown.parent)  # whose data it reads
+    monkeypatch.setattr(notebooks, "pairs", lambda: [markdown])
+    monkeypatch.setattr(notebooks, "execute", lambda *_: pytest.fail("it was executed"))
+    monkeypatch.setattr(sys, "argv", ["notebooks.py", "--check"])
+    assert notebooks.main() == 1 and notebooks.stale(markdown, data) == reasons
+    monkeypatch.setattr(sys, "argv", ["notebooks.py"])
+    assert notebooks.main() == 0 and "taken over" in capsys.readouterr().out
+    assert notebooks.stale(markdown, data) == []
+    after = nbformat.read(notebook, as_version=4)
+    assert (
+        after.cells[1].metadata["tags"] == ["hide-input"]
+        and after.metadata["numbering"]["enumerator"] == "3.%s"
+    )
+    markdown.write_text(text)  # what is taken out again is gone
+    assert notebooks.main() == 0 and nbformat.read(notebook, as_version=4) == before
+
+
+def test_executing_takes_tags_and_the_header_over_both_ways(executed):
+    markdown, _ = executed
+    text = markdown.read_text()
+    relabel(markdown)
+    notebooks.relabel(markdown)
+    markdown.write_text(text)
+    found = notebooks.updated(markdown)
+    assert "tags" not in found.cells[1].metadata and notebooks.header(found) == {}
+    assert found.metadata["inputs"] == nbformat.read(markdown.with_suffix(".ipynb"), 4).metadata["inputs"]
+
+
+def test_a_tag_that_decides_how_a_cell_runs_needs_it_executed(executed):
+    markdown, data = executed
+    markdown.write_text(markdown.read_text().replace("```{code-cell} ipython3\nimport sys", TAGGED))
+    markdown.write_text(markdown.read_text().replace("[hide-input]", "[raises-exception]"))
+    assert notebooks.stale(markdown, data) != notebooks.relabelled(markdown)
+    assert notebooks.stale(markdown, data)[0] == "01-page.md was edited: cell 2 differs"
+
+
+def test_a_widget_without_its_state_is_noticed(executed):
+    """As a front end saves one that was run again: a new id, and no state under it."""
+    markdown, data = executed
+    notebook = markdown.with_suffix(".ipynb")
+    stored = nbformat.read(notebook, as_version=4)
+    stored.cells[1].outputs = [nbformat.v4.new_output("display_data", {notebooks.VIEW: {"model_id": "new"}})]
+    stored.metadata["widgets"] = {notebooks.STATE: {"state": {"old": {}}}}
+    nbformat.write(stored, notebook)
+    assert notebooks.stale(markdown, data) == ["the widget in cell 2 has no stored state"]
+    stored.metadata["widgets"][notebooks.STATE]["state"]["new"] = {}
+    nbformat.write(stored, notebook)
+    assert notebooks.stale(markdown, data) == []
 
 
 def test_a_value_that_was_never_computed_is_noticed(executed):

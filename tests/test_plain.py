@@ -276,13 +276,25 @@ def test_pictures_are_drawn_once(tmp_path, monkeypatch):
         stills.stills([(stills.SVG, DIAGRAM.replace("40", "50"))], tmp_path)
 
 
+@pytest.mark.parametrize("kind", [stills.PLOTLY, stills.SVG])
+def test_a_picture_is_drawn_anew_by_another_script_or_another_plotly(kind, monkeypatch):
+    before = stills.digest(kind, FIGURE)
+    with monkeypatch.context() as patch:
+        patch.setattr(stills, "DRAW", stills.DRAW + " ")
+        assert stills.digest(kind, FIGURE) != before
+    monkeypatch.setattr(stills.importlib.metadata, "version", lambda name: "0.1")
+    assert (stills.digest(kind, FIGURE) != before) == (kind == stills.PLOTLY)
+
+
 @pytest.mark.browser
 def test_pictures_are_drawn_where_a_browser_is_open_already(tmp_path):
     with sync_playwright():
         assert len(stills.stills([(stills.SVG, DIAGRAM)], tmp_path)) == 1
 
 
-def test_a_twin_that_is_too_large_is_refused(monkeypatch, tmp_path):
+@pytest.fixture
+def built(tmp_path) -> Path:
+    """A book of one notebook, as mystmd leaves it."""
     site = tmp_path / "_build" / "site"
     (site / "content").mkdir(parents=True)
     (site / "config.json").write_text(json.dumps({"title": "T", "projects": [{"index": "one"}]}))
@@ -292,8 +304,46 @@ def test_a_twin_that_is_too_large_is_refused(monkeypatch, tmp_path):
     nbformat.write(
         nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("Words.")]), tmp_path / "one.ipynb"
     )
-    written = plain.write(tmp_path, tmp_path / "to", publish.Publication())
+    return tmp_path
+
+
+def test_a_twin_that_is_too_large_is_refused(monkeypatch, built):
+    written = plain.write(built, built / "to", publish.Publication())
     assert [path.name for path in written] == ["one.ipynb"]
     monkeypatch.setattr(plain, "LARGEST", 100)
     with pytest.raises(plain.PlainError, match="draw fewer points"):
-        plain.write(tmp_path, tmp_path / "to", publish.Publication())
+        plain.write(built, built / "to", publish.Publication())
+
+
+def test_twins_replace_older_twins(built):
+    (older,) = plain.write(built, built / "to", publish.Publication())
+    older.rename(older.with_name("renamed-since.ipynb"))
+    plain.write(built, built / "to", publish.Publication())
+    assert [path.name for path in (built / "to").iterdir()] == ["one.ipynb"]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "own.ipynb", "broken.ipynb", ".hidden", "folder.ipynb/x"])
+def test_a_folder_that_holds_anything_else_is_refused_and_left_as_it_is(built, name):
+    plain.write(built, built / "to", publish.Publication())
+    other = built / "to" / name
+    other.parent.mkdir(exist_ok=True)
+    other.write_text("{" if "broken" in name else (built / "one.ipynb").read_text())
+    before = {path: path.read_bytes() for path in (built / "to").rglob("*") if path.is_file()}
+    with pytest.raises(plain.PlainError, match=re.escape(name.split("/")[0])):
+        plain.write(built, built / "to", publish.Publication())
+    assert {path: path.read_bytes() for path in (built / "to").rglob("*") if path.is_file()} == before
+    with pytest.raises(plain.PlainError, match="is no folder"):
+        plain.write(built, built / "one.ipynb", publish.Publication())
+
+
+def test_an_explorable_without_its_state_stops_the_twin(built):
+    notebook = nbformat.read(built / "one.ipynb", as_version=4)
+    view = nbformat.v4.new_output(
+        "display_data", {plain.VIEW: {"model_id": "new"}, "text/plain": "An explorable."}
+    )
+    notebook.cells = [nbformat.v4.new_code_cell("show()", outputs=[view])]
+    nbformat.write(notebook, built / "one.ipynb")
+    page = built / "_build" / "site" / "content" / "one.json"
+    page.write_text(page.read_text().replace("notebook-content", "notebook-code"))
+    with pytest.raises(plain.PlainError, match=r"one\.ipynb: .*no state of the widget new"):
+        plain.write(built, built / "to", publish.Publication())

@@ -57,6 +57,14 @@ def test_everything_follows_from_the_one_place(clone):
     assert (citation["repository-code"], citation["url"]) == (REPOSITORY, publication.address)
 
 
+@pytest.mark.parametrize("name", ["acme/MONTAGE", "acme/ADDRESS", "TAG/VERSION"])
+def test_a_name_that_holds_a_placeholder_stays_as_it_is(name):
+    publication = publish.Publication(f"https://github.com/{name}", "v1.0")
+    assert f"@ https://github.com/{name}/archive/refs/tags/v1.0.zip" in publication.setup
+    assert f"page, {publication.address}" in publication.setup
+    assert 'reservoir.__version__ != "1.0"' in publication.setup
+
+
 def test_twice_is_once_and_nothing_else_changes(clone):
     before = contents(clone)
     name = "no-word-of-any-vocabulary/a-book"

@@ -195,7 +195,7 @@ def refuse_stale(project: Path) -> None:
     found = {markdown: notebooks.stale(markdown, project / "data") for markdown in notebooks.pairs(project)}
     lines = [f"{markdown.relative_to(project)}: {'; '.join(why)}" for markdown, why in found.items() if why]
     if lines:
-        raise BuildError("\n".join([*lines, "`make notebooks` executes exactly these"]))
+        raise BuildError("\n".join([*lines, "`make notebooks` brings exactly these up to date"]))
 
 
 def main() -> int:

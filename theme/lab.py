@@ -2,7 +2,7 @@
 
 Looking at a chapter changes no file, and running and saving one changes outputs in its notebook alone. What JupyterLab
 and its extensions add to a notebook is taken out again when it is saved, and a Markdown half is written only where the
-text of a cell was edited. jupyterlab_myst renders the text; lab.js completes what it leaves open.
+text or the tags of a cell were edited. jupyterlab_myst renders the text; lab.js completes what it leaves open.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,23 +49,36 @@ SETTINGS = {
 
 def tidy(saved: NotebookNode, stored: NotebookNode) -> NotebookNode:
     """`saved` without what a front end adds to `stored`: the kernel's own description, and plotly's picture of a figure
-    that nobody has run again."""
+    that nobody has run again.
+
+    A widget that was run again is the stored one, since JupyterLab saves its new id, but no state under it.
+    """
     tidied = nbformat.from_dict(json.loads(json.dumps(saved)))
     tidied.metadata = stored.metadata
     tidied.nbformat_minor = stored.nbformat_minor
     before = {cell.get("id"): cell for cell in stored.cells}
     for cell in tidied.cells:
         was = before.get(cell.get("id"))
-        values = cell.metadata.get("user_expressions")
+        values, tags = cell.metadata.get("user_expressions"), notebooks.tags(cell)
         cell.metadata = (was.metadata if was else cell.metadata).copy()
         cell.metadata.pop("trusted", None)
+        cell.metadata.pop("tags", None)
+        if tags:
+            cell.metadata["tags"] = tags
         if values is not None:
             cell.metadata["user_expressions"] = values
         for output in cell.get("outputs", []):
             if PLOTLY in output.get("data", {}):
                 output["data"].pop("image/png", None)
                 output.get("metadata", {}).pop("image/png", None)
+        for output, before_it in zip(views(cell), views(was or {}), strict=False):
+            output["data"], output["metadata"] = before_it["data"], before_it.get("metadata", {})
     return tidied
+
+
+def views(cell: Mapping[str, Any]) -> list[NotebookNode]:
+    """The outputs of a cell that are widgets."""
+    return [output for output in cell.get("outputs", []) if notebooks.VIEW in output.get("data", {})]
 
 
 def markdown(text: str, notebook: NotebookNode) -> str:
@@ -92,8 +106,9 @@ def markdown(text: str, notebook: NotebookNode) -> str:
     return "".join(lines)
 
 
-def sources(notebook: NotebookNode) -> list[tuple[str, str]]:
-    return [(cell.cell_type, cell.source) for cell in notebook.cells]
+def sources(notebook: NotebookNode) -> list[tuple[str, str, list[str]]]:
+    """What one edits of each cell: its type, its text, its tags."""
+    return [(cell.cell_type, cell.source, notebooks.tags(cell)) for cell in notebook.cells]
 
 
 class Contents(LargeFileManager):

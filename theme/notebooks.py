@@ -1,6 +1,6 @@
 """Execute the notebooks that are stale, and say why each was: the other half, a record or a data file has changed.
 
-    python theme/notebooks.py                        # execute what is stale
+    python theme/notebooks.py                        # execute what is stale; of tags and headers, only take them over
     python theme/notebooks.py --check                # only say what is stale; status 1 if anything is
     python theme/notebooks.py chapters/03-*.md       # execute these, stale or not
 
@@ -36,7 +36,7 @@ import jupytext
 import nbformat
 from jupytext.combine import combine_inputs_with_outputs
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,6 +46,12 @@ CODE = re.compile(r"^\w+(\.\w+)*\(|^<")  # np.float64(67.8), <object at 0x...>
 RECORDS = "results"  # a folder of the data that is looked at recipe by recipe
 DIGITS = 16
 TIMEOUT = 900  # seconds that a cell may take
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+# Tags that nbclient obeys: what a cell leaves depends on them.
+OBEYED = {"raises-exception", "skip-execution"}
+# Keys of the header that each half has in its own way: jupytext's, Jupyter's, and what executing writes.
+OWN = {"jupytext", "kernelspec", "language_info", "inputs", "processor", "widgets"}
 # Pictures that README.md shows too, by the label of their cell.
 COPIED = {"fig-answer": ROOT / "theme" / "answer.svg"}
 
@@ -85,9 +91,19 @@ def pairs(root: Path = ROOT) -> list[Path]:
     return [root / "index.md", *sorted((root / "chapters").glob("[0-9A-Z]*-*.md"))]
 
 
-def sources(path: Path) -> list[tuple[str, str]]:
-    """(type, source) of each cell of either half."""
-    return [(cell.cell_type, cell.source) for cell in jupytext.read(path).cells]
+def tags(cell: NotebookNode) -> list[str]:
+    """The tags of a cell of either half: the theme folds and leaves out by them."""
+    return list(cell.metadata.get("tags", []))
+
+
+def header(notebook: NotebookNode) -> dict[str, Any]:
+    """What either half's header says to the book: how to number, a subtitle, a description."""
+    return {key: value for key, value in notebook.metadata.items() if key not in OWN}
+
+
+def sources(path: Path) -> list[tuple[str, str, set[str]]]:
+    """(type, source, tags that decide how it runs) of each cell of either half."""
+    return [(cell.cell_type, cell.source, OBEYED & set(tags(cell))) for cell in jupytext.read(path).cells]
 
 
 # ---- what a page has read --------------------------------------------------------------------------------------------
@@ -134,14 +150,15 @@ def stale(markdown: Path, data: Path | None = None) -> list[str]:
     notebook = markdown.with_suffix(".ipynb")
     if not notebook.exists():
         return ["it was never executed"]
-    reasons = []
+    reasons = relabelled(markdown)
     written, executed = sources(markdown), sources(notebook)
     changed = [
         number for number, (a, b) in enumerate(zip(written, executed, strict=False), start=1) if a != b
     ]
     if changed or len(written) != len(executed):
-        reasons.append(
-            f"{markdown.name} was edited: cell {(changed or [min(len(written), len(executed)) + 1])[0]} differs"
+        reasons.insert(
+            0,
+            f"{markdown.name} was edited: cell {(changed or [min(len(written), len(executed)) + 1])[0]} differs",
         )
     stored = nbformat.read(notebook, as_version=4)
     if "inputs" not in stored.metadata:
@@ -154,7 +171,36 @@ def stale(markdown: Path, data: Path | None = None) -> list[str]:
     for cell in stored.cells:
         kept = {one["expression"] for one in cell.metadata.get("user_expressions", [])}
         reasons += [f"{{eval}}`{one}` has no value" for one in expressions(cell) if one not in kept]
+    reasons += [f"the widget in cell {number} has no stored state" for number in stateless(stored)]
     return reasons
+
+
+def relabelled(markdown: Path) -> list[str]:
+    """What was edited of `markdown` that no result depends on: tags of cells, and the header's words for the book."""
+    new, old = jupytext.read(markdown), nbformat.read(markdown.with_suffix(".ipynb"), as_version=4)
+    found = [
+        f"cell {number} has other tags"
+        for number, (written, stored) in enumerate(zip(new.cells, old.cells, strict=False), start=1)
+        if written.source == stored.source and tags(written) != tags(stored)
+    ]
+    says, said = header(new), header(old)
+    found += [
+        f"the header has another {key}"
+        for key in sorted(says.keys() | said.keys())
+        if says.get(key) != said.get(key)
+    ]
+    return [f"{markdown.name} was edited: {what}" for what in found]
+
+
+def stateless(notebook: NotebookNode) -> list[int]:
+    """The numbers of the cells with a widget whose state the notebook does not hold: no page could show it."""
+    states = notebook.metadata.get("widgets", {}).get(STATE, {}).get("state", {})
+    views = [
+        (number, output.get("data", {}).get(VIEW))
+        for number, cell in enumerate(notebook.cells, start=1)
+        for output in cell.get("outputs", [])
+    ]
+    return [number for number, view in views if view and view["model_id"] not in states]
 
 
 # ---- executing -------------------------------------------------------------------------------------------------------
@@ -180,8 +226,10 @@ class Executor(NotebookClient):
         self.extra_arguments = ["--log-level=ERROR"]
         self.data, self.read = data, list[str]()
         self.later: list[tuple[NotebookNode, int]] = []  # texts that name what a cell below them defines
+        self.at = 0  # the number of the cell that runs
 
     async def async_execute_cell(self, cell: NotebookNode, cell_index: int, **options: Any) -> NotebookNode:
+        self.at = cell_index + 1
         if cell_index == 0:
             await self.evaluate([], WATCH.format(root=os.path.realpath(self.data)))
         if cell.cell_type == "markdown":
@@ -223,6 +271,7 @@ class Executor(NotebookClient):
             silent=True,
             store_history=False,
             user_expressions={str(number): expression for number, expression in enumerate(wanted)},
+            timeout=self.timeout,
             output_hook=lambda message: None,
         )
         content = reply["content"]
@@ -236,7 +285,7 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
     """Bring the notebook next to `markdown` up to it, execute it, and write it; returns the seconds that took.
 
     Raises:
-        ExecutionError: a cell or an expression failed; nothing is written then.
+        ExecutionError: a cell or an expression failed, took too long or ended the kernel; nothing is written then.
     """
     started, data = time.monotonic(), data or ROOT / "data"
     nb = updated(markdown)
@@ -254,6 +303,10 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
             executor.execute(env=os.environ | settings)
         except CellExecutionError as error:
             raise ExecutionError(COLOURS.sub("", str(error))) from error
+        except TimeoutError as error:  # nbclient's own is one, too
+            raise ExecutionError(f"cell {executor.at} took more than {executor.timeout} s") from error
+        except DeadKernelError as error:
+            raise ExecutionError(f"cell {executor.at} ended the kernel: out of memory, or a crash") from error
     nb.metadata["inputs"] = {name: digest(data, name) for name in grouped(executor.read)}
     nb.metadata["processor"] = processor()
     nbformat.write(nb, markdown.with_suffix(".ipynb"))
@@ -294,9 +347,26 @@ def copy_pictures(nb: NotebookNode, copied: Mapping[str, Path]) -> None:
 def updated(markdown: Path) -> NotebookNode:
     """The cells of `markdown`, with the ids and metadata of the cells of the notebook next to it that are the same."""
     new, notebook = jupytext.read(markdown), markdown.with_suffix(".ipynb")
+    says = header(new)
     if notebook.exists():
         new = combine_inputs_with_outputs(new, nbformat.read(notebook, as_version=4))
+        for key in header(new).keys() - says.keys():  # jupytext keeps what was taken out of the header
+            del new.metadata[key]
     return new
+
+
+def relabel(markdown: Path) -> None:
+    """Take the tags and the header of `markdown` over into the notebook next to it, whose cells are the same."""
+    notebook = markdown.with_suffix(".ipynb")
+    new, stored = jupytext.read(markdown), nbformat.read(notebook, as_version=4)
+    for written, cell in zip(new.cells, stored.cells, strict=True):
+        cell.metadata.pop("tags", None)
+        if tags(written):
+            cell.metadata["tags"] = tags(written)
+    for key in header(stored):
+        del stored.metadata[key]
+    stored.metadata.update(header(new))
+    nbformat.write(stored, notebook)
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -325,6 +395,13 @@ def main() -> int:
         if not markdown.exists():
             parser.error(f"there is no {shown(markdown)}")
         reasons = stale(markdown)
+        only_relabelled = (
+            reasons and markdown.with_suffix(".ipynb").exists() and reasons == relabelled(markdown)
+        )
+        if only_relabelled and not arguments.chapters and not arguments.check:
+            relabel(markdown)
+            print(f"{shown(markdown)}: {'; '.join(reasons)}: taken over without executing it", flush=True)
+            continue
         if reasons or (arguments.chapters and not arguments.check):
             todo[markdown] = reasons or ["it was asked for"]
             more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""

@@ -12,7 +12,6 @@ import base64
 import json
 import mimetypes
 import re
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -211,7 +210,11 @@ class Twin:
             VIEW, None
         )  # without a kernel it is nothing, and its state as large as all else together
         if view and SVG not in data:
-            state = self.states.get(view["model_id"], {}).get("state", {})
+            if view["model_id"] not in self.states:
+                raise MarkdownError(
+                    f"the notebook holds no state of the widget {view['model_id']}: execute it again"
+                )
+            state = self.states[view["model_id"]].get("state", {})
             if "_esm" in state:
                 self.wanted.append((data, twin.metadata, (WIDGET, state)))
         for kind in (PLOTLY, SVG):
@@ -260,13 +263,48 @@ def text(notebook: NotebookNode) -> str:
 
 
 def write(project: Path, to: Path, publication: publish.Publication, *, pictures: bool = True) -> list[Path]:
-    """Write the twin of each notebook of the built book in `project` to the folder `to`, and nothing else there."""
+    """Write the twin of each notebook of the built book in `project` to the folder `to`, and nothing else there.
+
+    Raises:
+        PlainError: as `twins` does, or the folder holds something that is no twin.
+        StillError: pictures cannot be drawn here.
+    """
+    old = older_twins(to)
     made = twins(Book(project, publication), pictures=pictures)
-    shutil.rmtree(to, ignore_errors=True)
-    to.mkdir(parents=True)
+    to.mkdir(parents=True, exist_ok=True)
+    for path in old:
+        path.unlink()
     for name, twin in made.items():
         (to / name).write_text(text(twin), encoding="utf-8")
     return sorted(to / name for name in made)
+
+
+def older_twins(folder: Path) -> list[Path]:
+    """The twins that were written to `folder` before.
+
+    Raises:
+        PlainError: it holds something else as well.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise PlainError(f"{folder} is no folder")
+    found = sorted(folder.iterdir()) if folder.exists() else []
+    for path in found:
+        if not is_twin(path):
+            raise PlainError(
+                f"{folder} holds {path.name}, which is no plain notebook: name an empty folder or a new one"
+            )
+    return found
+
+
+def is_twin(path: Path) -> bool:
+    """By its metadata: a title next to what only Colab asks for."""
+    if path.suffix != ".ipynb" or not path.is_file():
+        return False
+    try:
+        metadata = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+        return "title" in metadata and "toc_visible" in metadata["colab"]
+    except (ValueError, KeyError, TypeError):
+        return False
 
 
 def main() -> int:

@@ -93,9 +93,9 @@ class Publication:
         """The text of every chapter's first code cell."""
         text = SETUP.replace("    MISSING\n", PUBLISHED if self.repository else UNPUBLISHED)
         facts = {"REPOSITORY": self.repository, "ADDRESS": self.address, "TAG": self.tag}
-        for name, fact in (facts | {"VERSION": self.tag.removeprefix("v")}).items():
-            text = text.replace(name, fact)
-        return text
+        facts["VERSION"] = self.tag.removeprefix("v")
+        # In one pass: a repository may be called acme/MONTAGE.
+        return re.sub("|".join(facts), lambda found: facts[found[0]], text)
 
 
 def read(project: Path) -> Publication:

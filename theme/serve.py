@@ -31,12 +31,12 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         if not self.path.startswith(self.base + "/"):
             self.send_error(404)
             return None
-        self.path = self.path[len(self.base) :]
         return super().send_head()
 
     def translate_path(self, path):
         """The file that an address means. A symbolic link that leads out of the site leads nowhere."""
-        found = super().translate_path(path)
+        # The path itself keeps the base: where a folder's address lacks its slash, the answer names the whole one.
+        found = super().translate_path(path.removeprefix(self.base))
         site = os.path.realpath(self.directory)
         for each in (found, os.path.join(found, "index.html")):  # of a folder, the latter is what is sent
             if not Path(os.path.realpath(each)).is_relative_to(site):

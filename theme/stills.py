@@ -1,12 +1,14 @@
 """PNG pictures of what needs a program to be seen: plotly figures, SVG diagrams, explorables. Chromium draws them.
 
-A picture is kept in a folder under the digest of what it shows, so that a build draws only what is new.
+A picture is kept in a folder under the digest of what it shows and of what draws it, so that a build draws only what is
+new.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -59,7 +61,9 @@ class StillError(Exception):
 
 
 def digest(kind: str, content: Any) -> str:
-    text = json.dumps([kind, WIDTH, SCALE, content], sort_keys=True)
+    """The name of a picture, from what is drawn and all that draws it."""
+    plotly = importlib.metadata.version("plotly") if kind == PLOTLY else ""
+    text = json.dumps([kind, WIDTH, SCALE, PAGE, DRAW, plotly, content], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

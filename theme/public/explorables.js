@@ -140,7 +140,10 @@
     return new Promise((resolve, reject) => {
       arrived.set(id, resolve);
       const script = Object.assign(document.createElement('script'), { src: new URL(element.dataset.src, location.href).href });
-      script.addEventListener('error', () => reject(new Error(`${element.dataset.src} could not be loaded`)));
+      script.addEventListener('error', () => {
+        script.remove();
+        reject(new Error(`${element.dataset.src} could not be loaded`));
+      });
       document.head.append(script);
     });
   }
@@ -224,33 +227,38 @@
   // Given to a module by anywidget, and of no use on a page.
   const unused = () => ({ signal: new AbortController().signal, experimental: { invoke: () => Promise.reject(new Error('there is no kernel')) } });
 
+  const busy = new Set(); // elements that are being mounted
+
   async function mount(element) {
+    if (busy.has(element)) return;
+    busy.add(element);
+    element.classList.remove('failed');
     const id = element.dataset.model;
     const el = document.createElement('div');
     el.className = 'explorable-view';
     try {
-      if (!models.has(id)) models.set(id, create(id, element));
+      if (!models.has(id)) models.set(id, create(id, element).catch((error) => { models.delete(id); throw error; }));
       const { model, definition } = await models.get(id);
       element.append(el);
       await definition.render({ model, el, ...unused() });
       element.classList.add('mounted');
+      watcher.unobserve(element);
       element.querySelector('.explorable-still')?.remove();
       shown.get(element)?.();
     } catch (error) {
       el.remove();
       element.classList.add('failed');
       const note = element.querySelector('.widget-note');
-      if (note) note.textContent = 'This part should move, but could not be started.';
+      if (note) note.textContent = 'This part should move, but could not be started; reload the page.';
       console.error(`an explorable could not be mounted: ${error.stack ?? error}`);
+    } finally {
+      busy.delete(element);
     }
   }
 
+  // An explorable stays watched until it is mounted: one that failed is tried again when it next comes near the view.
   const watcher = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      watcher.unobserve(target);
-      mount(target);
-    }
+    for (const { isIntersecting, target } of entries) if (isIntersecting) mount(target);
   }, { rootMargin: '600px' });
   places.forEach((element) => watcher.observe(element));
   follow(location.hash, true);

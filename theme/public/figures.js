@@ -2,16 +2,28 @@
 (() => {
   const here = document.currentScript.src;
   const figures = new Map(); // element -> the figure as the notebook kept it
-  let library;
+  const loading = new Map(); // address -> promise that the script there has run
 
-  function load() {
-    library ??= new Promise((resolve, reject) => {
-      const script = Object.assign(document.createElement('script'), { src: new URL('vendor/plotly.min.js', here).href });
-      script.addEventListener('load', () => resolve(window.Plotly));
-      script.addEventListener('error', () => reject(new Error('plotly.js could not be loaded')));
-      document.head.append(script);
-    });
-    return library;
+  /** Run the script at an address, once; one that could not be loaded is asked for again. */
+  function script(address) {
+    if (!loading.has(address)) {
+      loading.set(address, new Promise((resolve, reject) => {
+        const element = Object.assign(document.createElement('script'), { src: address });
+        element.addEventListener('load', resolve);
+        element.addEventListener('error', () => {
+          element.remove();
+          loading.delete(address);
+          reject(new Error(`${address} could not be loaded`));
+        });
+        document.head.append(element);
+      }));
+    }
+    return loading.get(address);
+  }
+
+  async function load() {
+    await script(new URL('vendor/plotly.min.js', here).href);
+    return window.Plotly;
   }
 
   const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -58,46 +70,60 @@
   const toolsOf = (element) => (element.clientWidth < 480 || matchMedia('(hover: none)').matches
     ? { displayModeBar: false } : { displayModeBar: 'hover', modeBarButtonsToRemove: ['select2d', 'lasso2d'] });
 
+  /** What stands in a figure's place until it is drawn. */
+  function wait(element, words) {
+    const place = element.querySelector('.plotly-waiting');
+    if (place) place.textContent = words;
+  }
+
   async function draw(element) {
-    if (figures.has(element) || element.classList.contains('failed')) return;
+    if (figures.has(element)) return;
     figures.set(element, undefined);
+    const label = element.getAttribute('aria-label') ?? '';
+    const stage = document.createElement('div');
+    if (element.classList.contains('failed')) wait(element, label);
+    element.classList.remove('failed');
     try {
       const [Plotly, figure] = await Promise.all([load(), read(element)]);
       figures.set(element, figure);
-      const stage = document.createElement('div');
       stage.style.height = getComputedStyle(element).getPropertyValue('--height');
       element.append(stage);
       await Plotly.newPlot(stage, figure.data, layoutOf(figure, element), { ...toolsOf(element), ...figure.config, responsive: true, displaylogo: false });
       if (figure.frames?.length) await Plotly.addFrames(stage, figure.frames);
       element.classList.add('drawn');
+      watcher.unobserve(element);
       element.dispatchEvent(new CustomEvent('book:drawn'));
     } catch (error) {
+      stage.remove();
+      figures.delete(element);
       element.classList.add('failed');
+      wait(element, `This figure could not be loaded; reload the page. ${label}`);
       console.error(`a figure could not be drawn: ${error.message}`);
     }
   }
 
+  const arrived = new Map(); // name of a large figure -> the figure
+  window.bookFigure = (name, figure) => arrived.set(name, figure);
+
+  /** The figure as the notebook kept it: in the page or, if it is large, in a file. A script, since that loads from disk too. */
   async function read(element) {
-    if (!element.dataset.figure) return JSON.parse(element.querySelector('script[type="application/json"]').textContent);
-    const answer = await fetch(element.dataset.figure);
-    if (!answer.ok) throw new Error(`${element.dataset.figure}: ${answer.status}`);
-    return answer.json();
+    const { figure: address } = element.dataset;
+    if (!address) return JSON.parse(element.querySelector('script[type="application/json"]').textContent);
+    await script(new URL(address, location.href).href);
+    return structuredClone(arrived.get(address.split('/').at(-1))); // plotly changes what it draws, and a preview draws it again
   }
 
+  // A figure stays watched until it is drawn: one that failed is tried again when it next comes near the view.
   const watcher = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      watcher.unobserve(target);
-      draw(target);
-    }
+    for (const { isIntersecting, target } of entries) if (isIntersecting) draw(target);
   }, { rootMargin: '400px' });
   document.querySelectorAll('.plotly-figure').forEach((element) => watcher.observe(element));
 
   // Paper has no second look: what was never seen is drawn when printing begins.
-  addEventListener('beforeprint', () => document.querySelectorAll('article .plotly-figure:not(.drawn, .failed)').forEach(draw));
+  addEventListener('beforeprint', () => document.querySelectorAll('article .plotly-figure:not(.drawn)').forEach(draw));
 
   // A preview of a figure wants it drawn before the reader has come to it.
-  document.addEventListener('book:draw', ({ detail }) => { watcher.unobserve(detail); draw(detail); });
+  document.addEventListener('book:draw', ({ detail }) => draw(detail));
 
   // Only the colours change: what the reader zoomed, hid or slid stays. Paper is white, whatever the screen is.
   function recolour() {

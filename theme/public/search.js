@@ -18,6 +18,7 @@
   let list;
   let status;
   let index;
+  let failures = 0; // to load the index
   let asked = 0; // the newest search: answers to older ones are dropped
 
   function build() {
@@ -36,13 +37,20 @@
     input.addEventListener('keydown', choose);
   }
 
-  /** The index, loaded once; from disk a browser refuses to. */
+  /** The index, loaded once, but after a failure anew; from disk a browser refuses to. */
   function load() {
-    index ??= import(new URL('pagefind/pagefind.js', here).href).then(async (pagefind) => {
+    // A browser remembers which module it could not load: another query makes it another module.
+    const again = failures ? `?again=${failures}` : '';
+    index ??= import(new URL(`pagefind/pagefind.js${again}`, here).href).then(async (pagefind) => {
       await pagefind.options({ baseUrl: new URL('.', here).pathname, excerptLength: 22 });
       return pagefind;
     });
     return index;
+  }
+
+  function forget() {
+    index = undefined;
+    failures += 1;
   }
 
   async function search(mine) {
@@ -55,7 +63,8 @@
       const more = found.length > PAGES ? `, the first ${PAGES} shown` : '';
       return show(pages, found.length ? `Found on ${found.length} ${found.length === 1 ? 'page' : 'pages'}${more}` : `Nothing found for “${words}”`);
     } catch {
-      return show([], location.protocol === 'file:' ? FROM_DISK : 'The search index could not be loaded.');
+      forget();
+      return show([], location.protocol === 'file:' ? FROM_DISK : 'The search index could not be loaded. Type on to try again, or reload the page.');
     }
   }
 
@@ -110,7 +119,7 @@
     dialog.showModal();
     input.select();
     if (location.protocol === 'file:') show([], FROM_DISK);
-    else load().catch(() => {});
+    else load().catch(forget);
   }
 
   document.querySelectorAll('.search-open').forEach((button) => button.addEventListener('click', open));

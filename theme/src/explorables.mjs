@@ -1,5 +1,6 @@
 // Widgets: an explorable (an anywidget whose module the notebook stored) is mounted by public/explorables.js; of any
-// other widget the page shows the text, since only a kernel could bring it to life.
+// other widget the page shows the text, since only a kernel could bring it to life. One whose state the notebook does not
+// hold stops the build: an explorable would be gone from its page.
 import { escape, tag } from './html.mjs';
 
 const STATE = 'application/vnd.jupyter.widget-state+json';
@@ -15,7 +16,8 @@ const json = (value) => JSON.stringify(value).replaceAll('<', '\\u003c');
 /** An output that is a widget: its place on the page, and until it is mounted there its picture and its text. */
 export function widget({ model_id: id }, node, page, { text, picture }) {
   const stored = page.widgets[id];
-  if (stored?.model_module !== 'anywidget' || typeof stored.state?._esm !== 'string') {
+  if (!stored) page.fail(node, `the notebook holds no state of the widget ${id}; execute it again (\`make notebooks\` does)`);
+  if (stored.model_module !== 'anywidget' || typeof stored.state?._esm !== 'string') {
     page.note(`${page.location}: the widget ${id} is shown by its text`);
     return tag('div', { class: 'widget', 'data-model': id },
       tag('p', {}, escape(text || 'An interactive widget.')), tag('p', { class: 'widget-note' }, 'This part moves when the notebook is run.'));

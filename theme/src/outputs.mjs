@@ -73,10 +73,9 @@ function plotly(entry, node, page) {
   const figure = JSON.parse(entry.content);
   const height = Number(figure.layout?.height) || DEFAULT_HEIGHT;
   const label = page.alternative ?? titleOf(figure) ?? 'An interactive figure';
-  // `<` is escaped so that no text inside the figure can end the script element.
-  const inline = !entry.path && tag('script', { type: 'application/json' }, entry.content.replaceAll('<', '\\u003c'));
-  return tag('div', { class: 'plotly-figure', role: 'group', 'aria-label': label, style: `--height: ${height}px`, 'data-figure': entry.path && page.asset(entry.path) },
-    inline, tag('p', { class: 'plotly-waiting' }, escape(label)));
+  // `<` is escaped so that no text inside the figure can end the script element. build.py moves large figures into files.
+  return tag('div', { class: 'plotly-figure', role: 'group', 'aria-label': label, style: `--height: ${height}px` },
+    tag('script', { type: 'application/json' }, entry.content.replaceAll('<', '\\u003c')), tag('p', { class: 'plotly-waiting' }, escape(label)));
 }
 
 function bundle(node, page) {

@@ -133,9 +133,24 @@ test('outputs that mystmd keeps in files are fetched', async () => {
 test('a widget is shown by its text, and that is said', async () => {
   const notes = [];
   const widget = { 'application/vnd.jupyter.widget-view+json': { content: '{"model_id":"abc"}' }, 'text/plain': { content: 'Drag to see.' } };
-  const html = await renderPage(site, content([output(widget)]), { note: (line) => notes.push(line) });
+  const widgets = { 'application/vnd.jupyter.widget-state+json': { state: { abc: { model_module: '@jupyter-widgets/controls', state: {} } } } };
+  const html = await renderPage(site, content([output(widget)], { widgets }), { note: (line) => notes.push(line) });
   assert.match(html, /data-model="abc"><p>Drag to see\./);
   assert.match(notes[0], /abc/);
+});
+
+test('a widget whose state was not stored is an error: an explorable would be gone', async () => {
+  const view = { 'application/vnd.jupyter.widget-view+json': { content: '{"model_id":"new"}' }, 'text/plain': { content: 'Drag to see.' } };
+  const widgets = { 'application/vnd.jupyter.widget-state+json': { state: { old: { model_module: 'anywidget', state: { _esm: '' } } } } };
+  await fails([output(view)], /no state of the widget new.*make notebooks/, { widgets });
+  await fails([output(view)], /no state of the widget new/);
+});
+
+test('a figure lies in the page, even where mystmd has kept it in a file: from disk nothing can be fetched', async () => {
+  const figure = output({ 'application/vnd.plotly.v1+json': { path: '/large.json' } });
+  const html = await renderPage(site, content([figure]), { fetchText: async () => '{"data":[],"layout":{"title":"<b>"}}' });
+  assert.match(html, /<script type="application\/json">\{"data":\[\],"layout":\{"title":"\\u003cb>"\}\}<\/script>/);
+  assert.doesNotMatch(html, /data-figure/);
 });
 
 test('an output in no form that can be shown is an error', async () => {

@@ -1151,7 +1151,7 @@ var view_default = {
       if (shown.key !== key) {
         shown = { key };
         drawTabs();
-        drawNet(run, brush);
+        drawNet(run);
       }
       drawCurves(known);
       drawFacts();
@@ -1177,6 +1177,7 @@ var view_default = {
         const gone = html("button", { type: "button", class: "ex-quiet", "aria-label": `Remove run ${"ABCD"[i]}`, text: "×" });
         gone.addEventListener("click", () => {
           runs.splice(i, 1)[0].close();
+          if (i < active) active -= 1;
           active = Math.min(active, runs.length - 1);
           keep();
           ui.redraw();
