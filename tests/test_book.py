@@ -245,9 +245,8 @@ def weight(site: Path, path: Path) -> int:
     document.feed(path.read_text(encoding="utf-8"))
     loads = [check.resolve(site, path, address)[0] for address in document.loads]
     files = {path, *(file for file in loads if file.suffix in (".css", ".js"))}
-    files = {
-        file for file in files if not file.name.startswith("explorable-")
-    }  # a model's weights, when it is seen
+    # A model's weights and a large figure are fetched when they are seen.
+    files = {file for file in files if not file.name.startswith(("explorable-", "figure-"))}
     return sum(len(gzip.compress(file.read_bytes())) for file in files)
 
 
