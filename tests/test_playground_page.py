@@ -276,9 +276,7 @@ def test_four_runs_stand_side_by_side_with_their_differences_in_words(browser, a
         page.wait_for_function("() => decodeURIComponent(location.search).split('~').length === 3")
         place.get_by_role("button", name="Run B", exact=True).click()
         place.get_by_role("button", name="Remove run A").click()
-        assert (
-            place.locator(".pg-tab button[aria-pressed=true]").inner_text() == "Run A"
-        )  # the one that was B
+        place.locator(".pg-tab button[aria-pressed=true] >> text=Run A").wait_for()  # the one that was B
         assert page.troubles == []
 
 
