@@ -69,7 +69,7 @@ def test_the_share_of_false_verdicts_is_over_all_that_were_tested(monkeypatch):
         ("holds here", 0.001), ("does not hold here", 0.005), ("cannot tell", 0.4), ("unfit", 0.2),
         ("holds here", math.nan), ("not tested here", math.nan),
     ]  # fmt: skip
-    section = SimpleNamespace(verdicts=[SimpleNamespace(outcome=outcome, p=p) for outcome, p in made])
+    section = SimpleNamespace(verdicts=[claims.Verdict(None, outcome, "", p=p) for outcome, p in made])
     nothing = SimpleNamespace(verdicts=[])
     monkeypatch.setattr(evidence.Ledger, "of", lambda title: section if title == evidence.OURS else nothing)
     found = evidence.expected()
