@@ -100,6 +100,7 @@ class Planned:
         step, cpu: wall-clock and processor seconds of a step, medians.
         steps: how many.
         memory: bytes at the peak.
+        model: what it was made of, by name.
         dense: the same figures of the model that trains everything, or None for itself.
     """
 

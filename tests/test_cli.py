@@ -274,6 +274,12 @@ def test_the_help_of_a_recipe_lists_its_fields(call):
     assert status == 0 and "--optimiser.lr FLOAT" in out and "--task.corpus STR" in out
 
 
+def test_a_table_of_a_name_that_nothing_has_is_refused_before_a_record_is_read(call, monkeypatch):
+    monkeypatch.setattr("reservoir.evidence.tables.frame", lambda *_, **__: pytest.fail("records were read"))
+    status, _, err = call("table", "nope")
+    assert status == 1 and "there is no recipe 'nope'" in flat(err)
+
+
 def test_an_unknown_field_is_explained_by_the_command_that_was_asked(call, results):
     for command in ("show", "submit", "run"):
         status, _, err = call(command, RECIPE, "--scale", "smoke", "--model.d-modle", "3")

@@ -119,7 +119,7 @@ def test_the_queue_of_the_repository_can_be_read():
 def test_what_a_decided_claim_rests_on_without_a_precision_is_in_the_queue(root):
     wanted = {run.recipe for run, _, again in queue.all_runs(root / "data" / "queue.toml") if again}
     for name, entry in claims.entries().items():
-        if claims.verdict(name).outcome in ("holds here", "does not hold here"):
+        if claims.verdict(name).decided:
             found = (record for recipe in entry.recipes for record in find_records(recipe, scale=entry.scale))
             missing = {record.recipe for record in found if record.run["precision"] == "auto"} - wanted
             assert not missing, f"{name} rests on {sorted(missing)}, which data/queue.toml does not have"
