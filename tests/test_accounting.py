@@ -8,6 +8,7 @@ from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrain
 from reservoir.weights import Freeze, Mask, freeze, held_bytes, initialise, report, supermask
 from reservoir.weights.accounting import account, matrices, round_rows, rounded, rounded_bytes
 from reservoir.weights.files import read_safetensors
+from reservoir.weights.supermask import Supermask
 
 D, FF, SRC, TGT = 16, 24, 40, 30
 CONFIGS = {
@@ -118,6 +119,14 @@ def test_the_papers_small_model_takes_less_than_five_megabytes():
     assert disk["supermask, embeddings random; made while used"] == bound < 5e6
     printed = sources.table("one-layer/translation").figure("One-layer Random Trans_small", "Memory").value
     assert disk["supermask, embeddings pretrained, 32 bits; made while used"] > printed * 1e6
+
+
+def test_rounding_changes_no_mask():
+    plan = Mask(keep=0.5, patterns=("encoder.*",))
+    model = supermask(initialise(EncoderDecoder(CONFIGS["own"]), seed=0), plan, seed=1)
+    light = rounded(model, 2)
+    masks, same = ([m.chosen() for m in one.modules() if isinstance(m, Supermask)] for one in (model, light))
+    assert masks and all(map(torch.equal, masks, same))
 
 
 def test_rounding_loses_half_a_step_at_most_and_leaves_vectors_alone():

@@ -13,6 +13,7 @@ from reservoir.launch.cli import main
 from reservoir.runs import audit as audits
 from reservoir.runs import execute, find_record, records
 from reservoir.runs.audit import audit, precision, read_audits
+from reservoir.runs.records import RecordError
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +98,11 @@ def test_the_shipped_audits_are_of_the_shipped_records():
     for name, one in read_audits().items():
         points = shipped[name].points[: len(one.recorded)]
         assert [float(point["metrics"][one.metric]) for point in points] == one.recorded
+
+
+@pytest.mark.parametrize("text", ['{"x": ', '{"x": {}}', "[]"])
+def test_a_damaged_file_of_audits_is_named(tmp_path, text):
+    file = tmp_path / "audits.json"
+    file.write_text(text)
+    with pytest.raises(RecordError, match=r"audits\.json is damaged"):
+        read_audits(file)

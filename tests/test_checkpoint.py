@@ -118,6 +118,35 @@ def test_weights_come_back_by_stream_names(tmp_path):
     assert equal(bits(model), bits(again)) and not equal(bits(model), bits(make()[0]))
 
 
+def test_parts_that_were_drawn_apart_under_one_name_are_all_written(tmp_path):
+    def made(steps):
+        torch.manual_seed(0)
+        model = nn.Sequential(*(initialise(nn.Linear(4, 4), seed=seed) for seed in (1, 2)))
+        optimiser = Optimiser(lr=0.1).build(model)
+        for step in range(steps):
+            take_step(model, optimiser, step)
+        return model, optimiser
+
+    model, optimiser = made(3)
+    write(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
+    again, its = made(0)
+    read(tmp_path / "a.checkpoint", again, its, identity="mine")
+    assert equal(bits(model, optimiser), bits(again, its))
+    write_weights(tmp_path / "a.safetensors", model, identity="mine")
+    other, _ = made(0)
+    read_weights(tmp_path / "a.safetensors", other, identity="mine")
+    assert equal(bits(model), bits(other)) and not equal(bits(model), bits(made(0)[0]))
+
+
+def test_a_buffer_that_two_modules_share_is_written(tmp_path):
+    norm = nn.BatchNorm1d(6)
+    model = initialise(nn.Sequential(nn.Linear(4, 6), norm, nn.Sequential(norm)), seed=0)
+    optimiser = Optimiser(lr=0.1).build(model)
+    take_step(model, optimiser, 0)
+    write(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
+    assert read(tmp_path / "a.checkpoint", model, optimiser, identity="mine") == PROGRESS
+
+
 def damaged(path, content):
     path.write_bytes(content)
     model, optimiser = make(seed=1, steps=1)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from reservoir.page import checks
+from reservoir.page.checks import verdict
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 SOLUTION = re.compile(r"\{solution\} (?P<label>[\w-]+)\n(?P<body>.*?)\n::::", re.DOTALL)
@@ -55,6 +56,17 @@ def test_a_verdict_can_be_read_in_a_notebook_and_cannot_break_its_page():
 def test_a_large_argument_is_told_by_its_shape():
     verdict = checks.scaled_to_radius(lambda *arguments: None)
     assert "(tensor of (30, 30), 0.9) returns nothing yet" in verdict.message
+
+
+@pytest.mark.parametrize("found", [26, 26.0, np.int64(26), np.float32(26), torch.tensor(26), np.array(26)])
+def test_a_number_counts_whoever_made_it(found):
+    assert verdict.number(found) == 26
+
+
+@pytest.mark.parametrize("found", [True, np.bool_(True), "26", np.array([26]), math.nan, None])
+def test_what_is_no_number_is_refused(found):
+    with pytest.raises(verdict.Mistake, match="return a number"):
+        verdict.number(found)
 
 
 def test_a_long_list_is_told_by_its_length():

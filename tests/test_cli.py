@@ -217,6 +217,10 @@ BAD = {  # a command line -> (its exit status, what is said)
     "run --seed 3": (1, "seeds are given as --seeds 0 1 2"),
     "run --seed=3": (1, "seeds are given as --seeds 0 1 2"),
     "run --measure": (1, "--measure belongs to a dry run"),
+    "run transformer/miniature --dry-run --fresh": (
+        1,
+        "--fresh is for training, and a dry run trains nothing",
+    ),
     "run --dry-run --price nan": (1, "--price must be at least 0 dollars per hour, got nan"),
     "run --dry-run --price inf": (1, "--price must be at least 0 dollars per hour, got inf"),
     "submit transformer --hours inf": (2, "--hours must be a positive number of hours, got inf"),

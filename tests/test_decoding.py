@@ -225,6 +225,15 @@ def test_nothing_is_translated_into_nothing():
     assert translate(made(), [[], []]) == [[], []]
 
 
+def test_a_model_that_never_stops_ends_at_its_last_position():
+    model = made(positions="learned", max_length=16)
+    with torch.no_grad():
+        model.output.weight[EOS] = 0
+        model.output.weight[EOS, 0] = -100 * model.output.weight.abs().max()
+    source = [4, 5, 6, 7, 8, 9, 10, 11, 4, 5, 6, 7]
+    assert all(len(found) <= 16 for found in translate(model, [source, source]))
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_translating_leaves_the_model_in_its_mode(training):
     model = made().train(training)

@@ -280,3 +280,11 @@ def test_layers_have_streams_of_their_own():
 def test_a_wrong_argument_is_named(wrong, named):
     with pytest.raises(ValueError, match=named):
         wrong()
+
+
+def test_a_reservoir_that_nobody_drew_is_told_what_to_call():
+    reservoir = EchoState(1, 3, stream="e")
+    with pytest.raises(ValueError, match="the weights of e were never initialised"):
+        reservoir(torch.ones(2, 1))
+    with pytest.raises(ValueError, match="never initialised"):
+        reservoir.step(torch.zeros(3), torch.ones(1))

@@ -80,6 +80,12 @@ def test_going_on_takes_the_most_probable_token_each_time_and_stops_at_the_end()
     assert task.go_on(model, ids[:5], tokens=6, end=said[0]) == []
 
 
+def test_going_on_leaves_dropout_out_and_the_model_in_its_mode():
+    model, ids = make(dropout=0.5), torch.randint(0, 30, (2, 5))
+    expected = model.eval().generate(ids, max_new_tokens=6)
+    assert torch.equal(model.train().generate(ids, max_new_tokens=6), expected) and model.training
+
+
 def test_a_choice_that_does_not_exist_is_named():
     with pytest.raises(ValueError, match=r"positions .*'rotary'"):
         LanguageModelConfig(positions="rotary")

@@ -397,6 +397,12 @@ def test_sinusoids_grow_with_the_sequence_and_training_goes_on():
     assert x.grad is not None
 
 
+def test_sinusoids_that_grow_keep_the_type_of_the_model():
+    positions = SinusoidalPositions(D).to(torch.bfloat16)
+    x = torch.zeros(1, len(positions.table) + 50, D, dtype=torch.bfloat16)
+    assert positions(x).dtype == torch.bfloat16
+
+
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
 def test_positions_start_where_they_are_told(kind):
     positions = SinusoidalPositions(D) if kind == "sinusoidal" else drawn(LearnedPositions(9, D, stream="p"))

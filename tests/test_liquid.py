@@ -67,6 +67,7 @@ def test_inputs_that_differ_more_leave_states_that_differ_more():
     [
         (lambda: Liquid(2, 3, stream="l", decay=1.0), r"decay must be in \[0, 1\), got 1.0"),
         (lambda: Synapses(0.1, density=2), "density"),
+        (lambda: Liquid(2, 3, stream="l")(spikes(10, 2)), "never initialised"),
         (lambda: made()(spikes(10, 5)), r"\(..., time, 6\)"),
         (lambda: Synapses(0.1).draw(Stream(0, "W"), (4,)), "matrix"),
     ],

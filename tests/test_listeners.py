@@ -6,6 +6,7 @@ import sys
 import pytest
 from rich.console import Console
 
+from reservoir import launch, recipes
 from reservoir.training import Finished, Message, Point, Saved, Started, Stepped, Stopped, Validated
 from reservoir.training.events import PlainLines, ProgressBar, TensorBoard, automatic
 
@@ -129,3 +130,13 @@ def test_tensorboard_listens_beside_the_others(tmp_path):
     pytest.importorskip("tensorboard")
     shown, board = automatic(tensorboard=str(tmp_path))
     assert not isinstance(shown, TensorBoard) and isinstance(board, TensorBoard)
+
+
+def test_each_run_has_tensorboard_logs_of_its_own(tmp_path, monkeypatch):
+    folders = []
+    monkeypatch.setattr(launch.train, "automatic", lambda *, tensorboard: folders.append(tensorboard) or [])
+    monkeypatch.setattr(launch.train, "execute", lambda run, **options: None)
+    monkeypatch.setattr(launch.train, "show_record", lambda record: None)
+    runs = [recipes.get("transformer/miniature", scale="smoke", seed=seed) for seed in (0, 1)]
+    launch.train.train_runs(runs, tensorboard=str(tmp_path))
+    assert folders == [str(tmp_path / "transformer/miniature/smoke" / f"seed-{seed}") for seed in (0, 1)]

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from reservoir.training import losses
 from reservoir.training.losses import smoothed_cross_entropy
@@ -130,10 +131,17 @@ def test_the_gradient_of_one_does_not_need_the_others(frozen, autocast, chunks):
     assert torch.equal(alone[moves], gradients("hidden", "weight")[moves])
 
 
-def test_nothing_is_differentiated_where_nothing_moves():
+def test_nothing_is_differentiated_where_nothing_moves(monkeypatch):
     hidden, weight, target = problem()
-    with torch.no_grad():
-        loss, nll = smoothed_cross_entropy(hidden, weight, target, padding=PADDING)
+    needed = []
+    forward = losses._SmoothedCrossEntropy.forward
+    watched = staticmethod(
+        lambda ctx, *given: needed.append(any(ctx.needs_input_grad)) or forward(ctx, *given)
+    )
+    with monkeypatch.context() as patch, torch.no_grad():
+        patch.setattr(losses._SmoothedCrossEntropy, "forward", watched)
+        loss, nll = smoothed_cross_entropy(hidden, nn.Parameter(weight), target, padding=PADDING)
+    assert needed == [False]
     assert not loss.requires_grad and torch.equal(loss, nll)
     loss, nll = smoothed_cross_entropy(hidden, weight, target, padding=PADDING)
     assert loss.requires_grad and not nll.requires_grad

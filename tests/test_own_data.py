@@ -344,6 +344,9 @@ def test_the_digest_is_of_the_content_wherever_it_lies(tmp_path):
         (dict(train__it="a", train__en="a"), "pairs"),
         (dict(a__tsv="de\ten\nx\ty\n"), "pairs"),
         (dict(a__txt="a"), "text"),
+        (dict(train__txt="a", valid__txt="a"), "text"),
+        (dict(train__it="a", train__en="a", README__md="about them"), "pairs"),
+        (dict(a__csv="text,label\n,1\nfine film,1\n"), "labels"),
         (dict(a__csv="text,label\nx,1\n"), "labels"),
         (dict(a__csv="label,t1,t2\n1,2,3\n"), "numbers"),
         (dict(a__csv="class,series\nx,1 2 3\n"), "numbers"),
@@ -354,7 +357,10 @@ def test_the_kind_of_data_is_seen(tmp_path, files, kind):
 
 
 def test_pictures_are_seen_and_what_is_nothing_is_said(tmp_path):
-    assert kind_of(f"files:{paint(tmp_path / 'p', 'L', [(8, 8)])}") == "pictures"
+    folder = paint(tmp_path / "p", "L", [(8, 8)])
+    assert kind_of(f"files:{folder}") == "pictures"
+    (folder / "LICENSE.txt").write_text("free")
+    assert kind_of(f"files:{folder}") == "pictures"
     with pytest.raises(DataError, match="holds none of what can be trained on: parallel text"):
         kind_of(write(tmp_path / "q", a__pdf="x"))
 

@@ -144,7 +144,7 @@ def test_stored_models_take_and_give_plain_things(trained, data):
     assert translator.translate(["", "uno"])[0] == "" and len(translator.translate(["", "uno"])) == 2
     classifier = open_model("reviews", scale="smoke")
     assert classifier.labels == ("1", "2", "3") and classifier.classify("a good book") in classifier.labels
-    assert len(classifier.classify(["a", "b"])) == 2
+    assert len(classifier.classify(["a", "b"])) == 2 and classifier.classify([]) == []
     with pytest.raises(DataError, match="text 2 is blank"):
         classifier.classify(["a", " "])
     assert abs(sum(classifier.probabilities("a good book").values()) - 1) < 1e-6

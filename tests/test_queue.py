@@ -104,6 +104,7 @@ def test_a_run_that_is_left_after_its_training_is_not_tried_for_ever(file, monke
         ("runs = 3", "double brackets"),
         (ENTRY.replace('"smoke"', '"huge"'), "scale must be one of smoke, laptop, full"),
         (ENTRY.replace("digits", "digit"), "norms-only/digit/"),
+        (ENTRY + ENTRY.replace("digits", "digit"), "entry 2: there is no recipe"),
     ],
 )
 def test_a_wrong_file_is_refused_with_a_sentence(file, text, words, capsys):

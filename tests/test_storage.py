@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from torch import nn
 
 from reservoir.layers import Linear
-from reservoir.weights import Mask, Supermask, WeightsError, initialise, mark_trained, owned, supermask
+from reservoir.weights import (
+    Mask,
+    Scheme,
+    Supermask,
+    WeightsError,
+    initialise,
+    mark_trained,
+    owned,
+    supermask,
+)
 from reservoir.weights.contents import SECOND_FORMAT, hash_of_tensor, read_contents
 from reservoir.weights.files import (
     WORDS,
@@ -22,7 +31,7 @@ from reservoir.weights.files import (
     read_safetensors,
     safetensors_bytes,
 )
-from reservoir.weights.initialisation import Constant
+from reservoir.weights.initialisation import Constant, Normal
 from reservoir.weights.loading import load_model
 from reservoir.weights.storage import model_bytes, round_stored
 
@@ -254,3 +263,19 @@ def test_files_of_the_second_format_whose_digests_are_of_all_bytes_are_read(tmp_
     path.write_bytes(safetensors_bytes(tensors, metadata))
     with pytest.raises(WeightsError, match=r"norm\.running_mean is damaged: its digest does not match"):
         load_model(path, Normalised)
+
+
+def test_a_parameter_that_is_a_single_number_comes_back(tmp_path):
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.map, self.scale = nn.Linear(6, 5), nn.Parameter(torch.tensor(1.0))
+
+        def forward(self, x):
+            return self.scale * self.map(x)
+
+    scheme = Scheme(rules=(("scale", Normal(0.5)),))
+    model = initialise(Scaled(), seed=1, scheme=scheme)
+    model.scale.requires_grad_(False)
+    again = load_model(put(model, tmp_path), Scaled)
+    assert model.scale.ndim == 0 and torch.equal(again(X), model(X))

@@ -118,6 +118,19 @@ def test_a_mask_learns_which_weights_take_part(by):
     assert (layer.mask.chosen() == wanted)[big].float().mean() > 0.97
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_scores_get_their_gradient_in_either_mode(training):
+    layer = supermask(initialise(Linear(6, 5, stream="map", bias=False), seed=0), Mask(keep=0.5), seed=1)
+    layer.train(training)(torch.ones(2, 6)).sum().backward()
+    assert layer.mask.scores.grad.abs().sum() > 0
+
+
+def test_a_mask_in_use_follows_its_model_to_another_device():
+    layer = supermask(initialise(Linear(6, 5, stream="map", bias=False), seed=0), Mask(keep=0.5), seed=1)
+    layer.eval()(torch.ones(2, 6))
+    assert layer.to("meta")(torch.ones(2, 6, device="meta")).device.type == "meta"
+
+
 def test_a_mask_in_use_is_never_stale():
     layer = supermask(
         initialise(Linear(6, 5, stream="map", bias=False), seed=0), Mask(keep=0.5), seed=1

@@ -160,7 +160,7 @@ def _about(name: str) -> str:
         task = run["task"]
         data = next(task[field] for field in ("corpus", "text", "images", "kind") if field in task)
         return f"{run.get('base') or 'a run without a recipe'} on {data.removeprefix(FILES)}"
-    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
         return f"its record is damaged: {path}"
 
 

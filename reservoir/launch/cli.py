@@ -125,7 +125,7 @@ class Run:
         scale: smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs.
         seeds: One run for each.
         fresh: Run again what is recorded, from the start.
-        tensorboard: A folder for TensorBoard's logs, if you want them.
+        tensorboard: A folder for TensorBoard's logs, if you want them; each run has one of its own inside.
         dry_run: Train nothing: print what the runs would take of data, operations, memory, hours and money.
         gpu: With --dry-run: h200, h100, a100, l4, rtx4090 or t4.
         gpus: With --dry-run: how many GPUs share each batch; several numbers, such as 1 8 64, are compared.
@@ -150,6 +150,11 @@ class Run:
         for option in () if self.dry_run else ("gpu", "gpus", "price", "measure"):
             if getattr(self, option) != getattr(Run, option):
                 raise ValueError(f"--{option} belongs to a dry run; add --dry-run, or leave it out")
+        for option in ("fresh", "tensorboard") if self.dry_run else ():
+            if getattr(self, option):
+                raise ValueError(
+                    f"--{option} is for training, and a dry run trains nothing; leave one of them out"
+                )
         runs = launch.train.chosen_runs(
             self.names, self.scale, self.seeds, fields, data=self.data, name=self.name
         )

@@ -93,7 +93,9 @@ def _lines(sized: Plan, run: Run, on: Target, seeds: int, found: Measured | None
         ),
     ]
     if on.gpus > 1:
-        sent = f"{_gb(sized.gradients)} of gradients a step and GPU (frozen ones are not sent)"
+        sent = (
+            f"{_gb(sized.traffic)} sent per step and GPU (gradients around a ring; frozen ones are not sent)"
+        )
         lines.append(("communication", sent))
     step = sized.step_seconds(on.gpu)
     used = sized.flops / sized.steps / on.gpus / step / peak

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ def all_runs(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str, 
     ]
 
 
-def _entry(entry: dict[str, Any], where: str, chosen: Scale | None) -> Iterator[tuple[Run, str, bool]]:
+def _entry(entry: dict[str, Any], where: str, chosen: Scale | None) -> list[tuple[Run, str, bool]]:
     for name in NEEDED:
         if name not in entry:
             raise ValueError(f"{where}: {name} is missing; an entry has {', '.join(NEEDED)}")
@@ -79,11 +78,16 @@ def _entry(entry: dict[str, Any], where: str, chosen: Scale | None) -> Iterator[
     scale = chosen or entry.get("scale", "laptop")
     if scale not in SCALES:
         raise ValueError(f"{where}: scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    for name in entry["recipes"]:
-        for recipe in recipes.family(name):
-            for seed in entry["seeds"]:
-                run = recipes.get(recipe, scale=scale, seed=seed)
-                yield run, str(entry["why"]), bool(entry.get("again"))
+    try:
+        runs = [
+            recipes.get(recipe, scale=scale, seed=seed)
+            for name in entry["recipes"]
+            for recipe in recipes.family(name)
+            for seed in entry["seeds"]
+        ]
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+    return [(run, str(entry["why"]), bool(entry.get("again"))) for run in runs]
 
 
 def seconds_of(run: Run) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import tyro
 
@@ -121,7 +122,8 @@ def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard:
     if not world.main:
         execute(run, fresh=fresh, stop=stop)
         return
-    listeners = automatic(tensorboard=tensorboard)
+    logs = tensorboard and str(Path(tensorboard, run.recipe, run.scale, f"seed-{run.seed}"))
+    listeners = automatic(tensorboard=logs)
     if world.size > 1:
         for listener in listeners:
             listener(Message(f"{world.size} processes share every batch"))

@@ -48,7 +48,7 @@ class SinusoidalPositions(nn.Module):
         """(batch, length, d_model) -> the same shape; `start` is the position of the first token."""
         end = start + x.shape[1]
         if end > len(self.table):
-            self.table = sinusoids(2 * end, self.d_model, device=x.device)
+            self.table = sinusoids(2 * end, self.d_model, device=x.device).to(self.table.dtype)
         return x + self.table[start:end]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reservoir.layers import Linear
 from reservoir.layers.arguments import check_number
@@ -35,7 +36,7 @@ class Generating(Familiar):
         temperature: float = 0.0,
         seed: int = 0,
     ) -> Tensor:
-        """Continue texts. Of a text that is longer than `room`, the last tokens are read.
+        """Continue texts, without dropout. Of a text that is longer than `room`, the last tokens are read.
 
         Args:
             ids: (batch, length), at least one token each.
@@ -55,14 +56,20 @@ class Generating(Familiar):
         if not ids.shape[1]:
             raise ValueError("there must be a token to go on from: give some text")
         draws = torch.Generator().manual_seed(seed)
-        for _ in range(max_new_tokens):
-            logits = self.output(self.hidden(ids[:, -self.room :])[:, -1])
-            if temperature:  # drawn on the CPU, so that a seed says the same on every machine
-                chances = (logits.float().cpu() / temperature).softmax(-1)
-                token = torch.multinomial(chances, 1, generator=draws).to(ids.device)
-            else:
-                token = logits.argmax(-1, keepdim=True)
-            if end is not None and bool((token == end).all()):
-                break
-            ids = torch.cat([ids, token], 1)
+        module = cast(nn.Module, self)  # what this is mixed into
+        was_training = module.training
+        module.eval()
+        try:
+            for _ in range(max_new_tokens):
+                logits = self.output(self.hidden(ids[:, -self.room :])[:, -1])
+                if temperature:  # drawn on the CPU, so that a seed says the same on every machine
+                    chances = (logits.float().cpu() / temperature).softmax(-1)
+                    token = torch.multinomial(chances, 1, generator=draws).to(ids.device)
+                else:
+                    token = logits.argmax(-1, keepdim=True)
+                if end is not None and bool((token == end).all()):
+                    break
+                ids = torch.cat([ids, token], 1)
+        finally:
+            module.train(was_training)
         return ids

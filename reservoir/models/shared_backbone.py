@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +54,8 @@ class SharedBackbone:
     superposition.
 
     Args:
-        models: trained, by the name of their task. What does not move in them must be the same to the bit in all.
+        models: trained, by the name of their task. What does not move in them must be the same to the bit in all. They
+            stay as they are: the body is a copy of the first one's.
 
     Raises:
         ValueError: there are none, or two bodies differ in a tensor that is frozen.
@@ -67,7 +69,7 @@ class SharedBackbone:
         for name, other in models.items():
             _same(first, model.body, name, other.body)
             self.belongings[name] = _belongings(other)
-        self.body = model.body
+        self.body = copy.deepcopy(model.body)  # each call puts tensors and masks of a task into it
 
     @torch.inference_mode()
     def __call__(self, task: str, x: Tensor, last: Tensor | None = None) -> Tensor:

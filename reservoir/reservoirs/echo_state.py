@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_number
+from reservoir.layers.linear import Undrawn
 from reservoir.weights import draws
 from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import Initialisation, Uniform
@@ -110,7 +111,7 @@ def _sparse(stream: Stream, n: int, bound: float, density: float, device: torch.
     return weights
 
 
-class EchoState(nn.Module):
+class EchoState(Undrawn):
     """A reservoir of `size` units: `x ← (1-a) x + a tanh(W x + W_in u + b)`. None of its weights move.
 
     Its three tensors are `<stream>.W`, `<stream>.W_in` and `<stream>.b`; `reservoir.weights.initialise` draws them, in
@@ -159,9 +160,11 @@ class EchoState(nn.Module):
         shapes = {"W": (size, size), "W_in": (size, inputs), "b": (size,)}
         for name, shape in shapes.items():
             self.register_parameter(name, nn.Parameter(torch.empty(shape, dtype=dtype), requires_grad=False))
+        self.reset_parameters()
 
     def step(self, x: Tensor, u: Tensor) -> Tensor:
         """One update of the state: (..., size), (..., inputs) -> (..., size)."""
+        self.check_drawn()
         return self._update(x, u @ self.W_in.T + self.b)
 
     def forward(self, u: Tensor, *, start: Tensor | None = None, washout: int = 0) -> Tensor:
@@ -176,6 +179,7 @@ class EchoState(nn.Module):
             (time - washout, size) or (batch, time - washout, size): state t has seen the inputs up to t, and u[t].
         """
         _check(u, self.inputs, washout)
+        self.check_drawn()
         drive = u.to(self.W.dtype) @ self.W_in.T + self.b  # (..., time, size)
         x = (
             drive.new_zeros(drive[..., 0, :].shape)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_number
+from reservoir.layers.linear import Undrawn
 from reservoir.weights import draws
 from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import Initialisation
@@ -52,7 +53,7 @@ class Synapses(Initialisation):
         return weights
 
 
-class Liquid(nn.Module):
+class Liquid(Undrawn):
     """Leaky integrate-and-fire units in discrete time; none of their weights move.
 
     The potential of a unit decays, takes up what spikes bring, and falls back to 0 when it reaches 1, which is a spike:
@@ -91,6 +92,7 @@ class Liquid(nn.Module):
         }
         self.W = nn.Parameter(torch.empty(size, size), requires_grad=False)
         self.W_in = nn.Parameter(torch.empty(size, inputs), requires_grad=False)
+        self.reset_parameters()
 
     def forward(self, u: Tensor) -> tuple[Tensor, Tensor]:
         """The spikes and the traces that input spikes evoke, from rest.
@@ -103,6 +105,7 @@ class Liquid(nn.Module):
         """
         if u.ndim < 2 or u.shape[-1] != self.inputs:
             raise ValueError(f"u must be (..., time, {self.inputs}), got {tuple(u.shape)}")
+        self.check_drawn()
         current = u.to(self.W.dtype) @ self.W_in.T
         v = s = r = current.new_zeros(current[..., 0, :].shape)
         spikes, traces = [], []

@@ -24,7 +24,7 @@ from reservoir.runs import registry
 from reservoir.runs.building import build, device_of
 from reservoir.runs.execution import train_run
 from reservoir.runs.machine import code, machine
-from reservoir.runs.records import RESULTS_ADVICE, Record
+from reservoir.runs.records import RESULTS_ADVICE, Record, RecordError
 from reservoir.runs.run import Run
 from reservoir.training import Event, Listener, Validated
 from reservoir.training.task import Precision
@@ -124,7 +124,10 @@ def read_audits(file: Path | None = None) -> dict[str, Audit]:
     file = file or shipped() / "results" / FILE
     if not file.exists():
         return {}
-    return {name: Audit(**found) for name, found in json.loads(file.read_text(encoding="utf-8")).items()}
+    try:
+        return {name: Audit(**found) for name, found in json.loads(file.read_text(encoding="utf-8")).items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise RecordError(f"{file} is damaged ({error}): delete it, or restore it") from error
 
 
 def write_audits(found: dict[str, Audit], file: Path) -> None:

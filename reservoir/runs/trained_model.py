@@ -133,6 +133,8 @@ class TrainedModel:
         single = isinstance(things, kinds) or (
             isinstance(task, Sequences) and len(things) > 0 and not isinstance(things[0], (str, list, tuple))
         )
+        if not single and not len(things):
+            return []
         logits = self._logits([things] if single else list(things))
         found = [dict(zip(self.labels, row, strict=True)) for row in logits.double().softmax(-1).tolist()]
         return found[0] if single else found

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import json
 import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -156,12 +157,14 @@ def _learners(model: nn.Module, optimiser: torch.optim.Optimizer, beside: Beside
 
 
 def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
-    """What `_learned` returns, by stream name."""
-    return {
-        item.stream: item.parameter
+    """What `_learned` returns, by stream name; where parts that were drawn apart share a name, by path."""
+    items = [
+        item
         for item in owned(model)
         if item.parameter.requires_grad or isinstance(recorded_origin(item), Trained)
-    }
+    ]
+    times = Counter(item.stream for item in items)
+    return {item.stream if times[item.stream] == 1 else item.path: item.parameter for item in items}
 
 
 def _write(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from reservoir.datasets import Vocabulary
 from reservoir.layers import Ancestry
 from reservoir.layers.arguments import check_number
 from reservoir.layers.linear import ROWS, packed_for_inference
+from reservoir.layers.positions import LearnedPositions
 from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of
 
@@ -248,6 +250,8 @@ def translate(
         )
     decoding = decoding or Decoding()
     device = device_of(model)
+    learned = model.tgt_positions
+    positions = learned.table.num_embeddings if isinstance(learned, LearnedPositions) else sys.maxsize
     order = sorted((i for i, s in enumerate(sources) if len(s)), key=lambda i: len(sources[i]))
     found: list[list[int]] = [[] for _ in sources]
     was_training = model.training
@@ -268,7 +272,7 @@ def translate(
                     src.to(device),
                     beam=decoding.beam,
                     length_penalty=decoding.length_penalty,
-                    max_length=decoding.limit(longest),
+                    max_length=min(decoding.limit(longest), positions),
                     wanted=1,
                 )
                 for i, hypotheses in zip(rows, results, strict=True):

@@ -94,6 +94,8 @@ def smoothed_cross_entropy(
         The smoothed loss (differentiable) and the plain negative log-likelihood (not), each summed, in nats.
     """
     check_number("smoothing", smoothing, least=0, below=1)
+    if not torch.is_grad_enabled():  # a parameter asks for its gradient all the same
+        hidden, weight = hidden.detach(), weight.detach()
     flat, kind = target.reshape(-1), hidden.device.type
     if kind == "meta":  # without numbers there is no telling what is padding, so all of it counts
         rows = hidden.flatten(0, -2)

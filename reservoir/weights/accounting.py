@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from reservoir.layers import Embedding, Linear
 from reservoir.layers.arguments import check_number
 from reservoir.weights.naming import owned
+from reservoir.weights.supermask import Supermask
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
@@ -48,7 +49,7 @@ def rounded_bytes(rows: int, columns: int, bits: int) -> int:
 
 @torch.no_grad()
 def rounded(model: AnyModule, bits: int) -> AnyModule:
-    """Return a copy of `model` with matrices rounded to nearest, row by row; vectors, such as biases, stay unchanged.
+    """Return a copy of `model` with matrices rounded to nearest, row by row; masks and vectors, such as biases, stay.
 
     Nothing is trained or calibrated afterwards, so better quantisation methods lose less.
 
@@ -58,8 +59,9 @@ def rounded(model: AnyModule, bits: int) -> AnyModule:
     """
     check_number("bits", bits, least=2, whole=True)
     result = copy.deepcopy(model)
-    for parameter in result.parameters():
-        if parameter.ndim == 2:
+    for item in owned(result):
+        parameter = item.parameter
+        if parameter.ndim == 2 and not isinstance(item.module, Supermask):
             scale, step = round_rows(parameter, 2 ** (bits - 1) - 1)
             parameter.copy_(step * scale[:, None])
     return result

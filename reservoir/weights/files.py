@@ -137,9 +137,16 @@ def canonical_json(value: object) -> str:
 def safetensors_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
     """Return a safetensors file with these tensors and metadata: the same bytes whenever these are the same.
 
-    The library's own order of the metadata differs from one process to the next.
+    The library's own order of the metadata differs from one process to the next, and it refuses tensors that share
+    memory, such as a buffer of a module that is used twice: each is written under its own name here.
     """
-    data = save(dict(tensors), dict(metadata))
+    own: dict[str, Tensor] = {}
+    places: set[int] = set()
+    for name, tensor in tensors.items():
+        place = tensor.untyped_storage().data_ptr()
+        own[name] = tensor.clone() if place in places else tensor
+        places.add(place)
+    data = save(own, dict(metadata))
     size = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:size])
     header[RESERVED] = dict(sorted(metadata.items()))

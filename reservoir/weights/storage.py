@@ -147,6 +147,8 @@ def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, An
 
 def _begins_otherwise(parameter: nn.Parameter, origin: Seeded) -> bool:
     """Whether the first numbers of a tensor already show that it is not as it was drawn: the rest need not be drawn."""
+    if not parameter.ndim:  # a single number: drawing it again costs nothing
+        return False
     matrix = parameter.detach().T if origin.transposed else parameter.detach()
     drawn = origin.initialisation.elementwise(matrix.shape, blocks=origin.blocks)
     if drawn is None or origin.zero_row is not None or not matrix.numel():

@@ -82,13 +82,16 @@ class Supermask(WeightMask):
         return self._selection(best, kept_count(best.numel(), self.keep))
 
     def forward(self, weight: Tensor) -> Tensor:  # the weights -> those that take part, and zeros
-        if self.training:
-            return _Masked.apply(self.scores, weight, self.chosen(), self.by == "magnitude")
-        # A model that only reads asks again and again. The scores are compared themselves: a fused optimiser changes
-        # them without a new version.
-        if self._last is None or not torch.equal(self._last[0], self.scores):
-            self._last = (self.scores.detach().clone(), self.chosen())
-        return weight * self._last[1]
+        mask = self.chosen() if self.training else self._remembered()
+        return _Masked.apply(self.scores, weight, mask, self.by == "magnitude")
+
+    def _remembered(self) -> Tensor:
+        """The mask of a model that only reads, and asks for it again and again."""
+        # The scores are compared themselves: a fused optimiser changes them without a new version.
+        last = self._last
+        if last is None or last[0].device != self.scores.device or not torch.equal(last[0], self.scores):
+            self._last = last = (self.scores.detach().clone(), self.chosen())
+        return last[1]
 
     def train(self, mode: bool = True) -> Supermask:
         self._last = None

@@ -31,12 +31,14 @@ def kind_of(name: str) -> Kind:
     plain = {file: file.name.removesuffix(next(filter(file.name.endswith, PACKED[1:]), "")) for file in files}
     if tables := sorted(file for file, stem in plain.items() if stem.endswith(TABLES)):
         return _of_table(tables[0])
-    if any(stem.endswith(TEXTS) for stem in plain.values()):
-        return "text"
+    # Running text comes last: a README stands next to data of any kind.
+    parts = path.is_dir() and any(part_of(stem.partition(".")[0]) for stem in plain.values())
+    if parts and any(f".{ending}" not in TEXTS for ending in languages(name)):
+        return "pairs"
     if path.is_dir() and any(file.suffix.lower() in PICTURES for file in path.rglob("*")):
         return "pictures"
-    if path.is_dir() and any(part_of(stem.partition(".")[0]) for stem in plain.values()) and languages(name):
-        return "pairs"
+    if any(stem.endswith(TEXTS) for stem in plain.values()):
+        return "text"
     raise DataError(f"{path} holds none of what can be trained on: " + "; ".join(KINDS.values()))
 
 
@@ -44,7 +46,8 @@ def _of_table(path: Path) -> Kind:
     table = read_table(path)
     rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
     labelled = len(rest) < len(table.header)
-    if all(_is_number(word) for i in rest for word in table.cells[0][i].split()) and rest:
+    words = next(filter(None, ([w for i in rest for w in row[i].split()] for row in table.cells)), [])
+    if words and all(map(_is_number, words)):
         return "numbers"
     codes = all(len(name) in (2, 3) and name.isalpha() for name in table.header)
     return "pairs" if codes and not labelled and len(rest) == 2 else "labels"

@@ -17,7 +17,6 @@ from reservoir.datasets.reading import read_text
 TABLES = (".csv", ".tsv")
 TEXT_NAMES = ("text", "sentence", "review", "comment", "message", "content", "utterance", "document")
 LABEL_NAMES = ("label", "class", "category", "target", "sentiment", "intent", "stars", "topic")
-LONGEST = 2**17  # characters of a cell; a quotation mark that nobody closed makes a cell of all that follows
 
 
 @dataclass

@@ -161,7 +161,9 @@ def _read(found: Any, expected: Any) -> Any:
 
 
 def number(found: Any, expected: Any = None) -> float:
-    """The answer if it is a finite number, else a `Mistake`."""
+    """The answer if it is a finite number, of Python, NumPy or PyTorch, else a `Mistake`."""
+    if getattr(found, "ndim", None) == 0 and hasattr(found, "item"):
+        found = found.item()
     if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
         raise Mistake(f"return a number, not {found!r}")
     return found
