@@ -46,6 +46,14 @@ def test_both_halves_say_the_same(name: str):
     assert len(written) == len(executed), f"run make notebooks CHAPTERS=chapters/{name}.md"
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_options_of_cells_are_yaml_that_the_book_can_read(name: str):
+    for source in (source for kind, source in cells(CHAPTERS / f"{name}.md") if kind == "code"):
+        options = [line.removeprefix("#|") for line in source.splitlines() if line.startswith("#|")]
+        found = yaml.safe_load("\n".join(line.strip() for line in options)) or {}
+        assert all(isinstance(value, str) for value in found.values()), found
+
+
 def test_a_stale_half_is_noticed(tmp_path: Path):
     half = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell("1 + 1"), nbformat.v4.new_markdown_cell("Two.")]
