@@ -138,5 +138,8 @@ def test_each_run_has_tensorboard_logs_of_its_own(tmp_path, monkeypatch):
     monkeypatch.setattr(launch.train, "execute", lambda run, **options: None)
     monkeypatch.setattr(launch.train, "show_record", lambda record: None)
     runs = [recipes.get("transformer/miniature", scale="smoke", seed=seed) for seed in (0, 1)]
-    launch.train.train_runs(runs, tensorboard=str(tmp_path))
-    assert folders == [str(tmp_path / "transformer/miniature/smoke" / f"seed-{seed}") for seed in (0, 1)]
+    changed = runs[0].evolve(optimiser={"lr": 1e-3})
+    launch.train.train_runs([*runs, changed], tensorboard=str(tmp_path))
+    folder = tmp_path / "transformer/miniature/smoke"
+    assert folders[:2] == [str(folder / f"seed-{seed}") for seed in (0, 1)]
+    assert folders[2].startswith(f"{folder}/seed-0") and folders[2] != folders[0]

@@ -122,7 +122,7 @@ def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard:
     if not world.main:
         execute(run, fresh=fresh, stop=stop)
         return
-    logs = tensorboard and str(Path(tensorboard, run.recipe, run.scale, f"seed-{run.seed}"))
+    logs = tensorboard and str(Path(tensorboard, run.recipe, run.scale, path_of(run).stem))
     listeners = automatic(tensorboard=logs)
     if world.size > 1:
         for listener in listeners:
