@@ -7,7 +7,7 @@ from reservoir import recipes
 from reservoir.datasets import pad_sources
 from reservoir.evidence import claims
 from reservoir.evidence.claims import NotRunError
-from reservoir.evidence.claims.special import in_class
+from reservoir.evidence.claims.special import in_class, judged
 from reservoir.evidence.fronts import Method
 from reservoir.evidence.judge import Estimate, judge
 from reservoir.launch.cost_model import plan
@@ -335,3 +335,17 @@ def test_a_weight_class_is_a_limit_on_a_cost(others, outcome):
     trained = [method("small", 20.0, cost=1), method("middle", 30.0, cost=4), method("large", 35.0, cost=9)]
     said, seen = in_class(trained, others)
     assert judge(said).outcome == outcome, seen
+
+
+def test_only_listed_recipes_compete_in_a_weight_class():
+    listed = [
+        "components/feed-forward",
+        "narrow/baseline",
+    ]  # many others are nearer to each other in operations
+    _, seen = judged("weight class", {"axis": "flops"}, listed)
+    assert (
+        seen.startswith("components/feed-forward is ")
+        and "BLEU from narrow/baseline, the best trained" in seen
+    )
+    with pytest.raises(NotRunError, match="have to be recorded first"):
+        judged("weight class", {"axis": "flops"}, ["norms-only/multi30k/lr-1e-1"])

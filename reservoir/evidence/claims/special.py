@@ -13,7 +13,7 @@ import functools
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import permutations
 from pathlib import Path
 
@@ -78,7 +78,7 @@ def product_of_chances() -> tuple[Clause, str]:
     )
 
 
-def weight_class(axis: str) -> tuple[Clause, str]:
+def weight_class(axis: str, *, recipes: Collection[str]) -> tuple[Clause, str]:
     """A translator that leaves weights unlearned beats every trained one of its class, by one cost.
 
     A class is a limit on a cost. A model is above its class if it beats every fully trained model that costs no more,
@@ -87,12 +87,14 @@ def weight_class(axis: str) -> tuple[Clause, str]:
 
     Args:
         axis: the cost, a key of `costs.AXES`.
+        recipes: those that the claim lists; a translator of any other does not compete.
 
     Raises:
         NotRunError: there are none of one of the two.
         CannotTellError: the cost of one method differs too much from seed to seed.
     """
     runs = _translators(results())
+    runs = runs[runs["recipe"].isin(recipes)]
     if len(runs) == 0 or runs["kind"].eq("trained").nunique() < 2:
         raise NotRunError("translators that are trained and some that are not have to be recorded first")
     whole = runs["kind"] == "trained"
@@ -149,8 +151,8 @@ def check_arguments(name: str, arguments: Mapping[str, str]) -> None:
     Raises:
         ValueError: with the nearest that there is.
     """
-    wanted = inspect.signature(JUDGES[name]).parameters.keys()
-    if arguments.keys() != wanted:
+    wanted = [one for one in inspect.signature(JUDGES[name]).parameters if one != "recipes"]
+    if arguments.keys() != set(wanted):
         raise ValueError(
             f"{name!r} takes {', '.join(wanted) or 'nothing'}, got {', '.join(arguments) or 'nothing'}"
         )
@@ -159,6 +161,13 @@ def check_arguments(name: str, arguments: Mapping[str, str]) -> None:
     if "table" in arguments:
         check("table", arguments["table"], comparisons())
         check("column", arguments["column"], sources.table(arguments["table"]).columns)
+
+
+def judged(name: str, arguments: Mapping[str, str], recipes: Collection[str]) -> tuple[Clause, str]:
+    """What the special judge of a claim says; one that takes recipes is given those that the claim lists."""
+    special = JUDGES[name]
+    listed = {"recipes": recipes} if "recipes" in inspect.signature(special).parameters else {}
+    return special(**arguments, **listed)
 
 
 Key = tuple[str, str, str]

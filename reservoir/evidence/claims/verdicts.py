@@ -201,7 +201,7 @@ def _said(entry: Entry, look: Look, held: Ledger) -> tuple[Clause, str]:
         return special.in_order(order, at_scale, unfit_pair)
     if entry.special:
         why = one_precision(name for name in entry.recipes if find_records(name, scale=entry.scale))
-        clause, seen = special.JUDGES[entry.special](**entry.arguments)
+        clause, seen = special.judged(entry.special, entry.arguments, entry.recipes)
         return (Comparison(Estimate(0.0), unfit=why), seen) if why else (clause, seen)
 
     def unfit(block: Block, compared: Compared) -> str:
