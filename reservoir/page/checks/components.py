@@ -51,7 +51,7 @@ def trained_share(written: Callable[[int, int, int, int, Collection[str]], float
         "you count the table of embeddings three times; one serves all": share(tables=3),
         "the layer norms are missing; they belong to none of the three, and move": share(norms=0),
         "give a share between 0 and 1, not a percentage": lambda *case: 100 * right(*case),
-    }, praise="every share of the poster's first table is in your hands, and the one that it swapped",
+    }, praise="this gives every share of the poster's first table, and the one that its second table swapped",
        otherwise="with {frozen} frozen, vocab={vocab}, d_model={d_model}, d_ff={d_ff}, layers={layers}, the share is"
            " {expected:.4f}, not {found:.4f}")  # fmt: skip
 

@@ -38,7 +38,7 @@ def scaled_to_radius(written: Callable[[Tensor, float], Tensor]) -> str:
             lambda W, radius: W * (radius / W.abs().max()),
         "you scale by the Frobenius norm; the spectral radius is the largest absolute eigenvalue":
             lambda W, radius: W * (radius / W.norm()),
-    }, praise="one division, and every eigenvalue moves along its ray", otherwise=otherwise)  # fmt: skip
+    }, praise="one division scales every eigenvalue by the same factor", otherwise=otherwise)  # fmt: skip
 
 
 @exercise("ex-leak-side", "update")
@@ -68,7 +68,7 @@ def leaky_update(written: Callable[..., Tensor]) -> str:
         "you multiply by W from the wrong side: it is W @ x":
             update(drive=lambda x, u, W, W_in, b: torch.tanh(x @ W + W_in @ u + b)),
         "the bias stands outside the tanh": update(drive=lambda x, u, W, W_in, b: torch.tanh(W @ x + W_in @ u) + b),
-    }, praise="a share is new, the rest is what was", otherwise=lambda found, expected, *case:
+    }, praise="a share a of the state is new, the rest is the old state", otherwise=lambda found, expected, *case:
            f"for a = {case[-1]} your state is off by up to {(found - expected).abs().max():.3f}; compare it term by"
            " term with the equation")  # fmt: skip
 

@@ -40,7 +40,7 @@ def bytes_kept(written: Callable[[int, str], int]) -> str:
                 masked and found >= 4 * n,
             f"{start}: {why}": True,
         })  # fmt: skip
-    return "a weight costs what cannot be had again: four bytes, a bit, or nothing"
+    return "a trained weight takes four bytes, a masked one a bit, a seeded or pretrained one nothing"
 
 
 @exercise("ex-spread", "spread")
