@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from reservoir import recipes
+from reservoir.datasets.errors import DataError
 from reservoir.launch import audits as launched
 from reservoir.launch.cli import main
 from reservoir.runs import audit as audits
@@ -72,6 +73,68 @@ def test_the_command_audits_each_record_once(record, tmp_path, capsys, monkeypat
         out = capsys.readouterr().out
         assert ("1 of 1: " in out) == printed and "1 of 1 records begin as they did" in out
     assert list(read_audits(file)) == [f"{record.recipe}/smoke/seed-0"]
+
+
+@pytest.fixture
+def auditing(record, tmp_path, monkeypatch):
+    """`auditing(*options)` runs the command with audits that take no time; returns its status and the file's audits.
+
+    Its records are `record` with twenty seeds; every audit finds the precision that `auditing.finds` says.
+    """
+    file = tmp_path / "audits.json"
+    twenty = [dataclasses.replace(record, seed=seed) for seed in range(20)]
+
+    def begin(one, **_):
+        return audits.Audit(one.metric, [1.0], {"fp32": [1.0]}, run.finds)
+
+    def run(*options):
+        return main(["audit", record.recipe, "--to", str(file), *options]), read_audits(file)
+
+    monkeypatch.setattr(launched, "all_records", lambda name: twenty)
+    monkeypatch.setattr(launched, "audit", begin)
+    run.finds = "fp32"
+    return run
+
+
+def test_what_is_known_is_audited_again_where_that_is_asked_for_and_its_result_replaced(auditing):
+    _, first = auditing("--sample", "3")
+    auditing.finds = "either"
+    assert auditing("--sample", "3") == (0, first)
+    status, second = auditing("--sample", "3", "--again")
+    assert status == 0 and second.keys() == first.keys()
+    assert {one.precision for one in second.values()} == {"either"}
+
+
+def test_what_cannot_be_audited_again_keeps_its_result(auditing, monkeypatch, capsys):
+    _, first = auditing("--sample", "1")
+
+    def without_data(*_, **__):
+        raise DataError("its data are not here")
+
+    monkeypatch.setattr(launched, "audit", without_data)
+    assert auditing("--sample", "1", "--again") == (0, first)
+    assert f"not audited: {next(iter(first))}: its data are not here" in capsys.readouterr().out
+
+
+def test_a_new_audit_that_finds_other_figures_ends_with_status_1_and_names_the_records(auditing, capsys):
+    auditing.finds = "neither"
+    status, found = auditing("--sample", "2")
+    (error,) = capsys.readouterr().err.splitlines()
+    assert status == 1 and all(name in error for name in found) and len(found) == 2
+    assert "no precision gave the recorded figures" in error
+    status, _ = auditing("--sample", "2")  # known by now, and only shown
+    shown = capsys.readouterr()
+    assert status == 0 and not shown.err and "0 of 2 records begin as they did" in shown.out
+    status, _ = auditing("--sample", "2", "--again")
+    error = capsys.readouterr().err
+    assert status == 1 and all(name in error for name in found)
+
+
+def test_a_draw_picks_the_same_records_each_time_and_another_draw_picks_others(auditing):
+    _, first = auditing("--sample", "5", "--draw", "0")
+    assert len(first) == 5 and auditing("--sample", "5", "--draw", "0")[1].keys() == first.keys()
+    _, both = auditing("--sample", "5", "--draw", "1")
+    assert both.keys() > first.keys()
 
 
 def test_the_command_knows_the_recipes_in_a_process_of_its_own():

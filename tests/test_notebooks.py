@@ -2,12 +2,14 @@
 
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import nbformat
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
+import build
 import notebooks
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
@@ -99,6 +101,53 @@ def test_a_page_is_stale_when_something_it_read_has_changed_and_only_then(execut
     markdown, data = executed
     change(data)
     assert notebooks.stale(markdown, data) == ([reason] if reason else [])
+
+
+@pytest.fixture
+def book(executed: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A book of two executed pages, the landing page and a chapter, of which only the first has read `sources`.
+
+    A file has been added there since.
+    """
+    markdown, data = executed
+    project = markdown.parent
+    (project / "chapters").mkdir()
+    for half in (markdown, markdown.with_suffix(".ipynb")):
+        shutil.copy(half, project / "chapters")
+        half.rename(project / f"index{half.suffix}")
+    chapter = project / "chapters" / "01-page.ipynb"
+    stored = nbformat.read(chapter, as_version=4)
+    del stored.metadata["inputs"]["sources"]
+    nbformat.write(stored, chapter)
+    build.refuse_stale(project)  # nothing is stale yet
+    (data / "sources" / "two.toml").write_text("")
+    monkeypatch.chdir(project)
+    return project
+
+
+def test_a_book_with_a_stale_page_is_refused_and_the_page_and_what_it_read_are_named(book):
+    with pytest.raises(build.BuildError) as refused:
+        build.refuse_stale(book)
+    first, advice = str(refused.value).splitlines()
+    assert first == "index.md: data/sources has changed" and "make notebooks" in advice
+
+
+def test_only_the_stale_page_of_two_is_executed_and_the_reason_is_printed(book, monkeypatch, capsys):
+    ran: list[Path] = []
+
+    def execute(markdown: Path) -> float:  # what executing does, other tests here see
+        ran.append(markdown)
+        return 2.0
+
+    monkeypatch.setattr(notebooks, "ROOT", book)  # whose data it reads
+    monkeypatch.setattr(notebooks, "pairs", partial(notebooks.pairs, book))
+    monkeypatch.setattr(notebooks, "execute", execute)
+    monkeypatch.setattr(sys, "argv", ["notebooks.py"])
+    assert notebooks.main() == 0 and ran == [book / "index.md"]
+    assert capsys.readouterr().out.splitlines() == [
+        "index.md: data/sources has changed",
+        "index.md: executed in 2 s",
+    ]
 
 
 def test_an_edited_page_is_stale_and_keeps_its_cells_ids(executed):

@@ -310,29 +310,38 @@ class Queue:
 class Audit:
     """Begin recorded runs again, and compare what they measure first with their records, to the last digit.
 
-    Where a record does not say in which precision it was computed, both are tried.
+    Where a record does not say in which precision it was computed, both are tried. The exit status is 1 if a record
+    that was audited now gives other figures in each: the last line names it, and its result is kept as well.
 
     examples:
       python -m reservoir audit --sample 10 --draw 1
       python -m reservoir audit language initial/kaiming-50 --sample 0
+      python -m reservoir audit --sample 10 --again
 
     Args:
         names: Recipes or families; none for all.
         sample: How many of their records, drawn by a seed; 0 for all.
         draw: The seed of that draw.
         points: How many validations are compared.
-        to: Where the results are kept; what is there is not audited again.
+        again: Audit also the records whose results are there already, and replace those.
+        to: Where the results are kept; what is there is not audited again, unless --again asks for it.
     """
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
     sample: int = 10
     draw: int = 0
     points: int = 1
+    again: bool = False
     to: Path = Path("data/results/audits.json")
 
     def __call__(self, fields: Sequence[str]) -> None:
         launch.audits.audit_records(
-            self.names, sample=self.sample, draw=self.draw, points=self.points, file=self.to
+            self.names,
+            sample=self.sample,
+            draw=self.draw,
+            points=self.points,
+            file=self.to,
+            again=self.again,
         )
 
 
