@@ -5,6 +5,9 @@ first commit which has them; what is dated there keeps its date, and so does wha
 has under `formerly`. That of what it asks, of its rows, measure and margins, is the first of the commits since which
 it has asked the same; where that is since the present judge, the date of its words stands for it. What no commit has
 yet is dated now.
+
+A record that was made again takes its place in the history from the first of its versions: whoever wrote the rule may
+have seen that one.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from reservoir.datasets.shipped import shipped
@@ -36,9 +39,50 @@ def main() -> int:
     made = {str(record.code.get("commit")) for record in all_records()}
     dates = dict(line.split(" ", 1) for line in _git("log", "--all", "--format=%H %cI").splitlines())
     commits = {commit: _utc(dates[commit]) for commit in sorted(made & dates.keys())}
-    said = known | {"rules": rules, "commits": commits}
+    said = known | {"rules": rules, "commits": commits, "remade": dict(remade(dates))}
     atomic_write(path, json.dumps(said, indent=1).encode() + b"\n")
     return 0
+
+
+def remade(dates: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The rows with a record that had other versions, "recipe/scale", and the date of the oldest of these.
+
+    Args:
+        dates: commit -> when it was made.
+    """
+    first: dict[str, str] = {}
+    for commit, blob, path in _versions_of_records():
+        recipe, scale, _ = path.removeprefix("data/results/").rsplit("/", 2)
+        made = str(json.loads(blob)["code"].get("commit"))
+        date = _utc(dates.get(made, dates[commit]))
+        first[f"{recipe}/{scale}"] = min(date, first.get(f"{recipe}/{scale}", date))
+    now: dict[str, str] = {}
+    for record in all_records():
+        row, date = f"{record.recipe}/{record.scale}", dates.get(str(record.code.get("commit")), "")
+        now[row] = min(_utc(date) if date else "", now.get(row, "9"))
+    yield from ((row, first[row]) for row in sorted(now.keys() & first.keys()) if first[row] < now[row])
+
+
+def _versions_of_records() -> Iterator[tuple[str, bytes, str]]:
+    """Every version of every record in the repository's history: the commit that brought it, its text, its path."""
+    changes = _git(
+        "log", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=AM", "--format=%H", "--", "data/results"
+    )
+    found: list[tuple[str, str, str]] = []
+    commit = ""
+    for line in changes.splitlines():
+        if not line.startswith(":"):
+            commit = line or commit
+        elif (path := line.split("\t")[1]).rpartition("/")[2].startswith("seed-"):
+            found.append((commit, line.split()[3], path))
+    asked = "".join(f"{blob}\n" for _, blob, _ in found).encode()
+    told = subprocess.run(["git", "cat-file", "--batch"], input=asked, check=True, capture_output=True).stdout
+    at = 0
+    for commit, _, path in found:
+        begin = told.index(b"\n", at) + 1
+        end = begin + int(told[at:begin].split()[2])
+        yield commit, told[begin:end], path
+        at = end + 1
 
 
 def dated(entry: Entry, known: dict[str, str]) -> dict[str, str]:

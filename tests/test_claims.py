@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 
 import claim_dates
@@ -125,6 +126,15 @@ def test_a_comparison_is_made_for_each_choice_and_all_must_hold(tmp_path):
         ),
         (('b = "components/{row}"', 'b = "universal/digits/full/lr-1e-3"'), "do not learn the same .*digits"),
         (("says = ", "say = "), "no field say"),
+        (
+            ('mark = "ours"', 'mark = "ours"\nrecipes = ["components/*", "combinatons/no-encoder"]'),
+            "no recipe 'combinatons/no-encoder'; did you mean 'combinations/no-encoder'",
+        ),
+        (
+            ('mark = "ours"', 'mark = "ours"\nrecipes = ["components/*", "!components/atention"]'),
+            "no recipe 'components/atention'; did you mean 'components/attention'",
+        ),
+        (('mark = "ours"', 'mark = "ours"\nrecipes = ["component/*"]'), r"no recipe 'component/\*'"),
     ],
 )
 def test_a_wrong_entry_is_refused_with_its_file_and_its_line(tmp_path, change, named):
@@ -159,6 +169,10 @@ ORDER = ours(
     [
         (SPECIAL.replace('"trained" }', '"xtrained" }'), "no axis 'xtrained'; did you mean 'trained'"),
         (SPECIAL.replace("axis =", "axes ="), "'weight class' takes axis, got axes"),
+        (
+            SPECIAL + 'recipes = ["combinatons/no-encoder"]\n',
+            "'ours/class': .*no recipe .*did you mean 'combinations/no-encoder'",
+        ),
         (SPECIAL.replace("weight class", "shares"), "'shares' takes table, column, got axis"),
         (ORDER, "'ours/order': the compared runs are not trained alike"),
         (ORDER.replace("contests =", "contest ="), "an order has no field contest"),
@@ -176,6 +190,19 @@ def test_runs_at_two_learning_rates_are_compared_for_a_reason_alone(tmp_path):
     ledger = held(tmp_path, LEDGER + TUNED + 'tuning = "each by hand"\n')
     found = claims.spent(ledger).loc["ours/tuned"]
     assert [*found] == ["3,900", "1", "", "each by hand"]
+
+
+def test_runs_whose_recipes_state_two_precisions_are_not_compared(tmp_path, monkeypatch):
+    """None of the book's recipes gets there, since their data decide the precision; a new one may."""
+    get = budgets._run
+
+    def one_in_fp32(name, scale):
+        return dataclasses.replace(get(name, scale), precision="fp32" if "attention" in name else "bf16")
+
+    monkeypatch.setattr(budgets, "_run", one_in_fp32)
+    told = r"not of one precision \(components/attention fp32, components/embeddings bf16\)"
+    with pytest.raises(LedgerError, match=rf"made-up\.toml, line \d+: 'ours/best': .*{told}"):
+        held(tmp_path)
 
 
 def test_sides_that_chose_from_unequally_many_rates_decide_nothing(tmp_path, monkeypatch):
@@ -512,6 +539,7 @@ def test_an_order_needs_every_pair_that_the_source_has_apart():
     assert ordered(dict(same, **{"language/baseline": [30.0, 100.0, 300.0]})).outcome == "cannot tell"
 
 
+ROOT = Path(__file__).parent.parent
 HISTORY = json.loads((shipped() / "claims" / "history.json").read_text(encoding="utf-8"))
 
 
@@ -550,7 +578,13 @@ def test_a_rule_is_late_where_a_record_was_made_before_it(monkeypatch):
             rule = {"digest": claims.digest(entry.rule), "asks": entry.asks}
             rule |= {"date": min(dates.values()), "asked": min(dates.values()), dated: date}
             monkeypatch.setattr(
-                verdicts, "_history", lambda rule=rule: {"rules": {entry.name: rule}, "commits": dates}
+                verdicts,
+                "_history",
+                lambda rule=rule, remade=None: {
+                    "rules": {entry.name: rule},
+                    "commits": dates,
+                    "remade": remade or {},
+                },
             )
             assert claims.late(entry) is late
     for changed in ("digest", "asks"):
@@ -559,6 +593,31 @@ def test_a_rule_is_late_where_a_record_was_made_before_it(monkeypatch):
             patch.setitem(rule, changed, "of another rule")
             assert claims.late(entry)
         assert not claims.late(entry)
+
+
+def test_a_record_that_was_made_again_counts_from_its_first_version(monkeypatch):
+    entry = claims.entries()["poster/width"]
+    dated = HISTORY["rules"][entry.name]
+    since = max(dated["date"], dated["asked"])
+    for first, late in (("2000-01-01T00:00:00Z", True), ("2999-01-01T00:00:00Z", False)):
+        commits = dict.fromkeys(HISTORY["commits"], since)  # all of them made when the rule was there
+        history = HISTORY | {"commits": commits, "remade": {f"{entry.recipes[0]}/{entry.scale}": first}}
+        monkeypatch.setattr(verdicts, "_history", lambda history=history: history)
+        assert claims.late(entry) is late
+
+
+@pytest.mark.skipif(
+    not (ROOT / ".git").exists() or (ROOT / ".git" / "shallow").exists(),
+    reason="needs the repository's whole history",
+)
+def test_the_dates_of_records_are_those_of_the_history(monkeypatch):
+    """Run `python reference/claim_dates.py` after records were committed."""
+    monkeypatch.chdir(ROOT)
+    said = claim_dates._git("log", "--all", "--format=%H %cI").splitlines()
+    dates = dict(line.split(" ", 1) for line in said)
+    known = {commit: claim_dates._utc(dates[commit]) for commit in HISTORY["commits"] if commit in dates}
+    assert known == HISTORY["commits"]
+    assert dict(claim_dates.remade(dates)) == HISTORY["remade"]
 
 
 def test_comparisons_that_nobody_has_run_are_named():

@@ -86,7 +86,7 @@ def test_an_entry_shows_words_rule_and_what_was_seen_and_breaks_no_page(ledgers)
     ledger, late = next(
         (ledger, one) for ledger in ledgers.values() for one in ledger.verdicts if claims.late(one.entry)
     )
-    assert "older than this rule" in evidence._item(late)
+    assert "are older than this rule" in evidence._item(late)
     assert f"[{late.shown}] {late.entry.name}" in str(ledger)
 
 

@@ -72,7 +72,11 @@ class Ledger:
 
 def _item(one: Verdict) -> str:
     entry = one.entry
-    late = " Some of its records are older than this rule." if claims.late(entry) else ""
+    late = (
+        " Some of its records, or of those that were made again, are older than this rule."
+        if claims.late(entry)
+        else ""
+    )
     parts = {
         "Rule": escape(entry.rule[0].upper() + entry.rule[1:] + ".") + late,
         "Seen": escape(one.seen),

@@ -127,6 +127,14 @@ def _check_recipe(measure: Measure, name: str) -> None:
         check("recipe", one, recipes.RECIPES)
 
 
+def _check_patterns(patterns: Iterable[str]) -> None:
+    """Refuse a pattern that no recipe's name matches; one that excludes, after its "!", as well."""
+    for pattern in patterns:
+        wanted = pattern.removeprefix("!")
+        if not any(_matches(name, [wanted]) for name in recipes.names()):
+            check("recipe", wanted, recipes.RECIPES)
+
+
 def _margin(written: Mapping[str, Any]) -> float:
     _only({"value", "why"}, written, "a margin")
     if not written.get("why", "").strip():
@@ -151,6 +159,7 @@ def _entry(
             key for key in ("rule", "budgets", "tuning", "why") if key in block and not block[key].strip()
         ]:
             raise ValueError(f"{blank[0]} is blank: say it, or leave it out")
+    _check_patterns(written.get("recipes", ()))
     says, where, mark = _quoted(written)
     if "needs" in written:
         return Entry(

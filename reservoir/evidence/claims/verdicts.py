@@ -146,6 +146,7 @@ def of_one_body(entry: Entry) -> bool:
 def late(entry: Entry) -> bool:
     """Whether some of the records that decide a claim were made by a version that did not have its rule yet.
 
+    A record that was made again counts from its first version, which whoever wrote the rule may have seen.
     `data/claims/history.json` has the dates at which the words of each rule, what it asks, and the commits of the
     records entered the repository's history; a rule or a commit that it does not know counts as late.
     """
@@ -154,6 +155,8 @@ def late(entry: Entry) -> bool:
     if (dated.get("digest"), dated.get("asks")) != (digest(entry.rule), entry.asks):
         return bool(entry.recipes)
     since = max(dated["date"], dated["asked"])
+    if any(history["remade"].get(f"{name}/{entry.scale}", since) < since for name in entry.recipes):
+        return True
     made = (record.code for name in entry.recipes for record in find_records(name, scale=entry.scale))
     return any(history["commits"].get(code.get("commit"), "") < since for code in made)
 
