@@ -105,6 +105,12 @@ def test_what_is_known_is_audited_again_where_that_is_asked_for_and_its_result_r
     assert {one.precision for one in second.values()} == {"either"}
 
 
+def test_a_precision_that_was_found_stays_known_where_none_is_found_again(auditing):
+    _, first = auditing("--sample", "1")
+    auditing.finds = "neither"
+    assert auditing("--sample", "1", "--again") == (1, first)
+
+
 def test_what_cannot_be_audited_again_keeps_its_result(auditing, monkeypatch, capsys):
     _, first = auditing("--sample", "1")
 

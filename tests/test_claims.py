@@ -580,11 +580,7 @@ def test_a_rule_is_late_where_a_record_was_made_before_it(monkeypatch):
             monkeypatch.setattr(
                 verdicts,
                 "_history",
-                lambda rule=rule, remade=None: {
-                    "rules": {entry.name: rule},
-                    "commits": dates,
-                    "remade": remade or {},
-                },
+                lambda rule=rule: {"rules": {entry.name: rule}, "commits": dates, "remade": {}},
             )
             assert claims.late(entry) is late
     for changed in ("digest", "asks"):

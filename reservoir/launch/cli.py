@@ -311,7 +311,7 @@ class Audit:
     """Begin recorded runs again, and compare what they measure first with their records, to the last digit.
 
     Where a record does not say in which precision it was computed, both are tried. The exit status is 1 if a record
-    that was audited now gives other figures in each: the last line names it, and its result is kept as well.
+    that was audited now gives other figures in each: the last line names it.
 
     examples:
       python -m reservoir audit --sample 10 --draw 1
@@ -323,7 +323,7 @@ class Audit:
         sample: How many of their records, drawn by a seed; 0 for all.
         draw: The seed of that draw.
         points: How many validations are compared.
-        again: Audit also the records whose results are there already, and replace those.
+        again: Audit again what is there already. A precision that is not found again stays known.
         to: Where the results are kept; what is there is not audited again, unless --again asks for it.
     """
 
