@@ -1,4 +1,4 @@
-from . import datasets, evidence, launch, layers, models, page, recipes, reservoirs, runs, training, weights
+from . import datasets, layers, models, reservoirs, training, weights
 from .models import from_pretrained, save_pretrained
 from .training import cost, train
 from .weights import (
@@ -24,21 +24,16 @@ __all__ = [
     "__version__",
     "cost",
     "datasets",
-    "evidence",
     "freeze",
     "from_pretrained",
     "initialise",
-    "launch",
     "layers",
     "load",
     "materialise",
     "models",
-    "page",
     "pretrained",
-    "recipes",
     "report",
     "reservoirs",
-    "runs",
     "save",
     "save_pretrained",
     "supermask",

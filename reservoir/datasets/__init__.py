@@ -1,4 +1,4 @@
-"""Where text comes from: fetch and verify, read, make pieces of words, make batches. Imports nothing else of ours."""
+"""Data that are made, not fetched: the miniature language, bits, ListOps, series, digits; and how they become batches."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Sequences of any kind with their labels: in three parts, and in batches."""
+"""What a model learns from: sentence pairs, labelled texts, and sequences with labels, in three parts and in batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,39 @@ import torch
 from torch import Tensor
 
 from reservoir.datasets.batches import Lazy, raw_words
-from reservoir.datasets.errors import check_whole
+from reservoir.datasets.errors import DataError, check_whole
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sentences and their translations: `tgt[i]` translates `src[i]`."""
+
+    src: list[str]
+    tgt: list[str]
+
+    def __post_init__(self) -> None:
+        if len(self.src) != len(self.tgt):
+            raise DataError(
+                f"src has {len(self.src)} sentences but tgt has {len(self.tgt)}: give one for one"
+            )
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __getitem__(self, chosen: slice) -> Pairs:
+        """A slice of the pairs: `pairs[:100]`."""
+        return Pairs(self.src[chosen], self.tgt[chosen])
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Texts, and the number of the class of each. A text is one sentence, or two that are judged together."""
+
+    texts: list[tuple[str, ...]]
+    labels: list[int]
+
+    def __len__(self) -> int:
+        return len(self.labels)
 
 
 @dataclass(frozen=True)

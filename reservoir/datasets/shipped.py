@@ -1,6 +1,9 @@
-"""Where the files that come with the library lie: the manifest and the recorded results."""
+"""Where files lie: those that come with the library, and those that were fetched or made once."""
 
+import os
 from pathlib import Path
+
+import pooch
 
 from reservoir.datasets.errors import DataError
 
@@ -20,3 +23,11 @@ def shipped() -> Path:
         f"neither {PACKAGE / '_shipped'} nor {PACKAGE.parent / 'data'} holds manifest.toml, "
         "so this installation is incomplete: install the library again"
     )
+
+
+CACHE_ADVICE = "free some space, or set RESERVOIR_CACHE to another folder that you may write to"
+
+
+def cache_dir() -> Path:
+    """Return the folder of fetched and derived files: `$RESERVOIR_CACHE`, or the platform's folder for caches."""
+    return Path(os.environ.get("RESERVOIR_CACHE") or pooch.os_cache("reservoir")).expanduser()

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from reservoir.layers import Embedding, Linear
 from reservoir.layers.linear import Undrawn
 from reservoir.layers.mixing import read_packed
-from reservoir.models.config import Familiar, ModelConfig
+from reservoir.models.config import ModelConfig
+from reservoir.models.pretrained import Familiar
 from reservoir.reservoirs import EchoState, SpectralRadius
 from reservoir.weights.initialisation import Uniform
 

@@ -6,13 +6,11 @@ import difflib
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, NoReturn, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from reservoir import models
 from reservoir.layers.block import Activation
-from reservoir.weights.files import WeightsError, shortened
+from reservoir.weights.files import shortened
 
 TOKENS, WIDTH, DEPTH = 2**22, 2**17, 128
 """The largest vocabulary, width and depth that a configuration may name: beyond any model that is trained today, and
@@ -200,35 +198,3 @@ def _kinds(hint: Any) -> tuple[Any, ...]:
 def _called(hint: Any) -> str:
     names = {bool: "true or false", str: "a name"}
     return " or ".join(names.get(kind, kind.__name__) for kind in _kinds(hint))
-
-
-class Familiar:
-    """What all models share in addition to being modules."""
-
-    def save_pretrained(self, folder: Path | str, **options: Any) -> Path:
-        """Write the model to a folder: `reservoir.models.save_pretrained`, whose options these are."""
-        return models.save_pretrained(self, folder, **options)  # type: ignore[arg-type]
-
-    @classmethod
-    def from_pretrained(cls, folder: Path | str, **options: Any) -> Self:
-        """Load a model of this class from a folder: `reservoir.models.from_pretrained`, whose options these are.
-
-        Raises:
-            WeightsError: as there; or the folder holds a model of another class.
-        """
-        model = models.from_pretrained(folder, **options)
-        if not isinstance(model, cls):
-            kind = type(model).__name__
-            raise WeightsError(
-                f"{folder} holds a model of class {kind}, not {cls.__name__}: load it with {kind}.from_pretrained"
-            )
-        return model
-
-    def generate(self, *args: Any, **options: Any) -> NoReturn:
-        """Say what to call instead: only language models generate."""
-        instead = {
-            "EncoderDecoder": "reservoir.training.translate(model, sources) does, from token ids to token ids",
-            "MaskedLanguageModel": "model(ids) fills holes: it gives logits for each position",
-        }
-        kind = type(self).__name__
-        raise TypeError(f"{kind} does not generate; {instead.get(kind, 'model(…) gives its output')}")

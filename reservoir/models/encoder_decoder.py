@@ -21,7 +21,8 @@ from reservoir.layers import (
     LayerNorm,
     Linear,
 )
-from reservoir.models.config import EncoderConfig, Familiar
+from reservoir.models.config import EncoderConfig
+from reservoir.models.pretrained import Familiar
 from reservoir.models.stack import (
     LAYER_KINDS,
     MIXINGS,

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
-from reservoir.models.config import Familiar, ModelConfig
+from reservoir.models.config import ModelConfig
+from reservoir.models.pretrained import Familiar
 
 EPS = 1e-12  # of every norm
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Linear
 from reservoir.layers.arguments import check_number
-from reservoir.models.config import Familiar
+from reservoir.models.pretrained import Familiar
 
 
 class Generating(Familiar):

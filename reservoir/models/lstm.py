@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from reservoir.layers.linear import Undrawn
 from reservoir.layers.precision import full_precision
-from reservoir.models.config import Familiar, ModelConfig
+from reservoir.models.config import ModelConfig
+from reservoir.models.pretrained import Familiar
 
 GATES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 """PyTorch's names of a layer's parameters."""

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
 from reservoir.layers.block import Activation
-from reservoir.models.config import EncoderConfig, Familiar
+from reservoir.models.config import EncoderConfig
+from reservoir.models.pretrained import Familiar
 from reservoir.models.stack import (
     LAYER_KINDS,
     MIXINGS,

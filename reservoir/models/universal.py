@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.models.config import Familiar, ModelConfig
+from reservoir.models.config import ModelConfig
 from reservoir.models.language_model import LanguageModelConfig
 from reservoir.models.llama import LlamaConfig
 from reservoir.models.lstm import LSTMConfig
+from reservoir.models.pretrained import Familiar
 from reservoir.weights.initialisation import Orthogonal
 from reservoir.weights.low_rank import low_rank
 

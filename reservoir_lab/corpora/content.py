@@ -12,13 +12,12 @@ from pathlib import Path
 from torch import Tensor
 
 from reservoir import datasets
-from reservoir.datasets import listops, miniature
+from reservoir.datasets import cache_dir, listops, miniature
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.errors import DataError
 from reservoir.files import file_digest
 from reservoir_lab.corpora import manifest, proteins
 from reservoir_lab.corpora.labelled_texts import labelled
-from reservoir_lab.corpora.manifest import cache_dir
 from reservoir_lab.corpora.own import FILES, path_of, train_files
 
 CHARACTERS = 32  # of a digest

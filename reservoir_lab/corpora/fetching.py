@@ -19,9 +19,10 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import CACHE_ADVICE, cache_dir
 from reservoir.files import WriteError, atomic_write
 from reservoir_lab.corpora import manifest
-from reservoir_lab.corpora.manifest import CACHE_ADVICE, Dataset, File, cache_dir, fault
+from reservoir_lab.corpora.manifest import Dataset, File, fault
 
 SILENCE = 30  # seconds without an answer after which a server counts as gone
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from reservoir.datasets import miniature
+from reservoir.datasets import Labelled, miniature
 from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.shipped import shipped
@@ -18,17 +18,6 @@ from reservoir_lab.corpora.own import FILES, Files, own_labelled
 from reservoir_lab.corpora.reading import read_lines
 
 ORDER_SIZES = {"test": 500, "valid": 300, "train": 2000}
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Texts, and the number of the class of each. A text is one sentence, or two that are judged together."""
-
-    texts: list[tuple[str, ...]]
-    labels: list[int]
-
-    def __len__(self) -> int:
-        return len(self.labels)
 
 
 @dataclass(frozen=True)

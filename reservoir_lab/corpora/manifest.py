@@ -1,14 +1,11 @@
 """What can be fetched (address, hash, size, licence and purpose of every file), and the cache that holds it."""
 
 import difflib
-import os
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-
-import pooch
 
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.shipped import shipped
@@ -98,14 +95,6 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> DataError:
     near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
     return DataError(f"there is no {kind} {name!r}: {hint}")
-
-
-CACHE_ADVICE = "free some space, or set RESERVOIR_CACHE to another folder that you may write to"
-
-
-def cache_dir() -> Path:
-    """Return the folder of fetched and derived files: `$RESERVOIR_CACHE`, or the platform's folder for caches."""
-    return Path(os.environ.get("RESERVOIR_CACHE") or pooch.os_cache("reservoir")).expanduser()
 
 
 def fault(path: Path, *, sha256: str, size: int | None) -> str | None:

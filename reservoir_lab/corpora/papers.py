@@ -20,13 +20,14 @@ from xml.etree import ElementTree
 import sacremoses
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
+from reservoir.datasets import Pairs
 from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import CACHE_ADVICE, cache_dir
 from reservoir.files import WriteError, atomic_write, file_digest
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch
-from reservoir_lab.corpora.manifest import CACHE_ADVICE, cache_dir
+from reservoir_lab.corpora.pairs import ParallelCorpus, test_set
 from reservoir_lab.corpora.reading import read_bytes, read_lines
-from reservoir_lab.corpora.texts import Pairs, ParallelCorpus, test_set
 
 IWSLT14_TESTS = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")
 WMT14_TRAINING = {  # archive -> its text, without the language at the end

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from pathlib import Path
 
-from reservoir.datasets import miniature
+from reservoir.datasets import Pairs, miniature
 from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError
 from reservoir_lab import corpora
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch
 from reservoir_lab.corpora.own import FILES, Files, own_pairs, own_text
+from reservoir_lab.corpora.pairs import ParallelCorpus, read_pairs, test_set
 from reservoir_lab.corpora.reading import read_bytes, read_lines, read_text
 
 MULTI30K_TESTS = {
@@ -38,55 +37,6 @@ TATOEBA_HELD_OUT = 2000  # pairs in each of valid and test
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Sentences and their translations: `tgt[i]` translates `src[i]`."""
-
-    src: list[str]
-    tgt: list[str]
-
-    def __post_init__(self) -> None:
-        if len(self.src) != len(self.tgt):
-            raise DataError(
-                f"src has {len(self.src)} sentences but tgt has {len(self.tgt)}: give one for one"
-            )
-
-    def __len__(self) -> int:
-        return len(self.src)
-
-    def __getitem__(self, chosen: slice) -> Pairs:
-        """A slice of the pairs: `pairs[:100]`."""
-        return Pairs(self.src[chosen], self.tgt[chosen])
-
-
-@dataclass(frozen=True)
-class ParallelCorpus:
-    """Sentence pairs to train on, to choose by, and to test on, by the test's name.
-
-    Args:
-        tokenised: the text is cut already, into tokens with spaces between; pieces do not cross them, and BLEU counts
-            them as they are.
-        notes: what is to be said of how it was read: sizes, splits, what was left out.
-        places: where a sentence of one's own stands, by part: a function of its row and its side.
-    """
-
-    name: str
-    src: str
-    tgt: str
-    train: Pairs
-    valid: Pairs
-    tests: dict[str, Pairs]
-    tokenised: bool = False
-    notes: tuple[str, ...] = ()
-    places: Mapping[str, Callable[[int, int], str]] = field(default_factory=dict, repr=False, compare=False)
-
-    def place(self, part: str, row: int, side: int) -> str:
-        """Where a sentence stands, for an error."""
-        if part in self.places:
-            return self.places[part](row, side)
-        return f"{self.name}, {part}.{(self.src, self.tgt)[side]}, line {row + 1}"
-
-
-@dataclass(frozen=True)
 class Text:
     """Running text for a language model, in three parts; `notes` say how it was read."""
 
@@ -96,21 +46,6 @@ class Text:
     test: str
     _: KW_ONLY
     notes: tuple[str, ...] = ()
-
-
-def read_pairs(src_path: str | Path, tgt_path: str | Path) -> Pairs:
-    """Read two files whose lines translate each other, empty ones included.
-
-    Raises:
-        DataError: a file is missing, damaged or not UTF-8, or the line counts differ.
-    """
-    src, tgt = read_lines(src_path), read_lines(tgt_path)
-    if len(src) != len(tgt):
-        raise DataError(
-            f"{src_path} has {len(src)} lines but {tgt_path} has {len(tgt)}: "
-            "line n of the one must translate line n of the other"
-        )
-    return Pairs(src, tgt)
 
 
 def parallel(name: str, *, src: str, tgt: str, seed: int = 0, files: Files | None = None) -> ParallelCorpus:
@@ -283,24 +218,3 @@ def _files(name: str, src: str, tgt: str, files: Files) -> ParallelCorpus:
         notes=tuple(notes),
         places={part: rows.where for part, rows in found.items()},
     )
-
-
-def test_set(name: str, *, src: str, tgt: str) -> Pairs:
-    """Return a test set of the WMT news tasks: "newstest2014" with "de" and "en", "newstest2017" with "tr" and "en".
-
-    Raises:
-        DataError: the languages or the name are unknown, or the data cannot be had.
-    """
-    codes = {"de": "deu", "en": "eng", "tr": "tur"}
-    if sorted((src, tgt)) not in (["de", "en"], ["en", "tr"]):
-        raise DataError(f"there are test sets between 'en' and 'de' or 'tr', got src={src!r}, tgt={tgt!r}")
-    source = f"newstest-{'tur' if 'tr' in (src, tgt) else 'deu'}-eng"
-    known = sorted({Path(file.name).stem for file in manifest.dataset(source).files})
-    if name not in known:
-        raise manifest.unknown(f"test set between {src!r} and {tgt!r} named", name, known)
-    folder = fetch(source)
-    return read_pairs(folder / f"{name}.{codes[src]}", folder / f"{name}.{codes[tgt]}")
-
-
-# pytest would take the name for a test wherever it is imported.
-test_set.__test__ = False  # type: ignore[attr-defined]

@@ -12,12 +12,13 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from pathlib import Path
 from textwrap import fill
 from typing import Any, TypeVar
 
 from rich.table import Column
 
-from reservoir.datasets.shipped import PACKAGE, shipped
+from reservoir.datasets.shipped import shipped
 from reservoir.files import atomic_writes
 from reservoir_lab import launch
 from reservoir_lab.corpora.own.parts import FILES
@@ -75,7 +76,9 @@ class Fields:
 
 def sources_digest() -> str:
     """The digest of the files that define recipes."""
-    texts = [path.read_bytes() for path in sorted((PACKAGE / "recipes").glob("*.py"))]
+    texts = [
+        path.read_bytes() for path in sorted((Path(__file__).resolve().parents[1] / "recipes").glob("*.py"))
+    ]
     return sha256(b"\0".join(text.replace(b"\r\n", b"\n") for text in texts)).hexdigest()
 
 
@@ -84,12 +87,20 @@ T = TypeVar("T", Catalogue, Fields)
 
 def catalogue() -> Catalogue:
     """The stored catalogue, or one made now where the recipes have changed since it was stored."""
-    return _stored(Catalogue, "recipes.json", lambda: launch.cataloguing.from_registry())
+    return _stored(Catalogue, "recipes.json", _made_catalogue)
 
 
 def fields() -> Fields:
     """The stored fields, or those made now where the recipes have changed since they were stored."""
-    return _stored(Fields, "fields.json", lambda: launch.cataloguing.fields_from_registry())
+    return _stored(Fields, "fields.json", _made_fields)
+
+
+def _made_catalogue() -> Catalogue:
+    return Catalogue(sources_digest(), *launch.cataloguing.from_registry())
+
+
+def _made_fields() -> Fields:
+    return Fields(sources_digest(), *launch.cataloguing.fields_from_registry())
 
 
 def _stored(kind: type[T], name: str, make: Callable[[], T]) -> T:
@@ -102,8 +113,8 @@ def _stored(kind: type[T], name: str, make: Callable[[], T]) -> T:
 
 def write() -> None:
     """Store the catalogue, and the fields with a recipe a line."""
-    listed = json.dumps(asdict(launch.cataloguing.from_registry()), indent=1, ensure_ascii=False) + "\n"
-    made = launch.cataloguing.fields_from_registry()
+    listed = json.dumps(asdict(_made_catalogue()), indent=1, ensure_ascii=False) + "\n"
+    made = _made_fields()
     recipes = ",\n".join(f"{json.dumps(name)}: {json.dumps(said)}" for name, said in made.recipes.items())
     words = json.dumps(made.words, indent=1, ensure_ascii=False)
     text = f'{{\n"digest": "{made.digest}",\n"words": {words},\n"recipes": {{\n{recipes}\n}}\n}}\n'
@@ -174,7 +185,7 @@ def show_fields(name: str, command: str = "run") -> None:
     recipes = catalogue().recipes
     own = name in own_names(recipes)
     name = name if own else family(name, recipes)[0]
-    known = launch.cataloguing.fields_of_own(name) if own else fields()
+    known = Fields(sources_digest(), *launch.cataloguing.fields_of_own(name)) if own else fields()
     where = "as it is recorded" if own else "at the laptop scale"
     show(ABOUT.format(command=command, name=name, where=where))
     for field, (kind, value) in known.of(name).items():

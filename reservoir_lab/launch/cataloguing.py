@@ -11,35 +11,39 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from reservoir_lab import recipes
-from reservoir_lab.launch.catalogue import Catalogue, Fields, sources_digest
-from reservoir_lab.runs.registry import SCALES, find_run, is_recorded
+from reservoir_lab.runs.records import find_run
+from reservoir_lab.runs.registry import SCALES, is_recorded
 from reservoir_lab.runs.run import Run, every_leaf
+
+Found = tuple[
+    dict[str, list[str]], dict[str, dict[str, Any]]
+]  # `words` and `recipes` of a catalogue's fields
 
 SAID_OTHERWISE = ("recipe", "scale", "seed", "base", "start")
 """Fields of a run that are no options: the command line sets them in other ways, or not from nothing."""
 
 
-def from_registry() -> Catalogue:
-    """What the recipes themselves say."""
+def from_registry() -> tuple[dict[str, str], dict[str, str]]:
+    """What the recipes themselves say: `families` and `recipes` of a catalogue."""
     families: dict[str, str] = {}
     for name in recipes.names():
         module = sys.modules[recipes.RECIPES[name].__module__]
         families.setdefault(name.partition("/")[0], _first_line(module.__doc__))
     described = {name: _first_line(recipes.RECIPES[name].__doc__) for name in recipes.names()}
-    return Catalogue(sources_digest(), families, described)
+    return families, described
 
 
-def fields_from_registry() -> Fields:
+def fields_from_registry() -> Found:
     """The fields of every recipe at the laptop scale."""
     return _fields(recipes.get(name) for name in recipes.names())
 
 
-def fields_of_own(name: str) -> Fields:
+def fields_of_own(name: str) -> Found:
     """The fields of a run of one's own, at the first scale at which it is recorded."""
     return _fields([find_run(name, scale=next(scale for scale in SCALES if is_recorded(name, scale)))])
 
 
-def _fields(runs: Iterable[Run]) -> Fields:
+def _fields(runs: Iterable[Run]) -> Found:
     words: dict[str, list[str]] = {}
     found: dict[str, dict[str, Any]] = {}
     before: dict[str, Any] = {}
@@ -52,7 +56,7 @@ def _fields(runs: Iterable[Run]) -> Fields:
         changes = {field: said for field, said in now.items() if before.get(field) != said}
         found[run.recipe] = changes | dict.fromkeys(field for field in before if field not in now)
         before = now
-    return Fields(sources_digest(), words, found)
+    return words, found
 
 
 @cache

@@ -21,7 +21,7 @@ from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import device_of
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.own import DEFAULTS, fitted, retargeted
-from reservoir_lab.runs.records import METRICS, Record, RecordError, path_of
+from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 
@@ -85,7 +85,7 @@ def chosen_run(
         UsageError: a field is unknown or its value is not of its type.
         ValueError: there is no such recipe.
     """
-    run = registry.find_run(recipe, scale=scale, seed=seed)
+    run = find_run(recipe, scale=scale, seed=seed)
     if data:
         run = retargeted(run, data, name=name)
     # The recipe says which kind of task and of model it is: no subcommand chooses another.

@@ -2,7 +2,8 @@
 
 A task is learned with several bodies: pretrained, random, random with the pretrained tensors' means and standard
 deviations, trained whole, and an LSTM; and each of these with several learning rates, since Rothermel et al. showed
-that the choice of one rate for all decides which is best. The rate is chosen on validation (`reservoir_lab.runs.sweep`).
+that the choice of one rate for all decides which is best. The rate is chosen on validation
+(`reservoir_lab.runs.sweep`).
 
 At full scale the body is GPT-2's, with the released code's sizes. It has 1024 positions, enough for 1024 pixels; our
 expressions have at most 1000 tokens, so none is cut off. At laptop scale the body is that of our own GPT, and the tasks

@@ -4,8 +4,7 @@ from .execution import execute, train_and_test
 from .machine import cpu_seconds
 from .own import command_of, on_files
 from .reading import run_from_json
-from .records import Record, RecordError, find_record, find_records, frame, read_record
-from .registry import find_run
+from .records import Record, RecordError, find_record, find_records, find_run, frame, read_record
 from .run import Run
 from .start import InitFromRelease, InitFromRun
 from .tasks.classification import Classification

@@ -18,8 +18,8 @@ from reservoir.datasets import DataError, shipped
 from reservoir.files import atomic_write
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import registry, schema
-from reservoir_lab.runs.reading import upgraded
-from reservoir_lab.runs.registry import record_path, results
+from reservoir_lab.runs.reading import run_from_json, upgraded
+from reservoir_lab.runs.registry import Scale, record_path, results
 from reservoir_lab.runs.run import ABSENT, Run, differences, flat
 
 FORMAT = 2
@@ -289,6 +289,22 @@ def _folders() -> tuple[Path, Path]:
     Who looks there announces it to audit hooks, so that a page knows which records it depends on, missing ones too.
     """
     return results(), shipped() / "results"
+
+
+def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
+    """The run that a recipe stands for, or a run of your own as it is recorded, with this seed or with another.
+
+    Raises:
+        ValueError: there is no such recipe and no such run, or none of that scale.
+    """
+    paths = sorted((results() / name / scale).glob("seed-*.json"))
+    if name in registry.RECIPES or not (paths or registry.elsewhere(name)):
+        return registry.get(name, scale=scale, seed=seed)
+    if not paths:
+        raise ValueError(f"there is no run {name} at the {scale} scale{registry.elsewhere(name)}")
+    path = record_path(results(), name, scale, seed)
+    record = read_record(path if path in paths else paths[0])
+    return run_from_json(record.run).evolve(seed=seed)
 
 
 def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record | None:

@@ -13,18 +13,15 @@ from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from reservoir.datasets.shipped import shipped
 from reservoir.layers.arguments import check_choice
-from reservoir_lab import runs
-
-if TYPE_CHECKING:
-    from reservoir_lab.runs.run import Run
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
-Recipe = Callable[[Scale], "Run"]
+Recipe = Callable[[Scale], Any]
+"""From a scale to a run. `Run` itself stands above: what it begins with is another recipe, which it finds here."""
 RECIPES: dict[str, Recipe] = {}
 
 
@@ -36,7 +33,7 @@ def recipe(name: str) -> Callable[[Recipe], Recipe]:
             raise ValueError(f"there are two recipes named {name!r}")
 
         @wraps(function)
-        def named(scale: Scale = "laptop") -> Run:
+        def named(scale: Scale = "laptop") -> Any:
             return function(scale).evolve(recipe=name)
 
         RECIPES[name] = named
@@ -45,7 +42,7 @@ def recipe(name: str) -> Callable[[Recipe], Recipe]:
     return register
 
 
-def enter(name: str, words: str, make: Callable[..., Run], *arguments: Any, **options: Any) -> None:
+def enter(name: str, words: str, make: Callable[..., Any], *arguments: Any, **options: Any) -> None:
     """Enter one of many recipes that differ in a few arguments: `make(*arguments, scale, **options)` under `name`.
 
     Args:
@@ -55,7 +52,7 @@ def enter(name: str, words: str, make: Callable[..., Run], *arguments: Any, **op
         arguments, options: go to `make`, before and after the scale.
     """
 
-    def run(scale: Scale) -> Run:
+    def run(scale: Scale) -> Any:
         return make(*arguments, scale, **options)
 
     run.__doc__, run.__module__ = words, make.__module__
@@ -93,7 +90,7 @@ def family_or_own(name: str) -> list[str]:
     return family(name, [*RECIPES, *own_names(RECIPES)])
 
 
-def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
+def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Any:
     """The run that a recipe stands for.
 
     Raises:
@@ -103,22 +100,6 @@ def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
         raise ValueError(_unknown(name, names()))
     check_choice("scale", scale, SCALES)
     return RECIPES[name](scale).evolve(seed=seed)
-
-
-def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
-    """The run that a recipe stands for, or a run of your own as it is recorded, with this seed or with another.
-
-    Raises:
-        ValueError: there is no such recipe and no such run, or none of that scale.
-    """
-    paths = sorted((results() / name / scale).glob("seed-*.json"))
-    if name in RECIPES or not (paths or elsewhere(name)):
-        return get(name, scale=scale, seed=seed)
-    if not paths:
-        raise ValueError(f"there is no run {name} at the {scale} scale{elsewhere(name)}")
-    path = record_path(results(), name, scale, seed)
-    record = runs.read_record(path if path in paths else paths[0])
-    return runs.run_from_json(record.run).evolve(seed=seed)
 
 
 def elsewhere(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 from torch import nn
@@ -15,9 +15,6 @@ from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.naming import Owned
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.registry import Scale
-
-if TYPE_CHECKING:
-    from reservoir_lab.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class InitFromRun:
     def __post_init__(self) -> None:
         _check_seed(self)
 
-    def source(self, scale: Scale, seed: int) -> Run:
+    def source(self, scale: Scale, seed: int) -> Any:
         """The run whose tensors a run of this scale and seed takes."""
         return registry.get(self.recipe, scale=scale, seed=seed if self.same_seed else self.seed)
 

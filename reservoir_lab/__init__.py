@@ -1,0 +1,5 @@
+"""The laboratory: recipes, their runs and records, the data that they need, the evidence, and the command line."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,3 @@
+from . import corpora, evidence, launch, recipes, runs
+
+__all__ = ["corpora", "evidence", "launch", "recipes", "runs"]
