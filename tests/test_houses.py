@@ -1,0 +1,170 @@
+"""Three houses, and arrows that point one way: the library, the laboratory that stands on it, the book's furniture."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from houses import HOUSES, ROOT, Imports, code_lines, sources
+
+ROOMS = {  # each room of a house may import those before it
+    "reservoir": ("files", "datasets", "layers", "weights", "reservoirs", "models", "training"),
+    "reservoir_lab": ("corpora", "runs", "recipes", "evidence", "launch", "__main__"),
+}
+WITHOUT_DATA = ("layers", "weights", "reservoirs", "models")  # know nothing of datasets
+IMPORTS = Imports()
+
+
+def place(module: str) -> tuple[str, str]:
+    """The house and the room of a module; "" is the room of a house's face."""
+    house, _, inside = module.partition(".")
+    return house, inside.partition(".")[0]
+
+
+def allowed(importer: str, imported: str) -> bool:
+    """Whether the arrow points down, or stays in a room."""
+    (house, room), (other, there) = place(importer), place(imported)
+    if house != other:
+        return HOUSES.index(other) < HOUSES.index(house)
+    rooms = ROOMS.get(house, ())
+    if there == room or not there or house not in ROOMS:  # a face holds nothing of its own but the version
+        return True
+    if there == "datasets" and room in WITHOUT_DATA:
+        return False
+    return room in rooms and there in rooms and rooms.index(there) < rooms.index(room)
+
+
+def test_nothing_imports_upwards():
+    wrong = [
+        f"{IMPORTS.files[module].relative_to(ROOT)}:{line}: {module} imports {imported}"
+        for module in IMPORTS.files
+        if place(module)[1]  # the face of a house names its rooms
+        for line, imported in IMPORTS.of(module)
+        if not allowed(module, imported)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_rooms_are_those_that_there_are():
+    for house, rooms in ROOMS.items():
+        there = {place(module)[1] for module in IMPORTS.files if place(module)[0] == house} - {""}
+        assert there == set(rooms)
+
+
+def test_no_modules_import_each_other():
+    assert not IMPORTS.circles()
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "may"),
+    [
+        ("reservoir.models.stack", "reservoir.layers.block", True),
+        ("reservoir.layers.block", "reservoir.models.stack", False),
+        ("reservoir.models.stack", "reservoir.datasets.batches", False),
+        ("reservoir.training.loop", "reservoir.datasets.batches", True),
+        ("reservoir.training.loop", "reservoir_lab.runs.run", False),
+        ("reservoir_lab.runs.run", "reservoir_lab.recipes.own", False),
+        ("reservoir_lab.runs.run", "reservoir_book.plots", False),
+        ("reservoir_book.plots", "reservoir_lab.runs.run", True),
+    ],
+)
+def test_the_arrows_point_one_way(importer, imported, may):
+    assert allowed(importer, imported) is may
+
+
+@pytest.fixture
+def houses(tmp_path: Path):
+    """Three small houses; each test writes `reservoir/layers/linear.py` itself."""
+    faces = {
+        "reservoir/__init__.pyi": "from . import layers\nfrom .layers import Linear\n",
+        "reservoir/layers/__init__.pyi": "from .linear import Linear\n",
+        "reservoir_lab/__init__.pyi": "from . import runs\n",
+        "reservoir_lab/runs/__init__.pyi": "from .run import Run\n",
+    }
+    modules = {
+        "reservoir_lab/runs/run.py": "from reservoir.layers import Linear\n",
+        "reservoir_book/plots.py": "import reservoir as r\nr.Linear\n",
+        "reservoir_book/__init__.py": "",
+    }
+    for name, text in (faces | {name[:-1]: "" for name in faces} | modules).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    def read(linear: str) -> Imports:
+        (tmp_path / "reservoir/layers/linear.py").write_text(linear, encoding="utf-8")
+        return Imports(tmp_path)
+
+    return read
+
+
+@pytest.mark.parametrize(
+    "linear",
+    [
+        "import reservoir_lab.runs.run",
+        "from reservoir_lab.runs.run import Run",
+        "from reservoir_lab.runs import Run",
+        "def f():\n    from reservoir_lab import runs\n    return runs.Run",
+        "import typing\nif typing.TYPE_CHECKING:\n    from reservoir_lab.runs import Run as Ran",
+        "import reservoir_lab as lab\nlab.runs.Run()",
+    ],
+)
+def test_an_arrow_that_points_back_and_the_circle_that_it_closes_are_found(houses, linear):
+    found = houses(linear)
+    assert "reservoir_lab.runs.run" in {imported for _, imported in found.of("reservoir.layers.linear")}
+    assert found.circles() == [["reservoir.layers.linear", "reservoir_lab.runs.run"]]
+
+
+@pytest.mark.parametrize(
+    "linear", ["", "import reservoirpy", "from torch import nn\nnn.Linear", "from . import linear"]
+)
+def test_other_imports_are_no_arrows(houses, linear):
+    found = houses(linear)
+    assert not list(found.of("reservoir.layers.linear")) or linear.startswith("from .")
+    assert not found.circles()
+    assert ("reservoir.layers.linear") in {imported for _, imported in found.of("reservoir_book.plots")}
+
+
+def inside_functions(source: str) -> Iterator[tuple[int, str]]:
+    """(line, text) of each import of ours that stands inside a function of `source`."""
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                text = ast.unparse(node) if isinstance(node, ast.Import | ast.ImportFrom) else ""
+                if re.match(rf"import (.*, )?({'|'.join(HOUSES)})\b|from (({'|'.join(HOUSES)})\b|\.)", text):
+                    yield node.lineno, text
+
+
+def test_nothing_of_ours_is_imported_inside_a_function():
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in IMPORTS.files.values()
+        for line, text in inside_functions(path.read_text(encoding="utf-8"))
+    ]
+    assert not wrong, "what must wait is a name of a package's face:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("statement", "ours"),
+    [
+        ("import reservoir.weights", True),
+        ("import os, reservoir", True),
+        ("from ..weights import freeze", True),
+        ("from reservoir_lab import runs", True),
+        ("import reservoirpy", False),
+        ("from reservoirpy.nodes import Reservoir", False),
+    ],
+)
+def test_imports_inside_functions_are_found(statement: str, ours: bool):
+    assert not list(inside_functions(statement))
+    assert bool(list(inside_functions(f"class A:\n    def f(self):\n        {statement}"))) == ours
+
+
+def test_lines_of_code_are_counted_without_blanks_comments_and_docstrings():
+    source = '"""What it\n\nis."""\n\nX = """a\nb"""  # text\n\n\ndef f():\n    """Says."""\n    # why\n    return 1\n'
+    assert code_lines(source) == 4
+
+
+@pytest.mark.parametrize("house", HOUSES)
+def test_every_house_says_that_it_is_typed(house):
+    assert sources(house) and (ROOT / house / "py.typed").is_file()
