@@ -1,8 +1,8 @@
 """A training step whose memory the C library keeps, against the same step with the C library's defaults.
 
 glibc reads its tunables when a process starts, so each side is a process of its own. Both take the same steps in turns,
-and have to end with the same bits. `reservoir_lab.launch.memory` says what is set. The step is that of `benchmarks.step`,
-and one of a language model of the ladder (appendix A6) on random bytes.
+and have to end with the same bits. `reservoir_lab.launch.memory` says what is set. The step is that of
+`benchmarks.step`, and one of a language model of the ladder (appendix A6) on random bytes.
 """
 
 from __future__ import annotations

@@ -35,16 +35,17 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from houses import HOUSES, sources
+
 ROOT = Path(__file__).resolve().parent.parent
 KNOWN = ROOT / "_build" / "mutants.jsonl"
 COVERED = ROOT / "_build" / "covered.json"
 REPORT = ROOT / "tests" / "mutants.md"
-ROOMS = ("weights", "training", "runs")
-LEFT_OUT = {
-    "weights/_fused_kernel": "Triton reads its source from the file",
-}
-if importlib.util.find_spec("triton") is None:
-    LEFT_OUT["weights/fused"] = "it needs Triton, which comes with torch's builds for GPUs"
+ROOMS = {
+    "weights": "reservoir",
+    "training": "reservoir",
+    "runs": "reservoir_lab",
+}  # which house each is in
 STAGES = "slow or data or chapters or book or browser or wheel"
 
 # What cosmic-ray replaces in one way out of many: the nearest neighbour, which is the hardest to notice.
@@ -80,16 +81,21 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        return f"`reservoir/{self.module}.py` `{self.before}` → `{self.after}`"
+        return f"`{source_of(self.module).relative_to(ROOT)}` `{self.before}` → `{self.after}`"
+
+
+def source_of(module: str) -> Path:
+    """The file of a module such as "weights/naming"."""
+    return ROOT / ROOMS[module.partition("/")[0]] / f"{module}.py"
 
 
 def modules(rooms: list[str], names: list[str]) -> list[str]:
     """The modules of the rooms, or those of `names` alone."""
     found = []
     for room in rooms:
-        for path in sorted((ROOT / "reservoir" / room).rglob("*.py")):
-            module = path.relative_to(ROOT / "reservoir").with_suffix("").as_posix()
-            if path.stem != "__init__" and module not in LEFT_OUT and (not names or path.stem in names):
+        for path in sorted((ROOT / ROOMS[room] / room).rglob("*.py")):
+            module = path.relative_to(ROOT / ROOMS[room]).with_suffix("").as_posix()
+            if path.stem != "__init__" and (not names or path.stem in names):
                 found.append(module)
     return found
 
@@ -100,7 +106,7 @@ def mutants(module: str, rng: random.Random, most: int) -> list[Mutant]:
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator, operator_names
 
-    source = (ROOT / "reservoir" / f"{module}.py").read_text(encoding="utf-8")
+    source = source_of(module).read_text(encoding="utf-8")
     nodes, meaning = list(ast_nodes(get_ast(source))), _meaning(source)
     places = []
     for name in operator_names():
@@ -199,7 +205,7 @@ def warm() -> None:
     for module in modules(list(ROOMS), []):
         importlib.import_module(f"reservoir.{module.replace('/', '.')}")
     importlib.import_module("reservoir_lab.recipes")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "reservoir"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in HOUSES]:
         del sys.modules[name]
 
 
@@ -226,7 +232,7 @@ def covered(rooms: list[str]) -> tuple[dict[str, dict[int, list[str]]], dict[str
 
     Kept in _build/covered.json until the library or a test changes; tests that fail are left out, and named.
     """
-    files = [*sorted((ROOT / "reservoir").rglob("*.py")), *sorted((ROOT / "tests").glob("*.py"))]
+    files = [*(path for house in HOUSES for path in sources(house)), *sorted((ROOT / "tests").glob("*.py"))]
     state = hashlib.sha256(b"\n".join(path.read_bytes() for path in files)).hexdigest()
     if not COVERED.is_file() or json.loads(COVERED.read_text(encoding="utf-8"))["of"] != state:
         print("which tests run which lines? some minutes", flush=True)
@@ -254,8 +260,8 @@ def watched(rooms: list[str]) -> dict[str, dict]:
     import coverage
     import pytest
 
-    sources = [str(ROOT / "reservoir" / room / "*") for room in rooms]
-    tracer = coverage.Coverage(data_file=None, config_file=False, include=sources)
+    watching = [str(ROOT / ROOMS[room] / room / "*") for room in rooms]
+    tracer = coverage.Coverage(data_file=None, config_file=False, include=watching)
     watch = Watch(tracer)
     tracer.start()
     pytest.main(["-q", "-p", "no:cacheprovider", "--tb=line", f"-mnot ({STAGES})", "tests"], plugins=[watch])
@@ -266,7 +272,7 @@ def watched(rooms: list[str]) -> dict[str, dict]:
     number = {test: n for n, test in enumerate(passed)}
     data, lines = tracer.get_data(), {}
     for path in data.measured_files():
-        module = Path(path).relative_to(ROOT / "reservoir").with_suffix("").as_posix()
+        module = Path(*Path(path).relative_to(ROOT).parts[1:]).with_suffix("").as_posix()
         lines[module] = {
             line: sorted(number[test] for test in tests if test in number)
             for line, tests in data.contexts_by_lineno(path).items()
@@ -280,7 +286,7 @@ def tests_of(mutant: Mutant, lines: dict[int, list[str]]) -> set[str]:
     A line that runs only when the module is imported has the tests of the smallest function or class around it, and
     without one, those of the whole module.
     """
-    tree = ast.parse((ROOT / "reservoir" / f"{mutant.module}.py").read_text(encoding="utf-8"))
+    tree = ast.parse(source_of(mutant.module).read_text(encoding="utf-8"))
     spans = [
         range(node.lineno, node.end_lineno + 1)
         for node in ast.walk(tree)
@@ -380,8 +386,7 @@ def draw(rooms: list[str], names: list[str], number: int, seed: int) -> list[Mut
     drawn = []
     for room in rooms:
         sizes = {
-            module: len((ROOT / "reservoir" / f"{module}.py").read_text(encoding="utf-8"))
-            for module in modules([room], names)
+            module: len(source_of(module).read_text(encoding="utf-8")) for module in modules([room], names)
         }
         for module, size in sizes.items():
             share = max(3, round(number / len(rooms) * size / sum(sizes.values())))

@@ -2,6 +2,6 @@
 
 import importlib.util
 
-_NEEDS = {"reservoir.weights.fused": "triton", "reservoir.weights.jit": "numba"}
+_NEEDS = {"reservoir.weights.jit": "numba"}
 
 ABSENT = {module for module, needs in _NEEDS.items() if importlib.util.find_spec(needs) is None}

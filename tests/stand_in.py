@@ -13,8 +13,6 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from reservoir.weights import streaming
-
 GPU, CPU = torch.device("cuda", 0), torch.device("cpu")
 ATEN = torch.ops.aten
 COPIES = {ATEN.copy_.default, ATEN._to_copy.default, ATEN._copy_from.default}
@@ -201,7 +199,5 @@ def gpu_stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "current_device": 0,
     }.items():
         monkeypatch.setattr(torch.cuda, name, lambda *args, value=value, **options: value)
-    # Triton asks for a driver; its interpreter is tested elsewhere.
-    monkeypatch.setattr(streaming, "kernel_is_here", lambda: False)
     with Placed():
         yield

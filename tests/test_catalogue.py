@@ -10,18 +10,18 @@ import pytest
 
 from reservoir.datasets.shipped import shipped
 from reservoir_lab import recipes
-from reservoir_lab.launch import catalogue, cataloguing
+from reservoir_lab.launch import catalogue
 from reservoir_lab.launch.train import chosen_run
 
 
 def test_the_stored_catalogue_is_the_registrys():
     stored = json.loads((shipped() / "recipes.json").read_text(encoding="utf-8"))
-    assert stored == asdict(cataloguing.from_registry()), "recipes have changed: run `make catalogue`"
+    assert stored == asdict(catalogue.from_registry()), "recipes have changed: run `make catalogue`"
 
 
 @pytest.mark.parametrize("damage", ["digest", "cut", "keys", "gone"])
 def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path, monkeypatch):
-    true = cataloguing.from_registry()
+    true = catalogue.from_registry()
     stored = tmp_path / "recipes.json"
     text = json.dumps(asdict(replace(true, digest="of yesterday", recipes={})))
     if damage != "gone":
@@ -35,7 +35,7 @@ def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path
 
 def test_the_stored_fields_are_the_recipes():
     made = json.dumps(
-        asdict(cataloguing.fields_from_registry())
+        asdict(catalogue.fields_from_registry())
     )  # as text: the order is the same in every process
     stored = json.loads((shipped() / "fields.json").read_text(encoding="utf-8"))
     assert json.dumps(stored) == made, "recipes or their fields have changed: run `make catalogue`"
@@ -58,7 +58,7 @@ def test_every_field_that_help_lists_can_be_given_with_its_value(name, capsys):
 
 def test_stale_fields_are_made_anew(monkeypatch):
     monkeypatch.setattr(catalogue, "sources_digest", lambda: "of another day")
-    monkeypatch.setattr(cataloguing, "fields_from_registry", lambda: "made anew")
+    monkeypatch.setattr(catalogue, "fields_from_registry", lambda: "made anew")
     assert catalogue.fields() == "made anew"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from reservoir.datasets import ByteVocabulary, DataError, Pairs, shipped
 from reservoir_lab import corpora
-from reservoir_lab.corpora import manifest, parallel
+from reservoir_lab.corpora import manifest, parallel, texts
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_enwik8_is_cut_by_bytes_wherever_that_is(tmp_path, monkeypatch):
     content = content[1:] + b"y"  # the bytes of an é stand at 899 and 900, and at 949 and 950
     with zipfile.ZipFile(tmp_path / "enwik8.zip", "w") as archive:
         archive.writestr("enwik8", content)
-    monkeypatch.setattr(corpora, "fetch", lambda name: tmp_path)
+    monkeypatch.setattr(texts, "fetch", lambda name: tmp_path)
     text, vocabulary = corpora.text("enwik8"), ByteVocabulary()
     sizes = [len(vocabulary.encode(part)) for part in (text.train, text.valid, text.test)]
     assert sizes == [900, 50, 50] and text.train.endswith("\udcc3") and text.valid.endswith("\udcc3")
@@ -97,7 +97,7 @@ def test_the_miniature_is_running_text_too():
 def test_tatoeba_without_a_tab_is_named_with_its_line(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "deu-eng.zip", "w") as archive:
         archive.writestr("deu.txt", "Hi.\tHallo!\nRun! Lauf!\n")
-    monkeypatch.setattr(corpora, "fetch", lambda name: tmp_path)
+    monkeypatch.setattr(texts, "fetch", lambda name: tmp_path)
     with pytest.raises(DataError, match=r"deu-eng\.zip, deu\.txt, line 2: there is no tab"):
         parallel("tatoeba-de-en", src="de", tgt="en")
 
@@ -157,9 +157,9 @@ def test_the_shipped_folder_has_the_manifest():
 
 
 def test_articles_stay_whole_and_their_marks_are_left_out(monkeypatch):
-    monkeypatch.setattr(corpora, "ARTICLES_HELD_OUT", 1)
+    monkeypatch.setattr(texts, "ARTICLES_HELD_OUT", 1)
     lines = [line for n in range(4) for line in (f'<doc id="{n}">', f"Title {n}", "", f"Text {n}.", "</doc>")]
-    assert corpora._articles(lines) == (
+    assert texts._articles(lines) == (
         "Title 0\nText 0.\nTitle 1\nText 1.\n",
         "Title 2\nText 2.\n",
         "Title 3\nText 3.\n",

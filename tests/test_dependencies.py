@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, req
 from pathlib import Path
 
 import pytest
+from houses import HOUSES
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from test_repository import MODULES, PROJECT, ROOT, requirements
@@ -16,6 +17,7 @@ from test_repository import MODULES, PROJECT, ROOT, requirements
 NEEDS = {  # module of ours, or a folder of them -> the extras that it may import from
     "reservoir_lab/corpora/papers.py": ("data",),
     "reservoir/datasets/pictures.py": ("pictures",),
+    "reservoir_lab/corpora/pictures.py": ("pictures",),
     "reservoir_lab/corpora/own/pictures.py": ("pictures",),
     "reservoir_lab/launch/submit.py": ("cluster",),
     "reservoir/weights/jit.py": ("fast",),
@@ -23,7 +25,6 @@ NEEDS = {  # module of ours, or a folder of them -> the extras that it may impor
     "reservoir_book": ("pages",),
     "reservoir/training/events.py": ("book",),  # TensorBoard, if somebody asks for its logs
 }
-WITH_TORCH = {"triton"}  # comes with torch's builds for GPUs
 PROGRAMS = {  # declared and never imported: they are run, or they type what is imported
     "accelerate", "ipykernel", "jupyterlab-myst", "mystmd", "nbconvert", "hatchling", "mypy", "nbval", "pandas-stubs",
     "pytest-rerunfailures", "pytest-xdist", "ruff", "tensorboard", "types-requests",
@@ -38,7 +39,7 @@ def third_party(source: str) -> Iterator[str]:
             names = [node.module or ""]
         for name in names:
             top = name.partition(".")[0]
-            if top != "reservoir" and top not in sys.stdlib_module_names:
+            if top not in HOUSES and top not in sys.stdlib_module_names:
                 yield top
 
 
@@ -76,7 +77,7 @@ def test_every_import_of_the_library_is_declared():
         f"{module.relative_to(ROOT)} imports {name}, which is neither a dependency nor in an extra that it may use"
         for module in MODULES
         for name in third_party(module.read_text(encoding="utf-8"))
-        if name not in WITH_TORCH and not distributions(name) & requirements(*extras_of(module)).keys()
+        if not distributions(name) & requirements(*extras_of(module)).keys()
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -115,7 +116,7 @@ def test_the_library_alone_needs_no_extra():
     modules = [
         ".".join(module.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for module in MODULES
-        if not extras_of(module) and "fused" not in module.name and module.name != "__main__.py"
+        if not extras_of(module) and module.name != "__main__.py"
     ]
     assert "reservoir_lab.recipes.universal" in modules and {"tyro", "PIL", "plotly", "sacremoses"} <= hidden
     program = f"import sys; sys.modules.update(dict.fromkeys({sorted(hidden)}))\n"

@@ -11,7 +11,7 @@ import torch
 
 from benchmarks import memory as benchmark
 from benchmarks.measure import Settings
-from reservoir import __main__ as program
+from reservoir_lab import __main__ as program
 from reservoir_lab.launch import memory
 
 ROOT = Path(__file__).resolve().parent.parent

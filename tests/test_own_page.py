@@ -39,8 +39,8 @@ def answer(command: str) -> str:
     words = shlex.split(command)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        if words[:3] == ["python", "-m", "reservoir_lab"]:
-            main(words[3:])
+        if words[0] == "reservoir":
+            main(words[1:])
         elif words[:2] == ["python", "-c"]:
             exec(words[2], {})
         else:

@@ -1,4 +1,4 @@
-"""The repository holds what it says: one-way imports, one version, pins for every package, a make that lists itself."""
+"""The repository holds what it says: faces, one version, pins for every package, a make that lists itself."""
 
 import ast
 import importlib
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from houses import HOUSES, sources
 from optional import ABSENT
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -26,128 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 
-# ---- imports ---------------------------------------------------------------------------------------------------------
-
-ROOMS = (  # each may import those before it, and "files"
-    "layers",
-    "weights",
-    "reservoirs",
-    "models",
-    "training",
-    "runs",
-    "recipes",
-    "evidence",
-    "launch",
-    "page",
-    "__main__",
-)
-USES_DATASETS = ROOMS[ROOMS.index("training") :]
-
-
-def imported_rooms(source: str, package: str) -> Iterator[tuple[int, str]]:
-    """(line, room) of each import of ours in `source`, a module of the dotted `package`."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            if name.startswith("reservoir.") and name != "reservoir.__version__":
-                yield node.lineno, name.split(".")[1]
-
-
-def allowed(importer: str, imported: str) -> bool:
-    if imported in (importer, "files"):
-        return True
-    if imported == "datasets":
-        return importer in USES_DATASETS
-    return importer in ROOMS and imported in ROOMS and ROOMS.index(imported) < ROOMS.index(importer)
-
-
-def room_of(module: Path) -> str:
-    return module.relative_to(ROOT / "reservoir").parts[0].removesuffix(".py")
-
-
-MODULES = sorted(path for path in (ROOT / "reservoir").rglob("*.py") if "_shipped" not in path.parts)
-FACES = sorted(path for path in (ROOT / "reservoir").rglob("__init__.pyi") if "_shipped" not in path.parts)
-
-
-def test_nothing_imports_upwards():
-    wrong = []
-    for module in MODULES + FACES:
-        if module.parent == ROOT / "reservoir" and module.stem == "__init__":
-            continue  # it names every room, and imports one when it is asked for
-        importer = room_of(module)
-        assert importer in (*ROOMS, "datasets", "files"), (
-            f"{module.relative_to(ROOT)} is in none of the rooms"
-        )
-        package = ".".join(module.relative_to(ROOT).parent.parts)
-        for line, imported in imported_rooms(module.read_text(encoding="utf-8"), package):
-            if not allowed(importer, imported):
-                wrong.append(f"{module.relative_to(ROOT)}:{line}: {importer} imports {imported}")
-    assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.parametrize(
-    "source, package, rooms",
-    [
-        ("import reservoir.training.loop", "reservoir.layers", ["training"]),
-        ("from reservoir import models, weights", "reservoir.layers", ["models", "weights"]),
-        ("def f():\n    from ..datasets import fetch", "reservoir.models", ["datasets"]),
-        ("from .attention import Attention", "reservoir.layers", ["layers"]),
-        ("from .. import training", "reservoir.layers", ["training"]),
-        ("from reservoir import __version__\nimport torch, reservoirpy", "reservoir.layers", []),
-    ],
-)
-def test_imports_are_read_however_they_are_written(source: str, package: str, rooms: list[str]):
-    assert [room for _, room in imported_rooms(source, package)] == rooms
-
-
-def test_the_arrows_point_one_way():
-    assert allowed("models", "layers") and not allowed("layers", "models")
-    assert allowed("training", "datasets") and not allowed("models", "datasets")
-    assert not allowed("datasets", "layers")
-    assert allowed("datasets", "files") and allowed("models", "files") and not allowed("files", "layers")
-
-
-def inside_functions(source: str) -> Iterator[tuple[int, str]]:
-    """(line, text) of each import of ours that stands inside a function of `source`."""
-    for function in ast.walk(ast.parse(source)):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for node in ast.walk(function):
-                text = ast.unparse(node) if isinstance(node, ast.Import | ast.ImportFrom) else ""
-                if re.match(r"import (.*, )?reservoir\b|from (reservoir\b|\.)", text):
-                    yield node.lineno, text
-
-
-def test_nothing_of_ours_is_imported_inside_a_function():
-    wrong = [
-        f"{module.relative_to(ROOT)}:{line}: {text}"
-        for module in MODULES
-        for line, text in inside_functions(module.read_text(encoding="utf-8"))
-    ]
-    assert not wrong, "what must wait is a name of a package's face:\n" + "\n".join(wrong)
-
-
-@pytest.mark.parametrize(
-    "statement, ours",
-    [
-        ("import reservoir.weights", True),
-        ("import os, reservoir", True),
-        ("from ..weights import freeze", True),
-        ("from reservoir import weights", True),
-        ("import reservoirpy", False),
-        ("from reservoirpy.nodes import Reservoir", False),
-    ],
-)
-def test_imports_inside_functions_are_found(statement: str, ours: bool):
-    assert not list(inside_functions(statement))
-    assert bool(list(inside_functions(f"class A:\n    def f(self):\n        {statement}"))) == ours
-
+MODULES = [path for house in HOUSES for path in sources(house)]
+FACES = [path for house in HOUSES for path in sorted((ROOT / house).rglob("__init__.pyi"))]
 
 # ---- faces -----------------------------------------------------------------------------------------------------------
 
@@ -458,14 +339,12 @@ def test_what_is_read_again_is_written_whole_or_not_at_all():
     scripts = [ROOT / "reference" / f"{name}.py" for name in ("calibration", "claim_dates", "counts")]
     found = {
         f"{path.relative_to(ROOT).as_posix()}: {name}"
-        for path in [*(ROOT / "reservoir").rglob("*.py"), *scripts]
+        for path in [*MODULES, *scripts]
         for name in writing(ast.parse(path.read_text(encoding="utf-8")))
     }
     assert found == {
         "reservoir/files.py: atomic_writes",
         "reservoir_lab/runs/export.py: fill",
-        "reservoir_lab/launch/gpu_hour.py: spend",
-        "reservoir_lab/launch/gpu_hour.py: start",
     }
 
 

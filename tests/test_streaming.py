@@ -1,11 +1,6 @@
 """Weights made while they are used: the same bits as drawn whole, and never all of them at once."""
 
-import importlib.metadata
-import os
 import shutil
-import subprocess
-import sys
-import warnings
 from pathlib import Path
 
 import pytest
@@ -45,7 +40,7 @@ from reservoir.weights.initialisation import (
     Uniform,
     XavierUniform,
 )
-from reservoir.weights.streaming import TILE, StreamedLinear, kernel_is_here, pack, unpack
+from reservoir.weights.streaming import TILE, StreamedLinear, pack, unpack
 
 KINDS = [XavierUniform(gain=0.7), KaimingUniform(), SignedConstant(keep=0.5), Uniform(0.2), Normal(0.3)]
 IDS = torch.tensor([[1, 5, 9, 5, 0], [2, 2, 7, 3, 4]])
@@ -242,71 +237,11 @@ def test_compiled_tiles_have_the_same_bits():
             assert digest(TiledWeight(origin, shape, compiled=True).tiles()) == digest(origin.draw(shape))
 
 
-FUSED = """
-import torch
-from reservoir.weights import Seeded
-from reservoir.weights.fused import product
-from reservoir.weights.generator import Stream
-from reservoir.weights.initialisation import KaimingUniform, Normal, SignedConstant
-from reservoir.weights.streaming import pack
-
-device = DEVICE
-for kind, columns in ((KaimingUniform(), 24), (SignedConstant(), 128), (Normal(0.2), 24)):
-    for seed, rows, zero, masked in ((5, 5, None, True), (2**63 - 3, 4, None, False), (2**64 - 3, 6, 2, False)):
-        origin = Seeded(seed, "Küche.0", kind, zero_row=zero)
-        shape = torch.Size((rows, columns))
-        whole = origin.draw(shape)
-        mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < 0.5
-        bits = pack(mask).to(device) if masked else None
-        whole = whole * mask if masked else whole
-        drawn = origin.initialisation.elementwise(shape)
-        stream = Stream(seed, "Küche.0")
-        tiles = dict(bits=bits, zero_row=zero, rows=4, blocks=4)
-        for low in {0, columns - 8}:  # a column at a time comes out as it is: the same bits
-            x = torch.eye(columns)[low : low + 8].to(device)
-            found = product(x, stream, drawn, shape, **tiles).cpu()
-            assert torch.equal(found, whole.T[low : low + 8] + 0.0), (kind, seed)
-        x = torch.randn(1, columns, generator=torch.Generator().manual_seed(1))
-        torch.testing.assert_close(product(x.to(device), stream, drawn, shape, **tiles).cpu(), x @ whole.T)
-try:
-    product(torch.ones(9, 24), stream, drawn, (2, 24))
-except ValueError as error:
-    assert "x must be of shape (1 to 8, 24), got (9, 24)" in str(error)
-print("the same bits")
-"""
-
-
-@pytest.mark.slow
-def test_the_kernel_draws_the_same_bits_in_tritons_interpreter():
-    if not kernel_is_here():
-        message = (
-            "Triton is not installed, so the fused kernel was NOT tested: install it with pip"
-            " (Linux; it needs no GPU for this, and a gigabyte of disk)"
-        )
-        warnings.warn(message, stacklevel=1)
-        pytest.skip(message)
-    if importlib.metadata.version("triton").startswith("3.1."):
-        pytest.skip("the interpreter of Triton 3.1, which torch 2.5 brings, stores nothing where numpy is 2")
-    # A process of its own: Triton reads the variable when it is imported.
-    done = subprocess.run(
-        [sys.executable, "-c", FUSED.replace("DEVICE", "'cpu'")],
-        env=os.environ | {"TRITON_INTERPRET": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0 and "the same bits" in done.stdout, done.stderr
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-def test_the_kernel_draws_the_same_bits_on_a_gpu(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", FUSED.replace("DEVICE", "'cuda'")], capture_output=True, text=True
-    )
-    assert done.returncode == 0 and "the same bits" in done.stdout, done.stderr
-    folder = one_layer(tmp_path)
+def test_a_streamed_model_computes_the_same_on_a_gpu(tmp_path):
+    folder, ids = one_layer(tmp_path), IDS[:1]
     with torch.no_grad():
         streamed, whole = from_pretrained(folder, streamed=True, device="cuda"), from_pretrained(folder)
-        ids = IDS[:1]
         torch.testing.assert_close(
             streamed(ids.cuda(), ids.cuda()).cpu(), whole(ids, ids), rtol=1e-3, atol=1e-3
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import made_once
+from houses import HOUSES
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
 import notebooks
@@ -84,9 +85,11 @@ def test_the_wheel_carries_what_ships_and_nothing_else(wheel: Path):
         for p in (ROOT / "data").rglob("*")
         if p.is_file()
     }
-    faces = {p.relative_to(ROOT).as_posix() for p in (ROOT / "reservoir").rglob("__init__.pyi")}
-    assert shipped and shipped <= names and faces and faces | {"reservoir/py.typed"} <= names
-    assert all(name.startswith("reservoir/") for name in names)
+    faces = {p.relative_to(ROOT).as_posix() for house in HOUSES for p in (ROOT / house).rglob("__init__.pyi")}
+    assert (
+        shipped and shipped <= names and faces and faces | {f"{house}/py.typed" for house in HOUSES} <= names
+    )
+    assert {name.partition("/")[0] for name in names} == set(HOUSES)
 
 
 def test_the_command_line_answers(reader):

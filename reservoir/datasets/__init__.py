@@ -1,4 +1,4 @@
-"""Data that are made, not fetched: the miniature language, bits, ListOps, series, digits; and how they become batches."""
+"""Data that are made, not fetched: miniature language, bits, ListOps, series, digits; and batches of them."""
 
 import lazy_loader
 

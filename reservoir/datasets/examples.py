@@ -1,4 +1,4 @@
-"""What a model learns from: sentence pairs, labelled texts, and sequences with labels, in three parts and in batches."""
+"""What a model learns from: sentence pairs, labelled texts, and sequences with labels, in parts and batches."""
 
 from __future__ import annotations
 

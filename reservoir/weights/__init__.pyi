@@ -1,4 +1,4 @@
-from . import accounting, draws, fused, initialisation, jit, streaming
+from . import accounting, draws, initialisation, jit, streaming
 from .files import WeightsError
 from .freezing import Freeze, freeze, placement, reservoir_layers
 from .generator import Stream, philox
@@ -51,7 +51,6 @@ __all__ = [
     "draw_lazily",
     "draws",
     "freeze",
-    "fused",
     "held_bytes",
     "initialisation",
     "initialise",

@@ -3,7 +3,7 @@
 A frozen weight is stored as nothing but its seed, so the generator is part of the model. It is Philox 4x32-10
 (Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3"): a block cipher run over a counter,
 so that any word can be had without the ones before it, and nothing here keeps state. Everything is 32-bit integer
-arithmetic, which PyTorch on any device, a Triton kernel (`tl.philox(seed, c0, c1, c2, c3)`) and JavaScript do alike.
+arithmetic, which PyTorch on any device and JavaScript do alike.
 """
 
 import operator

@@ -2,14 +2,12 @@
 
 Each element of a seeded weight is a function of the seed and, if the weight is masked, of one bit. A matrix product
 therefore needs only a few rows at a time: draw a tile, apply the mask, multiply, discard. Memory holds one bit per
-masked weight. On a GPU, one kernel does this without writing the tile to memory (`reservoir.weights.fused`). Training
-works as well: what is frozen is drawn once for the forward and once for the backward pass.
+masked weight. Training works as well: what is frozen is drawn once for the forward and once for the backward pass.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -145,20 +143,7 @@ class TiledWeight(nn.Module):
 
     def product(self, x: Tensor) -> Tensor:
         """`x Wᵀ`, (..., columns) -> (..., rows)."""
-        fits = self.shape[1] % DISTRIBUTIONS[self.drawn.kind].per_block == 0
-        learns = torch.is_grad_enabled() and x.requires_grad  # what is below it
-        few = 0 < x.numel() <= 8 * x.shape[-1]
-        if x.is_cuda and few and fits and not learns and kernel_is_here():
-            flat = weights.fused.product(
-                x.reshape(-1, x.shape[-1]),
-                self.stream,
-                self.drawn,
-                (self.shape[0], self.shape[1]),
-                bits=self.bits,
-                zero_row=self.origin.zero_row,
-            )
-            return flat.view(*x.shape[:-1], -1)
-        if learns:
+        if torch.is_grad_enabled() and x.requires_grad:  # what is below it learns
             return cast(Tensor, _Redrawn.apply(x, self))
         return torch.cat([F.linear(x, part) for part in self.tiles(device=x.device)], -1)
 
@@ -179,12 +164,6 @@ class _Redrawn(torch.autograd.Function):
             found += grad[..., row : row + len(part)] @ part.to(grad.dtype)
             row += len(part)
         return found.to(ctx.dtype), None
-
-
-@functools.cache
-def kernel_is_here() -> bool:
-    """Whether Triton, which the fused kernel needs, is installed."""
-    return importlib.util.find_spec("triton") is not None
 
 
 @functools.cache

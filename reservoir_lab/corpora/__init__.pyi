@@ -1,9 +1,9 @@
 from . import papers
 from .fetching import Row, fetch, status
-from .images import images
 from .labelled_texts import CLASSES, LabelledCorpus, labelled
 from .own import Files
 from .pairs import ParallelCorpus, read_pairs, test_set
+from .pictures import images
 from .reading import read_lines, read_text
 from .texts import Text, parallel, text
 

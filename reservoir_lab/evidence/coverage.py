@@ -1,7 +1,7 @@
 """What the documents ran or describe, with our recipes for each: which recipe covers what, and what it cost us.
 
-The rows of the sources' tables are covered by `reservoir_lab.evidence.comparison`; what they ran beyond those is listed in
-`data/sources` under `system`, each with patterns over the names of our recipes, or the reason why there is none.
+The rows of the sources' tables are covered by `reservoir_lab.evidence.comparison`; what they ran beyond those is listed
+in `data/sources` under `system`, each with patterns over the names of our recipes, or the reason why there is none.
 """
 
 from __future__ import annotations

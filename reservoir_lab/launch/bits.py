@@ -1,13 +1,12 @@
-"""The same bits on every path: what a device, numba, the compiler and the fused kernel draw, compared with PyTorch's.
+"""The same bits on every path: what a device, numba and the compiler draw, compared with PyTorch's.
 
-`python -m reservoir_lab.launch.bits cuda bits.json` compares them and writes what it found. Status 1 means a difference, or
-a path that failed; what this machine lacks, such as numba or a compiler, is said and does not count.
+`python -m reservoir_lab.launch.bits cuda bits.json` compares them and writes what it found. Status 1 means a
+difference, or a path that failed; what this machine lacks, such as numba or a compiler, is said and does not count.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from reservoir.weights.draws import DISTRIBUTIONS, numba_is_here, orthogonal, pe
 from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, Normal, SignedConstant
 from reservoir.weights.origins import Seeded
-from reservoir.weights.streaming import TILE, TiledWeight, kernel_is_here, pack
+from reservoir.weights.streaming import TILE, TiledWeight, pack
 from reservoir_lab.launch.console import show
 from reservoir_lab.runs.machine import code, machine
 
@@ -82,40 +81,16 @@ class Matrix:
                 raise Absent(str(cause).strip().splitlines()[0]) from error
             raise
 
-    def by_kernel(self, device: torch.device) -> Tensor:
-        """Masked, inside products with unit vectors, from which columns come out as they are: (rows, columns).
-
-        All of it on a GPU; Triton's interpreter is slow, and draws a corner.
-        """
-        if not kernel_is_here():
-            raise Absent("Triton is not installed")
-        if device.type == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
-            raise Absent("without a GPU Triton needs its interpreter: set TRITON_INTERPRET=1")
-        rows, columns = self.corner(device)
-        bits = pack(self.mask[:rows]).to(device)
-        units = torch.eye(COLUMNS, device=device)[:columns].split(8)
-        found = [
-            weights.fused.product(unit, self.stream, self.drawn, (rows, COLUMNS), bits=bits) for unit in units
-        ]
-        return torch.cat(found).T
-
-    def corner(self, device: torch.device) -> tuple[int, int]:
-        """How many rows and columns the kernel draws."""
-        return (SHAPE[0], SHAPE[1]) if device.type == "cuda" else (3, 16)
-
 
 def paths(device: torch.device) -> Iterator[tuple[str, Callable[[], Tensor], Callable[[], Tensor]]]:
     """What each path is called, what it draws, and what PyTorch draws on the processor for it."""
     for initialisation in DRAWN:
         one = Matrix(initialisation)
         masked = partial(lambda one: one.plain() * one.mask, one)
-        rows, columns = one.corner(device)
         yield f"{one.drawn.kind}, PyTorch", partial(one.plain, device), one.plain
         yield f"{one.drawn.kind}, numba", one.by_numba, one.plain
         yield f"{one.drawn.kind}, masked tiles", partial(one.tiles, device, compiled=False), masked
         yield f"{one.drawn.kind}, compiled tiles", partial(one.tiles, device, compiled=True), masked
-        corner = partial(lambda whole, rows, columns: whole()[:rows, :columns], masked, rows, columns)
-        yield f"{one.drawn.kind}, Triton", partial(one.by_kernel, device), corner
     stream = Stream(5, "Küche")
     for name, draw in (
         ("permutation", partial(permutation, stream, 9999)),

@@ -87,19 +87,21 @@ T = TypeVar("T", Catalogue, Fields)
 
 def catalogue() -> Catalogue:
     """The stored catalogue, or one made now where the recipes have changed since it was stored."""
-    return _stored(Catalogue, "recipes.json", _made_catalogue)
+    return _stored(Catalogue, "recipes.json", from_registry)
 
 
 def fields() -> Fields:
     """The stored fields, or those made now where the recipes have changed since they were stored."""
-    return _stored(Fields, "fields.json", _made_fields)
+    return _stored(Fields, "fields.json", fields_from_registry)
 
 
-def _made_catalogue() -> Catalogue:
+def from_registry() -> Catalogue:
+    """What the recipes themselves say."""
     return Catalogue(sources_digest(), *launch.cataloguing.from_registry())
 
 
-def _made_fields() -> Fields:
+def fields_from_registry() -> Fields:
+    """The fields of every recipe at the laptop scale."""
     return Fields(sources_digest(), *launch.cataloguing.fields_from_registry())
 
 
@@ -113,8 +115,8 @@ def _stored(kind: type[T], name: str, make: Callable[[], T]) -> T:
 
 def write() -> None:
     """Store the catalogue, and the fields with a recipe a line."""
-    listed = json.dumps(asdict(_made_catalogue()), indent=1, ensure_ascii=False) + "\n"
-    made = _made_fields()
+    listed = json.dumps(asdict(from_registry()), indent=1, ensure_ascii=False) + "\n"
+    made = fields_from_registry()
     recipes = ",\n".join(f"{json.dumps(name)}: {json.dumps(said)}" for name, said in made.recipes.items())
     words = json.dumps(made.words, indent=1, ensure_ascii=False)
     text = f'{{\n"digest": "{made.digest}",\n"words": {words},\n"recipes": {{\n{recipes}\n}}\n}}\n'

@@ -16,7 +16,6 @@ examples:
   reservoir data multi30k
   reservoir queue data/queue.toml --dry-run
   reservoir audit --sample 10
-  reservoir gpu --minutes 10
   reservoir run --data it-en --task.src it
   reservoir translate it-en "tre due uno"
 
@@ -345,59 +344,6 @@ class Audit:
         )
 
 
-@dataclass(frozen=True)
-class Gpu:
-    """Spend some minutes of a GPU: compare its bits, measure its speed against peers, then run what decides most.
-
-    First the bits that the GPU, numba, the compiler and Triton draw are compared with the processor's. Then, in a third
-    of the time at most, benchmarks against other libraries; then the runs of a queue, several at a time. It can be
-    cut off anywhere: the same command does what is left. Records, benchmarks, logs and the checkpoints that fit go to 8
-    files of at most 16 MiB.
-
-    For a machine without a network, `--pack` collects data and packages here, `--cargo` uses them there, and `--unpack`
-    puts what came back into the results folder; `make records` promotes the records.
-
-    examples:
-      reservoir gpu --device cpu --scale smoke --minutes 5
-      reservoir gpu --minutes 50
-      reservoir gpu --pack .gpu
-      PYTHONPATH=.gpu/site reservoir gpu --minutes 9 --cargo .gpu --to back
-      reservoir gpu --unpack back
-
-    Args:
-        minutes: To spend in all.
-        device: cuda, or cpu to rehearse.
-        scale: Of the runs and benchmarks; by default what the queue says. smoke rehearses everything in minutes.
-        queue: The runs, in the order of what they decide: entries [[runs]] with recipes, seeds, scale and why.
-        stages: Which of them.
-        parallel: Runs that share the GPU: small models leave it idle most of the time.
-        to: Where the files go that come back.
-        cargo: The folder that --pack wrote, on the machine that it was brought to.
-        pack: Only collect data, packages and what came back before in this folder, at most 64 MiB.
-        unpack: Only put the files of this folder, which came back, into the results folder.
-    """
-
-    minutes: float = 10.0
-    device: str = "cuda"
-    scale: Scale | None = None
-    queue: Path = Path("data/gpu.toml")
-    stages: tuple[str, ...] = ("bits", "speed", "queue")
-    parallel: int = 3
-    to: Path = Path("results/back")
-    cargo: Path | None = None
-    pack: Path | None = None
-    unpack: Path | None = None
-
-    def __call__(self, fields: Sequence[str]) -> None:
-        if self.unpack:
-            launch.cargo.unpack(self.unpack)
-        elif self.pack:
-            runs = launch.queue.with_sources(self.queue, scale=self.scale)
-            launch.cargo.pack(runs, self.pack)
-        else:
-            launch.gpu_hour.spend(self)
-
-
 COMMANDS = {
     "list": List,
     "show": Show,
@@ -408,7 +354,6 @@ COMMANDS = {
     "data": Data,
     "queue": Queue,
     "audit": Audit,
-    "gpu": Gpu,
     "translate": Translate,
     "classify": Classify,
     "generate": Generate,

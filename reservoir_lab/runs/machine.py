@@ -42,7 +42,7 @@ def code() -> dict[str, Any]:
     """Library version and, in a git checkout, the commit and whether the tree differed from it.
 
     Code that was brought to another machine may lie in a checkout of something else there, or in none. `RESERVOIR_CODE`
-    then says what this function had found where it came from; `reservoir gpu --cargo` sets it.
+    then says what this function had found where it came from; whoever brings the code sets it.
     """
     if brought := os.environ.get("RESERVOIR_CODE"):
         return json.loads(brought)

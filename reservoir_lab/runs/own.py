@@ -168,7 +168,7 @@ def command_of(run: Run) -> str:
     """The command line that repeats a run; for one without a recipe, the Python that does."""
     if run.recipe not in registry.RECIPES and run.base not in registry.RECIPES:
         return f"reservoir_lab.runs.execute(reservoir_lab.runs.run_from_json({json.dumps(run.to_json())}))"
-    words = ["python", "-m", "reservoir_lab", "run", run.base or run.recipe]
+    words = ["reservoir", "run", run.base or run.recipe]
     standard = registry.get(words[-1], scale=run.scale, seed=run.seed)
     data = run.task.data
     if run.base:
