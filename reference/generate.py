@@ -25,18 +25,12 @@ except ModuleNotFoundError:
     sys.exit("griffelib is not installed here: run 'make setup', or 'python -m pip install griffelib'")
 
 HERE = Path(__file__).resolve().parent
+HOUSES = {"reservoir": "", "reservoir_lab": "", "reservoir_book": "book"}
+"""Each house, and what its name becomes in a label or in the name of a page."""
 PACKAGES = (
-    "layers",
-    "weights",
-    "reservoirs",
-    "models",
-    "datasets",
-    "training",
-    "runs",
-    "recipes",
-    "evidence",
-    "launch",
-    "page",
+    *(f"reservoir.{room}" for room in ("layers", "weights", "reservoirs", "models", "datasets", "training")),
+    *(f"reservoir_lab.{room}" for room in ("corpora", "runs", "recipes", "evidence", "launch")),
+    "reservoir_book",
 )
 WIDTH = 84  # of a signature, before it is broken into lines
 FRONT = "---\ntitle: {title}\nnumbering:\n  headings: false\n---\n\n"
@@ -58,22 +52,27 @@ class Library:
         if not found or not found.submodule_search_locations:
             sys.exit("the library is not installed here: 'make setup' does it")
         self.root = Path(next(iter(found.submodule_search_locations))).resolve().parent
-        self.package = griffe.load(
-            "reservoir",
-            search_paths=[self.root],
-            docstring_parser="google",
-            docstring_options={"warnings": False},  # "src, tgt: ..." describes two arguments in one line
-            allow_inspection=False,
-        )
+        modules, lines = griffe.ModulesCollection(), griffe.LinesCollection()
+        self.houses = {
+            house: griffe.load(
+                house,
+                search_paths=[self.root],
+                docstring_parser="google",
+                docstring_options={"warnings": False},  # "src, tgt: ..." describes two arguments in one line
+                allow_inspection=False,
+                modules_collection=modules,
+                lines_collection=lines,
+            )
+            for house in HOUSES
+        }
         self.published = self._published()
         self.exports: dict[str, str] = {}  # path of a public name -> the module that it is best imported from
         self.pages: dict[str, list[griffe.Object]] = {}  # path of a module -> its public names
         for package in PACKAGES:
-            self._export(self.package[package])
+            self._export(self.at(package))
         for module, name in used:
-            inside = f"{module}.{name}".removeprefix("reservoir.")
             with contextlib.suppress(KeyError):  # what is not there, the chapter's own test finds
-                if (item := self.package[inside]).parent.is_module:
+                if (item := self.at(f"{module}.{name}")).parent.is_module:
                     self._publish(item, module)
         for items in self.pages.values():
             items.sort(key=lambda item: item.lineno or 0)
@@ -82,18 +81,23 @@ class Library:
         for path in self.labels:
             self.short.setdefault(path.rpartition(".")[2], []).append(path)
 
+    def at(self, path: str) -> griffe.Object | griffe.Alias:
+        """What stands at a dotted path; KeyError where nothing does."""
+        house, _, inside = path.partition(".")
+        return self.houses[house][inside] if inside else self.houses[house]
+
     def _published(self) -> str:
         """Where the sources can be read online at this version; empty while they cannot."""
         project = self.root / "pyproject.toml"
         if not project.is_file():
             return ""
         settings = tomllib.loads(project.read_text(encoding="utf-8")).get("tool", {}).get("reservoir", {})
-        version = str(self.package["__version__"].value).strip("'\"")
+        version = str(self.houses["reservoir"]["__version__"].value).strip("'\"")
         return f"{settings['repository']}/blob/v{version}" if settings.get("repository") else ""
 
     def _export(self, module: griffe.Module) -> None:
         """Publish what a module exports: all that it lists, or else all that it describes."""
-        if module.parent is not self.package:
+        if module.path not in PACKAGES:
             self.pages.setdefault(module.path, [])  # a page of its own, for its docstring
         listed = module.exports if module.exports is not None else [item.name for item in members(module)]
         for name in map(str, listed):
@@ -109,16 +113,15 @@ class Library:
 
     def _publish(self, item: griffe.Object | griffe.Alias, module: str) -> None:
         target = item.final_target if item.is_alias else item
-        if target.is_module or target.path in self.exports or not target.path.startswith("reservoir."):
+        if target.is_module or target.path in self.exports or target.path.partition(".")[0] not in HOUSES:
             return
         self.exports[target.path] = module
         self.pages.setdefault(target.parent.path, []).append(target)
 
     def modules(self, package: str) -> list[griffe.Module]:
         """The modules of a package that define something public, in the order of their paths."""
-        inside = f"reservoir.{package}"
-        paths = sorted(path for path in self.pages if path == inside or path.startswith(f"{inside}."))
-        return [self.package[path.removeprefix("reservoir.")] for path in paths]
+        paths = sorted(path for path in self.pages if f"{path}.".startswith(f"{package}."))
+        return [self.at(path) for path in paths]
 
     def find(self, words: str) -> str | None:
         """The label that a piece of code in a docstring means, or None."""
@@ -179,9 +182,15 @@ def methods(item: griffe.Class) -> Iterator[griffe.Object]:
             yield inner
 
 
+def short(path: str) -> str:
+    """A dotted path without its house, as labels and pages are named: "weights.freezing", "book.plots"."""
+    house, _, inside = path.partition(".")
+    return ".".join(filter(None, (HOUSES[house], inside)))
+
+
 def label(item: griffe.Object) -> str:
     """Of its section. Labels do not know capitals: `Freeze` is not `freeze`, and `TRAINED` is not `trained`."""
-    words = re.sub(r"[^a-z0-9]+", "-", item.path.removeprefix("reservoir.").lower())
+    words = re.sub(r"[^a-z0-9]+", "-", short(item.path).lower())
     kind = "-class" if item.is_class else "-constant" if item.is_attribute else ""
     return f"api-{words}{kind}"
 
@@ -333,7 +342,7 @@ def section(library: Library, item: griffe.Object) -> str:
 
 def file_of(module: griffe.Module) -> str:
     """The file of a module's page, in one folder for all: "weights-freezing.md". Its name is also its address."""
-    return module.path.removeprefix("reservoir.").replace(".", "-").replace("_", "-") + ".md"
+    return short(module.path).replace(".", "-").replace("_", "-") + ".md"
 
 
 def page(library: Library, module: griffe.Module) -> str:
@@ -349,13 +358,13 @@ def package_page(library: Library, package: str) -> str:
         names = ", ".join(
             f"[`{item.name}`](#{library.labels[item.path]})" for item in library.pages[module.path]
         )
-        name = module.path.removeprefix(f"reservoir.{package}.")
+        name = module.path.removeprefix(f"{package}.")
         rows.append([f"[`{name}`]({file_of(module)})", summary(library, module), names])
     table = list_table(
-        f"tab-api-{package}", "Its modules.", ["Module", "What it is for", "Public names"], rows
+        f"tab-api-{short(package)}", "Its modules.", ["Module", "What it is for", "Public names"], rows
     )
-    words = described(library, library.package[package])
-    return FRONT.format(title=f"reservoir.{package}") + f"{words}\n\n{table}"
+    words = described(library, library.at(package))
+    return FRONT.format(title=package) + f"{words}\n\n{table}"
 
 
 def summary(library: Library, module: griffe.Module) -> str:
@@ -370,7 +379,7 @@ def overview(library: Library) -> str:
     for package in PACKAGES:
         names = sum(len(library.pages[module.path]) for module in library.modules(package))
         rows.append(
-            [f"[`reservoir.{package}`]({package}.md)", summary(library, library.package[package]), str(names)]
+            [f"[`{package}`]({short(package)}.md)", summary(library, library.at(package)), str(names)]
         )
     return (
         FRONT.format(title="The library")
@@ -378,7 +387,8 @@ def overview(library: Library) -> str:
 These pages are made from the docstrings of the library that the book was built with, each time it is built. They have a
 page for each module with the names that a package exports or a chapter uses. Every entry says how it is called, what it
 takes, with shapes, what it raises, which source it follows, and shows its code. A package may use those above it in the
-table, and none below; `datasets` stands apart and uses none.
+table, and none below. `reservoir` is the library; the laboratory, `reservoir_lab`, runs and judges experiments with it,
+and `reservoir_book` holds what the pages are furnished with.
 
 """
         + list_table("tab-packages", "The packages.", ["Package", "What it is for", "Public names"], rows)
@@ -524,7 +534,7 @@ def generate(project: Path) -> None:
     api.mkdir(parents=True)
     (api / "library.md").write_text(overview(library), encoding="utf-8")
     for package in PACKAGES:
-        (api / f"{package}.md").write_text(package_page(library, package), encoding="utf-8")
+        (api / f"{short(package)}.md").write_text(package_page(library, package), encoding="utf-8")
         for module in library.modules(package):
             (api / file_of(module)).write_text(page(library, module), encoding="utf-8")
     source_pages.write(project / "reference" / "sources")
