@@ -320,7 +320,7 @@ def test_names_are_never_cut_where_no_terminal_limits_them(call, monkeypatch):
 def test_a_wrong_argument_is_named_with_status_2(call, results, words, named):
     status, _, err = call("run", RECIPE, "--scale", "smoke", *words)
     assert status == 2 and named in sentence(err) and files(results) == []
-    assert "for help, see reservoir" in sentence(err).replace("run python", "see python")
+    assert "for help, see reservoir" in sentence(err).replace("for help, run", "for help, see")
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,11 @@ def test_the_entries_are_the_names_that_packages_export_or_chapters_use(made, ge
             if f"{face.__name__}.{name}" in ABSENT:
                 continue
             what = getattr(face, name)
-            if isinstance(what, type) and what.__doc__ and what.__module__.partition(".")[0] in generate.HOUSES:
+            if (
+                isinstance(what, type)
+                and what.__doc__
+                and what.__module__.partition(".")[0] in generate.HOUSES
+            ):
                 assert any(name == entry for _, entry in entries), f"{face.__name__}.{name} has no entry"
     assert not [name for _, name in entries if name.startswith("_")]
     used = generate.imported(made.parent)
