@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-import reservoir
+import reservoir_book
 from reservoir.layers import Embedding, Linear
 from reservoir.layers.fourier import DFT, Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
@@ -139,7 +139,7 @@ def test_what_was_pretrained_and_frozen_comes_back_from_a_folder_so(tmp_path):
 
 
 def test_python_styles_and_javascript_have_one_list_of_names_and_colours():
-    shared = Path(reservoir.__file__).parent / "page" / "explorables" / "shared"
+    shared = Path(reservoir_book.__file__).parent / "explorables" / "shared"
     assert {one.name for one in (Trained, Seeded, Masked, Pretrained, Fixed)} == set(ORIGIN_NAMES)
     assert set(plots.ORIGINS) == set(ORIGIN_NAMES)
     in_javascript = re.search(r"export const ORIGINS = \[(.*?)\]", (shared / "ui.mjs").read_text())[1]
