@@ -21,6 +21,7 @@ from reservoir.runs.registry import Scale
 from reservoir.runs.run import Run
 from reservoir.runs.start import InitFromRelease, InitFromRun, matching, take
 from reservoir.runs.tasks.computation import Computation
+from reservoir.runs.tasks.puzzles import OnPuzzle
 from reservoir.training import CheckpointError, Task
 from reservoir.training.checkpoint import read_weights
 from reservoir.weights import (
@@ -66,13 +67,15 @@ def task_of(run: Run) -> Any:
     return run.task
 
 
-def load_data(run: Run) -> tuple[Corpus, Vocabulary]:
+def load_data(run: Run) -> tuple[Corpus, Any]:
     """The corpus of a run, and the vocabulary that cuts it: its own, or that of the run that it begins with.
 
     Raises:
         DataError: the corpus cannot be had.
         ValueError: the run that this one begins with has a vocabulary of another size.
     """
+    if isinstance(run.task, OnPuzzle):
+        return run.task.examples(run.seed), range(run.task.vocabulary)
     if not isinstance(run.start, InitFromRun) or isinstance(run.task, Computation):
         return task_of(run).load()
     source = run.start.source(run.scale, run.seed)

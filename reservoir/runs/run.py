@@ -19,6 +19,7 @@ from reservoir.models import (
     EncoderDecoderConfig,
     LanguageModelConfig,
     MaskedLanguageModelConfig,
+    TaggerConfig,
     TextClassifierConfig,
     UniversalConfig,
 )
@@ -29,6 +30,7 @@ from reservoir.runs.tasks.classification import Classification
 from reservoir.runs.tasks.computation import Bits, Expressions, Pictures, Proteins, Sequences
 from reservoir.runs.tasks.language_modelling import LanguageModelling
 from reservoir.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+from reservoir.runs.tasks.puzzles import OnPuzzle
 from reservoir.runs.tasks.translation import Translation
 from reservoir.training import Budget, Optimiser, Skip
 from reservoir.training.task import Precision
@@ -45,6 +47,7 @@ TaskConfig = (
     | Pictures
     | Proteins
     | Sequences
+    | OnPuzzle
 )
 """A task's settings: its data, the sizes that follow from them, what is trained on, and how it is tested."""
 Model = (
@@ -54,6 +57,7 @@ Model = (
     | ClassifierConfig
     | TextClassifierConfig
     | UniversalConfig
+    | TaggerConfig
 )
 
 NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
