@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from reservoir.datasets.bench import NOTHING, Brackets, Circle, Facts, Grammar
-from reservoir.launch import looking
 from reservoir.models import Tagger, TaggerConfig
-from reservoir.recipes import bench
-from reservoir.runs.building import build
-from reservoir.runs.execution import train_run
-from reservoir.runs.reading import run_from_json
 from reservoir.training.puzzles import PuzzleTask
 from reservoir.weights import initialise, owned
+from reservoir_lab.launch import looking
+from reservoir_lab.recipes import bench
+from reservoir_lab.runs.building import build
+from reservoir_lab.runs.execution import train_run
+from reservoir_lab.runs.reading import run_from_json
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reservoir.evidence import ruling
-from reservoir.evidence.ruling import alike, cheaper, compare, holm, interval, rule, share_interval
+from reservoir_lab.evidence import ruling
+from reservoir_lab.evidence.ruling import alike, cheaper, compare, holm, interval, rule, share_interval
 
 N = 20
 
