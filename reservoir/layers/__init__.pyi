@@ -1,4 +1,4 @@
-from .attention import Ancestry, Attention, BeamCache, Cache, CrossAttention, attend
+from .attention import Ancestry, Attention, BeamCache, Cache, CrossAttention, SplitAttention, attend
 from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
 from .dropout import Dropout
 from .fourier import DFT, Fourier, fourier
@@ -32,6 +32,7 @@ __all__ = [
     "Residual",
     "RotaryAttention",
     "SinusoidalPositions",
+    "SplitAttention",
     "attend",
     "fourier",
     "sinusoids",

@@ -287,6 +287,31 @@ class Attention(_Heads):
         return attention_weights(q, k, mask=mask, causal=self.causal)
 
 
+class SplitAttention(_Heads):
+    """`Attention` in two halves that can be frozen apart: where to look (queries, keys), what to pass on (values).
+
+    The maps of each half are stacked, the queries and keys in `queries_keys`; the values have a map of their own.
+
+    Args:
+        d_model, n_heads, stream, causal, dropout: as of `Attention`.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, *, stream: str, causal: bool = False, dropout: float = 0.0
+    ):
+        super().__init__(d_model, n_heads, dropout)
+        self.causal = causal
+        self.queries_keys = Linear(d_model, 2 * d_model, stream=f"{stream}.queries_keys", blocks=2)
+        self.values = Linear(d_model, d_model, stream=f"{stream}.values")
+        self.out = Linear(d_model, d_model, stream=f"{stream}.out")
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """As `Attention`, without a cache."""
+        q, k = self._split(self.queries_keys(x), 2)
+        (v,) = self._split(self.values(x), 1)
+        return self.out(self._join(attend(q, k, v, mask=mask, causal=self.causal, drop=self.dropout)))
+
+
 class CrossAttention(_Heads):
     """Attention from the decoder's positions to the encoder's output (Vaswani et al. 2017, §3.2.3).
 

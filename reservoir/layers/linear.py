@@ -231,6 +231,7 @@ class Embedding(Undrawn, nn.Embedding):
         padding: the id whose row starts at zero and gets no gradient from look-ups, or None.
     """
 
+    initialisations: dict[str, Any]
     mask: nn.Module | None
 
     def __init__(self, n: int, d_model: int, *, stream: str, padding: int | None = None):

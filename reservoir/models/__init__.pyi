@@ -9,6 +9,7 @@ from .lstm import LSTMBody, LSTMConfig
 from .pretrained import from_pretrained, read_labels, save_pretrained
 from .random_mixing import RandomFeatureAttention, RandomMixing
 from .shared_backbone import SharedBackbone
+from .tagger import Tagger, TaggerConfig
 from .text_encoder import (
     MaskedLanguageModel,
     MaskedLanguageModelConfig,
@@ -37,6 +38,8 @@ __all__ = [
     "RandomFeatureAttention",
     "RandomMixing",
     "SharedBackbone",
+    "Tagger",
+    "TaggerConfig",
     "TextClassifier",
     "TextClassifierConfig",
     "TextEncoder",

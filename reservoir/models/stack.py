@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal, get_args
 
@@ -20,15 +21,19 @@ from reservoir.layers import (
     LinearMixing,
     MLPMixing,
     SinusoidalPositions,
+    SplitAttention,
 )
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.models.config import TransformerConfig
 from reservoir.models.random_mixing import RandomFeatureAttention, RandomMixing
 
-LayerKind = Literal["transformer", "ffn", "gru", "conv"]
+LayerKind = Literal["transformer", "ffn", "gru", "conv", "attention", "ffn-4", "ffn-16"]
 LAYER_KINDS: tuple[LayerKind, ...] = ("transformer", "ffn", "gru", "conv")
+"""The kinds that a reservoir can be of (Shen et al. 2021)."""
 CAUSAL: tuple[LayerKind, ...] = ("transformer", "ffn")
-"""The kinds that a causal model can use."""
+"""Those of them that a causal model can use."""
+WIDER: dict[str, int] = {"ffn-4": 4, "ffn-16": 16}
+"""Feed-forward layers that are wider than the configuration says, and how many times."""
 Where = Literal["bottom", "top", "middle", "mixed"]
 
 
@@ -51,6 +56,17 @@ causal_attention: Make = partial(self_attention, causal=True)
 """Make self-attention in which a position sees itself and those before it."""
 
 
+def split_attention(config: TransformerConfig, index: int, stream: str, *, causal: bool = False) -> nn.Module:
+    """Make self-attention whose queries and keys can be frozen apart from its values."""
+    return SplitAttention(
+        config.d_model,
+        config.n_heads,
+        stream=f"{stream}.attention",
+        causal=causal,
+        dropout=config.attention_dropout,
+    )
+
+
 def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Module:
     """Attention by random features, twice as many as a head has (Choromanski et al. 2021)."""
     n_features = 2 * config.d_model // config.n_heads
@@ -61,6 +77,7 @@ def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Mo
 
 MIXINGS: dict[str, Make] = {
     "attention": self_attention,
+    "split-attention": split_attention,
     # The real part of a Fourier transform (Lee-Thorp et al. 2022), each text filled up to `max_length` with zeros; the
     # same divided by the root of `max_length` times `d_model`; and the same as matrix products.
     "fourier": lambda config, index, stream: Fourier(config.max_length),
@@ -153,8 +170,9 @@ def stack(
         config: sizes and choices.
         layers: how many.
         prefix: such as "encoder".
-        kinds: what each layer is: "transformer"; or a feed-forward layer ("ffn"), a recurrent one ("gru") or a
-            dynamic convolution ("conv") alone, in its residual connection. Empty: all are transformer layers.
+        kinds: what each layer is: "transformer"; or a feed-forward layer ("ffn"), a recurrent one ("gru"), a dynamic
+            convolution ("conv") or attention alone, in its residual connection; or one of `WIDER`. Empty: all are
+            transformer layers.
         mixing, feed_forward: make these of layer i, where it has them.
     """
 
@@ -165,8 +183,11 @@ def stack(
         if kind == "conv":
             heads, kernel = config.n_heads, getattr(config, "kernel", 7)
             return DynamicConvolution(config.d_model, heads, kernel=kernel, stream=f"{stream}.conv"), None
-        within = feed_forward(config, index, stream)
-        return (None if kind == "ffn" else mixing(config, index, stream)), within
+        if kind == "attention":
+            return mixing(config, index, stream), None
+        sizes = replace(config, d_ff=WIDER[kind] * config.d_ff) if kind in WIDER else config
+        within = feed_forward(sizes, index, stream)
+        return (mixing(config, index, stream) if kind == "transformer" else None), within
 
     return nn.ModuleList(
         EncoderLayer(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from reservoir.models.stack import LAYER_KINDS, LayerKind, dropping
+from reservoir.models.stack import LAYER_KINDS, WIDER, LayerKind, dropping
 from reservoir.training.backskipping import Backskipping
 from reservoir.training.task import Task, device_of
 from reservoir.weights import report
@@ -186,7 +186,10 @@ def layer_cost(
     match kind:
         case "transformer":
             maps, biases, norms, free = 4 * d * d + 2 * d * d_ff, 5 * d + d_ff, 2 * norm, 4 * length * d
-        case "ffn":
+        case "attention":
+            maps, biases, norms, free = 4 * d * d, 4 * d, norm, 4 * length * d
+        case "ffn" | "ffn-4" | "ffn-16":
+            d_ff *= WIDER.get(kind, 1)
             maps, biases, norms, free = 2 * d * d_ff, d + d_ff, norm, 0.0
         case "gru":
             half = d // 2

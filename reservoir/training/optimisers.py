@@ -11,7 +11,8 @@ from torch import nn
 from reservoir.layers.arguments import check_choice, check_number
 
 OptimiserName = Literal["adamw", "adam", "sgd"]
-Schedule = Literal["inverse_sqrt", "linear", "constant"]
+Schedule = Literal["inverse_sqrt", "linear", "constant", "trapezoid"]
+FALL = 0.3  # the share of steps in which a trapezoid comes down
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Optimiser:
         betas, eps: of Adam.
         weight_decay: as the optimiser defines it, on every tensor that moves.
         schedule: after the warm-up "inverse_sqrt" falls as 1/√step (Vaswani et al. 2017), "linear" to zero at the
-            last step, "constant" stays.
+            last step, "constant" stays, "trapezoid" stays and then falls linearly in the last 30 % of the steps (Zhai
+            et al. 2022).
         warmup: steps in which the rate rises linearly from zero.
         clip: largest norm of all gradients together; 0 does not clip.
     """
@@ -60,6 +62,9 @@ class Optimiser:
             return self.lr * (warmup / step) ** 0.5
         if self.schedule == "linear":
             return self.lr * max(0.0, (steps + 1 - step) / max(1, steps + 1 - warmup))
+        if self.schedule == "trapezoid":
+            fall = max(1, round(FALL * steps))
+            return self.lr * min(1.0, (steps + 1 - step) / (fall + 1))
         return self.lr
 
     def build(self, model: nn.Module) -> torch.optim.Optimizer:

@@ -192,6 +192,8 @@ class Scheme:
         ("*.qkv", XavierUniform(gain=2**-0.5)),
         ("*.query", XavierUniform(gain=2**-0.5)),
         ("*.kv", XavierUniform(gain=2**-0.5)),
+        ("*.attention.queries_keys", XavierUniform(gain=2**-0.5)),
+        ("*.attention.values", XavierUniform(gain=2**-0.5)),
     )
     linear: Initialisation = field(default_factory=XavierUniform)
     embedding: Initialisation | None = None

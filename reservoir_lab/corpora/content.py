@@ -13,6 +13,7 @@ from torch import Tensor
 
 from reservoir import datasets
 from reservoir.datasets import cache_dir, listops, miniature
+from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.errors import DataError
 from reservoir.files import file_digest
@@ -96,6 +97,12 @@ def _examples(*tensors: Tensor) -> Iterable[bytes]:
     return (tensor.numpy().tobytes() for tensor in tensors)
 
 
+def _grammar() -> Iterable[bytes]:
+    puzzle = Grammar(sentences=50, held_out=50)
+    covered = Grammar(sentences=50, held_out=50, hidden=0.3)
+    return _examples(*puzzle.split(0)[0], *covered.split(0)[1])
+
+
 def _made_up() -> Iterable[bytes]:
     found = proteins.made_up(8, seed=0)
     return _examples(found.x, found.y)
@@ -110,6 +117,12 @@ MADE: dict[str, Callable[[], Iterable[str | bytes]]] = {
     "bit xor": lambda: _examples(*BitXor(5).draw(16, seed=0)),
     "expressions": lambda: map(str, zip(*listops.generate(8, seed=0, shortest=20, longest=60), strict=True)),
     "made-up": _made_up,
+    "circle": lambda: _examples(*Circle().draw(16, seed=0)),
+    "brackets": lambda: _examples(*Brackets().draw(16, seed=0)),
+    "facts": lambda: _examples(
+        (puzzle := Facts(8, 8, 8)).table(0), *puzzle.draw(16, seed=0, table=puzzle.table(0))
+    ),
+    "grammar": _grammar,
 }
 FETCHED = {"tape": "tape-homology", "news-de-en": "newstest-deu-eng"}
 """What the manifest calls a corpus, where a loader calls it otherwise."""

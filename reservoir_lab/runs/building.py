@@ -35,6 +35,7 @@ from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, take
 from reservoir_lab.runs.tasks.computation import Computation
+from reservoir_lab.runs.tasks.puzzles import OnPuzzle
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 
@@ -67,13 +68,15 @@ def task_of(run: Run) -> Any:
     return run.task
 
 
-def load_data(run: Run) -> tuple[Corpus, Vocabulary]:
+def load_data(run: Run) -> tuple[Corpus, Any]:
     """The corpus of a run, and the vocabulary that cuts it: its own, or that of the run that it begins with.
 
     Raises:
         DataError: the corpus cannot be had.
         ValueError: the run that this one begins with has a vocabulary of another size.
     """
+    if isinstance(run.task, OnPuzzle):
+        return run.task.examples(run.seed), range(run.task.vocabulary)
     if not isinstance(run.start, InitFromRun) or isinstance(run.task, Computation):
         return task_of(run).load()
     source = run.start.source(run.scale, run.seed)

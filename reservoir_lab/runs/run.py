@@ -18,6 +18,7 @@ from reservoir.models import (
     EncoderDecoderConfig,
     LanguageModelConfig,
     MaskedLanguageModelConfig,
+    TaggerConfig,
     TextClassifierConfig,
     UniversalConfig,
 )
@@ -33,6 +34,7 @@ from reservoir_lab.runs.tasks.classification import Classification
 from reservoir_lab.runs.tasks.computation import Bits, Expressions, Pictures, Proteins, Sequences
 from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
 from reservoir_lab.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+from reservoir_lab.runs.tasks.puzzles import OnPuzzle
 from reservoir_lab.runs.tasks.translation import Translation
 
 TaskConfig = (
@@ -45,6 +47,7 @@ TaskConfig = (
     | Pictures
     | Proteins
     | Sequences
+    | OnPuzzle
 )
 """A task's settings: its data, the sizes that follow from them, what is trained on, and how it is tested."""
 Model = (
@@ -54,6 +57,7 @@ Model = (
     | ClassifierConfig
     | TextClassifierConfig
     | UniversalConfig
+    | TaggerConfig
 )
 
 NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")

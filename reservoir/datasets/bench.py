@@ -1,0 +1,330 @@
+"""The bench: four tasks that each need a part of a transformer, small enough that a run takes seconds.
+
+The tasks were chosen so that parts matter, and each is named wherever a result is told. What is asked at a place is a
+class, or several; places at which nothing is asked have -1. Ids begin at 1: 0 is the padding, whose vector is zero.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reservoir.datasets import miniature
+from reservoir.datasets.batches import raw_words
+from reservoir.datasets.errors import check_whole
+
+NOTHING = -1  # no question is asked here
+LEFT = 3  # names that a model one layer too shallow must still not know: it may guess among them
+TABLE, SPLIT, HIDDEN = 10**9, 10**9 + 1, 10**9 + 2  # numbers of streams that no batch reaches
+Asked = tuple[Tensor, Tensor]
+"""x, (n, length) ids; and y, (n, places, questions): answers at the last `places` places, or -1."""
+
+
+@dataclass(frozen=True)
+class Circle:
+    """Children stand in a random ring and each shows the name of the next one: who is 2, 3, 4 and 6 on?
+
+    It needs depth. Say that a place knows who stands from `a` steps behind it to `b` steps ahead. One more layer of
+    attention can find any place that knows one of these children as well, up to a + b steps away, and read all that
+    it knows: from 2a + b behind to a + 2b ahead. At first a place knows its own name and the next one's, so after
+    1, 2 and 3 layers it knows those in [-1, 2], [-4, 5] and [-13, 14]; no layer can do more than triple what is known
+    (Sanford, Hsu & Telgarsky 2024). So "2 on" needs one layer, "4 on" two and "6 on" three. Chance is 1 / n; a model
+    that knows the ten names in [-4, 5] can guess among the other three.
+
+    Args:
+        n: children. With too few of them, a shallow model finds the last ones by elimination.
+        hops: how many steps on are asked, at every place; the last is the one that is judged.
+
+    Raises:
+        ValueError: a size makes the task trivial or impossible.
+    """
+
+    n: int = 13
+    hops: tuple[int, ...] = (2, 3, 4, 6)
+
+    def __post_init__(self) -> None:
+        check_whole("n", self.n, least=4)
+        if not self.hops or any(not 2 <= k < self.n for k in self.hops):
+            raise ValueError(
+                f"hops must be from 2 to {self.n - 1}, since the ring has n={self.n} places and each shows the next;"
+                f" got {', '.join(map(str, self.hops)) or 'none'}"
+            )
+        known = 3 ** (self.layers(max(self.hops)) - 1) + 1
+        if self.n < known + LEFT:
+            raise ValueError(
+                f"n must be at least {known + LEFT} to ask {max(self.hops)} steps on: a model one layer too shallow"
+                f" knows {known} of the names and would find the others by elimination; got {self.n}"
+            )
+
+    @staticmethod
+    def layers(hop: int) -> int:
+        """The fewest layers of attention that can tell who is `hop` steps on; (3^layers + 1) / 2 is the farthest."""
+        return math.ceil(math.log(2 * hop - 1, 3) - 1e-9)
+
+    @property
+    def length(self) -> int:
+        return self.n
+
+    @property
+    def vocabulary(self) -> int:
+        return self.n
+
+    @property
+    def answers(self) -> int:
+        """Classes of an answer."""
+        return self.n
+
+    @property
+    def questions(self) -> int:
+        """Answers asked at a place."""
+        return len(self.hops)
+
+    chance = property(lambda self: 1 / self.n)
+
+    def draw(self, n: int, *, seed: int, number: int = 0) -> Asked:
+        """`n` rings of batch `number` of the stream that the seed determines."""
+        words = raw_words(seed, number)
+        ring = torch.from_numpy(np.argsort(words(n * self.n).reshape(n, self.n), axis=1, kind="stable"))
+        at = ring.argsort(1)  # where in the ring the child at each place stands
+        ahead = [ring.gather(1, (at + k) % self.n) for k in (1, *self.hops)]
+        return ahead[0] + 1, torch.stack(ahead[1:], -1)
+
+    def counts(self, x: Tensor, y: Tensor, right: Tensor) -> dict[str, tuple[int, int]]:
+        """For each measure how many answers are right, and how many were asked; the judged one first."""
+        asked = right[..., 0].numel()
+        found = {f"{k} on": (int(right[..., i].sum()), asked) for i, k in enumerate(self.hops)}
+        judged = f"{self.hops[-1]} on"
+        return {judged: found.pop(judged), **found}
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """Brackets of several kinds are nested, and all close alike: after a closing one, which kind is open innermost?
+
+    It needs attention that knows an order: a place has to find the last bracket before it that is still open, which
+    takes two layers, one to count depth and one to look for it. A line begins with an opening bracket wherever nothing
+    is open, and elsewhere opens or closes by the toss of a coin. The commonest answer, "none is open", is right at 35 %
+    of the closing brackets with 16 places. The answer never depends on what follows, so a model may read the line from
+    left to right or all at once.
+
+    Args:
+        length: places of a line.
+        kinds: of opening brackets.
+    """
+
+    length: int = 16
+    kinds: int = 4
+
+    def __post_init__(self) -> None:
+        check_whole("length", self.length, least=4)
+        check_whole("kinds", self.kinds, least=2)
+
+    @property
+    def vocabulary(self) -> int:
+        return self.kinds + 1  # one closing bracket
+
+    @property
+    def answers(self) -> int:
+        return self.kinds + 1  # or none is open
+
+    questions = 1
+
+    def draw(self, n: int, *, seed: int, number: int = 0) -> Asked:
+        """`n` lines, as in `Circle.draw`."""
+        words = raw_words(seed, number)
+        kind = torch.from_numpy((words(n * self.length) % self.kinds).astype(np.int64)).view(n, self.length)
+        heads = torch.from_numpy((words(n * self.length) >> np.uint64(63)).astype(bool)).view(n, self.length)
+        x, y = torch.empty_like(kind), torch.full_like(kind, NOTHING)
+        open_ = torch.full((n, self.length + 1), self.kinds)  # what is open at each depth; none at depth 0
+        depth, rows = torch.zeros(n, dtype=torch.int64), torch.arange(n)
+        for t in range(self.length):
+            opens = (depth == 0) | heads[:, t]
+            depth = depth + torch.where(opens, 1, -1)
+            open_[rows[opens], depth[opens]] = kind[opens, t]
+            x[:, t] = torch.where(opens, kind[:, t], self.kinds)
+            y[:, t] = torch.where(opens, NOTHING, open_[rows, depth])
+        return x + 1, y[..., None]
+
+    def counts(self, x: Tensor, y: Tensor, right: Tensor) -> dict[str, tuple[int, int]]:
+        """As in `Circle.counts`; also by how deep the innermost open bracket lies."""
+        asked = y >= 0
+        steps = torch.where(x > self.kinds, -1, 1)
+        depth = steps.cumsum(1)[..., None]
+        found = {"after closing": (int((right & asked).sum()), int(asked.sum()))}
+        for deep in range(1, self.length // 2):
+            here = asked & (depth == deep)
+            if total := int(here.sum()):
+                found[f"{deep} deep"] = (int((right & here).sum()), total)
+        return found
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A table of random facts, a subject and a relation to a value: which of them does the model remember?
+
+    It needs memory and nothing else: the values are drawn evenly, so nothing can be inferred, and a fact is worth
+    log₂(values) bits. Chance is 1 / values. Every seed has a table of its own, and training shows its facts at random.
+
+    Args:
+        subjects, relations: the table has a fact for each pair.
+        values: that a fact may have.
+    """
+
+    subjects: int = 64
+    relations: int = 64
+    values: int = 64
+
+    def __post_init__(self) -> None:
+        for name in ("subjects", "relations", "values"):
+            check_whole(name, getattr(self, name), least=2)
+
+    length, questions = 2, 1
+
+    @property
+    def vocabulary(self) -> int:
+        return self.subjects + self.relations
+
+    @property
+    def answers(self) -> int:
+        return self.values
+
+    @property
+    def facts(self) -> int:
+        """How many there are."""
+        return self.subjects * self.relations
+
+    def table(self, seed: int) -> Tensor:
+        """The value of each fact, (subjects · relations,), drawn from the seed."""
+        return torch.from_numpy((raw_words(seed, TABLE)(self.facts) % self.values).astype(np.int64))
+
+    def asked(self, which: Tensor, table: Tensor) -> Asked:
+        """The facts of some numbers, (n,), as x and y."""
+        x = torch.stack([which // self.relations, self.subjects + which % self.relations], 1)
+        return x + 1, table[which][:, None, None]
+
+    def draw(self, n: int, *, seed: int, number: int = 0, table: Tensor) -> Asked:
+        """`n` facts, some perhaps twice, as in `Circle.draw`."""
+        which = (raw_words(seed, number)(n) % self.facts).astype(np.int64)
+        return self.asked(torch.from_numpy(which), table)
+
+    def counts(self, x: Tensor, y: Tensor, right: Tensor) -> dict[str, tuple[int, int]]:
+        """As in `Circle.counts`."""
+        return {"remembered": (int(right.sum()), right.numel())}
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The miniature language, German and then English in one row: a translator without an encoder.
+
+    It needs the meaning of words, and mixing. Asked are the English words, each after those before it; a sentence is
+    right when all of them are and it ends where it should, which is so exactly when greedy decoding writes it. With
+    `hidden`, words of the English sentence are covered instead and are to be filled in: then a model may read the row
+    from both sides. Each seed draws its own sentences, and none of the training sentences is asked in a test.
+
+    Args:
+        longest: words of either sentence; longer pairs are left out.
+        sentences: pairs that are drawn to train on, before the longer ones are left out.
+        held_out: pairs that are drawn to be asked.
+        hidden: the share of English words that is covered; 0 asks all of them, from left to right.
+    """
+
+    longest: int = 9
+    sentences: int = 12_000
+    held_out: int = 2600
+    hidden: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_whole("longest", self.longest, least=4)
+        for name in ("sentences", "held_out"):
+            check_whole(name, getattr(self, name), least=10)
+        if not 0 <= self.hidden < 1:
+            raise ValueError(f"hidden must be in [0, 1), got {self.hidden}")
+
+    questions = 1
+
+    @property
+    def length(self) -> int:
+        return 2 * self.longest + 1
+
+    @property
+    def words(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """All German and all English words of the language, in alphabetical order."""
+        return _words()
+
+    @property
+    def vocabulary(self) -> int:
+        german, english = self.words
+        return len(german) + len(english) + 2  # the mark between the sentences, and the cover
+
+    @property
+    def answers(self) -> int:
+        return len(self.words[1]) + 1  # or the sentence ends
+
+    @property
+    def places(self) -> int:
+        """At how many places, the last ones, something may be asked."""
+        return self.longest + (0 if self.hidden else 1)
+
+    def split(self, seed: int) -> tuple[Asked, Asked]:
+        """The pairs to train on and those to be asked, drawn from the seed; a pair is in one of the two alone."""
+        drawn = miniature.tagged(seed, train=self.sentences, valid=1, test=self.held_out)
+        return self._rows(drawn.train, seed, 0), self._rows(drawn.test, seed, 1)
+
+    def _rows(self, drawn: Sequence[miniature.Sentence], seed: int, number: int) -> Asked:
+        german, english = ({word: at for at, word in enumerate(words)} for words in self.words)
+        mark, first = 1 + len(german), 2 + len(german)  # ids: padding 0, German, mark, English, cover
+        pairs = [(_cut(one.de), _cut(one.en)) for one in drawn]
+        pairs = [pair for pair in pairs if max(map(len, pair)) <= self.longest]
+        x = torch.zeros(len(pairs), self.length, dtype=torch.int64)
+        y = torch.full((len(pairs), self.longest + 1), NOTHING)
+        for row, (de, en) in enumerate(pairs):
+            answers = [english[word] for word in en]
+            x[row, self.longest - len(de) : self.longest] = torch.tensor([1 + german[word] for word in de])
+            x[row, self.longest] = mark
+            x[row, self.longest + 1 : self.longest + 1 + len(en)] = first + torch.tensor(answers)
+            y[row, : len(en) + 1] = torch.tensor([*answers, len(english)])
+        if not self.hidden:
+            return x, y[..., None]
+        return self._covered(x, y[:, :-1], raw_words(seed, HIDDEN + number), first + len(english))
+
+    def _covered(self, x: Tensor, words: Tensor, draw: Callable[[int], np.ndarray], cover: int) -> Asked:
+        """Cover a share of the English words, at least one of each sentence, and ask them."""
+        inside = x[:, self.longest + 1 :] > 0
+        chance = (
+            torch.from_numpy(draw(inside.numel()) / 2.0**64).view(inside.shape).masked_fill_(~inside, 2.0)
+        )
+        hide = (chance < self.hidden) | (chance == chance.amin(1, keepdim=True))
+        x = x.clone()
+        x[:, self.longest + 1 :].masked_fill_(hide, cover)
+        return x, words.masked_fill(~hide, NOTHING)[..., None]
+
+    def counts(self, x: Tensor, y: Tensor, right: Tensor) -> dict[str, tuple[int, int]]:
+        """As in `Circle.counts`."""
+        asked = y >= 0
+        words = (int((right & asked).sum()), int(asked.sum()))
+        whole = (right | ~asked).flatten(1).all(1)
+        return {"sentences": (int(whole.sum()), len(y)), "words": words}
+
+
+def _cut(sentence: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", sentence)
+
+
+@lru_cache(maxsize=1)
+def _words() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    drawn = miniature.tagged(0, train=20_000, valid=1, test=1).train
+    german, english = (
+        tuple(sorted({word for text in texts for word in _cut(text)}))
+        for texts in ([one.de for one in drawn], [one.en for one in drawn])
+    )
+    return german, english
+
+
+Puzzle = Circle | Brackets | Facts | Grammar

@@ -1,0 +1,467 @@
+"""The bench: four tasks on which a transformer's parts are needed, and what happens when a part is not learned.
+
+`bench/<task>/<row>`: `TASKS` says what a task is and how long it is trained, `ROWS` what a row changes and on which
+tasks it makes sense. Rows that are compared draw what they share from the same streams at the same scale: no draw
+depends on depth. All are in fp32, at widths at which a run takes seconds of one core.
+
+Every row has a learning rate of its own, the best of the same sweep (`reservoir_lab.launch.looking`, seeds 0 to 2); the
+choices lie in `data/bench/rates.json`. Seeds 0 to 9 are for looking, 200 to 219 are run once and judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar
+from reservoir.datasets.shipped import shipped
+from reservoir.models import TaggerConfig
+from reservoir.models.stack import LayerKind, hybrid
+from reservoir.training import Budget, Optimiser, Skip
+from reservoir.weights import Freeze, Mask
+from reservoir_lab.runs.registry import Scale, enter
+from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.start import InitFromRun
+from reservoir_lab.runs.tasks.puzzles import OnPuzzle
+
+LOOKED, JUDGED = range(10), range(200, 220)
+"""Seeds that are for looking, and those that are run once the rules are written."""
+RATES = (1e-3, 3e-3, 1e-2)
+"""The sweep; a step of the same factor more where the best is the first or the last."""
+USUAL = 3e-3  # where nobody has swept yet
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task of the bench.
+
+    Args:
+        about: what it needs, in a few words.
+        puzzle: the data.
+        layers: depth of the model.
+        steps, every: optimiser steps, and steps between validations.
+        causal: whether the model reads from left to right.
+    """
+
+    about: str
+    puzzle: OnPuzzle
+    layers: int
+    steps: int
+    every: int
+    causal: bool = False
+
+
+TASKS = {
+    "circle": Task("depth", OnPuzzle(Circle()), 4, 1000, 25),
+    "brackets": Task("attention in order", OnPuzzle(Brackets(), tested=4000), 2, 500, 25, causal=True),
+    "lines": Task("attention in order, all places at once", OnPuzzle(Brackets(), tested=4000), 2, 800, 40),
+    "facts": Task("memory", OnPuzzle(Facts(), batch=128, held_out=256), 2, 1500, 50),
+    "grammar": Task("the meaning of words", OnPuzzle(Grammar(), held_out=100), 2, 1500, 75, causal=True),
+    "words": Task(
+        "the meaning of words, some of them covered", OnPuzzle(Grammar(hidden=0.3), held_out=200), 2, 1500, 75
+    ),
+}
+MAIN = ("circle", "brackets", "facts", "grammar")
+OPEN = ("circle", "lines", "facts", "words")  # whose models see all places: where transforms make sense
+ALL = tuple(TASKS)
+WIDTHS: dict[LayerKind, str] = {
+    "ffn": "",
+    "ffn-4": ", four times as wide",
+    "ffn-16": ", sixteen times as wide",
+}
+"""Frozen feed-forward layers, and what is said of their width."""
+
+
+def trained(task: str, scale: Scale) -> Run:
+    """A model of a task, everything trained."""
+    found = TASKS[task]
+    steps, every = (8, 4) if scale == "smoke" else (found.steps, found.every)
+    puzzle = (
+        replace(found.puzzle, **SMALL.get(task, {}), batch=8, held_out=8, tested=16)
+        if scale == "smoke"
+        else found.puzzle
+    )
+    return Run(
+        f"bench/{task}",
+        scale,
+        puzzle,
+        TaggerConfig(layers=found.layers, causal=found.causal),
+        Budget(steps, validate_every=every, checkpoint_every=0),
+        optimiser=Optimiser(lr=USUAL, weight_decay=0.0, schedule="trapezoid", warmup=min(30, steps // 4)),
+    )
+
+
+SMALL: dict[str, dict[str, Any]] = {
+    "facts": {"puzzle": Facts(8, 8, 8)},
+    "grammar": {"puzzle": Grammar(sentences=200, held_out=50)},
+    "words": {"puzzle": Grammar(sentences=200, held_out=50, hidden=0.3)},
+}
+"""What a task is at the smoke scale, where it is smaller."""
+
+
+def _depth(run: Run) -> int:
+    return run.model.layers  # type: ignore[union-attr,return-value]
+
+
+def kinds(run: Run, names: tuple[LayerKind, ...]) -> Run:
+    """The same with a stack of these layers."""
+    return run.evolve(model={"layers": len(names), "kinds": names})
+
+
+def only(run: Run, kind: LayerKind) -> Run:
+    """The same with layers of one kind, as many."""
+    return kinds(run, (kind,) * _depth(run))
+
+
+def half(run: Run, times: int = 1) -> Run:
+    """Half of the layers, trained for `times` times the steps."""
+    return longer(run.evolve(model={"layers": _depth(run) // 2}), times)
+
+
+def longer(run: Run, times: int) -> Run:
+    """The same for `times` times the steps, with as many validations."""
+    budget = run.budget
+    return run.evolve(budget={"steps": times * budget.steps, "validate_every": times * budget.validate_every})
+
+
+def frozen(run: Run, **plan: Any) -> Run:
+    """The same with what a freezing plan names left as the seed drew it."""
+    return run.evolve(freeze=Freeze(**plan))
+
+
+def split(run: Run, *parts: str) -> Run:
+    """Attention whose halves can be frozen apart, with these of its maps frozen."""
+    run = run.evolve(model={"mixing": ("split-attention",) * _depth(run)})
+    return frozen(run, patterns=tuple(f"*.attention.{part}*" for part in parts))
+
+
+def narrow(run: Run, *, freeze: bool) -> Run:
+    """Feed-forward layers of a quarter of the width, trained or frozen."""
+    run = run.evolve(model={"d_ff": 32})
+    return frozen(run, feed_forward=True) if freeze else run
+
+
+def stacked(run: Run, letters: str, kind: LayerKind) -> Run:
+    """A stack of trained transformer layers, L, and frozen layers of a kind, R, from the bottom up."""
+    run = kinds(run, tuple("transformer" if letter == "L" else kind for letter in letters))
+    return frozen(run, layers=tuple(f"encoder.{at}" for at, letter in enumerate(letters) if letter == "R"))
+
+
+def alternate(run: Run, kind: LayerKind) -> Run:
+    """Every second layer frozen, and of this kind."""
+    return stacked(run, "LR" * (_depth(run) // 2), kind)
+
+
+def between(run: Run, kind: LayerKind) -> Run:
+    """All trained layers, with a frozen one of this kind between any two."""
+    return stacked(run, "R".join("L" * _depth(run)), kind)
+
+
+def placed(run: Run, where: str) -> Run:
+    """Half of the layers frozen, at the bottom or at the top."""
+    n = _depth(run) // 2
+    return stacked(run, "R" * n + "L" * n if where == "bottom" else "L" * n + "R" * n, "transformer")
+
+
+def late(run: Run) -> Run:
+    """Every second layer learns for half of the steps and is frozen then."""
+    layers = tuple(f"encoder.{at}" for at in range(1, _depth(run), 2))
+    return frozen(run, layers=layers, after=run.budget.steps // 2)
+
+
+def skipping(run: Run) -> Run:
+    """Every second layer frozen, its backward pass estimated and left out more and more often (Shen et al. 2021)."""
+    run = alternate(run, "transformer")
+    fifth = run.budget.steps // 5
+    return run.evolve(skip=Skip(layers=run.freeze.layers, most=0.9, warmup=fifth, anneal=2 * fifth, width=16))
+
+
+def mixed(
+    run: Run, name: str, *, post: bool = False, attention: int = 0, freeze: tuple[str, ...] = ()
+) -> Run:
+    """Another mixing than attention, which the top `attention` layers keep; the norms after each sum if `post`."""
+    names = hybrid(_depth(run), attention, where="top", other=name) if name != "attention" else ()
+    run = run.evolve(model={"mixing": names, "norm_first": not post})
+    return frozen(run, patterns=freeze) if freeze else run
+
+
+def masked(
+    run: Run, keep: float = 0.5, drawn: str = "signed-constant", patterns: str = "encoder.*", **model: Any
+) -> Run:
+    """Layers that stay as drawn, and a mask over each that is learned; embeddings, norms and readout are trained."""
+    plan = Mask(keep=keep, drawn=drawn, patterns=(patterns,))  # type: ignore[arg-type]
+    return run.evolve(mask=plan, model=model)
+
+
+def pruned(run: Run, task: str) -> Run:
+    """The trained model with its layers pruned by magnitude to one half, and trained for a fifth of the steps more."""
+    run = run.evolve(
+        start=InitFromRun(f"bench/{task}/trained", streams=("*",), same_seed=True),
+        mask=Mask(keep=0.5, by="weight", patterns=("encoder.*",), scaled=False),
+    )
+    return run.evolve(budget={"steps": max(4, run.budget.steps // 5)})
+
+
+def over_embeddings(run: Run, task: str) -> Run:
+    """Masks over a model whose embeddings were trained with all the rest, and are frozen."""
+    start = InitFromRun(f"bench/{task}/trained", streams=("embedding", "positions"), same_seed=True)
+    return masked(run).evolve(start=start, freeze=Freeze(embeddings=True))
+
+
+def body(run: Run, donor: str, how: str) -> Run:
+    """Layers that were trained on another task: frozen, drawn anew with the same means and spreads, or trained on."""
+    start = InitFromRun(
+        f"bench/{donor}/trained", streams=("encoder.*",), matched=how == "matched", same_seed=True
+    )
+    run = run.evolve(start=start)
+    return run if how == "fine-tuned" else frozen(run, attention=True, feed_forward=True)
+
+
+class Row(NamedTuple):
+    """What a row is: in words, on which tasks it makes sense, and what it makes of the trained model."""
+
+    about: str
+    tasks: tuple[str, ...]
+    make: Callable[..., Run]
+
+
+def _rows() -> dict[str, Row]:
+    rows = {
+        "trained": Row("everything trained", ALL, lambda run: run),
+        # Removed.
+        "no-attention": Row("no attention: feed-forward layers alone", ALL, partial(only, kind="ffn")),
+        "no-feed-forward": Row(
+            "no feed-forward layers: attention alone", ALL, partial(only, kind="attention")
+        ),
+        "half": Row("half of the layers", MAIN, half),
+        "half-longer": Row("half of the layers, twice the steps", MAIN, partial(half, times=2)),
+        "three-layers": Row("three of four layers", ("circle",), lambda run: run.evolve(model={"layers": 3})),
+        "identity-attention": Row(
+            "identities in place of attention's maps", MAIN, partial(frozen, attention=True, drawn="identity")
+        ),
+        "identity-feed-forward": Row(
+            "identities in place of the feed-forward layers' maps",
+            MAIN,
+            partial(frozen, feed_forward=True, drawn="identity"),
+        ),
+        # Frozen at random.
+        "frozen-attention": Row("attention frozen at random", ALL, partial(frozen, attention=True)),
+        "frozen-queries-keys": Row(
+            "queries and keys frozen at random", ALL, lambda run: split(run, "queries_keys")
+        ),
+        "frozen-values-output": Row(
+            "values and output frozen at random", MAIN, lambda run: split(run, "values", "out")
+        ),
+        "frozen-feed-forward": Row(
+            "feed-forward layers frozen at random", ALL, partial(frozen, feed_forward=True)
+        ),
+        "frozen-embeddings": Row("embeddings frozen at random", ALL, partial(frozen, embeddings=True)),
+        "frozen-attention-feed-forward": Row(
+            "attention and feed-forward layers frozen at random",
+            ALL,
+            partial(frozen, attention=True, feed_forward=True),
+        ),
+        "frozen-attention-embeddings": Row(
+            "attention and embeddings frozen at random",
+            MAIN,
+            partial(frozen, attention=True, embeddings=True),
+        ),
+        "frozen-feed-forward-embeddings": Row(
+            "feed-forward layers and embeddings frozen at random",
+            MAIN,
+            partial(frozen, feed_forward=True, embeddings=True),
+        ),
+        "hollow-attention": Row(
+            "attention frozen at random, its diagonals zero",
+            MAIN,
+            partial(frozen, attention=True, drawn="hollow"),
+        ),
+        "narrow": Row("feed-forward layers of a quarter of the width", MAIN, partial(narrow, freeze=False)),
+        "narrow-frozen": Row("the same, frozen at random", MAIN, partial(narrow, freeze=True)),
+        "only-norms": Row(
+            "the norms alone are trained",
+            MAIN,
+            partial(frozen, embeddings=True, attention=True, feed_forward=True, patterns=("readout*",)),
+        ),
+        "only-embeddings": Row(
+            "embeddings and readout alone are trained",
+            MAIN,
+            partial(frozen, attention=True, feed_forward=True, patterns=("*norm*",)),
+        ),
+        "only-readout": Row(
+            "the readout alone is trained",
+            MAIN,
+            partial(frozen, embeddings=True, attention=True, feed_forward=True, patterns=("*norm*",)),
+        ),
+        # Reservoirs.
+        "reservoir-ffn": Row(
+            "every second layer a frozen feed-forward layer", MAIN, partial(alternate, kind="ffn")
+        ),
+        "reservoir-transformer": Row(
+            "every second layer frozen", MAIN, partial(alternate, kind="transformer")
+        ),
+        "reservoir-gru": Row(
+            "every second layer a frozen GRU", ("circle", "facts"), partial(alternate, kind="gru")
+        ),
+        "reservoir-conv": Row(
+            "every second layer a frozen dynamic convolution",
+            ("circle", "facts"),
+            partial(alternate, kind="conv"),
+        ),
+        **{
+            f"between-{kind}": Row(
+                f"frozen feed-forward layers between the trained ones{width}",
+                ("facts", "grammar"),
+                partial(between, kind=kind),
+            )
+            for kind, width in WIDTHS.items()
+        },
+        **{
+            f"reservoir-{where}": Row(
+                f"the {what} half of the layers frozen", ("circle",), partial(placed, where=where)
+            )
+            for where, what in (("bottom", "lower"), ("top", "upper"))
+        },
+        "layer-drop": Row(
+            "every layer left out of a step with a chance of 20 %",
+            ("circle", "brackets"),
+            lambda run: run.evolve(model={"layer_drop": 0.2}),
+        ),
+        "late": Row("every second layer frozen after half of the steps", ("circle", "brackets"), late),
+        "backskipping": Row(
+            "every second layer frozen, and its backward pass left out ever more often",
+            ("circle", "brackets"),
+            skipping,
+        ),
+        # Masks.
+        **{
+            f"mask-{percent}": Row(
+                f"masks of {percent} % over random layers",
+                ("brackets", "facts"),
+                partial(masked, keep=percent / 100),
+            )
+            for percent in (10, 30, 70, 90)
+        },
+        "mask": Row("masks of 50 % over random layers", ALL, masked),
+        "mask-shared": Row(
+            "one random layer and a mask of 50 % for each depth", MAIN, partial(masked, share_layers=True)
+        ),
+        "mask-everything": Row(
+            "masks of 50 % over everything, embeddings and readout too; nothing else is trained",
+            MAIN,
+            partial(masked, patterns="*", bare=True),
+        ),
+        **{
+            f"mask-{name}": Row(
+                f"masks of 50 % over layers drawn {drawn}",
+                ("brackets", "facts"),
+                partial(masked, drawn=drawn),
+            )
+            for name, drawn in (
+                ("xavier", "xavier-uniform"),
+                ("kaiming", "kaiming-uniform"),
+                ("usual", "as-trained"),
+            )
+        },
+        "mask-wider": Row(
+            "masks of 50 %, twice as wide", ("brackets", "facts"), partial(masked, d_model=64, d_ff=256)
+        ),
+        "mask-deeper": Row("masks of 50 %, twice as deep", ("brackets", "facts"), partial(masked, layers=4)),
+        "mask-longer": Row(
+            "masks of 50 %, four times the steps", ("brackets", "facts"), lambda run: longer(masked(run), 4)
+        ),
+        "mask-random": Row(
+            "masks of 50 % that stay as drawn, over random layers",
+            MAIN,
+            lambda run: frozen(masked(run), patterns=("*.scores",)),
+        ),
+        **{
+            f"rounded-{width}": Row(
+                f"everything trained at width {width}, then rounded to 8 and 4 bits",
+                MAIN,
+                lambda run, width=width: run.evolve(
+                    model={"d_model": width, "d_ff": 4 * width}, task={"rounded": (8, 4)}
+                ),
+            )
+            for width in (8, 16, 24, 32)
+        },
+    }
+    for name, about, options in (
+        ("fourier", "FNet's transform", {"name": "fourier"}),
+        ("fourier-scaled", "FNet's transform, scaled", {"name": "fourier-normalised"}),
+        ("random-linear", "fixed random maps", {"name": "linear", "freeze": ("*.linear.*",)}),
+        ("random-mixing", "attention at fixed random weights", {"name": "random-mixing"}),
+        ("linear", "trained linear maps", {"name": "linear"}),
+        ("mixer", "MLP-Mixer's networks", {"name": "mlp"}),
+        ("hybrid", "FNet's transform in all layers but the last", {"name": "fourier", "attention": 1}),
+    ):
+        make = partial(mixed, **options)
+        rows[f"mix-{name}"] = Row(f"{about} in place of attention", OPEN, make)
+        rows[f"mix-{name}-post"] = Row(
+            f"{about} in place of attention, norms after each sum", OPEN, partial(make, post=True)
+        )
+    rows["post"] = Row(
+        "everything trained, norms after each sum", OPEN, partial(mixed, name="attention", post=True)
+    )
+    return rows
+
+
+ROWS = _rows()
+"""Name of a row -> what it is. Rows that begin with another run's weights follow in `BEGUN`."""
+BEGUN: dict[str, Row] = {
+    "pruned": Row(
+        "the trained model pruned to one half of its layers' weights, and trained on", MAIN, pruned
+    ),
+    "mask-over-embeddings": Row("masks of 50 % over layers, trained embeddings", MAIN, over_embeddings),
+}
+DONORS = {"lines": "words", "words": "lines", "facts": "words"}
+"""Task -> the one on which the body was trained that it gets."""
+HOWS = {
+    "frozen": "layers that were trained on another task, frozen",
+    "matched": "random layers with the same means and spreads as trained ones of another task, frozen",
+    "fine-tuned": "layers that were trained on another task, and are trained on",
+}
+
+
+@cache
+def rates() -> dict[str, float]:
+    """Chosen learning rates, by "<task>/<row>"."""
+    return json.loads((shipped() / "bench" / "rates.json").read_text(encoding="utf-8"))
+
+
+def make(task: str, row: str, scale: Scale, *, lr: float | None = None) -> Run:
+    """A row of a task at its chosen learning rate, or at another."""
+    run = trained(task, scale)
+    if row in ROWS:
+        run = ROWS[row].make(run)
+    elif row in BEGUN:
+        run = BEGUN[row].make(run, task)
+    else:
+        run = body(run, DONORS[task], row.removeprefix("body-"))
+    return run.evolve(optimiser={"lr": lr or rates().get(f"{task}/{row}", USUAL)})
+
+
+def about(task: str, row: str) -> str:
+    """What a row is, in words."""
+    if row.startswith("body-"):
+        return f"{HOWS[row.removeprefix('body-')]} ({DONORS[task]})"
+    return (ROWS | BEGUN)[row].about
+
+
+def table() -> list[tuple[str, str]]:
+    """All (task, row), those that begin with others' weights last."""
+    found = [(task, name) for name, row in (ROWS | BEGUN).items() for task in row.tasks]
+    return found + [(task, f"body-{how}") for task in DONORS for how in HOWS]
+
+
+for _task, _row in table():
+    enter(
+        f"bench/{_task}/{_row}",
+        f"{TASKS[_task].about.capitalize()}: {about(_task, _row)}.",
+        make,
+        _task,
+        _row,
+    )
