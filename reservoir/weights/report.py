@@ -35,7 +35,7 @@ from reservoir.weights.origins import (
     moves,
     origin_of,
 )
-from reservoir.weights.supermask import FixedMask, Supermask, maskable
+from reservoir.weights.supermask import FixedMask, Supermask, places
 
 COUNTS = ("weights", "scores", "total", "trainable", "trainable_all_rows", "stored_bytes")
 UNINITIALISED: Literal["not initialised"] = "not initialised"
@@ -212,7 +212,7 @@ def _idle_rows(item: Owned, uses: Counter[int]) -> int:
 
 def _masks(model: nn.Module) -> Iterator[Row]:
     """A row for each mask that was chosen, which is no parameter."""
-    masks = {id(item.mask): item for item in reversed(maskable(model)) if isinstance(item.mask, FixedMask)}
+    masks = {id(item.mask): item for item in reversed(places(model)) if isinstance(item.mask, FixedMask)}
     for item in reversed(masks.values()):
         mask = cast(FixedMask, item.mask)
         n = mask.mask.numel()
