@@ -138,12 +138,12 @@ def _check_fit(outline: nn.Module, contents: Contents, largest: int | None, *, f
         filled: the outline itself is to be filled, so that it must have memory.
     """
     path = contents.path
+    items = {item.path: item for item in owned(outline)}
     size = sum(tensor.numel() for tensor in (*outline.parameters(), *outline.buffers()))
     if largest is not None and size > largest:
         raise WeightsError(
             f"{path}: the model has {size:,} numbers, more than largest={largest:,}; give a larger one if you trust it"
         )
-    items = {item.path: item for item in owned(outline)}
     if missing := sorted(items.keys() ^ contents.parameters.keys()):
         raise WeightsError(
             f"{path}: {shortened(missing[0])} is not in both the model and the file"
@@ -182,7 +182,9 @@ def _check_fit(outline: nn.Module, contents: Contents, largest: int | None, *, f
         has = _TYPES.get(info.dtype) if info is not None else None
         if info is None or info.shape != shape or not _holds(dtype, has):
             if info is not None and info.shape == shape:
-                raise WeightsError(f"{path} has {has} for {name}, not {dtype}: build the model, then .to({has})")
+                raise WeightsError(
+                    f"{path} has {has} for {name}, not {dtype}: build the model, then .to({has})"
+                )
             said = "nothing" if info is None else f"{info.dtype} of {info.shape}"
             raise WeightsError(f"{path} has {said} for {name}, not {shape}")
     if unknown := sorted(contents.file.keys() - wanted.keys()):

@@ -21,6 +21,7 @@ from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 from torch.optim.swa_utils import AveragedModel
 
+from reservoir import weights
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.files import WeightsError
 
@@ -89,6 +90,8 @@ class Owned(NamedTuple):
             cast(nn.ModuleList, chain)[list(chain).index(old)] = mask
         elif mask is not None:
             parametrize.register_parametrization(self.module, self.attribute, mask)
+            if not chain:
+                cast(nn.Module, self._chain()).register_state_dict_post_hook(_each_its_own)
         elif old is not None:
             if self.others and not alone:
                 del cast(nn.ModuleList, chain)[list(chain).index(old)]
@@ -103,6 +106,18 @@ class Owned(NamedTuple):
         if not parametrize.is_parametrized(self.module, self.attribute):
             return ()
         return cast(Any, self.module).parametrizations[self.attribute]
+
+
+def _each_its_own(module: nn.Module, state: dict[str, Any], prefix: str, _: object) -> None:
+    """Copy what a state dictionary holds already under another name, such as the mask of a tied table.
+
+    transformers refuses to write tensors that share memory, but for those that it has tied itself.
+    """
+    known = {
+        value.data_ptr() for name, value in state.items() if not name.startswith(prefix) and value.numel()
+    }
+    for name in [name for name in state if name.startswith(prefix)]:
+        state[name] = state[name].clone() if state[name].data_ptr() in known else state[name]
 
 
 def bare(model: nn.Module) -> nn.Module:
@@ -185,7 +200,8 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
             cast(Any, module).parametrizations[name] if parametrize.is_parametrized(module, name) else None
         )
         if chain is not None and not chain.is_tensor:
-            chain.__dict__.setdefault(KEPT, {f"original{chain.ntensors - 1}": kept})
+            said = {f"original{n}": (f"{kept[0]}/{n}", weights.Trained()) for n in range(chain.ntensors)}
+            chain.__dict__.setdefault(KEPT, said | {f"original{chain.ntensors - 1}": kept})
     for name, child in module.named_children():
         below = f"{place}.{name}" if place else name
         if isinstance(child, WeightMask) and isinstance(module, parametrize.ParametrizationList):
