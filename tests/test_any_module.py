@@ -533,7 +533,9 @@ def test_the_trainer_of_transformers_trains_what_moves(tmp_path, plan):
 
 def test_what_was_trained_before_it_was_frozen_is_stored_once_that_is_said(tmp_path):
     model = freeze(learn(drawn("gpt2"), "gpt2"), layers=[0])
-    with pytest.raises(WeightsError, match=r"let it move, call reservoir\.mark_trained\(model\), freeze it again"):
+    with pytest.raises(
+        WeightsError, match=r"let it move, call reservoir\.mark_trained\(model\), freeze it again"
+    ):
         save(model, tmp_path / "m.safetensors")
     mark_trained(model.requires_grad_(True))
     again = load(gpt2(), save(freeze(model, layers=[0]), tmp_path / "m.safetensors"))

@@ -93,7 +93,7 @@ def test_texts_of_ones_own_are_read_again_when_they_change_and_only_then(data, t
 
 def test_a_recipe_that_takes_other_data_says_which_does(data):
     with pytest.raises(
-        ValueError, match=r"holds pictures, for which there is own/pictures; own/classifier takes"
+        DataError, match=r"own/classifier takes .*; this looks like pictures, for which there is own/pictures"
     ):
         on_files(recipes.get("own/classifier"), data["pictures"])
     with pytest.raises(DataError, match="has the languages en, it, and fr to en is asked for: say which"):

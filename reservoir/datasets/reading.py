@@ -8,6 +8,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
+import charset_normalizer
+
 from reservoir.datasets.errors import DataError
 
 
@@ -34,11 +36,16 @@ def read_text(path: str | Path, *, member: str | None = None) -> str:
         wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         return content.decode("utf-16" if wide else "utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n" if b"\n" in content else b"\r", 0, error.start) + 1
+        end = b"\n" if b"\n" in content else b"\r"
+        line = content.count(end, 0, error.start) + 1
+        shown = content.split(end)[line - 1] if not wide else b""
+        guess = None if wide else charset_normalizer.from_bytes(content).best()
+        name = guess.encoding if guess is not None else ""
+        looks = f"as {name} the line reads {shown.decode(name, 'replace')[:80]!r}; " if name else ""
         raise DataError(
             f"{path}{f', {member}' if member else ''}, line {line}: byte 0x{content[error.start]:02x} is not"
-            f" {'UTF-16' if wide else 'UTF-8'}; "
-            "convert the file, for example with `iconv -f latin1 -t utf-8`"
+            f" {'UTF-16' if wide else 'UTF-8'}; {looks}convert the file, for example with"
+            f" `iconv -f {name or 'ENCODING'} -t utf-8 {path} > utf8-{Path(path).name}`, and read what comes of it"
         ) from None
 
 

@@ -179,11 +179,11 @@ def _check_fit(outline: nn.Module, contents: Contents, largest: int | None, *, f
     wanted |= {BUFFER + name: (tuple(buffer.shape), buffer.dtype) for name, buffer in buffers.items()}
     for name, (shape, dtype) in wanted.items():
         info = contents.file.get(name)
-        has = _TYPES.get(info.dtype) if info is not None else None
-        if info is None or info.shape != shape or not _holds(dtype, has):
+        stored_as = _TYPES.get(info.dtype) if info is not None else None
+        if info is None or info.shape != shape or not _holds(dtype, stored_as):
             if info is not None and info.shape == shape:
                 raise WeightsError(
-                    f"{path} has {has} for {name}, not {dtype}: build the model, then .to({has})"
+                    f"{path} has {stored_as} for {name}, not {dtype}: build the model, then .to({stored_as})"
                 )
             said = "nothing" if info is None else f"{info.dtype} of {info.shape}"
             raise WeightsError(f"{path} has {said} for {name}, not {shape}")

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -387,15 +387,15 @@ def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
     copied = copied.to_empty(device="cpu") if meta else copied.cpu()
     for module in copied.modules():
         if is_known(module):  # a container that resets its layers adds nothing to what they are
-            module.reset_parameters = lambda: None
+            module.__dict__["reset_parameters"] = lambda: None
     for number in (seed, seed + 1):
         for parameter in copied.parameters():
-            parameter.copy_(torch.nan) if parameter.is_floating_point() or parameter.is_complex() else None
+            parameter.fill_(torch.nan) if parameter.is_floating_point() or parameter.is_complex() else None
         with torch.random.fork_rng(devices=[]):
             for place, (module, owner) in enumerate(asking(copied, None)):
                 torch.manual_seed(name_hash(f"{number}/{place}") >> 1)
                 try:
-                    module.reset_parameters() if resets(module) else None
+                    cast(Any, module).reset_parameters() if resets(module) else None
                     owner(module) if owner else None
                 except Exception as error:
                     raise ValueError(
