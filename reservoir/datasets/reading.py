@@ -43,8 +43,11 @@ def read_text(path: str | Path, *, member: str | None = None) -> str:
         names = ["utf-16le" if content[1:2] == b"\0" else "utf-16be"]
     except UnicodeDecodeError as error:
         at = error.start
-        likely = [] if wide else [one.encoding.replace("_", "-") for one in charset_normalizer.from_bytes(content)]
-        names = [*likely[:2], "cp1252", "cp932"]
+        likely = (
+            [] if wide else [one.encoding.replace("_", "-") for one in charset_normalizer.from_bytes(content)]
+        )
+        common = ["cp1252", "cp932"]
+        names = [*(name for name in common if name in likely), *likely[:2], *common]
     line = content.count(b"\n" if b"\n" in content else b"\r", 0, at)
     readings: dict[str, str] = {}  # of that line: what a detector finds likely, and what is most frequent
     for name in names:

@@ -191,6 +191,7 @@ def _listed(path: Path, files: Files, strays: list[Path]) -> Rows | None:
 def _rows(path: Path, strays: list[Path]) -> Rows:
     """The pictures below each subfolder, with its name."""
     found: list[tuple[str, ...]] = []
+    strays += sorted(file for file in path.iterdir() if file.is_file() and not hidden(file, path))
     for folder in _folders(path):
         inside = sorted(file for file in folder.rglob("*") if file.is_file() and not hidden(file, path))
         pictures = [file for file in inside if file.suffix.lower() in PICTURES]
