@@ -26,7 +26,7 @@ NEEDS = {  # module of ours, or a folder of them -> the extras that it may impor
 WITH_TORCH = {"triton"}  # comes with torch's builds for GPUs
 PROGRAMS = {  # declared and never imported: they are run, or they type what is imported
     "accelerate", "ipykernel", "jupyterlab-myst", "mystmd", "nbconvert", "hatchling", "mypy", "nbval", "pandas-stubs",
-    "pytest-rerunfailures", "pytest-xdist", "ruff", "tensorboard", "types-requests",
+    "pyarrow", "pytest-rerunfailures", "pytest-xdist", "ruff", "tensorboard", "types-requests",
 }  # fmt: skip
 
 
