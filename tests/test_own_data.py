@@ -100,7 +100,11 @@ def test_every_line_end_and_byte_order_mark_is_read(tmp_path, end, encoding):
         ("\n\n", "\n\n", r"train\.it and .*train\.en: there is no text in them"),
         ("", "", r"train\.it and .*train\.en: there is no text in them"),
         ("a\nb\n", "a\nb\n", r"train\.it has 2 pairs, too few to split"),
-        (b"a\n\xe9\n", "a\nb\n", r"train\.it, line 2: byte 0xe9 is not UTF-8; .*as cp1252 the line reads 'é'; convert"),
+        (
+            b"a\n\xe9\n",
+            "a\nb\n",
+            r"train\.it, line 2: byte 0xe9 is not UTF-8; .*as cp1252 the line reads 'é'; convert",
+        ),
     ],
 )
 def test_what_is_wrong_with_pairs_is_said_by_file_line_and_remedy(tmp_path, it, en, said):

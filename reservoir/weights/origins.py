@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
 
+from reservoir.layers.linear import Undrawn
 from reservoir.weights.generator import Stream, checked_seed, name_hash
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
 from reservoir.weights.naming import (
@@ -283,8 +284,8 @@ class Scheme:
 def is_known(module: nn.Module) -> bool:
     """Whether a module starts as one of torch's layers does: it is one, or is derived from one and resets like it."""
     reset = getattr(type(module), "reset_parameters", None)
-    ours = getattr(reset, "__module__", "torch.nn").startswith(("torch.nn", "reservoir"))
-    return (ours and isinstance(module, KNOWN)) or is_turned(module)
+    usual = getattr(reset, "__module__", "torch.nn").startswith("torch.nn") or isinstance(module, Undrawn)
+    return (usual and isinstance(module, KNOWN)) or is_turned(module)
 
 
 def is_norm(module: nn.Module) -> bool:
@@ -376,8 +377,8 @@ def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
         yield module, owner
 
     def resets(module: nn.Module) -> bool:
-        ours = type(module).__module__.startswith("reservoir") or is_known(module)
-        return not ours and callable(getattr(module, "reset_parameters", None))
+        known = is_known(module) or isinstance(module, Undrawn)
+        return not known and callable(getattr(module, "reset_parameters", None))
 
     model = bare(model)
     if not any(owner or resets(module) for module, owner in asking(model, None)):

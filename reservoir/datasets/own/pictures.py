@@ -163,12 +163,9 @@ def _listed(path: Path, files: Files, strays: list[Path]) -> Rows | None:
         if not file.name.lower().endswith(TABLES) or (names := named_pictures(file)) is None:
             continue
         table = read_table(file)
-        labels = (
-            [files.label]
-            if files.label in table.header
-            else [n for n in table.header if n.lower() in LABEL_NAMES]
-        )
-        labels = labels or [n for i, n in enumerate(table.header) if i != names and len(table.header) == 2]
+        usual = [name for name in table.header if name.lower() in LABEL_NAMES]
+        rest = [name for i, name in enumerate(table.header) if i != names]
+        labels = [files.label] if files.label in table.header else usual or rest[: len(rest) == 1]
         if len(labels) != 1 and _folders(path):
             return None  # the folders say the classes
         if len(labels) != 1:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ from reservoir.datasets.own.parts import (
 from reservoir.datasets.reading import read_text
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+RECORDS = re.compile(r"\.(jsonl|ndjson|parquet)\b", re.IGNORECASE)
 SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
 """What the columns of translations are called that are not called by their languages."""
 TEXT_NAMES = ("text", "sentence", "review", "comment", "message", "content", "utterance", "document")
@@ -71,9 +72,7 @@ def read_table(path: Path) -> Table:
     Raises:
         DataError: the file is missing, damaged or empty, names a column twice, or a row has another number of cells.
     """
-    if not any(kind in path.name.lower() for kind in TABLES[:2]) and any(
-        kind in path.name.lower() for kind in TABLES
-    ):
+    if RECORDS.search(path.name):
         return _of_records(path)
     csv.field_size_limit(2**31 - 1)
     text = read_text(path)
@@ -115,48 +114,40 @@ def read_table(path: Path) -> Table:
 
 
 def _of_records(path: Path) -> Table:
-    rows: list[tuple[int, Any]] = []
-    if path.suffix.lower() == ".parquet":
-        try:
-            rows = list(enumerate(pd.read_parquet(path).to_dict("records"), start=1))
-        except ImportError:
-            raise DataError(f"{path} needs pyarrow: pip install pyarrow") from None
-        except Exception as error:
-            raise DataError(f"{path} is damaged, or no Parquet file ({error}): fetch it again") from error
-    else:
-        for number, line in enumerate(own_lines(path), start=1):
-            try:
-                rows += [(number, json.loads(line))] if line.strip() else []
-            except ValueError as error:
-                raise DataError(f"{path}, line {number}: {error}; each line is an object of JSON") from None
+    parquet, lines = path.suffix.lower() == ".parquet", list[int]()
+    rows: list[dict[str, Any]] = []
+    try:
+        if parquet:
+            rows = cast("list[dict[str, Any]]", pd.read_parquet(path).to_dict("records"))
+            lines = list(range(1, len(rows) + 1))
+        for number, line in enumerate([] if parquet else own_lines(path), start=1):
+            if line.strip():
+                lines.append(number)
+                rows.append(dict(json.loads(line)))
+    except ImportError:
+        raise DataError(f"{path} needs pyarrow: pip install pyarrow") from None
+    except (ValueError, TypeError, OSError) as error:
+        what = "it is damaged, or no Parquet" if parquet else "each line is an object of JSON"
+        raise DataError(f"{path}, line {lines[-1] if lines else 1}: {error}; {what}") from error
     if not rows:
-        raise DataError(f"{path}: there are no rows; each line is an object of JSON")
-    flat: list[dict[str, Any]] = []
-    for number, row in rows:
-        if not isinstance(row, dict):
-            raise DataError(
-                f"{path}, line {number}: a row must be an object of JSON, got {type(row).__name__}"
-            )
-        inner = [
-            (f"{key}", cell) if not isinstance(cell, dict) else (None, cell) for key, cell in row.items()
-        ]
-        flat.append({})
-        for key, cell in inner:
-            flat[-1] |= cell if key is None else {key: cell}
-    header = list(dict.fromkeys(key for row in flat for key in row))
-    cells = [
-        [_cell(row.get(key), path, number) for key in header]
-        for row, (number, _) in zip(flat, rows, strict=True)
-    ]
-    return Table(path, header, cells, [number for number, _ in rows], 0)
-
-
-def _cell(value: Any, path: Path, line: int) -> str:
-    if isinstance(value, bytes):
-        raise DataError(
-            f"{path}, line {line}: a cell holds bytes; store pictures as files, in one folder per class"
+        raise DataError(f"{path}: there are no rows; write some")
+    # What stands within a row, such as {"de": …, "en": …}, is columns of its own.
+    flat = [
+        dict(
+            pair
+            for name, cell in row.items()
+            for pair in (cell.items() if isinstance(cell, dict) else [(name, cell)])
         )
-    if isinstance(value, list | tuple | np.ndarray):
+        for row in rows
+    ]
+    header = list(dict.fromkeys(name for row in flat for name in row))
+    if any(isinstance(cell, bytes) for row in flat for cell in row.values()):
+        raise DataError(f"{path}: a cell holds bytes; store pictures as files, in one folder per class")
+    return Table(path, header, [[_cell(row.get(name)) for name in header] for row in flat], lines, 0)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list | np.ndarray):
         return " ".join(map(str, value))
     return "" if value is None or value != value else str(value)
 
