@@ -235,5 +235,8 @@ def base_files(folder: Path) -> list[Path]:
     """
     found = sorted(folder.glob("*.safetensors")) if (folder / "config.json").is_file() else []
     if not found:
-        raise WeightsError(f"a base must be a folder with config.json and *.safetensors, got {folder}")
+        raise WeightsError(
+            f"a base must be a folder with config.json and *.safetensors, got {folder}: a model of the hub is in one"
+            " once it is stored, as by model.save_pretrained(folder)"
+        )
     return found

@@ -14,6 +14,7 @@ from reservoir.datasets.own.parts import (
     Files,
     Rows,
     find,
+    hidden,
     own_lines,
     part_of,
     path_of,
@@ -68,6 +69,11 @@ def own_pairs(
             )
         ordered = sorted(parts, key=lambda part: (part not in PARTS, part))
         found = {part: _aligned(path, parts[part], src, tgt) for part in ordered}
+        used = {file for rows in found.values() for file in rows.paths}
+        if left := [
+            file.name for file in sorted(path.iterdir()) if file not in used and not hidden(file, path)
+        ]:
+            notes.append(f"{path}: left out, as no part in {src} or {tgt}: {', '.join(left)}")
     found = {part: without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
     if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
         notes.append(
