@@ -280,9 +280,12 @@ def maskable(model: nn.Module) -> Sequence[Owned]:
     return [
         item
         for item in places(model)
-        if is_table(item.module)
-        or is_map(item)
-        or (item.parameter.ndim > 1 and (isinstance(item.module, nn.RNNCellBase) or _drawn_matrix(item)))
+        if item.parameter.numel()
+        and (
+            is_table(item.module)
+            or is_map(item)
+            or (item.parameter.ndim > 1 and (isinstance(item.module, nn.RNNCellBase) or _drawn_matrix(item)))
+        )
     ]
 
 
@@ -297,7 +300,8 @@ def unmasked(model: nn.Module) -> list[Owned]:
     """The matrices of a masked model that no mask can reach."""
     reached = {id(item.parameter) for item in maskable(model)}
     items = [item for item in owned(model) if not isinstance(item.module, Supermask)]
-    left = [item for item in items if item.parameter.ndim > 1 and id(item.parameter) not in reached]
+    matrices = [item for item in items if item.parameter.ndim > 1 and item.parameter.numel()]
+    left = [item for item in matrices if id(item.parameter) not in reached]
     return left if any(item.mask is not None for item in items) else []
 
 
