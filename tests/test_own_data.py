@@ -630,3 +630,14 @@ def test_the_encoding_is_named_with_the_line_and_the_advice_makes_it_readable(tm
     subprocess.run(command, shell=True, check=True, cwd=tmp_path)
     (tmp_path / "a.csv").unlink()
     assert len(labelled(name).train) == 32
+
+
+def test_the_advice_for_too_few_rows_is_enough(tmp_path):
+    name = write(tmp_path, train__it=lines(3), train__en=lines(3))
+    with pytest.raises(DataError, match=r"write until 4 of them differ.*or give files named test and valid"):
+        pairs(name)
+    assert len(pairs(write(tmp_path, train__it=lines(4), train__en=lines(4))).train) == 2
+    parts = {f"{part}__{side}": lines(1) for part in ("test", "valid") for side in ("it", "en")}
+    assert len(pairs(write(tmp_path, train__it=lines(3), train__en=lines(3), **parts)).train) == 3
+    of_one = "text,label\n" + "".join(f"a{i},x\n" for i in range(4)) + "b,y\n"
+    assert len(labelled(write(tmp_path / "t", a__csv=of_one)).train) == 3

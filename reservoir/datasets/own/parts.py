@@ -163,7 +163,7 @@ def find(
         if part := part_of(stem_of(file.name, endings)):
             if part in found:
                 raise DataError(
-                    f"{path} has two files for {part}, {found[part].name} and {file.name}: keep one"
+                    f"{path} has two files for {part}, {found[part].name} and {file.name}: keep one, or join them"
                 )
             found[part] = file
     if not found and len(fitting) == 1:
@@ -302,8 +302,9 @@ def split(
     for part in lacking:
         if not len(parts[part]):
             raise DataError(
-                f"{whole.paths[0]} has {len(whole):,} {unit}, too few to split off a {part} part: add some until"
-                f" {len(lacking) + 1} of one class differ, or give files named {' and '.join(sorted(lacking))}"
+                f"{whole.paths[0]} has {len(whole):,} {unit}, too few to split off a {part} part: write until"
+                f" {2 * len(lacking)} of them differ, of one class where there are classes, or give files named"
+                f" {' and '.join(sorted(lacking))}"
             )
     seen = {key(row) for row in parts["train"].rows}
     for part, rows in sorted(parts.items(), key=lambda item: (item[0] != "train", item[0] != "valid")):
