@@ -160,7 +160,7 @@ def sides(header: Sequence[str]) -> tuple[str, str] | None:
 
 
 def are_pictures(path: Path, tables: Sequence[Path]) -> bool:
-    """Whether a folder is one of pictures: in folders of classes, or named by a table beside them."""
+    """Whether a folder is one of pictures: in folders of classes, or named by a table next to them."""
     found = {file.relative_to(path).parts[0] for file in path.rglob("*") if file.suffix.lower() in PICTURES}
     folders = sum((path / name).is_dir() for name in found)
     return bool(found) and (
