@@ -1,10 +1,12 @@
 """Modules of others: named, drawn, frozen, masked, trained by their owners' loops, stored, and plain again."""
 
+import copy
 import io
 import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from stock_models import BUILD, bits, cnn, gpt2, inputs, learn, output
 from torch import nn
 from torch.nn.utils import parametrize
 
+import reservoir
 from reservoir.models import EncoderDecoderConfig, LanguageModelConfig, Llama
 from reservoir.training import Budget, LanguageModellingTask, Optimiser, cost, train
 from reservoir.weights import (
@@ -37,7 +40,7 @@ from reservoir.weights import (
     supermask,
 )
 from reservoir.weights.files import read_header
-from reservoir.weights.initialisation import Normal
+from reservoir.weights.initialisation import Constant, Normal
 from reservoir_book import plots
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -533,7 +536,9 @@ def test_the_trainer_of_transformers_trains_what_moves(tmp_path, plan):
 
 def test_what_was_trained_before_it_was_frozen_is_stored_once_that_is_said(tmp_path):
     model = freeze(learn(drawn("gpt2"), "gpt2"), layers=[0])
-    with pytest.raises(WeightsError, match=r"let it move, call mark_trained\(model\), and freeze it again"):
+    with pytest.raises(
+        WeightsError, match=r"let it move, call reservoir\.mark_trained\(model\), freeze it again"
+    ):
         save(model, tmp_path / "m.safetensors")
     mark_trained(model.requires_grad_(True))
     again = load(gpt2(), save(freeze(model, layers=[0]), tmp_path / "m.safetensors"))
@@ -649,3 +654,411 @@ def test_a_number_of_a_layer_where_none_is_numbered():
     model.first, model.last = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
     with pytest.raises(ValueError, match="layers=1 is a number, and the model has no numbered layers"):
         freeze(initialise(model, seed=0), layers=1)
+
+
+# Nothing wrong in silence: what a new user's modules met
+
+
+class NormedLinear(nn.Linear):
+    """A map whose class has "Norm" in its name."""
+
+
+class Offset(nn.Module):
+    """A norm that starts elsewhere than at one, and a gate that starts at nothing, as their owner's `__init__` says."""
+
+    def __init__(self, size: int = 4):
+        super().__init__()
+        self.weight, self.gate = nn.Parameter(torch.zeros(size)), nn.Parameter(torch.full((size,), 0.3))
+
+
+class ZeroGamma(nn.BatchNorm1d):
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        nn.init.zeros_(self.weight)
+
+
+class Table(nn.Module):
+    """A tensor of its owner's own making, random and not constant."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear, self.rates = nn.Linear(3, 3), nn.Parameter(torch.empty(2, 5))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.linear.reset_parameters()
+        nn.init.uniform_(self.rates, 1.0, 2.0)
+
+
+def test_no_class_name_says_what_a_tensor_is_set_to():
+    parts = NormedLinear(8, 4), Offset(), ZeroGamma(3), nn.Sequential(nn.LayerNorm(5))
+    model = initialise(nn.Sequential(*parts), seed=0)
+    plain = initialise(nn.Sequential(nn.Linear(8, 4)), seed=0)
+    assert torch.equal(model[0].weight, plain[0].weight) and not model[0].bias.any()
+    assert not model[1].weight.any() and (model[1].gate == 0.3).all() and not model[2].weight.any()
+    assert (model[3][0].weight == 1).all()
+
+
+def test_a_start_that_a_model_gives_its_own_layers_is_kept_and_a_zero_map_is_asked_about():
+    model = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 4))
+    nn.init.zeros_(model[1].weight), nn.init.constant_(model[2].bias, -4.5)
+    initialise(model, seed=0)
+    assert not model[1].weight.any() and (model[2].bias == -4.5).all() and not model[0].bias.any()
+    nn.init.zeros_(model[2].weight)
+    with pytest.raises(
+        ValueError, match=r"2\.weight is zero everywhere.*'\*\.2\.weight': Constant\(0\.0\)"
+    ) as error:
+        initialise(model, seed=0)
+    assert "scheme=Scheme()" in str(error.value)
+    assert not initialise(model, seed=0, rules={"2.weight": Constant(0.0)})[2].weight.any()
+    assert initialise(model, seed=0, scheme=Scheme())[2].weight.all() and (model[1].weight == 1).all()
+
+
+def test_what_only_its_owner_can_draw_comes_from_the_seed_and_is_stored(tmp_path):
+    made = [Table() for _ in range(3)]
+    before = torch.get_rng_state()
+    one, again, other = (initialise(model, seed=seed) for model, seed in zip(made, (0, 0, 1), strict=True))
+    assert (
+        torch.equal(one.rates, again.rates)
+        and not torch.equal(one.rates, other.rates)
+        and one.rates.min() >= 1
+    )
+    assert (
+        not one.linear.bias.any() and one.linear.weight.abs().max() <= 1
+    )  # of a layer of torch's, by the scheme
+    assert torch.equal(before, torch.get_rng_state())
+    assert torch.equal(load(Table(), save(freeze(one), tmp_path / "m.safetensors")).rates, one.rates)
+    assert report(one).stored_bytes == 4 * 10
+
+
+def test_the_model_around_a_layer_is_asked_what_its_vectors_start_as(tmp_path):
+    sizes = dict(hidden_size=16, num_hidden_layers=1, vocab_size=11, state_size=4, intermediate_size=32)
+    config = transformers.MambaConfig(time_step_rank=2, **sizes)
+    model, again = (initialise(transformers.MambaForCausalLM(config), seed=0) for _ in range(2))
+    mixer = model.backbone.layers[0].mixer
+    assert (mixer.dt_proj.bias < -1).all() and torch.equal(mixer.A_log[0], torch.arange(1.0, 5.0).log())
+    assert all(torch.equal(one, two) for one, two in zip(model.parameters(), again.parameters(), strict=True))
+    loaded = load(transformers.MambaForCausalLM(config), save(freeze(model), tmp_path / "m.safetensors"))
+    assert torch.equal(loaded.backbone.layers[0].mixer.dt_proj.bias, mixer.dt_proj.bias)
+
+
+@pytest.mark.parametrize(
+    ("rules", "error", "said"),
+    [
+        (
+            {"0.wieght": Normal(1.0)},
+            ValueError,
+            r"'0\.wieght' matches no parameter .* did you mean '0\.weight'\?",
+        ),
+        (
+            {"*weight": nn.init.kaiming_normal_},
+            TypeError,
+            r"must be one of reservoir\.weights\.initialisation",
+        ),
+    ],
+)
+def test_rules_that_do_nothing_or_are_none_are_refused(rules, error, said):
+    with pytest.raises(error, match=said):
+        initialise(nn.Sequential(nn.Linear(3, 3)), seed=0, rules=rules)
+
+
+def own(dtype: torch.dtype = torch.float32, numbers: torch.Tensor | None = None) -> nn.Module:
+    model = nn.Module()
+    moves = dtype.is_floating_point or dtype.is_complex
+    model.weight = nn.Parameter(
+        torch.zeros(8, 8, dtype=dtype) if numbers is None else numbers, requires_grad=moves
+    )
+    return model
+
+
+def with_buffer(tensor: torch.Tensor) -> nn.Module:
+    model = nn.Linear(4, 4)
+    model.register_buffer("extra", tensor)
+    return model
+
+
+def on_meta() -> nn.Module:
+    with torch.device("meta"):
+        return nn.Linear(4, 4)
+
+
+@pytest.mark.parametrize(
+    ("stored", "into", "said"),
+    [
+        (lambda: nn.Linear(4, 4), lambda: nn.Linear(4, 4).bfloat16(), r"float32 for \w+, not torch\.bfloat16"),
+        (lambda: nn.Linear(4, 4).half(), lambda: nn.Linear(4, 4).bfloat16(), r"not torch\.bfloat16"),
+        (lambda: own(torch.int8), lambda: own(torch.uint8), r"int8 for weight, not torch\.uint8"),
+        (lambda: own(torch.complex64), own, r"complex64 for weight, not torch\.float32: .*\.to\(torch\.complex64\)"),
+        (lambda: with_buffer(torch.tensor([0.5, 1.5])), lambda: with_buffer(torch.zeros(2, dtype=torch.int64)),
+         "buffers/extra, not torch.int64"),
+        (lambda: nn.Linear(4, 4), on_meta, "on the meta device, without memory"),
+        (lambda: nn.Linear(4, 4), lambda: nn.LazyLinear(4), "has no shape yet: give the model one batch first"),
+        (lambda: nn.Linear(4, 4), lambda: with_buffer(torch.eye(2).to_sparse()), "extra of the model is torch.sparse"),
+    ],
+)  # fmt: skip
+def test_what_cannot_take_a_files_numbers_as_they_are_is_refused(tmp_path, stored, into, said):
+    path = save(stored(), tmp_path / "m.safetensors")
+    with pytest.raises(WeightsError, match=said):
+        load(into(), path)
+
+
+def test_a_wider_type_takes_the_numbers_as_they_are(tmp_path):
+    model = nn.Linear(4, 4).bfloat16()
+    assert torch.equal(
+        load(nn.Linear(4, 4), save(model, tmp_path / "m.safetensors")).weight, model.weight.float()
+    )
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.complex64, torch.int8, torch.uint8, torch.bool, torch.float8_e4m3fn, torch.float8_e5m2]
+)
+@pytest.mark.parametrize("frozen", [False, True])
+def test_every_type_that_is_stored_is_loaded(tmp_path, dtype, frozen):
+    model = own(dtype, torch.arange(64).reshape(8, 8).to(dtype))
+    model.requires_grad_(model.weight.requires_grad and not frozen)
+    loaded = load(own(dtype), save(model, tmp_path / "m.safetensors", dtype=torch.bfloat16)).weight
+    assert loaded.dtype == dtype and torch.equal(loaded.view(torch.uint8), model.weight.view(torch.uint8))
+
+
+def test_complex_parameters_are_drawn_in_both_parts_and_given_back_by_the_seed(tmp_path):
+    model = initialise(own(torch.complex64), seed=0, rules={"weight": Normal(1.0)})
+    real, imaginary = model.weight.real, model.weight.imag
+    assert 0.5 < real.std() < 0.9 and 0.5 < imaginary.std() < 0.9 and not torch.equal(real, imaginary)
+    path = save(freeze(model), tmp_path / "m.safetensors")
+    assert (
+        torch.equal(load(own(torch.complex64), path).weight, model.weight)
+        and "weight" not in read_header(path)[0]
+    )
+    with pytest.raises(ValueError, match=r"weight is torch\.int8, which cannot be drawn"):
+        initialise(own(torch.int8), seed=0, rules={"weight": Normal(1.0)})
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: own(torch.complex128), "complex128, which safetensors does not hold"),
+        (
+            lambda: with_buffer(torch.eye(2).to_sparse()),
+            r"extra is torch\.sparse_coo: store it \.to_dense\(\)",
+        ),
+        (on_meta, "on the meta device and holds no numbers"),
+    ],
+)
+def test_what_loading_could_not_bring_back_is_refused_when_it_is_stored(tmp_path, made, said):
+    with pytest.raises(WeightsError, match=said):
+        save(made(), tmp_path / "m.safetensors")
+
+
+@pytest.mark.parametrize(
+    "given", [[nn.Linear(2, 2)], nn.Linear(2, 2).state_dict(), torch.jit.script(nn.Linear(2, 2))], ids=type
+)
+@pytest.mark.parametrize("call", [lambda model: initialise(model, seed=0), report, freeze])
+def test_what_is_no_module_is_refused_with_a_sentence(given, call):
+    with pytest.raises(TypeError, match=r"this needs a module, got .*: put modules of a list into"):
+        call(given)
+
+
+def experts() -> nn.Module:
+    sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+    return transformers.MixtralForCausalLM(
+        transformers.MixtralConfig(vocab_size=11, num_key_value_heads=2, num_local_experts=4, **sizes)
+    )
+
+
+def mixed() -> nn.Module:
+    return nn.ModuleDict({"bilinear": nn.Bilinear(3, 4, 5), "cell": nn.GRUCell(3, 4), "stack": nn.LSTM(3, 4)})
+
+
+def test_masks_reach_experts_bilinear_maps_and_cells_and_the_report_says_what_they_do_not(tmp_path):
+    model = supermask(initialise(experts(), seed=0), keep=0.5, seed=0)
+    weights = sum(item.parameter.numel() for item in owned(model) if item.mask is not None)
+    assert (
+        weights == sum(p.numel() for p in experts().parameters() if p.ndim > 1) and not report(model).unmasked
+    )
+    assert (model.model.layers[0].mlp.experts.gate_up_proj == 0).float().mean() == 0.5
+    ids = torch.arange(8)[None]
+    assert torch.equal(
+        load(experts(), save(model.eval(), tmp_path / "e.safetensors"))(ids).logits, model(ids).logits
+    )
+    model = supermask(initialise(mixed(), seed=0), keep=0.5, seed=0)
+    assert (model["bilinear"].weight == 0).sum() == 30 and (model["cell"].weight_hh == 0).sum() == 24
+    found = report(model)
+    assert found.unmasked == ("stack.weight_ih_l0 (16, 3)", "stack.weight_hh_l0 (16, 4)")
+    assert "no mask can reach stack.weight_ih_l0 (16, 3), stack.weight_hh_l0" in found.summary()
+
+
+def test_a_second_mask_takes_the_place_of_the_first_or_is_refused():
+    model = masked("cnn")
+    supermask(model, keep=0.25, seed=0)
+    assert (model[0].weight != 0).sum() == round(0.25 * model[0].weight.numel())
+    for change in (dict(keep=1), dict(keep=0.5, by="weight")):
+        with pytest.raises(ValueError, match=r"0\.weight has a mask that is being learned, which keep="):
+            supermask(model, seed=0, **change)
+
+
+@pytest.mark.parametrize(
+    ("norm", "later"), [("weight_norm", False), ("spectral_norm", False), ("spectral_norm", True)]
+)
+def test_masks_compose_with_other_parametrizations(tmp_path, norm, later):
+    normed = getattr(nn.utils.parametrizations, norm)
+
+    def build() -> nn.Module:
+        return nn.Sequential(nn.Linear(16, 16))
+
+    model = initialise(build(), seed=0)
+    model = supermask(model, keep=0.5, seed=0) if later else model
+    normed(model[0])
+    model = model if later else supermask(model, keep=0.5, seed=0)
+    x = torch.linspace(-1, 1, 32).view(2, 16)
+    model(x).sum().backward()
+    model.eval()
+    plain = materialise(model)
+    assert torch.allclose(plain(x), model(x), atol=1e-6) and torch.equal(model(x), model(x))
+    if norm == "spectral_norm":
+        assert type(plain[0]) is nn.Linear and plain.state_dict().keys() == {"0.weight", "0.bias"}
+    if not later:
+        into = build()
+        normed(into[0])
+        path = save(model, tmp_path / "m.safetensors")
+        assert torch.equal(load(load(into, path), path)(x), model(x))
+
+
+def test_a_norm_of_weights_leaves_the_seed_of_a_frozen_map(tmp_path):
+    def build() -> nn.Module:
+        return nn.Sequential(nn.Linear(128, 128))
+
+    model = initialise(build(), seed=0)
+    nn.utils.parametrizations.weight_norm(model[0])
+    into = build()
+    nn.utils.parametrizations.weight_norm(into[0])
+    path = save(freeze(model), tmp_path / "m.safetensors")
+    assert path.stat().st_size < 2000 and torch.equal(load(into, path)[0].weight, model[0].weight)
+
+
+def test_copies_and_averages_of_a_masked_model_are_stored_as_the_model_is(tmp_path):
+    model = masked("gpt2")
+    average = torch.optim.swa_utils.AveragedModel(model)
+    learn(model, "gpt2")
+    average.update_parameters(model), average.update_parameters(model)
+    twin = copy.deepcopy(model)
+    assert (
+        bits(twin, "gpt2") == bits(model, "gpt2") and twin.lm_head.weight.shape == model.lm_head.weight.shape
+    )
+    supermask(twin, keep=0.1, seed=1)
+    assert bits(twin, "gpt2") != bits(model, "gpt2")
+    assert bits(load(gpt2(), save(average, tmp_path / "a.safetensors")), "gpt2") == bits(
+        average.module.eval(), "gpt2"
+    )
+
+
+def test_a_prefix_that_something_around_the_model_adds_is_named(tmp_path):
+    around = nn.Module()
+    around.model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    path = save(around, tmp_path / "a.safetensors")
+    with pytest.raises(
+        WeightsError, match=r"all names of the file begin with 'model\.': give what carried it"
+    ):
+        load(around.model, path)
+    path = save(around.model, tmp_path / "m.safetensors")
+    with pytest.raises(
+        WeightsError, match=r"all names of the model begin with 'model\.': give .* model\.model"
+    ):
+        load(around, path)
+    load(around.model, path)
+
+
+@pytest.mark.slow
+def test_a_masked_tied_model_is_stored_in_training_and_resumed_to_the_same_bits(tmp_path):
+    """The Trainer with its default checkpoints, cut off after the first of them."""
+    pytest.importorskip("accelerate", reason="transformers' Trainer needs accelerate")
+    from transformers import Trainer, TrainingArguments
+
+    rows = [{"input_ids": row, "labels": row} for row in inputs("gpt2")[0]] * 4
+
+    def trained(folder: Path, resume: str | None) -> nn.Module:
+        torch.manual_seed(0)
+        model = masked("gpt2")
+        arguments = TrainingArguments(
+            folder, max_steps=4, save_steps=2, per_device_train_batch_size=2, report_to=[], use_cpu=True,
+            disable_tqdm=True, learning_rate=0.1, logging_strategy="no",
+        )  # fmt: skip
+        Trainer(model, arguments, train_dataset=rows).train(resume_from_checkpoint=resume)
+        return model
+
+    whole = trained(tmp_path / "a", None)
+    resumed = trained(tmp_path / "b", str(tmp_path / "a" / "checkpoint-2"))
+    assert bits(resumed, "gpt2") == bits(whole, "gpt2") != bits(masked("gpt2"), "gpt2")
+    load(gpt2(), save(whole, tmp_path / "m.safetensors")).save_pretrained(tmp_path / "plain")
+
+
+def test_a_report_says_what_the_file_holds_to_the_byte(tmp_path):
+    for name, plan in (("bert", frozen), ("gpt2", masked), ("cnn", pruned), ("cnn", drawn)):
+        model = freeze(plan(name)) if plan is frozen else plan(name)
+        size = save(model, tmp_path / "m.safetensors").stat().st_size
+        assert f" {size:,} as a file with buffers" in report(model).summary()
+    model = freeze(drawn("gpt2"))
+    model.transformer.wte.weight.data[0, 0] += 1
+    assert "but they cannot be: transformer.wte.weight is said to be drawn" in report(model).summary()
+
+
+def test_the_usual_reason_why_frozen_weights_moved_and_what_to_call_are_named(tmp_path):
+    model = drawn("gpt2")
+    optimiser = torch.optim.AdamW(model.parameters(), lr=0.1)
+    output(model, "gpt2").sum().backward()
+    freeze(model, layers=0)
+    optimiser.step()
+    with pytest.raises(
+        WeightsError, match=r"optimiser that was made before freeze.*call reservoir\.mark_trained"
+    ):
+        save(model, tmp_path / "m.safetensors")
+    reservoir.mark_trained(model.requires_grad_(True))
+    save(freeze(model, layers=0), tmp_path / "m.safetensors")
+
+
+def test_two_modules_of_one_stream_are_named():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    model[0].stream = model[1].stream = "mine"
+    with pytest.raises(
+        ValueError, match="two parameters are named 'mine': 1 has stream='mine', which another"
+    ):
+        initialise(model, seed=0)
+
+
+SIZES = dict(vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+CODER = dict(vocab_size=40, d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+             decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32)  # fmt: skip
+FAMILIES: dict[str, Callable[[], nn.Module]] = {
+    "t5": lambda: transformers.T5Model(
+        transformers.T5Config(vocab_size=40, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2)
+    ),
+    "bart": lambda: transformers.BartModel(transformers.BartConfig(max_position_embeddings=8, **CODER)),
+    "whisper": lambda: transformers.WhisperModel(
+        transformers.WhisperConfig(
+            num_mel_bins=8, max_source_positions=8, max_target_positions=8, pad_token_id=0, bos_token_id=1,
+            eos_token_id=2, decoder_start_token_id=1, **CODER,
+        )
+    ),
+    "distilbert": lambda: transformers.DistilBertModel(
+        transformers.DistilBertConfig(vocab_size=40, dim=16, n_layers=1, n_heads=2, hidden_dim=32)
+    ),
+    "llama": lambda: transformers.LlamaModel(transformers.LlamaConfig(**SIZES)),
+    "vit": BUILD["vit"],
+    "gpt2": BUILD["gpt2"],
+    "bert": BUILD["bert"],
+    "mixtral": experts,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_components_of_the_families_that_people_use_are_found_and_share_nothing(family):
+    model, found = initialise(FAMILIES[family](), seed=0), {}
+    for part in ("embeddings", "attention", "feed_forward"):
+        freeze(model.requires_grad_(True), **{part: True})
+        found[part] = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+        assert found[part] and not any("norm" in name.lower().split(".")[-2] for name in found[part])
+    assert not (found["attention"] & found["feed_forward"]) and not (
+        found["embeddings"] & found["feed_forward"]
+    )
+    matrices = {name for name, parameter in model.named_parameters() if parameter.ndim > 1}
+    left = matrices - set().union(*found.values())
+    assert not any("layer" in name or "block" in name for name in left), left

@@ -27,7 +27,7 @@ NEEDS = {  # module of ours, or a folder of them -> the extras that it may impor
 }
 PROGRAMS = {  # declared and never imported: they are run, or they type what is imported
     "accelerate", "ipykernel", "jupyterlab-myst", "mystmd", "nbconvert", "hatchling", "mypy", "nbval", "pandas-stubs",
-    "pytest-rerunfailures", "pytest-xdist", "ruff", "tensorboard", "types-requests",
+    "pyarrow", "pytest-rerunfailures", "pytest-xdist", "ruff", "tensorboard", "types-requests",
 }  # fmt: skip
 
 

@@ -314,7 +314,7 @@ def small_corpus():
 def test_a_very_long_sentence_is_left_out_of_training_and_counted(tmp_path, results, capsys):
     text = write_text(tmp_path / "text", train_de=lines("train", "de", LONG))
     assert cli.main(arguments(text)) == 0
-    assert "1 training texts are left out" in capsys.readouterr().err
+    assert "left out of training: 1 of its texts" in capsys.readouterr().err
     assert read_record(path_of(small_run(text))).left_out == 1
 
 

@@ -201,7 +201,7 @@ def test_maps_of_attention_that_stand_in_one_matrix_are_drawn_smaller():
 
 def test_a_class_token_is_drawn_like_an_embedding_and_a_vector_of_that_name_by_no_rule():
     rows, vector = nn.Module(), nn.Module()
-    rows.class_token, vector.class_token = nn.Parameter(torch.empty(1, 16)), nn.Parameter(torch.empty(16))
+    rows.class_token, vector.class_token = nn.Parameter(torch.rand(1, 16)), nn.Parameter(torch.rand(16))
     (origin,) = (recorded_origin(item) for item in owned(initialise(rows, seed=0)))
     assert origin.initialisation == Normal(0.25)
     with pytest.raises(ValueError, match="there is no rule to draw class_token"):

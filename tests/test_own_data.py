@@ -1,9 +1,13 @@
 """Data of one's own: what is read, what is refused by file, line and remedy, and what is said of the rest."""
 
 import gzip
+import json
+import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
@@ -12,7 +16,8 @@ from reservoir.datasets import DataError
 from reservoir_lab import corpora
 from reservoir_lab.corpora import Files, labelled, parallel
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.corpora.own import kind_of, own_pictures, own_sequences
+from reservoir_lab.corpora.own import kind_of, own_pictures, own_sequences, read_picture
+from reservoir_lab.corpora.own.parts import CONVERT
 from reservoir_lab.runs import Pictures, Sequences
 
 
@@ -96,7 +101,11 @@ def test_every_line_end_and_byte_order_mark_is_read(tmp_path, end, encoding):
         ("\n\n", "\n\n", r"train\.it and .*train\.en: there is no text in them"),
         ("", "", r"train\.it and .*train\.en: there is no text in them"),
         ("a\nb\n", "a\nb\n", r"train\.it has 2 pairs, too few to split"),
-        (b"a\n\xe9\n", "a\nb\n", r"train\.it, line 2: byte 0xe9 is not UTF-8; convert"),
+        (
+            b"a\n\xe9\n",
+            "a\nb\n",
+            r"train\.it, line 2: byte 0xe9 is not UTF-8; .*as cp1252 the line reads 'é'; convert",
+        ),
     ],
 )
 def test_what_is_wrong_with_pairs_is_said_by_file_line_and_remedy(tmp_path, it, en, said):
@@ -287,10 +296,9 @@ def test_pictures_of_any_size_and_channels_are_read(tmp_path, mode, channels, si
     task = Pictures(images=f"files:{paint(tmp_path, mode, sizes)}", patch=4)
     corpus = task.examples()
     assert corpus.classes == ("cat", "dog") and task.shape() == (*shape, channels, 2)
-    assert corpus.train.x.shape[1:] == (*shape, channels) and corpus.inputs == {
-        "size": [*shape],
-        "channels": channels,
-    }
+    scale = {"scale": 255.0} if mode == "I;16" else {}
+    assert corpus.train.x.shape[1:] == (*shape, channels)
+    assert corpus.inputs == {"size": [*shape], "channels": channels} | scale
     assert task.shapes(3)[0].x.shape == (3, shape[0] * shape[1] // 16, 16 * channels)
     assert corpus.train.in_order(batch=2)[0].x.shape[1:] == task.shapes(3)[0].x.shape[1:]
 
@@ -368,7 +376,8 @@ def test_pictures_are_seen_and_what_is_nothing_is_said(tmp_path):
 
 def test_sentences_too_short_for_bleu_are_said(tmp_path):
     corpus = pairs(write(tmp_path, train__it=lines(20), train__en=lines(20, "t")))
-    assert "BLEU counts groups of 4 words, which no text in en has: it will be 0" in corpus.notes
+    (note,) = [note for note in corpus.notes if "BLEU" in note]
+    assert "which no text in en has: it will be 0" in note and "--task.tokenise char" in note
     longer = lines(19, "t") + "one of four words\n"
     corpus = pairs(write(tmp_path, train__it=lines(20), train__en=longer))
     assert not any("BLEU" in note for note in corpus.notes)
@@ -378,3 +387,258 @@ def test_a_language_in_the_name_of_a_test_does_not_split_it(tmp_path):
     test = {"test__it-news__it": "q r\n", "test__it-news__en": "t u\n"}
     corpus = pairs(write(tmp_path, train__it=lines(20), train__en=lines(20), **test))
     assert corpus.tests["test.it-news"].src == ["q r"] and corpus.tests["test.it-news"].tgt == ["t u"]
+
+
+# ---- understood or refused, never misread ----------------------------------------------------------------------------
+
+
+def film(n: int = 40) -> str:
+    return "text,label\n" + "".join(f"a film {i},{'ab'[i % 2]}\n" for i in range(n))
+
+
+def objects(n: int = 40) -> str:
+    return "".join(json.dumps({"text": f"a film {i}", "label": i % 2}) + "\n" for i in range(n))
+
+
+def listed(folder: Path, name: str, content: str, n: int = 24) -> Path:
+    folder.mkdir(parents=True)
+    for i in range(n):
+        Image.fromarray(np.full((8, 8), 100 * (i % 2) + i, np.uint8)).save(folder / f"{i}.png")
+    (folder / name).write_text(content)
+    return folder
+
+
+NAMED = [f"{i}.png,{'cd'[i % 2]}" for i in range(24)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("metadata.csv", "file_name,label\n" + "\n".join(NAMED)),
+        ("labels.csv", "id,class\n" + "\n".join(NAMED)),
+        ("metadata.jsonl", "".join(f'{{"file_name": "{i}.png", "label": "{"cd"[i % 2]}"}}\n' for i in range(24))),
+    ],
+)  # fmt: skip
+def test_pictures_that_a_table_names_are_pictures(tmp_path, name, content):
+    folder = listed(tmp_path / "p", name, content)
+    Image.new("L", (8, 8)).save(folder / "stray.png")
+    assert kind_of(f"files:{folder}") == "pictures"
+    parts, classes, _, notes = own_pictures(f"files:{folder}", Files(), patch=4)
+    assert classes == ("c", "d") and sum(len(labels) for _, labels in parts.values()) == 24
+    assert all(((x.amax((1, 2, 3)) >= 100) == (y == 1)).all() for x, y in parts.values())
+    assert any("1 files left out" in note and "stray.png" in note for note in notes)
+    (folder / "3.png").unlink()
+    with pytest.raises(DataError, match=r"line [45]: there is no picture .*3\.png"):
+        own_pictures(f"files:{folder}", Files(), patch=4)
+
+
+def test_a_table_of_pictures_says_which_column_it_needs(tmp_path):
+    rows = "\n".join(f"{row},x,y" for row in NAMED)
+    folder = listed(tmp_path / "p", "metadata.csv", f"file_name,animal,one,two\n{rows}")
+    with pytest.raises(DataError, match=r"which column holds the class .*--task\.files\.label NAME"):
+        own_pictures(f"files:{folder}", Files(), patch=4)
+    assert own_pictures(f"files:{folder}", Files(label="animal"), patch=4)[1] == ("c", "d")
+
+
+def test_class_folders_stay_pictures_whatever_lies_beside_them(tmp_path):
+    folder = paint(tmp_path / "p", "L", [(8, 8)], each=12)
+    (folder / "cat").rename(folder / "train-station")
+    (folder / "numbers.csv").write_text("a,b\n1,2\n3,4\n")
+    assert kind_of(f"files:{folder}") == "pictures"
+    _, classes, _, notes = own_pictures(f"files:{folder}", Files(), patch=4)
+    assert classes == ("dog", "train-station") and any("numbers.csv" in note for note in notes)
+    before = content_digest(f"files:{folder}")
+    Image.new("L", (8, 8)).save(folder / "dog" / "1.png")
+    assert content_digest(f"files:{folder}") != before
+
+
+@pytest.mark.parametrize(
+    ("numbers", "scale"),
+    [
+        (np.float32([0.0, 0.5, 1.0]), 1),
+        (np.float32([0.0, 100.0, 255.0]), 255),
+        (np.uint16([0, 2048, 4095]), 4095),
+        (np.uint16([0, 200, 65535]), 65535),
+        (np.uint16([0, 1, 200]), 255),
+    ],
+)
+def test_all_pictures_of_a_folder_have_one_scale(tmp_path, numbers, scale):
+    for folder in ("cat", "dog"):
+        (tmp_path / folder).mkdir()
+        for i, number in enumerate((*numbers, *numbers)):
+            Image.fromarray(np.full((8, 8), number)).save(tmp_path / folder / f"{i}.tif")
+    parts, _, found, notes = own_pictures(f"files:{tmp_path}", Files(), patch=4)
+    seen = {int(value) for x, _ in parts.values() for value in x.unique()}
+    assert found == scale and seen == {int(number / scale * 255) for number in numbers.astype(float)}
+    assert f"grey values are from 0 to {scale:g}, in all pictures alike" in notes
+    corpus = Pictures(images=f"files:{tmp_path}", patch=4).examples()
+    assert corpus.inputs["scale"] == scale  # what the stored model reads a single picture by
+    assert int(read_picture(tmp_path / "cat" / "1.tif", (8, 8), 1, scale).max()) == int(
+        float(numbers[1]) / scale * 255
+    )
+
+
+def test_numbers_that_no_scale_holds_are_refused(tmp_path):
+    (tmp_path / "cat").mkdir(), (tmp_path / "dog").mkdir()
+    for folder in ("cat", "dog"):
+        for name in "abcde":
+            Image.fromarray(np.full((8, 8), -0.5, np.float32)).save(tmp_path / folder / f"{name}.tif")
+    with pytest.raises(
+        DataError, match=r"cat/a\.tif has values from -0\.5 to -0\.5; those of all pictures must be"
+    ):
+        own_pictures(f"files:{tmp_path}", Files(), patch=4)
+
+
+@pytest.mark.parametrize(
+    ("valid", "test"),
+    [
+        ("eval", "holdout"),
+        ("Dev", "held-out"),
+        ("validation", "my_test"),
+        ("val", "testing"),
+        ("data.valid", "tst"),
+    ],
+)
+def test_parts_are_known_by_their_usual_names(tmp_path, valid, test):
+    write(tmp_path, train__csv=film())
+    for name, n in ((valid, 4), (test, 2)):
+        (tmp_path / f"{name}.CSV").write_text(film(n))
+    corpus = labelled(f"files:{tmp_path}")
+    (tested,) = corpus.tests.values()
+    assert (len(corpus.train), len(corpus.valid), len(tested)) == (40, 4, 2)
+
+
+def test_what_is_left_out_of_a_folder_is_named_with_the_reason(tmp_path):
+    name = write(tmp_path, train__csv=film(), more__csv=film(4), README__md="about", notes__docx="x")
+    (note,) = [note for note in labelled(name).notes if "left out" in note]
+    assert "more.csv (named for no part: train, valid or test)" in note
+    assert "README.md (no .csv)" in note and "notes.docx (no .csv)" in note
+
+
+def test_a_readme_is_no_training_text(tmp_path):
+    with pytest.raises(DataError, match="holds none of what can be trained on"):
+        kind_of(write(tmp_path, README__md=lines(300)))
+    folder = tmp_path / "hub"
+    write(folder / "data", **{"train-00000-of-00001__jsonl": objects()})
+    name = write(folder, README__md=lines(300))
+    assert kind_of(name) == "labels" and len(labelled(name).train) == 32
+
+
+def test_tables_of_json_lines_and_parquet_are_read_as_those_of_commas_are(tmp_path):
+    write(tmp_path / "a", train__jsonl=objects())
+    frame = pd.DataFrame([json.loads(line) for line in objects().splitlines()])
+    frame.to_csv((tmp_path / "c").mkdir() or tmp_path / "c" / "train.csv", index=False)
+    (tmp_path / "b").mkdir()
+    frame.to_parquet(tmp_path / "b" / "train.parquet")
+    found = [labelled(f"files:{tmp_path / folder}") for folder in "abc"]
+    assert found[0].train == found[1].train == found[2].train and found[0].classes == ("0", "1")
+    pd.DataFrame({"translation": [{"it": f"w{i}", "en": f"t{i}"} for i in range(20)]}).to_parquet(
+        tmp_path / "t.parquet"
+    )
+    corpus = pairs(f"files:{tmp_path / 't.parquet'}")
+    assert kind_of(f"files:{tmp_path / 't.parquet'}") == "pairs" and len(corpus.train) == 16
+    series = "".join(json.dumps({"label": "xy"[i % 2], "series": [i, i + 1]}) + "\n" for i in range(40))
+    assert kind_of(write(tmp_path / "n", a__ndjson=series)) == "numbers"
+    with pytest.raises(DataError, match=r"a\.jsonl, line 2: .*each line is an object of JSON"):
+        kind_of(write(tmp_path / "d", a__jsonl='{"text": "a"}\n{bad\n'))
+
+
+def test_a_table_of_pictures_in_bytes_says_what_would_do(tmp_path):
+    pd.DataFrame({"image": [b"PNG"] * 9, "label": range(9)}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(
+        DataError, match="a cell holds bytes; store pictures as files, in one folder per class"
+    ):
+        kind_of(f"files:{tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        ("xlsx", "pandas.read_excel"),
+        ("json", "pandas.read_json"),
+        ("tmx", "train.de and train.en"),
+        ("pdf", ".txt"),
+    ],
+)
+def test_other_formats_are_refused_with_what_would_convert_them(tmp_path, ending, said):
+    with pytest.raises(DataError, match=f"a.{ending} is not read as it is: .*{re.escape(said)}"):
+        kind_of(write(tmp_path, **{f"a__{ending}": "x"}))
+
+
+def test_the_advice_for_a_file_of_json_makes_it_one_that_is_read(tmp_path, monkeypatch):
+    name = write(tmp_path, FILE=json.dumps([json.loads(line) for line in objects().splitlines()]))
+    monkeypatch.chdir(tmp_path)
+    advice = CONVERT[".json"].removeprefix("in Python, ").replace("FILE", "'FILE'")
+    eval(advice, {"pandas": pd})
+    (tmp_path / "FILE").unlink()
+    assert len(labelled(name).train) == 32
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        (dict(TEXT__CSV=film()), "labels"),
+        (dict(STORY__TXT="a\n"), "text"),
+        (dict(a__csv="review,stars\n2024,1\ngood,2\n"), "labels"),
+        (dict(a__csv="source,target\nx,y\n"), "pairs"),
+        (dict(a__tsv="tgt\tsrc\nx\ty\n"), "pairs"),
+        (dict(a__csv="series,target\n1 2,0\n3 4,1\n"), "numbers"),
+    ],
+)
+def test_the_kind_is_seen_from_all_rows_and_any_spelling(tmp_path, files, kind):
+    assert kind_of(write(tmp_path, **files)) == kind
+
+
+def test_cells_of_any_length_and_labels_after_a_space_are_read(tmp_path):
+    rows = "".join(f'"film, {i}", "{"ab"[i % 2]}"\n' for i in range(40))
+    corpus = labelled(write(tmp_path / "a", a__csv=f"text, label\n{rows}"))
+    assert corpus.classes == ("a", "b") and corpus.train.texts[0][0].startswith("film, ")
+    long = film().replace("a film 3,", f"{'word ' * 30000},")
+    assert (
+        max(
+            len(text[0])
+            for text in labelled(write(tmp_path / "b", train__csv=long, valid__csv=film(2))).train.texts
+        )
+        > 131_072
+    )
+
+
+def test_numbers_are_no_classes(tmp_path):
+    content = "text,score\n" + "".join(f"a film {i},{i * 0.37:.2f}\n" for i in range(40))
+    with pytest.raises(DataError, match=r"'score' has 40 different values in 40 rows, which are no classes"):
+        labelled(write(tmp_path, a__csv=content))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "line"),
+    [
+        ("cp1252", "“Die schöne Straße” – für {}"),
+        ("cp932", "これは良い映画です{}"),
+        ("cp1251", "это очень хороший фильм {}"),
+        ("gb18030", "这是一部很好的电影，我们都喜欢它{}"),
+        ("utf-16le", "plain {}"),
+    ],
+)
+def test_the_encoding_is_named_with_the_line_and_the_advice_makes_it_readable(tmp_path, encoding, line):
+    text = "text,label\n" + "".join(f"{line.format(i)},{i % 2}\n" for i in range(40))
+    name = write(tmp_path, a__csv=text.encode(encoding))
+    with pytest.raises(DataError, match=r"a\.csv, line [12]: byte 0x\w\w is not UTF-8; as ") as error:
+        labelled(name)
+    shown = text.splitlines()[0 if encoding == "utf-16le" else 1]
+    assert f"as {encoding} the line reads {shown!r}" in str(error.value)
+    (command,) = re.findall("`(.*)`", str(error.value))
+    command = re.sub(r"-f \S+", f"-f {encoding}", command)  # the one that reads right
+    subprocess.run(command, shell=True, check=True, cwd=tmp_path)
+    (tmp_path / "a.csv").unlink()
+    assert len(labelled(name).train) == 32
+
+
+def test_the_advice_for_too_few_rows_is_enough(tmp_path):
+    name = write(tmp_path, train__it=lines(3), train__en=lines(3))
+    with pytest.raises(DataError, match=r"write until 4 of them differ.*or give files named test and valid"):
+        pairs(name)
+    assert len(pairs(write(tmp_path, train__it=lines(4), train__en=lines(4))).train) == 2
+    parts = {f"{part}__{side}": lines(1) for part in ("test", "valid") for side in ("it", "en")}
+    assert len(pairs(write(tmp_path, train__it=lines(3), train__en=lines(3), **parts)).train) == 3
+    of_one = "text,label\n" + "".join(f"a{i},x\n" for i in range(4)) + "b,y\n"
+    assert len(labelled(write(tmp_path / "t", a__csv=of_one)).train) == 3

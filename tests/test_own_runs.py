@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -9,11 +10,12 @@ import pytest
 from own import write_own
 
 from reservoir.datasets import DataError, train_bpe
-from reservoir.training import CheckpointError, Message, Recorded
+from reservoir.training import CheckpointError, Message, Recorded, bleu
 from reservoir.weights import WeightsError
 from reservoir_lab import recipes
 from reservoir_lab.corpora import labelled
 from reservoir_lab.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
+from reservoir_lab.runs.building import load_data
 from reservoir_lab.runs.export import export, export_stored, folder_of
 from reservoir_lab.runs.own import DEFAULTS, MOST
 from reservoir_lab.runs.records import path_of
@@ -94,11 +96,50 @@ def test_texts_of_ones_own_are_read_again_when_they_change_and_only_then(data, t
 
 def test_a_recipe_that_takes_other_data_says_which_does(data):
     with pytest.raises(
-        ValueError, match=r"holds pictures, for which there is own/pictures; own/classifier takes"
+        DataError, match=r"own/classifier takes .*; this looks like pictures, for which there is own/pictures"
     ):
         on_files(recipes.get("own/classifier"), data["pictures"])
     with pytest.raises(DataError, match="has the languages en, it, and fr to en is asked for: say which"):
         on_files(recipes.get("own/translator"), data["pairs"], task={"src": "fr"})
+
+
+def test_a_recipe_that_is_named_overrides_the_guess(data, tmp_path):
+    shutil.copytree(data["pictures"], tmp_path / "p")
+    shutil.copy(data["numbers"], tmp_path / "p" / "waves.csv")
+    with pytest.raises(DataError, match=r"x\.png is no \.txt file, as texts need"):
+        on_files(
+            recipes.get("own/language-model"),
+            shutil.copy(data["pictures"] / "dark/1.png", tmp_path / "x.png"),
+        )
+    for recipe in ("own/pictures", "own/sequences"):
+        run = on_files(recipes.get(recipe, scale="smoke"), tmp_path / "p")
+        assert run.base == recipe and load_data(run)[0].classes in (("dark", "light"), ("fast", "slow"))
+
+
+def test_columns_called_source_and_target_are_translated_and_counted_by_characters(tmp_path):
+    rows = "".join(f"das ist Haus {i},这是房子{i}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text(f"target,source\n{rows}", encoding="utf-8")
+    run = on_files(
+        recipes.get("own/translator", scale="smoke"), tmp_path / "t.csv", task={"tokenise": "char"}
+    )
+    assert (run.task.src, run.task.tgt) == ("source", "target")
+    assert (
+        "tok:char"
+        in bleu(["这是房子"], ["这是房子"], tokenise=run.task.tokeniser(load_data(run)[0])).signature
+    )
+    assert run_from_json(json.loads(json.dumps(run.to_json()))) == run
+
+
+def test_a_text_longer_than_any_in_training_is_translated_in_pieces_and_it_is_said(trained):
+    model = TrainedModel(folder_of(trained["pairs"]))
+    with pytest.warns(
+        UserWarning, match="1 of the texts, the first of them number 2, have more than the 128 tokens"
+    ):
+        short, long = model.translate(["uno due", "uno due tre " * 400], beam=1)
+    assert short == model.translate("uno due", beam=1) and long
+    pieces = model._pieces("uno due tre " * 400, 128)
+    assert " ".join(pieces).split() == ["uno", "due", "tre"] * 400 and len(pieces) > 3
+    assert max(map(len, model.vocabulary.encode_batch(pieces))) <= 128
 
 
 def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):

@@ -150,7 +150,7 @@ def test_a_frozen_tensor_must_be_what_its_seed_gives(tmp_path):
         model_bytes(model)
     model = made()
     model.reservoir.weight.data = model.reservoir.weight.half().float()  # rounded, and said to be fp32
-    with pytest.raises(WeightsError, match="if it was trained, let it move, call mark_trained"):
+    with pytest.raises(WeightsError, match=r"let it move, call reservoir\.mark_trained"):
         model_bytes(model)
 
 

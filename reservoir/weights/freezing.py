@@ -24,9 +24,22 @@ COMPONENTS = {
 }
 """The poster's EMB, ATT and FFN as patterns over stream names. Norms belong to none of them."""
 STOCK = {
-    "embeddings": ("*embed*", "*wte.*", "*wpe.*", "*lm_head*", "*_token"),
-    "attention": ("*.attn.*", "*attention.*", "*self_attn.*", "*multihead_attn.*"),
-    "feed_forward": ("*.mlp.*", "*.linear1.*", "*.linear2.*", "*.intermediate.*", "*.layer.*.output.*"),
+    "embeddings": ("*embed*", "*wte.*", "*wpe.*", "*lm_head*", "*_token", "*shared.*"),
+    "attention": ("*attn.*", "*attention.*", "*Attention.*"),
+    "feed_forward": (
+        "*.mlp.*",
+        "*.linear1.*",
+        "*.linear2.*",
+        "*.intermediate.*",
+        "*.layer.*.output.*",
+        "*.fc1.*",
+        "*.fc2.*",
+        "*.ff.*",
+        "*.ffn*",
+        "*.feed_forward.*",
+        "*.DenseReluDense.*",
+        "*.experts.*",
+    ),
 }
 """The same for modules without stream names, by what torch and transformers call them."""
 

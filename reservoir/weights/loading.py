@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import _TYPES
 from torch import Tensor, nn
 
 from reservoir.layers.linear import unmarked
@@ -19,9 +20,8 @@ from reservoir.weights.naming import Owned, owned, state_buffers
 from reservoir.weights.origins import Pretrained, Seeded, set_origin
 from reservoir.weights.storage import base_files
 from reservoir.weights.streaming import TiledWeight, draw_lazily, streamable, unpack
-from reservoir.weights.supermask import FixedMask, maskable
+from reservoir.weights.supermask import FixedMask, places
 
-FLOATS = {"F16", "BF16", "F32", "F64"}
 LOADED = 2**18
 """Elements of a tile that is drawn while a model is loaded: 1 MB."""
 ALIGNED, LARGE = 64, 2**22
@@ -39,8 +39,9 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
         base: the folder that frozen tensors are taken from, where it is no longer where the file says.
 
     Raises:
-        WeightsError: the file or its base is missing, damaged or of another model, or a tensor is not what its digest
-            says. The module may then be filled in part.
+        WeightsError: the file or its base is missing, damaged or of another model, a tensor of the model has a type, a
+            layout or a device that cannot take the file's numbers as they are, or one is not what its digest says. The
+            module may then be filled in part.
         TypeError: the model is no module.
     """
     if not isinstance(model, nn.Module):
@@ -49,9 +50,9 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
         )
     contents = read_contents(Path(path))
     with _one_error(contents):
-        for item in maskable(model):
+        _check_fit(model, contents, None, filled=True)
+        for item in places(model):
             item.put(None)
-        _check_fit(model, contents, None)
         _fill(model, contents, base=None if base is None else Path(base))
     return model.eval()
 
@@ -130,18 +131,30 @@ def _put_together(model: nn.Module) -> None:
         one.data = part.view(one.shape)
 
 
-def _check_fit(outline: nn.Module, contents: Contents, largest: int | None) -> None:
-    """Refuse a file whose tensors do not have the names, shapes and types that the model needs."""
+def _check_fit(outline: nn.Module, contents: Contents, largest: int | None, *, filled: bool = False) -> None:
+    """Refuse a file whose tensors do not have the names, shapes and types that the model needs.
+
+    Args:
+        filled: the outline itself is to be filled, so that it must have memory.
+    """
     path = contents.path
+    items = {item.path: item for item in owned(outline)}
     size = sum(tensor.numel() for tensor in (*outline.parameters(), *outline.buffers()))
     if largest is not None and size > largest:
         raise WeightsError(
             f"{path}: the model has {size:,} numbers, more than largest={largest:,}; give a larger one if you trust it"
         )
-    items = {item.path: item for item in owned(outline)}
     if missing := sorted(items.keys() ^ contents.parameters.keys()):
-        raise WeightsError(f"{path}: {shortened(missing[0])} is not in both the model and the file")
-    wanted: dict[str, tuple[tuple[int, ...], set[str] | None]] = {}
+        raise WeightsError(
+            f"{path}: {shortened(missing[0])} is not in both the model and the file"
+            + _carried(set(items), set(contents.parameters))
+        )
+    buffers = state_buffers(outline)
+    for name, tensor in (*((name, item.parameter) for name, item in items.items()), *buffers.items()):
+        if filled and (tensor.is_meta or tensor.layout != torch.strided):
+            what = "on the meta device, without memory" if tensor.is_meta else f"{tensor.layout}"
+            raise WeightsError(f"{path}: {name} of the model is {what}: build it dense, on the CPU or a GPU")
+    wanted: dict[str, tuple[tuple[int, ...], torch.dtype | None]] = {}
     for name, item in items.items():
         stored, shape = contents.parameters[name], tuple(item.parameter.shape)
         if stored.shape not in (None, shape):
@@ -152,28 +165,50 @@ def _check_fit(outline: nn.Module, contents: Contents, largest: int | None) -> N
         if isinstance(stored.origin, Seeded):
             _can_be_drawn(path, name, stored.origin, shape)
         elif stored.inside:
-            wanted[name] = shape, FLOATS
-    places = {item.path: tuple(item.parameter.shape) for item in maskable(outline)} if contents.masks else {}
+            wanted[name] = shape, item.parameter.dtype
+    shapes = {item.path: tuple(item.parameter.shape) for item in places(outline)} if contents.masks else {}
     for name, mask in contents.masks.items():
-        wanted[name] = (-(-math.prod(mask.shape) // 8),), {"U8"}
+        wanted[name] = (-(-math.prod(mask.shape) // 8),), torch.uint8
         for stream in mask.modules:
-            if places.get(stream) != mask.shape:
+            if shapes.get(stream) != mask.shape:
                 raise WeightsError(f"{path}: {shortened(name)} is no mask of {shortened(stream)}")
-    buffers = state_buffers(outline)
     if missing := sorted(buffers.keys() ^ contents.buffers.keys()):
         raise WeightsError(
             f"{path}: the buffer {shortened(missing[0])} is not in both the model and the file"
         )
-    wanted |= {BUFFER + name: (tuple(buffer.shape), None) for name, buffer in buffers.items()}  # of any type
-    for name, (shape, kinds) in wanted.items():
+    wanted |= {BUFFER + name: (tuple(buffer.shape), buffer.dtype) for name, buffer in buffers.items()}
+    for name, (shape, dtype) in wanted.items():
         info = contents.file.get(name)
-        if info is None or info.shape != shape or (kinds and info.dtype not in kinds):
-            has = "nothing" if info is None else f"{info.dtype} of {info.shape}"
-            raise WeightsError(f"{path} has {has} for {name}, not {shape}")
+        stored_as = _TYPES.get(info.dtype) if info is not None else None
+        if info is None or info.shape != shape or not _holds(dtype, stored_as):
+            if info is not None and info.shape == shape:
+                raise WeightsError(
+                    f"{path} has {stored_as} for {name}, not {dtype}: build the model, then .to({stored_as})"
+                )
+            said = "nothing" if info is None else f"{info.dtype} of {info.shape}"
+            raise WeightsError(f"{path} has {said} for {name}, not {shape}")
     if unknown := sorted(contents.file.keys() - wanted.keys()):
         raise WeightsError(
             f"{path} has a tensor {shortened(unknown[0])}, which its list of contents does not name"
         )
+
+
+def _holds(dtype: torch.dtype | None, stored: torch.dtype | None) -> bool:
+    """Whether each number of the stored type is one of the other: the same type, or a wider one of floats."""
+    if dtype is None or stored is None or dtype == stored:
+        return dtype == stored
+    floats = dtype.is_floating_point and stored.is_floating_point
+    return floats and torch.finfo(stored).bits > 8 and torch.promote_types(dtype, stored) == dtype
+
+
+def _carried(model: set[str], file: set[str]) -> str:
+    """Where all names of one are those of the other with a prefix, that something carries the model, and what to do."""
+    for more, less, what in ((model, file, "the model"), (file, model, "the file")):
+        prefix = min(more, default="").removesuffix(min(less, default=""))
+        if prefix and {f"{prefix}{name}" for name in less} == more:
+            inner = f"the module inside it, model.{prefix[:-1]}" if what == "the model" else "what carried it"
+            return f"; all names of {what} begin with {prefix!r}: give {inner}"
+    return ""
 
 
 def _can_be_drawn(path: Path, name: str, origin: Seeded, shape: tuple[int, ...]) -> None:
@@ -207,7 +242,7 @@ def _fill(model: nn.Module, contents: Contents, *, base: Path | None = None, str
         bits = unpack(_checked(contents, own, name, mask.digest), 0, math.prod(mask.shape))
         fixed = FixedMask(bits.view(mask.shape), stream=name.removesuffix(".mask"))
         made |= dict.fromkeys(mask.modules, fixed)
-    for item in maskable(model) if made else ():
+    for item in places(model) if made else ():
         if item.path in made:
             item.put(made[item.path].to(item.parameter.device))
     # Said last, since a tensor's own digest says more.
@@ -245,7 +280,7 @@ def _draw(contents: Contents, item: Owned, origin: Seeded, wanted: str, *, strea
             tiles = TiledWeight(origin, shape).tiles(tile=LOADED)
             found = contents.digest_of_drawn(_kept(tiles, kept), shape)
         else:
-            tensor = origin.draw(shape)
+            tensor = origin.draw(shape, dtype=item.parameter.dtype)
             found = contents.digest_of_drawn(tensor, shape)
             item.parameter.copy_(tensor)
     except Exception as error:

@@ -14,10 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, cast
 
+import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
+from torch.optim.swa_utils import AveragedModel
 
+from reservoir import weights
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.files import WeightsError
 
@@ -65,8 +69,15 @@ class Owned(NamedTuple):
             return cast("WeightMask | None", self.module.mask if self.attribute == "weight" else None)
         return next((one for one in self._chain() if isinstance(one, WeightMask)), None)
 
-    def put(self, mask: WeightMask | None) -> None:
+    @property
+    def others(self) -> list[nn.Module]:
+        """What torch's parametrizations do to the weights in addition to a mask."""
+        return [one for one in self._chain() if not isinstance(one, WeightMask)]
+
+    def put(self, mask: WeightMask | None, *, alone: bool = False) -> None:
         """Put a mask before the weights, in the place of the one that is there; None takes it away.
+
+        What else parametrizes them stays, such as a spectral norm, unless the weights are to be left `alone`.
 
         Our own layers multiply by it themselves. Elsewhere it is a parametrization of torch, so whoever asks the module
         for its weight, a fused kernel for instance, gets the masked one.
@@ -79,11 +90,12 @@ class Owned(NamedTuple):
             cast(nn.ModuleList, chain)[list(chain).index(old)] = mask
         elif mask is not None:
             parametrize.register_parametrization(self.module, self.attribute, mask)
+            if not chain:
+                cast(nn.Module, self._chain()).register_state_dict_post_hook(_each_its_own)
         elif old is not None:
-            if len(chain) > 1:
-                raise ValueError(
-                    f"{self.path} has parametrizations in addition to its mask: remove those first"
-                )
+            if self.others and not alone:
+                del cast(nn.ModuleList, chain)[list(chain).index(old)]
+                return
             kind = type(
                 self.module
             )  # a deep copy shares it, and torch would take the weight from the original too
@@ -96,10 +108,31 @@ class Owned(NamedTuple):
         return cast(Any, self.module).parametrizations[self.attribute]
 
 
+def _each_its_own(module: nn.Module, state: dict[str, Any], prefix: str, _: object) -> None:
+    """Copy what a state dictionary holds already under another name, such as the mask of a tied table.
+
+    transformers refuses to write tensors that share memory, but for those that it has tied itself.
+    """
+    known = {
+        value.data_ptr() for name, value in state.items() if not name.startswith(prefix) and value.numel()
+    }
+    for name in [name for name in state if name.startswith(prefix)]:
+        state[name] = state[name].clone() if state[name].data_ptr() in known else state[name]
+
+
 def bare(model: nn.Module) -> nn.Module:
-    """The module inside those that only carry it: data parallelism and `torch.compile`."""
+    """The module inside those that only carry it: data parallelism, averages of weights and `torch.compile`.
+
+    Raises:
+        TypeError: it is no module, or one of TorchScript's.
+    """
+    if not isinstance(model, nn.Module) or isinstance(model, torch.jit.ScriptModule):
+        raise TypeError(
+            f"this needs a module, got {type(model).__name__}: put modules of a list into nn.Sequential, load a state"
+            " dictionary into the module that its code builds, and script a module after materialise(model)"
+        )
     while True:
-        if isinstance(model, DataParallel | DistributedDataParallel):
+        if isinstance(model, DataParallel | DistributedDataParallel | AveragedModel):
             model = model.module
         elif isinstance(inner := model._modules.get("_orig_mod"), nn.Module):
             model = inner
@@ -124,7 +157,7 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
         tied: whether to name a tied parameter at each of its places, instead of at the first alone.
 
     Raises:
-        ValueError: two parameters have the same name.
+        ValueError: two parameters have the same name, or one has no shape yet.
     """
     seen: set[int] = set()
     names: set[str] = set()
@@ -132,16 +165,23 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
         base, kept = explicit(module), module.__dict__.get(KEPT, {})
         if isinstance(module, WeightMask) and place and not place.endswith(".mask"):
             base = None  # a parametrization: it is called after the tensor that it stands before
-        for attribute, parameter in _parameters(module):
+        for attribute, parameter in own_parameters(module):
             if id(parameter) in seen and not tied:
                 continue
             seen.add(id(parameter))
             path = f"{place}.{attribute}" if place else attribute
+            if is_lazy(parameter):
+                raise ValueError(
+                    f"{path} has no shape yet: give the model one batch first, as lazy modules need"
+                )
             if base is not None:
                 path = base if attribute == "weight" else f"{base}.{attribute}"
             if path in names:
                 raise ValueError(
-                    f"two parameters are named {path!r}; {place}.{attribute} needs a name of its own"
+                    f"two parameters are named {path!r}: {place or type(module).__name__} has stream={base!r}, which"
+                    " another module has, too; give it another stream, or none"
+                    if base is not None
+                    else f"two parameters are named {path!r}; {place}.{attribute} needs a name of its own"
                 )
             names.add(path)
             stream = path if base is not None or attribute not in kept else kept[attribute][0]
@@ -154,6 +194,14 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
         return
     seen.add(id(module))
     yield place, module
+    for name, kept in module.__dict__.get(KEPT, {}).items() if parametrize.is_parametrized(module) else ():
+        # Of several originals, such as weight_norm's length and direction, the last is the tensor as it was.
+        chain = (
+            cast(Any, module).parametrizations[name] if parametrize.is_parametrized(module, name) else None
+        )
+        if chain is not None and not chain.is_tensor:
+            said = {f"original{n}": (f"{kept[0]}/{n}", weights.Trained()) for n in range(chain.ntensors)}
+            chain.__dict__.setdefault(KEPT, said | {f"original{chain.ntensors - 1}": kept})
     for name, child in module.named_children():
         below = f"{place}.{name}" if place else name
         if isinstance(child, WeightMask) and isinstance(module, parametrize.ParametrizationList):
@@ -161,7 +209,7 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
         yield from _walk(child, below, seen)
 
 
-def _parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+def own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     """A module's own parameters; one that is parametrized by its name in the bare module."""
     if isinstance(module, parametrize.ParametrizationList) and hasattr(module, "original"):
         return  # its owner has named it
@@ -229,11 +277,7 @@ def chosen(
     globs += listed(() if patterns is None else patterns)
     for glob in globs:
         if not any(matches(item, glob) for item in items):
-            names = [item.path for item in items]
-            near = difflib.get_close_matches(glob, names, n=1, cutoff=0.3) or names[:1]
-            raise ValueError(
-                f"{glob!r} matches no {what} of the model" + (f"; did you mean {near[0]!r}?" if near else "")
-            )
+            raise ValueError(nearest(glob, items, what))
     found = [
         item
         for item in items
@@ -243,6 +287,13 @@ def chosen(
     if where is not None and not found:
         raise ValueError(f"where is true of no {what} of the model, which has {_some(items)}")
     return found
+
+
+def nearest(glob: str, items: Sequence[Owned], what: str) -> str:
+    """That a pattern matches nothing, and the nearest name, as a sentence."""
+    names = [item.path for item in items]
+    near = difflib.get_close_matches(glob, names, n=1, cutoff=0.3) or names[:1]
+    return f"{glob!r} matches no {what} of the model" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
 def layer_name(items: Sequence[Owned], layer: str) -> str:

@@ -15,20 +15,35 @@ tensor; names of modules and attributes play no part, so code can be rearranged 
 
 from __future__ import annotations
 
+import copy
+import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
 
-from reservoir.weights.generator import Stream, checked_seed
-from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
-from reservoir.weights.naming import KEPT, Names, Owned, Where, bare, chosen, explicit, matches, owned
+from reservoir.layers.linear import Undrawn
+from reservoir.weights.generator import Stream, checked_seed, name_hash
+from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
+from reservoir.weights.naming import (
+    KEPT,
+    Names,
+    Owned,
+    Where,
+    bare,
+    chosen,
+    explicit,
+    matches,
+    nearest,
+    own_parameters,
+    owned,
+)
 
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
 ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
@@ -37,7 +52,7 @@ ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
 
 @dataclass(frozen=True)
 class Trained:
-    """A tensor that gradient descent moves, or has moved: all of it must be stored."""
+    """A tensor that gradient descent moves, or has moved, or that only its owner's code makes: all of it is stored."""
 
     name: ClassVar[OriginName] = "trained"
 
@@ -68,8 +83,28 @@ class Seeded:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
-    def draw(self, shape: torch.Size, *, device: torch.device | str | None = None) -> Tensor:
-        """The tensor of that shape, fp32, the same bits every time and on every device."""
+    def draw(
+        self,
+        shape: torch.Size,
+        *,
+        dtype: torch.dtype = torch.float32,
+        device: torch.device | str | None = None,
+    ) -> Tensor:
+        """The tensor of that shape, fp32, the same bits every time and on every device.
+
+        For a complex `dtype` it is complex64: real and imaginary part are drawn from streams of their own, "<name>" and
+        "<name>/imaginary", each √½ as large, so that the mean square of the numbers is what it is for real ones.
+        """
+        if dtype.is_complex:
+            if type(self.initialisation) is Orthogonal:
+                raise ValueError(
+                    f"{self.stream} is complex, and Orthogonal is real; Normal or XavierUniform would do"
+                )
+            real = self.draw(shape, device=device)
+            if not self.initialisation.random:
+                return torch.complex(real, torch.zeros_like(real))
+            imaginary = replace(self, stream=f"{self.stream}/imaginary").draw(shape, device=device)
+            return torch.complex(real * 0.5**0.5, imaginary * 0.5**0.5)
         shape = torch.Size(shape[::-1]) if self.transposed else shape
         tensor = self.initialisation.draw(
             Stream(self.seed, self.stream), shape, blocks=self.blocks, device=device
@@ -170,6 +205,11 @@ NAMED = re.compile(
     r"token|pos(ition)?_?emb"
 )  # parameters that a model keeps in itself: a class token, positions
 PACKED = ("qkv", "c_attn", "query_key_value", "Wqkv")  # linear maps that are queries, keys and values in one
+NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
+KNOWN = (*NORMS, nn.Linear, nn.Bilinear, _ConvNd, nn.Embedding, nn.EmbeddingBag, nn.MultiheadAttention, nn.RNNBase,
+         nn.RNNCellBase)  # fmt: skip
+"""The layers of torch that a scheme has rules for; of all others, and of what is derived from these and starts
+otherwise, the owner is asked."""
 GATES = {nn.LSTM: 4, nn.GRU: 3, nn.LSTMCell: 4, nn.GRUCell: 3}
 
 
@@ -179,7 +219,7 @@ class Scheme:
 
     The defaults are fairseq's for translation: Xavier-uniform for linear maps, convolutions and recurrent layers, with
     a gain of 1/√2 for packed queries, keys and values, and normal with variance 1/d_model for embeddings, class tokens
-    and learned positions. Biases start at 0, the weights of norms at 1.
+    and learned positions. Biases of torch's layers start at 0, the weights of torch's norms at 1.
 
     Args:
         rules: (pattern, initialisation) pairs. The first pattern that matches a tensor's name decides; `*` stands
@@ -199,25 +239,40 @@ class Scheme:
     embedding: Initialisation | None = None
 
     def choose(self, item: Owned) -> Initialisation:
-        """The initialisation of one parameter; a module may name its own, in a dictionary `initialisations`.
+        """The initialisation of one parameter.
 
         Raises:
             ValueError: there is no rule for such a tensor.
         """
+        found = self.named(item) or self.usual(item)
+        if found is not None:
+            return found
+        now = constant(item.parameter)
+        keep = f"; {{{item.path!r}: Constant({now:g})}} keeps what it is now" if now is not None else ""
+        raise ValueError(
+            f"there is no rule to draw {item.path}, {tuple(item.parameter.shape)} of {type(item.module).__name__}: give"
+            f" one, such as initialise(model, seed=…, rules={{{item.path!r}: Normal(0.02)}}), of"
+            f" reservoir.weights.initialisation{keep}"
+        )
+
+    def named(self, item: Owned) -> Initialisation | None:
+        """What the module names itself, in a dictionary `initialisations`, or the first rule that matches."""
         own = getattr(item.module, "initialisations", {})
         if isinstance(own, Mapping) and item.attribute in own:
             return own[item.attribute]
-        for pattern, initialisation in self.rules:
-            if matches(item, pattern):
-                return initialisation
+        return next((found for pattern, found in self.rules if matches(item, pattern)), None)
+
+    def usual(self, item: Owned) -> Initialisation | None:
+        """What tensors of such a layer get that nobody has named; None for a layer that is none of torch's."""
         module, name, shape = item.module, item.attribute, item.parameter.shape
         if name in ("bias_k", "bias_v") and isinstance(
             module, nn.MultiheadAttention
         ):  # a learned key and value
             return Normal(shape[-1] ** -0.5)
-        if "bias" in name and len(shape) == 1:
+        known = is_known(module) or explicit(module) is not None
+        if known and "bias" in name and len(shape) == 1:
             return Constant(0.0)
-        if is_norm(module) and name == "weight":
+        if known and isinstance(module, NORMS) and name == "weight":
             return Constant(1.0)
         if isinstance(module, nn.Embedding | nn.EmbeddingBag) or (len(shape) > 1 and NAMED.search(name)):
             return self.embedding or Normal(shape[-1] ** -0.5)
@@ -225,18 +280,28 @@ class Scheme:
             return self.linear if self.linear != XavierUniform() else XavierUniform(gain=2**-0.5)
         if is_map(item) or isinstance(module, nn.RNNBase | nn.RNNCellBase):
             return self.linear
-        raise ValueError(
-            f"there is no rule to draw {item.path}, {tuple(shape)} of {type(module).__name__}: give one, such as"
-            f" initialise(model, seed=…, rules={{{item.path!r}: Normal(0.02)}})"
-        )
+        return None
+
+
+def is_known(module: nn.Module) -> bool:
+    """Whether a module starts as one of torch's layers does: it is one, or is derived from one and resets like it."""
+    reset = getattr(type(module), "reset_parameters", None)
+    usual = getattr(reset, "__module__", "torch.nn").startswith("torch.nn") or isinstance(module, Undrawn)
+    return (usual and isinstance(module, KNOWN)) or is_turned(module)
 
 
 def is_norm(module: nn.Module) -> bool:
-    """Whether a module normalises: one of torch's, or a class with "Norm" in its name, as transformers has them."""
-    return (
-        isinstance(module, nn.LayerNorm | nn.RMSNorm | nn.GroupNorm | _NormBase)
-        or "Norm" in type(module).__name__
-    )
+    """Whether a module normalises or scales: one of torch's norms, or a module of others that owns vectors alone."""
+    vectors = [parameter.ndim < 2 for _, parameter in own_parameters(module)]
+    return isinstance(module, NORMS) or (bool(vectors) and all(vectors) and not isinstance(module, KNOWN))
+
+
+def constant(tensor: Tensor) -> float | None:
+    """The number that stands everywhere in a tensor, if fp32 has it; None if there are several, or none yet."""
+    flat = tensor.detach().reshape(-1)
+    if flat.is_meta or not flat.numel() or flat.is_complex() or float(flat[0]) != float(flat[0].float()):
+        return None
+    return float(flat[0]) if bool((flat[:64] == flat[0]).all()) and bool((flat == flat[0]).all()) else None
 
 
 def is_map(item: Owned) -> bool:
@@ -244,7 +309,7 @@ def is_map(item: Owned) -> bool:
     module, name = item.module, item.attribute
     if isinstance(module, nn.MultiheadAttention):
         return name.endswith("proj_weight")
-    return name == "weight" and (isinstance(module, nn.Linear | _ConvNd) or is_turned(module))
+    return name == "weight" and (isinstance(module, nn.Linear | nn.Bilinear | _ConvNd) or is_turned(module))
 
 
 def is_turned(module: nn.Module) -> bool:
@@ -252,8 +317,8 @@ def is_turned(module: nn.Module) -> bool:
     return type(module).__name__.removeprefix("Parametrized") == "Conv1D" and hasattr(module, "nf")
 
 
-def drawn_origin(item: Owned, *, seed: int, scheme: Scheme) -> Seeded:
-    """What a parameter is before training.
+def drawn_origin(item: Owned, *, seed: int, scheme: Scheme, chosen: Initialisation | None = None) -> Seeded:
+    """What a parameter is before training, by a scheme or by an initialisation that was chosen for it.
 
     Raises:
         ValueError: the scheme has no rule for it.
@@ -261,7 +326,7 @@ def drawn_origin(item: Owned, *, seed: int, scheme: Scheme) -> Seeded:
     return Seeded(
         seed,
         item.stream,
-        scheme.choose(item),
+        chosen or scheme.choose(item),
         blocks=_blocks(item),
         zero_row=getattr(item.module, "padding_idx", None) if isinstance(item.module, nn.Embedding) else None,
         transposed=is_turned(item.module) and item.parameter.ndim == 2,
@@ -285,8 +350,103 @@ def _blocks(item: Owned) -> int:
 @torch.no_grad()
 def draw_into(item: Owned, origin: Seeded) -> None:
     """Draw a parameter in place, and record where it comes from."""
-    item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
+    item.parameter.copy_(drawn_like(item.parameter, origin))
     set_origin(item, origin)
+
+
+def drawn_like(parameter: Tensor, origin: Seeded) -> Tensor:
+    """What an origin gives for a tensor of that shape, type and device; fp32 or complex64."""
+    return origin.draw(parameter.shape, dtype=parameter.dtype, device=parameter.device)
+
+
+@torch.no_grad()
+def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
+    """What the code of others sets each parameter to, by name, under two seeds; NaN where it says nothing.
+
+    Asked are `reset_parameters` of each module that is none of torch's layers, and `_init_weights(module)` of the model
+    around it, as transformers, nanoGPT and timm have it; from the inside out, on a copy, under torch's own generator.
+
+    Raises:
+        ValueError: the code of others raises something.
+    """
+
+    def asking(module: nn.Module, owner: Callable | None) -> Iterator[tuple[nn.Module, Callable | None]]:
+        own = getattr(module, "_init_weights", None)
+        if callable(own) and len(inspect.signature(own).parameters) > 0:
+            owner = own
+        for child in module.children():
+            yield from asking(child, owner)
+        yield module, owner
+
+    def resets(module: nn.Module) -> bool:
+        known = is_known(module) or isinstance(module, Undrawn)
+        return not known and callable(getattr(module, "reset_parameters", None))
+
+    model = bare(model)
+    if not any(owner or resets(module) for module, owner in asking(model, None)):
+        return
+    copied = copy.deepcopy(model)
+    meta = any(parameter.is_meta for parameter in copied.parameters())
+    copied = copied.to_empty(device="cpu") if meta else copied.cpu()
+    for module in copied.modules():
+        if is_known(module):  # a container that resets its layers adds nothing to what they are
+            module.__dict__["reset_parameters"] = lambda: None
+    for number in (seed, seed + 1):
+        for parameter in copied.parameters():
+            parameter.fill_(torch.nan) if parameter.is_floating_point() or parameter.is_complex() else None
+        with torch.random.fork_rng(devices=[]):
+            for place, (module, owner) in enumerate(asking(copied, None)):
+                torch.manual_seed(name_hash(f"{number}/{place}") >> 1)
+                try:
+                    cast(Any, module).reset_parameters() if resets(module) else None
+                    owner(module) if owner else None
+                except Exception as error:
+                    raise ValueError(
+                        f"{type(module).__name__} could not be asked what its tensors start as ({error}): give"
+                        " scheme=Scheme(), and rules for what it does not know"
+                    ) from error
+        yield {item.path: item.parameter.detach().clone() for item in owned(copied)}
+
+
+def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask: bool) -> Seeded | Tensor:
+    """What a parameter is before training: drawn by the scheme, a constant, or what its owner's code makes of it.
+
+    Args:
+        said: what its owner sets it to under two seeds, if anything.
+        ask: whether the owner is heard about torch's layers, too.
+
+    Raises:
+        ValueError: nobody knows, or it is zero where a draw would undo that.
+    """
+    path, parameter, known = item.path, item.parameter, is_known(item.module)
+    if not (parameter.is_floating_point() or parameter.is_complex()):
+        raise ValueError(
+            f"{path} is {parameter.dtype}, which cannot be drawn: initialise the model, then convert it"
+        )
+    found = scheme.named(item)
+    if found is None and explicit(item.module) is None and (ask or not known):
+        found = scheme.usual(item)
+        now = constant(parameter) if parameter.numel() > 1 else None
+        if said and not said[0].isnan().any():
+            if torch.equal(*said):
+                value = constant(said[0])
+                found = None if value is None else Constant(value)
+            elif parameter.ndim < 2:
+                found = None
+            elif found is None and isinstance(scheme.linear, Normal):  # which needs no fans
+                found = scheme.linear
+            if found is None:
+                return said[0]
+        elif parameter.ndim == 1 and now is not None:
+            found = Constant(now)
+        elif found is not None and now == 0 and known:
+            alike = "*." + ".".join(path.split(".")[-3:])
+            raise ValueError(
+                f"{path} is zero everywhere, because its owner wants it so or because nothing has filled its memory"
+                f" yet: rules={{{alike!r}: Constant(0.0)}}, of reservoir.weights.initialisation, keeps zeros, and"
+                " scheme=Scheme() draws every map"
+            )
+    return drawn_origin(item, seed=seed, scheme=scheme, chosen=found)
 
 
 def initialise(
@@ -304,28 +464,52 @@ def initialise(
     Each tensor is drawn from a stream of its own, called by its explicit name or else by its path in the bare module:
     what it gets depends on no other tensor. The running statistics of batch normalisation begin anew.
 
+    What a scheme has no rule for is what its owner's code makes of it (`reset_parameters`, or `_init_weights` of the
+    model around it), and so are the vectors of torch's layers where that code says what they start as, such as the
+    weight of a norm. A constant is recorded as one. Anything else is drawn by torch's generator, from the seed, and is
+    stored as a whole. Vectors that are constant already, and of which no code says more, are kept.
+
     Args:
         model: any module.
         seed: one number for the whole model, an integer in [0, 2**64).
         scheme: which initialisation goes where. By default `Scheme()`; for a model of transformers, linear maps and
-            embeddings are normal with its configuration's `initializer_range`.
+            embeddings are normal with its configuration's `initializer_range`. A scheme that is given decides alone
+            about torch's layers: their owners are not asked.
         rules: pattern → initialisation, for tensors that should get another one or that the scheme does not know.
         layers, patterns, where: what to draw, as in `freeze`; everything if none is given, nothing if what is
             given is empty.
 
     Raises:
-        ValueError: the seed is out of range, two parameters have the same name, or there is no rule for one. Nothing
-            was drawn then.
+        ValueError: the seed is out of range, two parameters have the same name, a rule matches none, or there is no
+            rule for one. Nothing was drawn then.
+        TypeError: a rule is no initialisation.
     """
     spread = getattr(getattr(bare(model), "config", None), "initializer_range", None)
+    ask = scheme is None
     if scheme is None:
         like = Normal(spread) if isinstance(spread, float) else None
         scheme = Scheme() if like is None else Scheme(linear=like, embedding=like)
+    everything = list(owned(model))
+    for pattern, rule in [*(rules or {}).items(), *(one for one in scheme.rules if one not in Scheme.rules)]:
+        if not isinstance(rule, Initialisation):
+            raise TypeError(
+                f"the rule for {pattern!r} must be one of reservoir.weights.initialisation, such as Normal(0.02) or"
+                f" KaimingUniform(), got {rule!r}"
+            )
+        if not any(matches(item, pattern) for item in everything):
+            raise ValueError(nearest(pattern, everything, "parameter"))
     scheme = replace(scheme, rules=(*(rules or {}).items(), *scheme.rules))
-    items = chosen(list(owned(model)), layers=layers, patterns=patterns, where=where)
+    items = chosen(everything, layers=layers, patterns=patterns, where=where)
     items = [item._replace(stream=item.path) for item in items]
-    for item, origin in [(item, drawn_origin(item, seed=seed, scheme=scheme)) for item in items]:
-        draw_into(item, origin)
+    others = any(not is_known(item.module) and explicit(item.module) is None for item in items)
+    said = list(ask_owners(model, checked_seed(seed))) if ask or others else []
+    starts = [start_of(item, seed, scheme, [one[item.path] for one in said], ask) for item in items]
+    for item, start in zip(items, starts, strict=True):
+        if isinstance(start, Seeded):
+            draw_into(item, start)
+        else:
+            item.parameter.data.copy_(start)
+            set_origin(item, Trained())
         if isinstance(item.module, _NormBase):
             item.module.reset_running_stats()
     return model
@@ -363,7 +547,7 @@ def redrawn(model: nn.Module, layer: str, *, seed: int, scheme: Scheme | None = 
                     origin = replace(origin, seed=seed)
                 else:
                     origin = drawn_origin(item, seed=seed, scheme=scheme or Scheme())
-                item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
+                item.parameter.copy_(drawn_like(item.parameter, origin))
         yield model
     finally:
         with torch.no_grad():

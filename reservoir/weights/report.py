@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from typing import Literal, cast
 
 import pandas as pd
 from torch import nn
 
 from reservoir.layers import DFT, Fourier
+from reservoir.weights.files import WeightsError
 from reservoir.weights.naming import Owned, bare, owned
 from reservoir.weights.origins import (
     Fixed,
@@ -35,9 +36,12 @@ from reservoir.weights.origins import (
     moves,
     origin_of,
 )
-from reservoir.weights.supermask import FixedMask, Supermask, maskable
+from reservoir.weights.storage import model_bytes
+from reservoir.weights.supermask import FixedMask, Supermask, places, unmasked
 
 COUNTS = ("weights", "scores", "total", "trainable", "trainable_all_rows", "stored_bytes")
+COUNTED = 2**26
+"""How many numbers a model may have whose file is made to see how large it is."""
 UNINITIALISED: Literal["not initialised"] = "not initialised"
 
 
@@ -69,9 +73,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """All tensors of a model, each once, and their sums; the module's text defines each sum."""
+    """All tensors of a model, each once, and their sums; the module's text defines each sum.
+
+    Args:
+        unmasked: matrices of a masked model that no mask can reach, such as those of a recurrent layer.
+        file: the size of what `save` would write, counted when it is asked for.
+    """
 
     rows: tuple[Row, ...]
+    unmasked: tuple[str, ...] = ()
+    file: Callable[[], int | None] = field(default=lambda: None, compare=False, repr=False)
 
     @property
     def weights(self) -> int:
@@ -129,9 +140,17 @@ class Report:
         missing = any(row.origin == UNINITIALISED for row in self.rows)
         return (
             f"{self.total:,} parameters{parts}, {self.trainable:,} of them move ({share:.1%}){unused};"
-            f" {self.stored_bytes:,} bytes to store"
+            f" {self.stored_bytes:,} bytes to store{self._in_a_file()}"
+            + (f"; no mask can reach {', '.join(self.unmasked)}" if self.unmasked else "")
             + ("; not initialised yet: call initialise(model, seed=…)" if missing else "")
         )
+
+    def _in_a_file(self) -> str:
+        try:
+            size = self.file()
+        except WeightsError as error:
+            return f", but they cannot be: {error}"
+        return "" if size is None else f", {size:,} as a file with buffers and its list of contents"
 
     def __str__(self) -> str:
         return f"{self.frame().to_string(index=False)}\n{self.summary()}"
@@ -147,7 +166,11 @@ def report(model: nn.Module) -> Report:
         ValueError: two parameters have the same name.
     """
     uses = Counter(id(item.parameter) for item in owned(model, tied=True))
-    return Report((*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(bare(model))))
+    rows = (*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(bare(model)))
+    left = tuple(f"{item.path} {tuple(item.parameter.shape)}" for item in unmasked(model))
+    if sum(row.parameters for row in rows) > COUNTED or any(one.is_meta for one in model.parameters()):
+        return Report(rows, left)
+    return Report(rows, left, lambda: len(model_bytes(model)))
 
 
 def kind_of(model: nn.Module) -> OriginName:
@@ -212,7 +235,7 @@ def _idle_rows(item: Owned, uses: Counter[int]) -> int:
 
 def _masks(model: nn.Module) -> Iterator[Row]:
     """A row for each mask that was chosen, which is no parameter."""
-    masks = {id(item.mask): item for item in reversed(maskable(model)) if isinstance(item.mask, FixedMask)}
+    masks = {id(item.mask): item for item in reversed(places(model)) if isinstance(item.mask, FixedMask)}
     for item in reversed(masks.values()):
         mask = cast(FixedMask, item.mask)
         n = mask.mask.numel()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import _TYPES
 from torch import Tensor, nn
 
 from reservoir.files import atomic_write
@@ -27,7 +28,10 @@ from reservoir.weights.generator import Stream
 from reservoir.weights.naming import Owned, owned, state_buffers
 from reservoir.weights.origins import Pretrained, Seeded, Trained, recorded_origin, set_origin
 from reservoir.weights.streaming import pack
-from reservoir.weights.supermask import Supermask, maskable
+from reservoir.weights.supermask import Supermask, places
+
+STORABLE = frozenset(_TYPES.values())
+"""The types of numbers that a file of safetensors holds."""
 
 
 def save(
@@ -89,11 +93,11 @@ def model_bytes(
             continue
         said = _described(item)[1]
         if "digest" not in said:
-            tensors[item.path] = item.parameter.detach().cpu().to(dtype).contiguous()
+            tensors[item.path] = _rounded(item.parameter.detach().cpu(), dtype).contiguous()
             said["digest"] = tensor_digest(tensors[item.path])
         contents["parameters"][item.path] = said
     names: dict[int, str] = {}
-    for item in maskable(model):
+    for item in places(model):
         if item.mask is None:
             continue
         name = names.setdefault(id(item.mask), f"{item.path}.mask")
@@ -104,6 +108,7 @@ def model_bytes(
             contents["masks"][name] = said
         contents["masks"][name]["modules"].append(item.path)
     for name, buffer in state_buffers(model).items():
+        _check_storable(name, buffer)
         tensors[BUFFER + name] = buffer.detach().cpu().contiguous()
         contents["buffers"][name] = tensor_digest(tensors[BUFFER + name])
     text = canonical_json(contents)
@@ -116,19 +121,41 @@ def round_stored(model: nn.Module, dtype: torch.dtype) -> None:
     """Round in place what `model_bytes` would round to `dtype`, to see what the stored model computes."""
     for item in owned(model):
         if not isinstance(_described(item)[0], Seeded) and not isinstance(item.module, Supermask):
-            item.parameter.copy_(item.parameter.to(dtype))
+            item.parameter.copy_(_rounded(item.parameter, dtype))
+
+
+def _rounded(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """A tensor of floats in a type of fewer bytes; any other one as it is."""
+    less = dtype is not None and tensor.is_floating_point() and dtype.itemsize < tensor.dtype.itemsize
+    return tensor.to(dtype) if less else tensor
+
+
+def _check_storable(name: str, tensor: Tensor) -> None:
+    """Refuse a tensor that `load` could not bring back as it is."""
+    what = ""
+    if tensor.layout != torch.strided:
+        what = f"is {tensor.layout}: store it .to_dense(), or keep it with persistent=False"
+    elif tensor.is_quantized or tensor.dtype not in STORABLE:
+        what = f"is {tensor.dtype}, which safetensors does not hold: keep it as another type"
+    elif type(tensor) not in (Tensor, nn.Parameter, nn.Buffer):
+        what = f"is a {type(tensor).__name__}, whose numbers alone do not bring it back: make it a plain parameter"
+    elif tensor.is_meta:
+        what = "is on the meta device and holds no numbers: build the model on another device"
+    if what:
+        raise WeightsError(f"{name} {what}")
 
 
 def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, Any]]:
     """Where a parameter is to come from when it is loaded, and what the file says of it."""
     parameter, origin = item.parameter, recorded_origin(item) or Trained()
+    _check_storable(item.path, parameter)
     said: dict[str, Any] = {"shape": list(parameter.shape), "moves": parameter.requires_grad}
     if parameter.dtype not in (torch.float32, torch.float64):
         said["dtype"] = str(parameter.dtype)  # which rounds what is drawn
     lost = ""
     if isinstance(origin, Seeded):
         if not (parameter.requires_grad and _begins_otherwise(parameter, origin)):
-            drawn = origin.draw(parameter.shape)
+            drawn = origin.draw(parameter.shape, dtype=parameter.dtype)
             if tensor_digest(parameter) == tensor_digest(drawn.to(parameter.dtype)):
                 return origin, said | {"digest": tensor_digest(drawn)} | _origin_json(origin)
         lost, origin = f"drawn from seed {origin.seed}", Trained()
@@ -138,8 +165,9 @@ def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, An
         lost, origin = f"of {origin.checkpoint}", Trained()
     if lost and not parameter.requires_grad:
         raise WeightsError(
-            f"{item.path} is said to be {lost}, but is not what that gives: if it was trained, let it move, call"
-            " mark_trained(model), and freeze it again"
+            f"{item.path} is said to be {lost}, but is not what that gives. An optimiser that was made before freeze"
+            " goes on moving what has momentum or weight decay: make it afterwards, of the parameters that move. What"
+            " was to be trained before it was frozen: let it move, call reservoir.mark_trained(model), freeze it again"
         )
     said.pop("dtype", None)
     return origin, said | _origin_json(origin)
@@ -147,7 +175,7 @@ def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, An
 
 def _begins_otherwise(parameter: nn.Parameter, origin: Seeded) -> bool:
     """Whether the first numbers of a tensor already show that it is not as it was drawn: the rest need not be drawn."""
-    if not parameter.ndim:  # a single number: drawing it again costs nothing
+    if not parameter.ndim or parameter.is_complex():  # a single number: drawing it again costs nothing
         return False
     matrix = parameter.detach().T if origin.transposed else parameter.detach()
     drawn = origin.initialisation.elementwise(matrix.shape, blocks=origin.blocks)
@@ -207,5 +235,8 @@ def base_files(folder: Path) -> list[Path]:
     """
     found = sorted(folder.glob("*.safetensors")) if (folder / "config.json").is_file() else []
     if not found:
-        raise WeightsError(f"a base must be a folder with config.json and *.safetensors, got {folder}")
+        raise WeightsError(
+            f"a base must be a folder with config.json and *.safetensors, got {folder}: a model of the hub is in one"
+            " once it is stored, as by model.save_pretrained(folder)"
+        )
     return found

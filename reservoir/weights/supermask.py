@@ -13,8 +13,27 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.naming import KEPT, Names, Owned, WeightMask, Where, bare, chosen, listed, owned
-from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
+from reservoir.weights.naming import (
+    KEPT,
+    Names,
+    Owned,
+    WeightMask,
+    Where,
+    bare,
+    chosen,
+    explicit,
+    listed,
+    owned,
+)
+from reservoir.weights.origins import (
+    NAMED,
+    Seeded,
+    draw_into,
+    initialise,
+    is_known,
+    is_map,
+    recorded_origin,
+)
 from reservoir.weights.selection import Selection, kept_count, largest
 
 By = Literal["magnitude", "score", "weight"]
@@ -193,6 +212,12 @@ def supermask(
     wanted = chosen(
         found, layers=layers, patterns=plan.patterns, where=where, what="linear map and no embedding"
     )
+    if there := [item for item in wanted if isinstance(item.mask, Supermask)]:
+        if plan.keep == 1 or plan.by == "weight":
+            raise ValueError(
+                f"{there[0].path} has a mask that is being learned, which keep={plan.keep:g}, by={plan.by!r} would not"
+                " change: build and initialise the model again"
+            )
     if plan.keep == 1:
         return model
     paths = {item.path for item in wanted}
@@ -236,14 +261,48 @@ def is_table(module: nn.Module) -> bool:
     return isinstance(module, nn.Embedding | nn.EmbeddingBag)
 
 
-def maskable(model: nn.Module) -> Sequence[Owned]:
-    """The weights that a mask can choose among, at each of their places.
+def places(model: nn.Module) -> Sequence[Owned]:
+    """Every weight that a mask may stand before, at each of its places.
 
-    Tables of embeddings come first, so that an output finds the table that it is tied to. Recurrent layers are left
-    out: torch's hand their weights to a kernel that no mask reaches.
+    Tables of embeddings come first, so that an output finds the table that it is tied to.
     """
-    items = [item for item in owned(model, tied=True) if is_table(item.module) or is_map(item)]
+    items = [item for item in owned(model, tied=True) if not isinstance(item.module, Supermask)]
     return sorted(items, key=lambda item: not is_table(item.module))
+
+
+def maskable(model: nn.Module) -> Sequence[Owned]:
+    """The weights that a mask chooses among, at each of their places.
+
+    Tensors of modules that are none of torch's are among them if a seed has drawn them as matrices, such as the experts
+    of a mixture. Recurrent layers are left out, but not their cells: torch's hand their weights to a kernel that no
+    mask reaches.
+    """
+    return [
+        item
+        for item in places(model)
+        if item.parameter.numel()
+        and (
+            is_table(item.module)
+            or is_map(item)
+            or (item.parameter.ndim > 1 and (isinstance(item.module, nn.RNNCellBase) or _drawn_matrix(item)))
+        )
+    ]
+
+
+def _drawn_matrix(item: Owned) -> bool:
+    """Whether a tensor of a module that is none of torch's was drawn as a matrix, or as several."""
+    origin = recorded_origin(item)
+    ours = is_known(item.module) or explicit(item.module) is not None or NAMED.search(item.attribute)
+    return not ours and isinstance(origin, Seeded) and origin.initialisation.random
+
+
+def unmasked(model: nn.Module) -> list[Owned]:
+    """The matrices of a masked model that no mask can reach."""
+    reached = {id(item.parameter) for item in maskable(model)}
+    items = [item for item in owned(model) if not isinstance(item.module, Supermask)]
+    matrices = [item for item in items if item.parameter.ndim > 1 and item.parameter.numel()]
+    left = [item for item in matrices if id(item.parameter) not in reached]
+    return left if any(item.mask is not None for item in items) else []
 
 
 def _draw_masked(item: Owned, plan: Mask) -> None:
@@ -266,19 +325,21 @@ def materialise(model: nn.Module) -> nn.Module:
         model: any module; it stays as it is.
     """
     model = copy.deepcopy(bare(model))
-    places = [item for item in owned(model, tied=True) if item.mask is not None]
+    masked = [item for item in owned(model, tied=True) if item.mask is not None]
     made: dict[
         tuple[int, int], nn.Parameter
     ] = {}  # a tied weight stays tied where one mask chooses for all its places
-    for item in places:
+    for item in masked:
         mask = item.mask
         assert mask is not None
         known = (id(item.parameter), id(mask))
         if known not in made:
-            made[known] = nn.Parameter(
-                item.parameter * mask.chosen(), requires_grad=item.parameter.requires_grad
-            )
-        item.put(None)
+            value = item.parameter * mask.chosen()
+            if item.others:  # such as a spectral norm
+                mask.eval(), [one.eval() for one in item.others]
+                value = getattr(item.module, item.attribute)
+            made[known] = nn.Parameter(value, requires_grad=item.parameter.requires_grad)
+        item.put(None, alone=True)
         setattr(item.module, item.attribute, made[known])
     for module in model.modules():
         module.__dict__.pop(KEPT, None)

@@ -1,12 +1,16 @@
 """Read text (plain, gzip, xz, zip or tgz), whole or a sentence a line; errors name file and line."""
 
 import codecs
+import contextlib
 import gzip
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
 from pathlib import Path
+
+import charset_normalizer
 
 from reservoir.datasets.errors import DataError
 
@@ -30,16 +34,31 @@ def read_text(path: str | Path, *, member: str | None = None) -> str:
         DataError: the file is missing, damaged or not UTF-8.
     """
     content = read_bytes(path, member=member)
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    at, what = 0, f"{path}{f', {member}' if member else ''}"
     try:
-        wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        return content.decode("utf-16" if wide else "utf-8").removeprefix("\ufeff")
+        text = content.decode("utf-16" if wide else "utf-8").removeprefix("\ufeff")
+        if "\0" not in text:
+            return text
+        names = ["utf-16le" if content[1:2] == b"\0" else "utf-16be"]
     except UnicodeDecodeError as error:
-        line = content.count(b"\n" if b"\n" in content else b"\r", 0, error.start) + 1
-        raise DataError(
-            f"{path}{f', {member}' if member else ''}, line {line}: byte 0x{content[error.start]:02x} is not"
-            f" {'UTF-16' if wide else 'UTF-8'}; "
-            "convert the file, for example with `iconv -f latin1 -t utf-8`"
-        ) from None
+        at = error.start
+        likely = (
+            [] if wide else [one.encoding.replace("_", "-") for one in charset_normalizer.from_bytes(content)]
+        )
+        common = ["cp1252", "cp932"]
+        names = [*(name for name in common if name in likely), *likely[:2], *common]
+    line = content.count(b"\n" if b"\n" in content else b"\r", 0, at)
+    readings: dict[str, str] = {}  # of that line: what a detector finds likely, and what is most frequent
+    for name in names:
+        with contextlib.suppress(UnicodeDecodeError):
+            readings[re.split("\r?\n|\r", content.decode(name))[line][:60]] = name
+    said = ", ".join(f"as {name} the line reads {shown!r}" for shown, name in readings.items())
+    raise DataError(
+        f"{what}, line {line + 1}: byte 0x{content[at]:02x} is not {'UTF-16' if wide else 'UTF-8'};"
+        f" {said or 'no usual encoding fits'}; convert it from the one that reads right, for example with"
+        f" `iconv -f {next(iter(readings.values()), 'NAME')} -t utf-8 {path} > utf8-{Path(path).name}`"
+    )
 
 
 def read_bytes(path: str | Path, *, member: str | None = None) -> bytes:

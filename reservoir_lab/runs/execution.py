@@ -135,7 +135,7 @@ def train_and_test(
     world = current_world()
     if left_out := task.train.dropped:
         longest = task_of(run).max_length
-        _tell(listeners, f"{left_out:,} training texts are left out: they have more than {longest} tokens")
+        _tell(listeners, f"left out of training: {left_out:,} of its texts, of more than {longest} tokens")
     if run.precision == "bf16" and not has_bf16(device_of(run)):
         _tell(
             listeners,

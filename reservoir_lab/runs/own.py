@@ -58,8 +58,7 @@ def on_files(run: Run, path: str | Path, *, name: str = "", **changes: Any) -> R
         changes: as of `Run.evolve`: what is said here is not fitted.
 
     Raises:
-        DataError: the data are not there, or something is wrong with them.
-        ValueError: the recipe takes data of another kind.
+        DataError: the data are not there, are of another kind than the recipe takes, or something is wrong with them.
     """
     said = {
         f"{part}.{field}" for part, fields in changes.items() if isinstance(fields, dict) for field in fields
@@ -74,14 +73,9 @@ def retargeted(run: Run, path: str | Path, *, name: str = "") -> Run:
         DataError, ValueError: as `on_files`.
     """
     data, task = f"{FILES}{path}", task_of(run)
-    kind = own.kind_of(data)
+    own.path_of(data)
     if isinstance(task, Computation) and not isinstance(task, Pictures):
         task = Sequences(batch=task.batch)
-    if kind not in TAKES[type(task)]:
-        takes = " or ".join(own.KINDS[one] for one in TAKES[type(task)])
-        raise ValueError(
-            f"{path} holds {kind}, for which there is {DEFAULTS[kind]}; {run.recipe} takes {takes}"
-        )
     field = next(name for name in ("corpus", "text", "images") if hasattr(task, name))
     start = run.start
     if isinstance(start, InitFromRun) and not start.streams:
@@ -104,6 +98,24 @@ def _name(path: Path, base: str) -> str:
 
 
 def fitted(run: Run, *, keep: Collection[str] = ()) -> Run:
+    """As `_fitted`; where the data cannot be read as the recipe takes them, it is said what they look like."""
+    try:
+        return _fitted(run, keep)
+    except DataError as error:
+        try:
+            kind = own.kind_of(run.task.data)
+        except DataError:
+            raise error from None
+        if kind in TAKES[type(task_of(run))]:
+            raise
+        takes = " or ".join(own.KINDS[one] for one in TAKES[type(task_of(run))])
+        raise DataError(
+            f"{error}. {run.base or run.recipe} takes {takes}; this looks like {kind}, for which there is"
+            f" {DEFAULTS[kind]}"
+        ) from error
+
+
+def _fitted(run: Run, keep: Collection[str]) -> Run:
     """The run with languages, windows and budget that fit its data, which are read for it.
 
     Training data are read 30 times, running text 10 times: in at least 100 steps and at most 1,000, or as many as the
@@ -143,6 +155,8 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
     task = run.task
     assert isinstance(task, Translation)
     found = own.languages(task.corpus)
+    if (pair := own.sides(found)) and not {"task.src", "task.tgt"} & set(keep):
+        return run.evolve(task={"src": pair[0], "tgt": pair[1]})
     if {task.src, task.tgt} <= set(found):
         return run
     if len(found) == 2 and not {"task.src", "task.tgt"} & set(keep) and task.tgt in found:

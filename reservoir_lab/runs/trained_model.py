@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,11 +96,34 @@ class TrainedModel:
         decoding = task.decoding if beam is None else type(task.decoding)(beam=beam)
 
         def several(texts: Sequence[str]) -> list[str]:
+            # No pair that it learned from is longer, and the time that a text takes grows with the cube of its length.
+            pieces = [self._pieces(text, task.max_length) for text in texts]
+            if long := [number for number, of in enumerate(pieces, start=1) if of[1:]]:
+                warnings.warn(
+                    f"{len(long)} of the texts, the first of them number {long[0]}, have more than the"
+                    f" {task.max_length} tokens of the longest pair in training: they are translated in pieces",
+                    stacklevel=3,
+                )
             with precision_of(self.run):
-                found = translate(self.module, self.vocabulary.encode_batch(texts), decoding=decoding)
-            return [self.vocabulary.decode(ids) for ids in found]
+                ids = self.vocabulary.encode_batch([piece for of in pieces for piece in of])
+                found = iter(translate(self.module, ids, decoding=decoding))
+            return [" ".join(self.vocabulary.decode(next(found)) for _ in of) for of in pieces]
 
         return _each(texts, several)
+
+    def _pieces(self, text: str, most: int) -> list[str]:
+        """A text in pieces of whole words, of as many tokens at most as far as its words allow."""
+        if len(self.vocabulary.encode_batch([text])[0]) <= most:
+            return [text]
+        pieces: list[list[str]] = [[]]
+        words, room = text.split(), most
+        for word, ids in zip(words, self.vocabulary.encode_batch(words), strict=True):
+            if pieces[-1] and len(ids) > room:
+                pieces.append([])
+                room = most
+            pieces[-1].append(word)
+            room -= len(ids)
+        return [" ".join(piece) for piece in pieces]
 
     def classify(self, things: Any) -> Any:
         """The class of a text, a picture or a sequence of numbers, or of each of a list.
@@ -146,7 +170,8 @@ class TrainedModel:
                 return reader.logits(self.module, Labelled(texts, [0] * len(texts)))
         if isinstance(task, Pictures):
             size, channels = tuple(self.inputs["size"]), self.inputs["channels"]
-            pixels = torch.stack([own.read_picture(path, size, channels) for path in things])
+            scale = self.inputs.get("scale", 0)
+            pixels = torch.stack([own.read_picture(path, size, channels, scale) for path in things])
             stored = Stored(pixels, torch.zeros(len(pixels), dtype=torch.int64), prepare=task.sequences)
         else:
             rows = [
@@ -251,7 +276,13 @@ class TrainedModel:
                 task.patch * task.shrink,
             )
             pictures = own.own_pictures(
-                name, task.files, patch=unit, size=size, channels=channels, known=self.labels
+                name,
+                task.files,
+                patch=unit,
+                size=size,
+                channels=channels,
+                scale=self.inputs.get("scale", 0),
+                known=self.labels,
             )[0]
             stored = {part: Stored(x, y, prepare=task.sequences) for part, (x, y) in pictures.items()}
         else:
@@ -264,7 +295,7 @@ class TrainedModel:
             }
 
     def _bleu(self, sources: Sequence[str], references: Sequence[str]) -> Scores:
-        found = bleu(self.translate(sources), references)
+        found = bleu(self.translate(sources), references, tokenise=self._task(Translation).tokenise or "13a")
         return {"bleu": found.bleu, "signature": found.signature, "examples": len(sources)}
 
     def _accuracy(self, rows: Sequence[tuple[str, ...]]) -> Scores:

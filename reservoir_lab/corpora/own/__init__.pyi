@@ -1,7 +1,7 @@
 from .kinds import KINDS, kind_of
 from .parts import FILES, Files, Rows, path_of, train_files
 from .pictures import own_pictures, read_picture
-from .tables import numbers_of, own_labelled, own_sequences
+from .tables import numbers_of, own_labelled, own_sequences, sides
 from .texts import languages, own_pairs, own_text
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "own_text",
     "path_of",
     "read_picture",
+    "sides",
     "train_files",
 ]

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Literal
 
 from reservoir.datasets.errors import DataError
-from reservoir_lab.corpora.own.parts import PACKED, PICTURES, part_of, path_of
-from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, read_table
+from reservoir_lab.corpora.own.parts import PACKED, conversion, hidden, is_about, part_of, path_of, stem_of
+from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, are_pictures, read_table, sides
 from reservoir_lab.corpora.own.texts import TEXTS, languages
 
 Kind = Literal["pairs", "text", "labels", "pictures", "numbers"]
 KINDS = {
     "pairs": "parallel text: train.de and train.en in a folder, or a table with the columns de and en",
     "text": "running text: a .txt file, or train.txt in a folder",
-    "labels": "labelled texts: a table, .csv or .tsv, with a column of texts and one of labels",
-    "pictures": "pictures: a folder with one subfolder per class",
+    "labels": "labelled texts: a table, .csv, .tsv, .jsonl or .parquet, with a column of texts and one of labels",
+    "pictures": "pictures: a folder with one subfolder per class, or with a table of their names and labels",
     "numbers": "sequences of numbers: a table with a column of labels, and numbers in the others",
 }
 
@@ -27,26 +27,33 @@ def kind_of(name: str) -> Kind:
         DataError: it is not there, or is none of the kinds.
     """
     path = path_of(name)
-    files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
-    plain = {file: file.name.removesuffix(next(filter(file.name.endswith, PACKED[1:]), "")) for file in files}
-    if tables := sorted(file for file, stem in plain.items() if stem.endswith(TABLES)):
+    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file())
+    files = [file for file in files if not (path.is_dir() and (is_about(file) or hidden(file, path)))]
+    plain = {file: stem_of(file.name, PACKED[1:]) or file.name for file in files}
+    plain = {file: name.lower() for file, name in plain.items()}
+    tables = [file for file, stem in plain.items() if stem.endswith(TABLES)]
+    tables.sort(key=lambda file: part_of(stem_of(file.name, TABLES)) != "train")
+    if path.is_dir() and are_pictures(path, tables):
+        return "pictures"
+    if tables:
         return _of_table(tables[0])
-    # Running text comes last: a README stands next to data of any kind.
     parts = path.is_dir() and any(part_of(stem.partition(".")[0]) for stem in plain.values())
     if parts and any(f".{ending}" not in TEXTS for ending in languages(name)):
         return "pairs"
-    if path.is_dir() and any(file.suffix.lower() in PICTURES for file in path.rglob("*")):
-        return "pictures"
     if any(stem.endswith(TEXTS) for stem in plain.values()):
         return "text"
-    raise DataError(f"{path} holds none of what can be trained on: " + "; ".join(KINDS.values()))
+    raise DataError(
+        f"{path} holds none of what can be trained on: {'; '.join(KINDS.values())}{conversion(files)}"
+    )
 
 
 def _of_table(path: Path) -> Kind:
     table = read_table(path)
     rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
     labelled = len(rest) < len(table.header)
-    words = next(filter(None, ([w for i in rest for w in row[i].split()] for row in table.cells)), [])
+    if sides(table.header):
+        return "pairs"
+    words = [word for row in table.cells for i in rest for word in row[i].split()]
     if words and all(map(_is_number, words)):
         return "numbers"
     codes = all(len(name) in (2, 3) and name.isalpha() for name in table.header)

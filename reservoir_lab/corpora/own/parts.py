@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,31 @@ from reservoir_lab.corpora.reading import read_text
 
 FILES = "files:"
 PARTS = ("train", "valid", "test")
-CALLED = {"dev": "valid", "val": "valid", "validation": "valid", "training": "train"}
-"""What else the parts are called."""
+CALLED = {
+    name: part
+    for part, names in {
+        "train": "train training trn",
+        "valid": "valid validation validate val dev devel development eval evaluation",
+        "test": "test testing tst holdout heldout",
+    }.items()
+    for name in names.split()
+}
+"""What the parts are called, alone or as the first or last word of a file's name."""
+ABOUT = ("readme", "license", "licence", "changelog", "citation")
+"""Files that tell of data and are none."""
+TEXT_TOO = "write its text to a .txt file in UTF-8"
+CONVERT = {
+    **dict.fromkeys(
+        (".xlsx", ".xls", ".ods"), "in Python, pandas.read_excel(FILE).to_csv('train.csv', index=False)"
+    ),
+    ".json": "in Python, pandas.read_json(FILE).to_json('train.jsonl', orient='records', lines=True)",
+    ".feather": "in Python, pandas.read_feather(FILE).to_csv('train.csv', index=False)",
+    ".arrow": "in Python, datasets.load_from_disk(FOLDER)['train'].to_json('train.jsonl')",
+    **dict.fromkeys((".tmx", ".xlf", ".xliff"), "write its sentences to train.de and train.en, one a line"),
+    **dict.fromkeys((".npy", ".npz", ".mat"), "write it as a table, .csv, with a column of labels"),
+    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".html", ".xml", ".tex"), TEXT_TOO),
+}
+"""What makes other formats readable."""
 PACKED = ("", ".gz", ".xz", ".zip")
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 FEW = 5  # lines that a sentence names
@@ -93,19 +117,31 @@ def path_of(name: str) -> Path:
     path = Path(name.removeprefix(FILES)).expanduser()
     if not path.exists():
         raise DataError(f"there is no file or folder {path}, which {name!r} names: check the path")
-    return path
+    inner = path / "data"  # as the hub of Hugging Face lays a data set out, next to a README
+    files = [file for file in path.iterdir() if file.is_file()] if inner.is_dir() else []
+    return inner if inner.is_dir() and all(is_about(file) or hidden(file, path) for file in files) else path
 
 
-def part_of(stem: str) -> str:
-    """What a file or folder of that name is for: "train", "valid", the name of a test, or "" if for none."""
-    stem = CALLED.get(stem.lower(), stem)
-    return stem if stem in PARTS[:2] or stem.startswith("test") else ""
+def part_of(stem: str, *, alone: bool = False) -> str:
+    """What a file of that name is for: "train", "valid", the name of a test, or "" if for none.
+
+    Args:
+        alone: the name is one word, as that of a folder has to be: a class may be called "train-station".
+    """
+    if stem.lower().startswith("test") and not alone:
+        return stem
+    words = re.split(r"[-_. ]+", re.sub(r"h[eo]ld[-_ ]?out", "holdout", stem.lower()))
+    found = [CALLED[word] for word in (words[0], words[-1]) if word in CALLED]
+    return found[0] if found and not (alone and words[1:]) else ""
 
 
-def find(path: Path, endings: Sequence[str], what: str, *, whole: bool = False) -> dict[str, Path]:
+def find(
+    path: Path, endings: Sequence[str], what: str, notes: list[str], *, whole: bool = False
+) -> dict[str, Path]:
     """The files of each part: those in a folder that are named train, valid and test…; or one file, which is all.
 
     Args:
+        notes: are told which files of the folder are left out, and why.
         path: the folder or file.
         endings: what the names end in, such as ".csv".
         what: what errors call the contents.
@@ -114,30 +150,58 @@ def find(path: Path, endings: Sequence[str], what: str, *, whole: bool = False) 
     Raises:
         DataError: a folder holds no training file, or two for one part.
     """
+    kinds = endings
     endings = [f"{ending}{packed}" for ending in endings for packed in PACKED]
     if path.is_file():
+        if (advice := conversion([path])) or path.name.lower().endswith(PICTURES):
+            raise DataError(f"{path} is no {kinds[0]} file, as {what} need{advice}")
         return {path.name if whole else "train": path}
     found: dict[str, Path] = {}
-    fitting = sorted(file for file in path.iterdir() if file.is_file() and _stem(file.name, endings))
+    here = sorted(file for file in path.iterdir() if not hidden(file, path))
+    fitting = [file for file in here if file.is_file() and stem_of(file.name, endings) and not is_about(file)]
     for file in fitting:
-        if part := part_of(_stem(file.name, endings)):
+        if part := part_of(stem_of(file.name, endings)):
             if part in found:
                 raise DataError(
-                    f"{path} has two files for {part}, {found[part].name} and {file.name}: keep one"
+                    f"{path} has two files for {part}, {found[part].name} and {file.name}: keep one, or join them"
                 )
             found[part] = file
     if not found and len(fitting) == 1:
-        return {fitting[0].name if whole else "train": fitting[0]}
-    if "train" not in found and not (whole and found):
-        held = ", ".join(sorted(file.name for file in path.iterdir())[:FEW]) or "nothing"
-        raise DataError(f"{path} has no train{endings[0]}: {what} go there (it holds {held})")
+        found = {fitting[0].name if whole else "train": fitting[0]}
+    elif "train" not in found and not (whole and found):
+        held = ", ".join(file.name for file in here[:FEW]) or "nothing"
+        raise DataError(
+            f"{path} has no train{endings[0]}: {what} go there (it holds {held}){conversion(here)}"
+        )
+    if left := [file for file in here if file not in found.values()]:
+        why = (
+            "named for no part: train, valid or test" if file in fitting else f"no {kinds[0]}"
+            for file in left
+        )
+        each = ", ".join(f"{file.name} ({reason})" for file, reason in zip(left, why, strict=True))
+        notes.append(f"{path}: left out: {each}")
     return found
+
+
+def conversion(files: Sequence[Path]) -> str:
+    """How the first of some files that is in a format that nothing here reads becomes one that is read."""
+    other = next((file for file in files if file.suffix.lower() in CONVERT), None)
+    return f"; {other.name} is not read as it is: {CONVERT[other.suffix.lower()]}" if other else ""
+
+
+def is_about(file: Path) -> bool:
+    return file.name.lower().startswith(ABOUT)
 
 
 def train_files(path: Path) -> list[Path]:
     """The files below a folder that are of a part, or all of them if none is: what the corpus's digest is of."""
     files = sorted(file for file in path.rglob("*") if file.is_file() and not hidden(file, path))
-    ours = [file for file in files if part_of(file.relative_to(path).parts[0].partition(".")[0])]
+    tops = [file.relative_to(path).parts for file in files]
+    ours = [
+        file
+        for file, (top, *below) in zip(files, tops, strict=True)
+        if part_of(top if below else top.partition(".")[0], alone=bool(below))
+    ]
     return ours or files
 
 
@@ -148,8 +212,8 @@ def hidden(file: Path, below: Path) -> bool:
     )
 
 
-def _stem(name: str, endings: Sequence[str]) -> str:
-    return next((name.removesuffix(end) for end in endings if end and name.endswith(end)), "")
+def stem_of(name: str, endings: Sequence[str]) -> str:
+    return next((name[: -len(end)] for end in endings if end and name.lower().endswith(end)), "")
 
 
 def own_lines(path: Path) -> list[str]:
@@ -238,8 +302,9 @@ def split(
     for part in lacking:
         if not len(parts[part]):
             raise DataError(
-                f"{whole.paths[0]} has {len(whole):,} {unit}, too few to split off a {part} part: add some,"
-                f" or give a {part} file"
+                f"{whole.paths[0]} has {len(whole):,} {unit}, too few to split off a {part} part: write until"
+                f" {2 * len(lacking)} of them differ, of one class where there are classes, or give files named"
+                f" {' and '.join(sorted(lacking))}"
             )
     seen = {key(row) for row in parts["train"].rows}
     for part, rows in sorted(parts.items(), key=lambda item: (item[0] != "train", item[0] != "valid")):

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
 
 from reservoir.datasets.errors import DataError
-from reservoir_lab.corpora.own.parts import Files, Rows, find, path_of, split, without_blanks
+from reservoir_lab.corpora.own.parts import (
+    PICTURES,
+    Files,
+    Rows,
+    find,
+    own_lines,
+    path_of,
+    split,
+    without_blanks,
+)
 from reservoir_lab.corpora.reading import read_text
 
-TABLES = (".csv", ".tsv")
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+RECORDS = re.compile(r"\.(jsonl|ndjson|parquet)\b", re.IGNORECASE)
+SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
+"""What the columns of translations are called that are not called by their languages."""
 TEXT_NAMES = ("text", "sentence", "review", "comment", "message", "content", "utterance", "document")
 LABEL_NAMES = ("label", "class", "category", "target", "sentiment", "intent", "stars", "topic")
 
@@ -49,15 +67,21 @@ class Table:
 def read_table(path: Path) -> Table:
     """Read a table in UTF-8, or in UTF-16 with a byte-order mark; commas, semicolons or tabs stand between cells.
 
+    Or one of JSON Lines or Parquet, in which an object within a row, such as {"de": …, "en": …}, is columns of its own.
+
     Raises:
         DataError: the file is missing, damaged or empty, names a column twice, or a row has another number of cells.
     """
+    if RECORDS.search(path.name):
+        return _of_records(path)
+    csv.field_size_limit(2**31 - 1)
     text = read_text(path)
     first = text.lstrip().splitlines()[0] if text.strip() else ""
     marks = {mark: first.count(mark) for mark in ("\t", ";", ",")}
     mark = max(marks, key=marks.__getitem__)
     # As Python's own spreadsheet dialect, and every kind of line end, also within quotation marks.
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    spaced = re.search(rf'{mark} +"(?!")', text) is not None  # a, "b"
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=spaced)
     cells, lines, blank, begins = [], [], 0, 1
     try:
         for row in reader:
@@ -89,6 +113,68 @@ def read_table(path: Path) -> Table:
     return Table(path, header, cells, lines, blank)
 
 
+def _of_records(path: Path) -> Table:
+    parquet, lines = path.suffix.lower() == ".parquet", list[int]()
+    rows: list[dict[str, Any]] = []
+    try:
+        if parquet:
+            rows = cast("list[dict[str, Any]]", pd.read_parquet(path).to_dict("records"))
+            lines = list(range(1, len(rows) + 1))
+        for number, line in enumerate([] if parquet else own_lines(path), start=1):
+            if line.strip():
+                lines.append(number)
+                rows.append(dict(json.loads(line)))
+    except ImportError:
+        raise DataError(f"{path} needs pyarrow: pip install pyarrow") from None
+    except (ValueError, TypeError, OSError) as error:
+        what = "it is damaged, or no Parquet" if parquet else "each line is an object of JSON"
+        raise DataError(f"{path}, line {lines[-1] if lines else 1}: {error}; {what}") from error
+    if not rows:
+        raise DataError(f"{path}: there are no rows; write some")
+    # What stands within a row, such as {"de": …, "en": …}, is columns of its own.
+    flat = [
+        dict(
+            pair
+            for name, cell in row.items()
+            for pair in (cell.items() if isinstance(cell, dict) else [(name, cell)])
+        )
+        for row in rows
+    ]
+    header = list(dict.fromkeys(name for row in flat for name in row))
+    if any(isinstance(cell, bytes) for row in flat for cell in row.values()):
+        raise DataError(f"{path}: a cell holds bytes; store pictures as files, in one folder per class")
+    return Table(path, header, [[_cell(row.get(name)) for name in header] for row in flat], lines, 0)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list | np.ndarray):
+        return " ".join(map(str, value))
+    return "" if value is None or value != value else str(value)
+
+
+def sides(header: Sequence[str]) -> tuple[str, str] | None:
+    """The columns of a table of translations that are called source and target, or the like."""
+    lower = {name.lower(): name for name in header}
+    found = next((pair for pair in SIDES if set(pair) <= lower.keys()), None)
+    return (lower[found[0]], lower[found[1]]) if found and len(header) == 2 else None
+
+
+def are_pictures(path: Path, tables: Sequence[Path]) -> bool:
+    """Whether a folder is one of pictures: in folders of classes, or named by a table next to them."""
+    found = {file.relative_to(path).parts[0] for file in path.rglob("*") if file.suffix.lower() in PICTURES}
+    folders = sum((path / name).is_dir() for name in found)
+    return bool(found) and (
+        not tables or folders > 1 or any(named_pictures(table) is not None for table in tables)
+    )
+
+
+def named_pictures(path: Path) -> int | None:
+    """Which column of a table holds names of pictures that lie in its folder; None if none does."""
+    cells = read_table(path).cells[0]
+    found = [i for i, cell in enumerate(cells) if Path(cell).suffix.lower() in PICTURES]
+    return next((i for i in found if (path.parent / cells[i]).is_file()), None)
+
+
 def _columns(table: Table, files: Files, *, numbers: bool = False) -> tuple[tuple[str, ...], str]:
     """The columns of the text, or of the numbers, and that of the label."""
     header = table.header
@@ -116,19 +202,32 @@ def _labelled(
     name: str, files: Files, known: tuple[str, ...], *, unit: str, numbers: bool = False
 ) -> tuple[dict[str, Rows], tuple[str, ...], list[str]]:
     """Rows of cells with the label last, by part; the classes; and what is to be said."""
-    found_files = find(path_of(name), TABLES, unit, whole=bool(known))
+    left: list[str] = []
+    found_files = find(path_of(name), TABLES, unit, left, whole=bool(known))
     tables = {part: read_table(file) for part, file in found_files.items()}
     texts, label = _columns(next(iter(tables.values())), files, numbers=numbers)
     shown = texts if len(texts) < 5 else (*texts[:2], "…", texts[-1])
-    notes = [f"{unit} in {', '.join(map(repr, shown))}, labels in {label!r}"]
+    notes = [f"{unit} in {', '.join(map(repr, shown))}, labels in {label!r}", *left]
     found = {part: table.rows((*texts, label), notes) for part, table in tables.items()}
     for rows in found.values():
         rows.rows = [(*row[:-1], row[-1].strip()) for row in rows.rows]
     if not numbers:
         found = {part: without_blanks(rows, files, notes, unit="row") for part, rows in found.items()}
     if not known:
+        _check_few(found["train"], label)
         found = split(found, files, notes, unit=unit, key=lambda row: row[:-1], stratum=lambda row: row[-1])
     return found, checked_classes(found, notes, known), notes
+
+
+def _check_few(rows: Rows, label: str) -> None:
+    """Refuse labels that are no classes: nearly every row has one of its own."""
+    several = len({row[-1] for row in rows.rows})
+    if len(rows) >= 10 and several > max(len(rows) // 2, 2):
+        raise DataError(
+            f"{rows.paths[0]}: {label!r} has {several:,} different values in {len(rows):,} rows, which are no classes."
+            " Name another column with --task.files.label, or round the numbers to a few: nothing here learns to"
+            " predict a number. Columns of translations are called by their languages, or source and target"
+        )
 
 
 def checked_classes(parts: dict[str, Rows], notes: list[str], known: tuple[str, ...] = ()) -> tuple[str, ...]:

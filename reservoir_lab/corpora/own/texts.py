@@ -14,10 +14,12 @@ from reservoir_lab.corpora.own.parts import (
     Files,
     Rows,
     find,
+    hidden,
     own_lines,
     part_of,
     path_of,
     split,
+    stem_of,
     without_blanks,
 )
 from reservoir_lab.corpora.own.tables import TABLES, read_table
@@ -51,7 +53,7 @@ def own_pairs(
     """
     path, notes = path_of(name), list[str]()
     if _tables(path):
-        tables = find(path, TABLES, "pairs", whole=whole)
+        tables = find(path, TABLES, "pairs", notes, whole=whole)
         found = {part: read_table(file).rows((src, tgt), notes) for part, file in tables.items()}
     else:
         parts = {part: files for part, files in _by_language(path).items() if {src, tgt} & files.keys()}
@@ -67,9 +69,17 @@ def own_pairs(
             )
         ordered = sorted(parts, key=lambda part: (part not in PARTS, part))
         found = {part: _aligned(path, parts[part], src, tgt) for part in ordered}
+        used = {file for rows in found.values() for file in rows.paths}
+        if left := [
+            file.name for file in sorted(path.iterdir()) if file not in used and not hidden(file, path)
+        ]:
+            notes.append(f"{path}: left out, as no part in {src} or {tgt}: {', '.join(left)}")
     found = {part: without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
     if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
-        notes.append(f"BLEU counts groups of {WORDS} words, which no text in {tgt} has: it will be 0")
+        notes.append(
+            f"BLEU counts groups of {WORDS} words, which no text in {tgt} has: it will be 0; where a language writes no"
+            " spaces, count characters with --task.tokenise char"
+        )
     return found if whole else split(found, files, notes, unit="pairs"), notes
 
 
@@ -82,7 +92,8 @@ def own_text(name: str, files: Files, *, whole: bool = False) -> tuple[dict[str,
     Raises:
         DataError: a file is missing, damaged or without text, or too short to split.
     """
-    found, notes = find(path_of(name), TEXTS, "texts", whole=whole), list[str]()
+    notes = list[str]()
+    found = find(path_of(name), TEXTS, "texts", notes, whole=whole)
     texts = {}
     for part, file in found.items():
         lines = own_lines(file)
@@ -126,7 +137,9 @@ def _tables(path: Path) -> list[Path]:
     """The file itself, or the tables in a folder."""
     endings = tuple(f"{kind}{packed}" for kind in TABLES for packed in PACKED)
     return (
-        [path] if path.is_file() else sorted(file for file in path.iterdir() if file.name.endswith(endings))
+        [path]
+        if path.is_file()
+        else sorted(file for file in path.iterdir() if file.name.lower().endswith(endings))
     )
 
 
@@ -134,10 +147,12 @@ def _by_language(path: Path) -> dict[str, dict[str, Path]]:
     """The files of each part by their language, as their names say: "test.news" and "de" of test.news.de.gz."""
     found: dict[str, dict[str, Path]] = {}
     for file in sorted(path.iterdir()):
-        plain = next(file.name.removesuffix(end) for end in (*PACKED[1:], "") if file.name.endswith(end))
+        plain = stem_of(file.name, PACKED[1:]) or file.name
         stem, _, language = plain.rpartition(".")
         if part := part_of(stem):
-            found.setdefault(part, {}).setdefault(language, file)  # of two, the one that is not packed
+            found.setdefault(part, {}).setdefault(
+                language.lower(), file
+            )  # of two, the one that is not packed
     return found
 
 

@@ -255,7 +255,7 @@ class Pictures(Computation):
 def _own_pictures(task: Pictures, digest: str) -> Examples:
     """Pictures of one's own; of several test sets, the first."""
     unit = task.patch * task.shrink
-    parts, classes, notes = own.own_pictures(
+    parts, classes, scale, notes = own.own_pictures(
         task.images, task.files, patch=unit, size=task.size, channels=task.channels
     )
     test = next(part for part in sorted(parts) if part.startswith("test"))
@@ -265,7 +265,9 @@ def _own_pictures(task: Pictures, digest: str) -> Examples:
         for part in ("train", "valid", test)
     )
     rows, columns, channels = train.x.shape[1:]
-    inputs = {"size": [rows, columns], "channels": channels}
+    inputs: dict[str, Any] = {"size": [rows, columns], "channels": channels} | (
+        {"scale": scale} if scale else {}
+    )
     return Examples(task.images, classes, train, valid, held_out, notes=tuple(notes), inputs=inputs)
 
 

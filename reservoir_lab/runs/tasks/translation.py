@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from reservoir.datasets import Batch, DataError, Dictionary, Vocabulary, train_bpe
 from reservoir.models import EncoderDecoderConfig
@@ -36,6 +36,8 @@ class Translation:
         files: how files of your own are read and split.
         rounded: bits; the test sets are translated again with each matrix rounded to so many an entry
             (`reservoir.weights.accounting.rounded`), and scored as "bleu at 8 bits".
+        tokenise: sacreBLEU's tokeniser; by default 13a, or none for a corpus that is cut already. A language without
+            spaces needs char, or zh for Chinese.
     """
 
     corpus: str
@@ -51,6 +53,9 @@ class Translation:
     dictionaries: tuple[int, int] | None = None
     files: Files = field(default_factory=Files)
     rounded: tuple[int, ...] = field(default=(), metadata={"omit_if_default": True})
+    tokenise: Literal["", "13a", "intl", "zh", "char", "none"] = field(
+        default="", metadata={"omit_if_default": True}
+    )
 
     @property
     def data(self) -> str:
@@ -125,7 +130,7 @@ class Translation:
             smoothing=self.smoothing,
             max_length=self.max_length,
             valid_sentences=self.valid_sentences,
-            tokenise=_tokeniser(corpus),
+            tokenise=self.tokeniser(corpus),
         )
 
     def test(self, model: Any, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
@@ -135,13 +140,15 @@ class Translation:
         for name in self.tests or corpus.tests:
             pairs = corpus.tests[name]
             hypotheses = task.translate(model, task.src_vocabulary.encode_batch(pairs.src), self.decoding)
-            score = bleu(hypotheses, pairs.tgt, tokenise=_tokeniser(corpus))
+            score = bleu(hypotheses, pairs.tgt, tokenise=self.tokeniser(corpus))
             tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
             for bits in self.rounded:
                 said = task.translate(
                     rounded(model, bits), task.src_vocabulary.encode_batch(pairs.src), self.decoding
                 )
-                tests[name][f"bleu at {bits} bits"] = bleu(said, pairs.tgt, tokenise=_tokeniser(corpus)).bleu
+                tests[name][f"bleu at {bits} bits"] = bleu(
+                    said, pairs.tgt, tokenise=self.tokeniser(corpus)
+                ).bleu
             if not samples:
                 samples = [
                     {"source": s, "reference": r, "translation": h}
@@ -149,6 +156,6 @@ class Translation:
                 ]
         return tests, samples
 
-
-def _tokeniser(corpus: ParallelCorpus) -> str:
-    return "none" if corpus.tokenised else "13a"
+    def tokeniser(self, corpus: ParallelCorpus) -> str:
+        """What sacreBLEU cuts sentences with."""
+        return self.tokenise or ("none" if corpus.tokenised else "13a")
