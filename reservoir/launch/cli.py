@@ -124,7 +124,7 @@ class Run:
         name: Name of a run on data of your own; by default the name of the file or folder.
         scale: smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs.
         seeds: One run for each.
-        fresh: Run again what is recorded, from the start.
+        fresh: Run again what is recorded. What was cut off goes on, with --fresh or without.
         tensorboard: A folder for TensorBoard's logs, if you want them; each run has one of its own inside.
         dry_run: Train nothing: print what the runs would take of data, operations, memory, hours and money.
         gpu: With --dry-run: h200, h100, a100, l4, rtx4090 or t4.
@@ -189,7 +189,7 @@ class Submit:
         names: Recipes, or families such as components.
         scale: smoke, laptop or full.
         seeds: One job for each.
-        fresh: Run again what is recorded, from the start.
+        fresh: Run again what is recorded. What was cut off goes on, with --fresh or without.
         cluster: slurm; local: processes on this machine; auto: SLURM where there is one.
         folder: For the jobs' logs; by default `jobs` in the results folder, which all nodes must share.
     """
@@ -438,9 +438,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         execute(words or ["--help"])
         return 0
     except Preempted as signal:
-        status, message = EXIT_STATUS, f"{signal}; {_continues(words)}"
+        status, message = EXIT_STATUS, f"{signal}; {CONTINUES}"
     except KeyboardInterrupt:
-        status, message = 130, f"stopped; {_continues(words)}" if "run" in words[:1] else "stopped"
+        status, message = 130, f"stopped; {CONTINUES}" if "run" in words[:1] else "stopped"
     except BrokenPipeError:  # whoever read the output has had enough, as `head` has: rich ends so too
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())  # where Python writes what is left as it ends
@@ -489,6 +489,4 @@ def execute(words: list[str]) -> None:
     command(fields)
 
 
-def _continues(words: Sequence[str]) -> str:
-    without = " without --fresh" if "--fresh" in words else ""
-    return f"the same command{without} goes on from the last checkpoint, if there is one"
+CONTINUES = "the same command goes on from the last checkpoint, if there is one"

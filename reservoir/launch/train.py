@@ -12,7 +12,7 @@ from reservoir.datasets.own import FILES, kind_of
 from reservoir.launch.console import in_one_sentence, new_table, show
 from reservoir.runs import registry
 from reservoir.runs.building import device_of
-from reservoir.runs.execution import execute
+from reservoir.runs.execution import begin_afresh, execute
 from reservoir.runs.own import DEFAULTS, fitted, retargeted
 from reservoir.runs.records import METRICS, Record, RecordError, path_of
 from reservoir.runs.registry import Scale
@@ -22,7 +22,7 @@ from reservoir.training.distribution import World, join_world
 from reservoir.training.distribution import leave_world as leave_world  # for the command line, when it fails
 from reservoir.training.events import Message, automatic
 from reservoir.training.loop import TrainingError
-from reservoir.training.preemption import StopSignal, restarted
+from reservoir.training.preemption import StopSignal
 from reservoir.weights.files import WeightsError
 
 EXPLAINED = (CheckpointError, RecordError, TrainingError, WeightsError)
@@ -104,7 +104,7 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
 
     Args:
         runs: what to run.
-        fresh: from the start, even if it is recorded; a process that was started again goes on all the same.
+        fresh: even those that are recorded; what was cut off goes on all the same.
         tensorboard: a folder for TensorBoard's logs.
 
     Raises:
@@ -113,21 +113,24 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
     for run in runs:
         device_of(run)  # before the first of them is trained
     with join_world() as world, StopSignal() as stop:
+        with world.first():
+            if fresh and world.main:
+                begin_afresh(runs)
         for run in runs:
-            train(run, world, stop, fresh=fresh and not restarted(), tensorboard=tensorboard)
+            train(run, world, stop, tensorboard=tensorboard)
 
 
-def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
+def train(run: Run, world: World, stop: StopSignal, *, tensorboard: str | None) -> None:
     """Execute one run; the first process prints what happens."""
     if not world.main:
-        execute(run, fresh=fresh, stop=stop)
+        execute(run, stop=stop)
         return
     logs = tensorboard and str(Path(tensorboard, run.recipe, run.scale, path_of(run).stem))
     listeners = automatic(tensorboard=logs)
     if world.size > 1:
         for listener in listeners:
             listener(Message(f"{world.size} processes share every batch"))
-    show_record(execute(run, fresh=fresh, listeners=listeners, stop=stop))
+    show_record(execute(run, listeners=listeners, stop=stop))
     show(f"recorded in {path_of(run)}")
 
 

@@ -100,18 +100,25 @@ class Record:
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
-    def write(self, path: Path) -> None:
-        """Check the record and write it to `path`, atomically.
+    def to_bytes(self, path: Path) -> bytes:
+        """The file of the record, which is to lie at `path`, once it is checked.
 
         Raises:
             RecordError: a field has a value that no record may have, such as NaN.
-            WriteError: the disk is full or the folder cannot be written to.
         """
         data = asdict(self)
         if wrong := _wrong(data, path):
             raise RecordError(f"the record {path} is not written: {wrong}")
-        text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        atomic_write(path, text.encode(), advice=RESULTS_ADVICE)
+        return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+    def write(self, path: Path) -> None:
+        """Check the record and write it to `path`, atomically.
+
+        Raises:
+            RecordError: as in `to_bytes`.
+            WriteError: the disk is full or the folder cannot be written to.
+        """
+        atomic_write(path, self.to_bytes(path), advice=RESULTS_ADVICE)
 
     @property
     def scored_by(self) -> str:
@@ -237,23 +244,39 @@ def other_fields(record: Record, run: Run) -> str:
     return _listed([*_other_data(record, run), *_differences(record, run)])
 
 
-def check_name(run: Run) -> None:
+def check_name(run: Run, *, fresh: bool = False) -> None:
     """Refuse the name of a run that is no recipe's if another run has it, of this seed or another.
 
-    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart.
+    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart. Nor
+    may a name begin another one, go on from it, or lead into the folders of a run: one would hide the other.
+
+    Args:
+        fresh: the run of this very name is to be replaced.
 
     Raises:
         ValueError: another one has it; the message says in which fields they differ.
     """
-    if run.recipe in registry.RECIPES:
+    name = run.recipe
+    if name in registry.RECIPES and not run.base:
         return
-    for path in sorted(path_of(run).parent.glob("seed-*.json")):
+    advice = "give this run a name of its own with --name (in Python, run.evolve(recipe=…))"
+    if inside := set(registry.SCALES) & set(name.lower().split("/")):
+        raise ValueError(f"the name {name} has {min(inside)} in it, which is the name of a scale; {advice}")
+    families = {recipe.partition("/")[0] for recipe in registry.RECIPES}
+    for other in (*families, *registry.RECIPES, *registry.own_names(registry.RECIPES)):
+        if other != name and (f"{other}/".startswith(f"{name}/") or f"{name}/".startswith(f"{other}/")):
+            raise ValueError(
+                f"the names {name} and {other} begin alike, so that one hides the other; {advice}"
+            )
+        if other == name and (other in families or other in registry.RECIPES):
+            raise ValueError(f"{name} is the name of a recipe or of a family of them; {advice}")
+    for path in () if fresh else sorted(path_of(run).parent.glob("seed-*.json")):
         record = read_record(path)
         edited = run.task.data in record.run["task"].values() and any(_other_data(record, run))
         if not edited and (found := _differences(record, run.evolve(seed=record.seed))):
             raise ValueError(
-                f"the name {run.recipe} is taken: {path} was made with {_listed(found)}; give this run a name of its"
-                " own with --name (in Python, run.evolve(recipe=…)), or replace that one with --fresh (fresh=True)"
+                f"the name {name} is taken: {path} was made with {_listed(found)}; {advice}, or replace that one with"
+                " --fresh (fresh=True)"
             )
 
 

@@ -23,9 +23,9 @@ from reservoir.datasets import (
 )
 from reservoir.datasets.examples import padded_numbers
 from reservoir.models import from_pretrained, read_labels
-from reservoir.models.pretrained import TOKENIZER
+from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, check_files
 from reservoir.runs.building import device_of, precision_of
-from reservoir.runs.export import RUN, export, folder_of, is_export
+from reservoir.runs.export import export, folder_of, is_export
 from reservoir.runs.reading import run_from_json
 from reservoir.runs.records import read_record
 from reservoir.runs.registry import Scale, elsewhere, record_path, results
@@ -44,7 +44,8 @@ from reservoir.training import (
     translate,
 )
 from reservoir.training.task import perplexity
-from reservoir.weights.files import WeightsError, read_json, read_small, shortened
+from reservoir.weights.contents import read_contents
+from reservoir.weights.files import WeightsError, read_json, shortened
 
 DOES = {
     Translation: "translates",
@@ -77,17 +78,33 @@ class TrainedModel:
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        self.run, self.inputs = _read_run(self.folder / RUN)
+        files = check_files(self.folder, read_contents(self.folder / WEIGHTS))
+        self.run, self.inputs = _read_run(self.folder / RUN, files)
         self.module: Any = from_pretrained(folder, device=device_of(self.run))
         self.labels = read_labels(folder)
-        self.vocabulary = self._vocabulary()
+        self.vocabulary = self._vocabulary(files)
 
-    def _vocabulary(self) -> Any:
+    def _vocabulary(self, files: dict[str, bytes]) -> Any:
         if getattr(self.run.task, "unit", "") == "bytes":
             return ByteVocabulary()
-        path = self.folder / TOKENIZER
         kind = BytePieces if getattr(self.run.task, "unit", "") == "byte-pieces" else Vocabulary
-        return kind.load(path) if path.is_file() else None
+        sizes = [
+            size
+            for name in ("vocab", "src_vocab", "tgt_vocab")
+            if (size := getattr(self.module.config, name, 0))
+        ]
+        if TOKENIZER not in files:
+            if isinstance(self.run.task, Translation | LanguageModelling | Classification):
+                raise WeightsError(
+                    f"{self.folder} has no {TOKENIZER}, without which it reads no text: export it again"
+                )
+            return None
+        found = kind.load(self.folder / TOKENIZER, files[TOKENIZER])
+        if any(len(found) > size for size in sizes):
+            raise WeightsError(
+                f"{self.folder / TOKENIZER} has {len(found)} pieces, and the model has embeddings of {min(sizes)}"
+            )
+        return found
 
     def __repr__(self) -> str:
         return f"TrainedModel({str(self.folder)!r}: {self.run.recipe}, {DOES.get(type(self.run.task), 'trained')})"
@@ -304,13 +321,13 @@ class TrainedModel:
         return self.run.task
 
 
-def _read_run(path: Path) -> tuple[Run, dict[str, Any]]:
+def _read_run(path: Path, files: dict[str, bytes]) -> tuple[Run, dict[str, Any]]:
     """Return the run that made a stored model, to be used on any device, and what is known of its inputs."""
-    if not path.is_file():
+    if RUN not in files:
         raise WeightsError(
             f"there is no file {path}: give a folder that export wrote, or export the run again"
         )
-    said = read_json(read_small(path), str(path))
+    said = read_json(files[RUN], str(path))
     for name in ("run", "inputs"):
         if not isinstance(said.get(name), dict):
             raise WeightsError(
