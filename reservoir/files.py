@@ -86,6 +86,16 @@ def atomic_writes(
                 _sync(target.parent)
 
 
+def check_writable(target: Path, size: int, *, advice: str = ADVICE) -> None:
+    """Check that so many bytes can be written next to `target`, and clear what killed processes left of writing it.
+
+    Raises:
+        WriteError: they cannot.
+    """
+    with _place(target, advice) as place, _explained(target, advice):
+        _write(place / "new", bytes(size))
+
+
 def _write(path: Path, content: bytes | Callable[[BinaryIO], object]) -> None:
     with path.open("xb") as stream:
         stream.write(content) if isinstance(content, bytes) else content(stream)

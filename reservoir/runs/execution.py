@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import time
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from typing import Any, cast
 from torch import nn
 
 from reservoir.datasets.content import content_digest
-from reservoir.files import WriteError, atomic_write, atomic_writes, clear_leftovers
+from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers
 from reservoir.runs.building import (
     Corpus,
     build,
@@ -139,15 +138,10 @@ def check_place(run: Run) -> None:
         ValueError: what is to be replaced there is not all of a stored model.
     """
     path = path_of(run)
-    for target in (
-        *(path.with_suffix(suffix) for suffix in (".json", ".checkpoint", ".safetensors")),
-        folder_of(run),
-    ):
+    for target in (*(path.with_suffix(end) for end in (".json", ".checkpoint", ".safetensors")), folder_of(run)):
         clear_leftovers(target)
     check_own_folder(run)
-    probe = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.probe")
-    atomic_write(probe, bytes(PROBE), advice=RESULTS_ADVICE)
-    probe.unlink(missing_ok=True)
+    check_writable(path, PROBE, advice=RESULTS_ADVICE)
     needed = 3 * 4 * report(outline(run)).trainable
     if (free := shutil.disk_usage(path.parent).free) < needed:
         raise WriteError(
