@@ -7,6 +7,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -214,18 +215,64 @@ def clear_leftovers(target: Path) -> None:
             continue
 
 
-def lock(held: BinaryIO | int) -> bool:
+def lock(held: BinaryIO | int, *, without: bool = False) -> bool:
     """Lock an open file or folder until it is closed or its process ends; False if another process has locked it.
 
-    Without such locks, on Windows and on some network file systems, everything counts as locked.
+    Args:
+        without: what is returned where there are no such locks, on Windows and on some network file systems.
     """
     if fcntl is None:
-        return False
+        return without
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError:
+        return without
     return True
+
+
+@contextmanager
+def locked(target: Path, *, advice: str = ADVICE) -> Iterator[bool]:
+    """Hold the one lock of what is made at `target`; False if another process holds it.
+
+    Raises:
+        WriteError: there is no writing next to `target`.
+    """
+    path = target.with_name(f".{target.name}.lock")
+    while True:
+        with _explained(target, advice):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            held = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        mine = lock(held, without=True)
+        try:  # whoever had the lock may have deleted its file meanwhile
+            if not mine or os.fstat(held).st_ino == path.stat().st_ino:
+                break
+        except FileNotFoundError:
+            pass
+        os.close(held)
+    try:
+        yield mine
+    finally:
+        if mine:
+            path.unlink(missing_ok=True)
+        os.close(held)
+
+
+def read_bounded(path: Path, largest: int) -> bytes:
+    """What a file holds that others may have written.
+
+    Raises:
+        OSError: it is missing, no regular file (a pipe would be waited for), or has more than `largest` bytes.
+    """
+    held = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(held, "rb") as stream:
+        found = os.fstat(held)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        if found.st_size > largest:
+            raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, more than {largest:,}")
+        return stream.read(largest + 1)
 
 
 def file_digest(path: Path) -> str:

@@ -8,26 +8,29 @@ import json
 import re
 import shutil
 import tarfile
+import zlib
 from collections.abc import Iterable, Sequence
 from importlib import metadata
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import reservoir
 from reservoir.datasets import fetch
 from reservoir.datasets.manifest import datasets
-from reservoir.files import atomic_write
+from reservoir.files import atomic_write, read_bounded
 from reservoir.launch.console import new_table, show
 from reservoir.launch.cost_model import dataset
 from reservoir.runs.machine import code
-from reservoir.runs.records import path_of
-from reservoir.runs.registry import results
+from reservoir.runs.records import RecordError, parse_record, path_of
+from reservoir.runs.registry import SCALES, results
 from reservoir.runs.run import Run
 
 MIB = 2**20
 ROOM = 64 * MIB  # of what travels
 FILES = 8  # that come back, at most
 LARGEST = 16 * MIB  # of those files
+UNPACKED = 2**28
+"""Bytes of the records when they are unpacked, at most."""
 CARRIED = ("tyro", "pooch", "sacremoses", "lazy-loader", "sacrebleu")
 """Packages that a machine with PyTorch may lack; they go along with those that they need, if those are pure Python."""
 RECORDS, PIECE = "records.tar.gz", "checkpoints.tar.{}"
@@ -157,26 +160,51 @@ def unpack(folder: Path) -> None:
     """
     home = results()
     try:
-        with tarfile.open(folder / RECORDS) as records:
-            about = json.loads(records.extractfile("about.json").read())  # type: ignore[union-attr]
-            count = _extract(records, home)
-    except (OSError, tarfile.TarError, KeyError, ValueError, EOFError) as error:
-        raise ValueError(f"{folder / RECORDS} cannot be read: {error}") from error
-    pieces = [folder / PIECE.format(number) for number in range(len(about["pieces"]))]
-    content = [path.read_bytes() if path.is_file() else b"" for path in pieces]
-    if [hashlib.sha256(piece).hexdigest() for piece in content] != about["pieces"]:
-        show(f"the checkpoints in {folder} are not whole, and are left out: their runs begin anew")
-    elif content:
-        with tarfile.open(fileobj=io.BytesIO(b"".join(content))) as checkpoints:
-            count += _extract(checkpoints, home)
-    show(f"{count} files of {folder} are now in {home}")
+        whole = zlib.decompressobj(31)
+        content = whole.decompress(read_bounded(folder / RECORDS, LARGEST), UNPACKED)
+        if not whole.eof:
+            raise ValueError(f"it is cut off, or more than {UNPACKED // MIB} MiB")
+        files = _members(content)
+        about = json.loads(files.pop("about.json"))["pieces"]
+        if not isinstance(about, list) or len(about) > FILES:
+            raise ValueError("about.json lists no pieces")
+        paths = [folder / PIECE.format(number) for number in range(len(about))]
+        pieces = [read_bounded(path, LARGEST) if path.is_file() else b"" for path in paths]
+        if [hashlib.sha256(piece).hexdigest() for piece in pieces] != about:
+            show(f"the checkpoints in {folder} are not whole, and are left out: their runs begin anew")
+        elif pieces:
+            files |= _members(b"".join(pieces))
+        new = {name: data for name, data in files.items() if not (home / name).exists()}
+        for name, data in new.items():
+            if name.endswith(".json") and Path(name).parent.name in SCALES:
+                parse_record(data, home / name)
+    except (
+        OSError,
+        tarfile.TarError,
+        zlib.error,
+        KeyError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        RecordError,
+    ) as error:
+        raise ValueError(f"{folder} cannot be unpacked: {error}") from error
+    for name, data in new.items():
+        atomic_write(home / name, data)
+    show(f"{len(new)} files of {folder} are now in {home}")
 
 
-def _extract(archive: tarfile.TarFile, home: Path) -> int:
-    new = [one for one in archive.getmembers() if one.name != "about.json" and not (home / one.name).exists()]
-    home.mkdir(parents=True, exist_ok=True)
-    archive.extractall(home, members=new, filter="data")
-    return len(new)
+def _members(content: bytes) -> dict[str, bytes]:
+    """The files of a tar archive by name: files and nothing else, below one folder, each of them once."""
+    found: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+        for one in archive:
+            parts = PurePosixPath(one.name).parts
+            held = archive.extractfile(one) if one.isreg() else None
+            if held is None or not parts or one.name in found or parts[0] == "/" or {"..", "."} & set(parts):
+                raise ValueError(f"it holds {one.name[:60]!r}, which is no file of its own")
+            found[one.name] = held.read()
+    return found
 
 
 def _tar(home: Path, paths: Iterable[Path], mode: str, about: object = None) -> bytes:

@@ -32,9 +32,12 @@ exit status:
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,7 +47,7 @@ import tyro
 
 from reservoir import datasets, launch
 from reservoir.datasets.errors import DataError
-from reservoir.launch.console import UsageError, in_one_sentence, new_table, show
+from reservoir.launch.console import UsageError, in_one_sentence, new_table, printable, show
 from reservoir.launch.gpus import Target
 from reservoir.launch.model_commands import Classify, Generate, Score, Translate
 from reservoir.launch.resources import Cluster, Resources
@@ -106,8 +109,9 @@ class Run:
     of pictures or a table of numbers. Its run has a name of its own, by which the other commands find it and its model.
     The page "Use it on your own data" (reference/own-data.md) has an example of each.
 
-    SIGTERM and SIGUSR1 end a run after the current step, with a checkpoint and exit status 75; the same command
-    continues from there. Under torchrun the processes share every batch: the tokens per step stay the same.
+    SIGTERM, SIGUSR1 and a closed terminal end a run after the current step, with a checkpoint and exit status 75; the
+    same command continues from there. Under torchrun the processes share every batch: the tokens per step stay as
+    they are.
 
     examples:
       python -m reservoir run transformer/multi30k --seeds 0 1 2
@@ -155,6 +159,8 @@ class Run:
                 raise ValueError(
                     f"--{option} is for training, and a dry run trains nothing; leave one of them out"
                 )
+        if self.tensorboard is not None and not self.tensorboard.strip():
+            raise ValueError("--tensorboard must name a folder, such as --tensorboard logs, got ''")
         runs = launch.train.chosen_runs(
             self.names, self.scale, self.seeds, fields, data=self.data, name=self.name
         )
@@ -448,18 +454,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         status, message = 2, str(error)
     except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
-            raise
-        install = f"python -m pip install 'reservoir-book[{EXTRAS[error.name]}]'"
-        status, message = 1, f"this needs the package {error.name}: {install}"
+        extra = EXTRAS.get(error.name or "")
+        install = f"this needs the package {error.name}: python -m pip install 'reservoir-book[{extra}]'"
+        status, message = 1, install if extra else _unexpected(error)
     except (DataError, OSError, ValueError) as error:
         status, message = 1, str(error)
-    except RuntimeError as error:
-        if not isinstance(error, launch.train.EXPLAINED):
-            raise
-        status, message = 1, str(error)
+    except Exception as error:
+        known = isinstance(error, RuntimeError) and isinstance(error, launch.train.EXPLAINED)
+        status, message = 1, str(error) if known else _unexpected(error)
     if message is not None:
-        print(f"error: {message}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # of a terminal that was closed
+            print(f"error: {printable(' '.join(message.split()))}", file=sys.stderr)
     if "reservoir.training.distribution" in sys.modules:  # without it, this process has joined no others
         launch.train.leave_world(status)
     return status
@@ -487,6 +492,18 @@ def execute(words: list[str]) -> None:
     if fields and not takes_fields:
         raise UsageError(f"unknown argument {fields[0]!r}; see python -m reservoir {name} --help")
     command(fields)
+
+
+def _unexpected(error: Exception) -> str:
+    """A sentence about an error that nobody foresaw; where it came from goes to a file."""
+    what = f"{type(error).__name__}: {str(error)[:200]}"
+    try:
+        held, path = tempfile.mkstemp(prefix="reservoir-", suffix=".log")
+        with open(held, "w", encoding="utf-8", errors="backslashreplace") as log:
+            traceback.print_exception(error, file=log)
+    except OSError:
+        path = ""
+    return f"something that nobody foresaw went wrong ({what})" + (f"; {path} says where" if path else "")
 
 
 CONTINUES = "the same command goes on from the last checkpoint, if there is one"

@@ -12,7 +12,7 @@ from reservoir.datasets.own import FILES, kind_of
 from reservoir.launch.console import in_one_sentence, new_table, show
 from reservoir.runs import registry
 from reservoir.runs.building import device_of
-from reservoir.runs.execution import begin_afresh, execute
+from reservoir.runs.execution import Busy, begin_afresh, execute
 from reservoir.runs.own import DEFAULTS, fitted, retargeted
 from reservoir.runs.records import METRICS, Record, RecordError, path_of
 from reservoir.runs.registry import Scale
@@ -25,7 +25,7 @@ from reservoir.training.loop import TrainingError
 from reservoir.training.preemption import StopSignal
 from reservoir.weights.files import WeightsError
 
-EXPLAINED = (CheckpointError, RecordError, TrainingError, WeightsError)
+EXPLAINED = (Busy, CheckpointError, RecordError, TrainingError, WeightsError)
 
 
 def chosen_runs(
@@ -113,6 +113,8 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
     for run in runs:
         device_of(run)  # before the first of them is trained
     with join_world() as world, StopSignal() as stop:
+        if not world.same(([run.to_json() for run in runs], fresh)):
+            raise ValueError("the processes were given different commands: give all of them the same")
         with world.first():
             if fresh and world.main:
                 begin_afresh(runs)

@@ -13,7 +13,7 @@ from typing import Any, cast
 from torch import nn
 
 from reservoir.datasets.content import content_digest
-from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers
+from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers, locked
 from reservoir.runs.building import (
     Corpus,
     build,
@@ -68,21 +68,45 @@ def execute(
 
     Raises:
         Preempted: `stop` said so; calling this again goes on.
+        Busy: another process trains it.
         ValueError: the name is no recipe's, and another run has it; or layers are to be compiled for a processor.
     """
     world = current_world()
-    path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
+    if not world.same((run.to_json(), fresh)):
+        raise ValueError(
+            f"the processes of {run.recipe} were given different runs: give all of them the same command"
+        )
     check_machine(run)
+    if not fresh and (record := recorded(run)):
+        return _told(record, path_of(run), listeners)
+    with locked(path_of(run), advice=RESULTS_ADVICE) if world.main else nullcontext(True) as mine:
+        if world.sum(not mine):
+            raise Busy(f"{run.recipe} ({run.scale}, seed {run.seed}) is being trained by another process")
+        return _execute(run, fresh=fresh, listeners=listeners, stop=stop)
+
+
+class Busy(RuntimeError):
+    """Another process trains this run; whoever would train it as well would waste the time."""
+
+
+def _told(record: Record, path: Path, listeners: Sequence[Listener]) -> Record:
+    points = [Point(**point) for point in record.points]
+    for listener in listeners:
+        listener(Recorded(str(path), record.run["budget"]["steps"], points))
+    return record
+
+
+def _execute(run: Run, *, fresh: bool, listeners: Sequence[Listener], stop: StopSignal | None) -> Record:
+    """What `execute` does with a run that no other process trains."""
+    world = current_world()
+    path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
     if fresh:
         with world.first():
             if world.main:
-                begin_afresh([run])
+                _mark(run)
     begun = belongs_to(checkpoint, run.identity())
     if not begun and (record := recorded(run)):
-        points = [Point(**point) for point in record.points]
-        for listener in listeners:
-            listener(Recorded(str(path), record.run["budget"]["steps"], points))
-        return record
+        return _told(record, path, listeners)
     if not begun:
         check_name(run)
         if path.exists() and (why := other_fields(read_record(path), run)):
@@ -105,14 +129,24 @@ def begin_afresh(runs: Sequence[Run]) -> None:
 
     Whatever cuts a process off afterwards, the next one goes on, whether it is asked to begin afresh or not. In a
     second life of a process (`restarted`), what is recorded is what the first one has finished.
+
+    Raises:
+        Busy: another process trains one of them.
     """
     for run in runs:
-        checkpoint = path_of(run).with_suffix(".checkpoint")
-        if not (belongs_to(checkpoint, run.identity()) or (restarted() and recorded(run))):
-            check_machine(run)
-            check_name(run, fresh=True)
-            check_place(run)
-            begin(checkpoint, run.identity())
+        with locked(path_of(run), advice=RESULTS_ADVICE) as mine:
+            if not mine:
+                raise Busy(f"{run.recipe} ({run.scale}, seed {run.seed}) is being trained by another process")
+            _mark(run)
+
+
+def _mark(run: Run) -> None:
+    checkpoint = path_of(run).with_suffix(".checkpoint")
+    if not (belongs_to(checkpoint, run.identity()) or (restarted() and recorded(run))):
+        check_machine(run)
+        check_name(run, fresh=True)
+        check_place(run)
+        begin(checkpoint, run.identity())
 
 
 def check_machine(run: Run) -> None:
@@ -138,7 +172,10 @@ def check_place(run: Run) -> None:
         ValueError: what is to be replaced there is not all of a stored model.
     """
     path = path_of(run)
-    for target in (*(path.with_suffix(end) for end in (".json", ".checkpoint", ".safetensors")), folder_of(run)):
+    for target in (
+        *(path.with_suffix(end) for end in (".json", ".checkpoint", ".safetensors")),
+        folder_of(run),
+    ):
         clear_leftovers(target)
     check_own_folder(run)
     check_writable(path, PROBE, advice=RESULTS_ADVICE)

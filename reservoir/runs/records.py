@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import warnings
@@ -16,7 +17,7 @@ import pandas as pd
 
 from reservoir.datasets import DataError, shipped
 from reservoir.datasets.content import content_digest
-from reservoir.files import atomic_write
+from reservoir.files import atomic_write, read_bounded
 from reservoir.runs import registry, schema
 from reservoir.runs.reading import upgraded
 from reservoir.runs.registry import record_path, results
@@ -26,6 +27,10 @@ FORMAT = 2
 FEW = 4  # fields that a sentence names
 METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity"}
 """What tables call the metrics."""
+RANGES = {"bleu": (0, 100 + 1e-6), "accuracy": (0, 100 + 1e-6), "perplexity": (1 - 1e-6, math.inf)}
+"""What a metric can be."""
+LARGEST = 2**26
+"""Bytes of the longest record that is read."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
 
@@ -149,8 +154,20 @@ def read_record(path: Path) -> Record:
 @cache  # the ledger alone asks for twenty thousand
 def _read(path: Path, stamp: tuple[int, ...]) -> Record:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refused)
-    except (OSError, ValueError) as error:
+        return parse_record(read_bounded(path, LARGEST), path)
+    except OSError as error:
+        raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
+
+
+def parse_record(content: bytes, path: Path) -> Record:
+    """The record that the bytes of a file at `path` hold.
+
+    Raises:
+        RecordError: as in `read_record`.
+    """
+    try:
+        data = json.loads(content.decode(), parse_constant=_refused, object_pairs_hook=_once)
+    except ValueError as error:
         raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
     except RecursionError:
         raise RecordError(f"record {path} is nested too deeply; delete it and run again") from None
@@ -174,6 +191,14 @@ def _read(path: Path, stamp: tuple[int, ...]) -> Record:
 
 def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which no name may occur twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice in an object")
+    return found
 
 
 def _wrong(data: dict[str, Any], path: Path) -> str:
@@ -202,9 +227,24 @@ def _disagreement(data: dict[str, Any], path: Path) -> str:
             return f"overrides[{name!r}] is {value!r}, which the run does not have"
     if parameters["trainable"] > parameters["total"]:
         return f"parameters.trainable is {parameters['trainable']}, more than parameters.total, {parameters['total']}"
+    budget = run.get("budget")
+    last, most = {"step": -1}, budget.get("steps") if isinstance(budget, dict) else None
     for number, point in enumerate(data["points"]):
         if data["metric"] not in point["metrics"]:
             return f"points[{number}].metrics lacks {data['metric']!r}"
+        if any(point[name] < last.get(name, 0) for name in ("seconds", "tokens", "flops")) or not (
+            last["step"] < point["step"] <= (most if isinstance(most, int) else point["step"])
+        ):
+            return f"points[{number}] does not follow the one before, or is beyond budget.steps"
+        last = point
+    for where, found in [
+        *data["tests"].items(),
+        *((f"points[{n}]", p["metrics"]) for n, p in enumerate(data["points"])),
+    ]:
+        for name, value in found.items():
+            low, high = RANGES.get(name, (-math.inf, math.inf))
+            if isinstance(value, int | float) and not low <= value <= high:
+                return f"{name} of {where} must be from {low:g} to {high:g}, got {value:g}"
     if not any(isinstance(value, float) for value in next(iter(data["tests"].values())).values()):
         return "tests has no score, a number with a fraction, in its first test set"
     if path.parent.name in registry.SCALES and path.name.startswith("seed-"):

@@ -22,8 +22,9 @@ from reservoir.datasets import (
     own,
 )
 from reservoir.datasets.examples import padded_numbers
+from reservoir.layers.arguments import check_number
 from reservoir.models import from_pretrained, read_labels
-from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, check_files
+from reservoir.models.pretrained import CONFIG, RUN, TOKENIZER, WEIGHTS, check_files
 from reservoir.runs.building import device_of, precision_of
 from reservoir.runs.export import export, folder_of, is_export
 from reservoir.runs.reading import run_from_json
@@ -216,6 +217,7 @@ class TrainedModel:
             seed: of the draws.
         """
         self._task(LanguageModelling)
+        check_number("tokens", tokens, least=0, whole=True)
 
         def several(prompts: Sequence[str]) -> list[str]:
             found = []
@@ -366,12 +368,8 @@ def stored_folder(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -
         CheckpointError: there is none.
     """
     path = Path(name).expanduser()
-    if is_export(path) and (path / RUN).is_file():
+    if (path / WEIGHTS).is_file() and (path / CONFIG).is_file():  # what is damaged is named when it is read
         return path
-    if is_export(path):
-        raise CheckpointError(
-            f"{path} was exported by an earlier version, which stored no {RUN}: export it again"
-        )
     record = record_path(results(), str(name), scale, seed)
     if record.is_file():
         run = run_from_json(read_record(record).run)

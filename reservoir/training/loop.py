@@ -133,9 +133,9 @@ def train(
         if (numbers := progress.pop("skipping", None)) and skipping:
             skipping.restore(numbers)
         history = History.restored(progress) if progress else history
-    if not world.same((identity, history.step)):
+    if not world.same((identity, history.step, budget, checkpoint is None)):
         raise TrainingError(
-            f"{name}: {world.size} processes begin with different runs or checkpoints; give all of them one"
+            f"{name}: {world.size} processes begin with different runs, budgets or checkpoints; give all of them one"
             " RESERVOIR_RESULTS, on a file system that they share"
         )
     cpu_before = (history.cpu_seconds if world.main else 0.0) - time.process_time()

@@ -8,7 +8,13 @@ from pathlib import Path
 
 from reservoir import files
 
-CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "ctypes.dlsym"}  # the last precedes an exchange of names
+CHANGES = {
+    "os.mkdir",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "ctypes.dlsym",
+}  # the last precedes an exchange of names
 KILLED = 9
 
 
@@ -37,7 +43,9 @@ def _be_killed(after: int | None) -> None:
         left[0] -= 1
 
     def hook(event, arguments) -> None:
-        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        writes = (
+            event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        )
         if event in CHANGES or (writes and ".part" in str(arguments[0])):
             change()
 

@@ -1,13 +1,13 @@
-"""Killed at every write: what is stored is the old one or the new one, and the same command goes on to the same bits."""
+"""Killed at every write: what is stored is the old one or the new one, and the same command goes on."""
 
 import shutil
 
 import pytest
-from attacks.kills import every_kill, in_a_child
 from own import write_own
 from repeated import deterministic
 from stored_models import MODELS, moved
 
+from attacks.kills import every_kill, in_a_child
 from reservoir import recipes
 from reservoir.files import atomic_write
 from reservoir.models import from_pretrained, save_pretrained
@@ -29,7 +29,7 @@ def held(folder):
 
 
 def nothing_is_left(folder):
-    return not [path for path in folder.rglob(".*.part")]
+    return not list(folder.rglob(".*.part"))
 
 
 def told(capsys, what, kills):
@@ -42,7 +42,9 @@ def told(capsys, what, kills):
 def test_a_file_or_folder_is_the_old_or_the_new_one(tmp_path, capsys, kind, older):
     place = tmp_path / "place"
     target = place / "name"
-    old, new = (b"old", b"new" * 100) if kind == "file" else ({"a": b"old", "b": b""}, {"a": b"new", "c": b"new"})
+    old, new = (
+        (b"old", b"new" * 100) if kind == "file" else ({"a": b"old", "b": b""}, {"a": b"new", "c": b"new"})
+    )
 
     def before():
         shutil.rmtree(place, ignore_errors=True)
@@ -141,7 +143,7 @@ def test_a_run_on_own_data_that_replaces_another_goes_on_after_every_kill(
         assert deterministic(read_record(path)) == deterministic(wanted)
         weights = path.with_suffix(".safetensors")
         assert weights.read_bytes() == (tmp_path / "new" / "mine" / "smoke" / weights.name).read_bytes()
-        assert {name for name in held(place)} == {name for name in held(tmp_path / "new")}
+        assert held(place).keys() == held(tmp_path / "new").keys()
         assert nothing_is_left(place)
 
     kills = every_kill(lambda: execute(new, fresh=True), before, afterwards)
@@ -155,7 +157,9 @@ def test_an_export_or_a_release_that_replaces_another_is_the_old_or_the_new_one(
     """A release is an export, to the folder that `released` reads."""
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "new"))
     run, place = finished["new"], tmp_path / "place" / "weights" / "gpt-wikipedia"
-    write = (lambda to: export(run, to)) if which == "export" else (lambda to: export_stored(folder_of(run), to))
+    write = (
+        (lambda to: export(run, to)) if which == "export" else (lambda to: export_stored(folder_of(run), to))
+    )
     assert not in_a_child(lambda: write(tmp_path / "wanted"))
     wanted, first = held(tmp_path / "wanted"), held(tmp_path / "old" / "mine" / "smoke" / "seed-0")
 
