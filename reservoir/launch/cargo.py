@@ -188,7 +188,7 @@ def unpack(folder: Path) -> None:
         RecursionError,
         RecordError,
     ) as error:
-        raise ValueError(f"{folder} cannot be unpacked: {error}") from error
+        raise ValueError(f"{folder / RECORDS} cannot be read: {error}") from error
     for name, data in new.items():
         atomic_write(home / name, data)
     show(f"{len(new)} files of {folder} are now in {home}")

@@ -119,20 +119,20 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
             if fresh and world.main:
                 begin_afresh(runs)
         for run in runs:
-            train(run, world, stop, tensorboard=tensorboard)
+            train(run, world, stop, fresh=fresh, tensorboard=tensorboard)
 
 
-def train(run: Run, world: World, stop: StopSignal, *, tensorboard: str | None) -> None:
+def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
     """Execute one run; the first process prints what happens."""
     if not world.main:
-        execute(run, stop=stop)
+        execute(run, fresh=fresh, stop=stop)
         return
     logs = tensorboard and str(Path(tensorboard, run.recipe, run.scale, path_of(run).stem))
     listeners = automatic(tensorboard=logs)
     if world.size > 1:
         for listener in listeners:
             listener(Message(f"{world.size} processes share every batch"))
-    show_record(execute(run, listeners=listeners, stop=stop))
+    show_record(execute(run, fresh=fresh, listeners=listeners, stop=stop))
     show(f"recorded in {path_of(run)}")
 
 

@@ -59,7 +59,7 @@ def execute(
     Args:
         run: what to train.
         fresh: train it even if it is recorded. What was cut off goes on all the same, with the same bits as from the
-            start; a checkpoint of another run is replaced.
+            start; a checkpoint of another run or one that is damaged is replaced.
         listeners: are called with each event.
         stop: says whether the run was asked to end early; it then does so with a checkpoint.
 
@@ -121,7 +121,8 @@ def _execute(run: Run, *, fresh: bool, listeners: Sequence[Listener], stop: Stop
         if world.main and belongs_to(checkpoint, run.identity(), empty=True):
             checkpoint.unlink()  # what cannot be built is not under way
         raise
-    return train_and_test(run, model, task, corpus, listeners=listeners, checkpoint=checkpoint, stop=stop)
+    options: dict[str, Any] = {"listeners": listeners, "checkpoint": checkpoint, "stop": stop}
+    return train_and_test(run, model, task, corpus, fresh=fresh, **options)
 
 
 def begin_afresh(runs: Sequence[Run]) -> None:
@@ -195,6 +196,7 @@ def train_and_test(
     *,
     listeners: Sequence[Listener] = (),
     checkpoint: Path | None = None,
+    fresh: bool = False,
     stop: StopSignal | None = None,
 ) -> Record:
     """What `execute` does with a model that was built: train it in place, test it, write the record.
@@ -204,6 +206,7 @@ def train_and_test(
         model, task, corpus: what `build` made of it.
         listeners, stop: as in `execute`.
         checkpoint: where the state is kept while it trains; None keeps none.
+        fresh: begin at the start where the checkpoint cannot be used.
     """
     world = current_world()
     if left_out := task.train.dropped:
@@ -230,6 +233,7 @@ def train_and_test(
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
         identity=identity,
         checkpoint=checkpoint,
+        fresh=fresh,
         listeners=listeners,
         stop=stop,
     )

@@ -91,7 +91,7 @@ def train(
         name: what listeners call the run.
         identity: digest of everything that defines the run; a checkpoint with another one is refused.
         checkpoint: file to resume from if it exists, and to write to.
-        fresh: ignore a checkpoint that exists.
+        fresh: begin at the start where the checkpoint cannot be used.
         listeners: called with each event.
         precision: of products: "fp32", or "bf16" on any machine, also where that is slow.
         compiled: `torch.compile` the layers first: worth it on a GPU; slower than eager on a CPU, where runs refuse it.
@@ -128,8 +128,13 @@ def train(
     history = History()
     skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
     beside = (skipping.estimates, skipping.optimiser) if skipping and skipping.optimiser else None
-    if checkpoint is not None and checkpoint.exists() and not fresh:
-        progress = checkpoints.read(checkpoint, model, torch_optimiser, identity=identity, beside=beside)
+    if checkpoint is not None and checkpoint.exists():
+        try:
+            progress = checkpoints.read(checkpoint, model, torch_optimiser, identity=identity, beside=beside)
+        except checkpoints.CheckpointError:
+            if not fresh:
+                raise
+            progress = {}
         if (numbers := progress.pop("skipping", None)) and skipping:
             skipping.restore(numbers)
         history = History.restored(progress) if progress else history
