@@ -464,7 +464,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status, message = 1, str(error) if known else _unexpected(error)
     if message is not None:
         with contextlib.suppress(OSError):  # of a terminal that was closed
-            print(f"error: {printable(' '.join(message.split()))}", file=sys.stderr)
+            print(f"error: {printable(' '.join(message.split()))[:LONGEST]}", file=sys.stderr)
     if "reservoir.training.distribution" in sys.modules:  # without it, this process has joined no others
         launch.train.leave_world(status)
     return status
@@ -506,4 +506,6 @@ def _unexpected(error: Exception) -> str:
     return f"something that nobody foresaw went wrong ({what})" + (f"; {path} says where" if path else "")
 
 
+LONGEST = 2000
+"""Characters of the longest sentence about an error."""
 CONTINUES = "the same command goes on from the last checkpoint, if there is one"

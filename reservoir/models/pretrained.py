@@ -218,8 +218,8 @@ def read_folder(folder: Path | str) -> tuple[type[nn.Module], ModelConfig, Conte
     config: type[ModelConfig] = get_type_hints(model.__init__)["config"]
     try:
         made = config.from_json(said.get("config", {}))
-    except ValueError as error:
-        raise WeightsError(f"{where} describes no {kind}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise WeightsError(f"{where} describes no {kind}: {str(error)[:300]}") from error
     return model, made, contents
 
 

@@ -113,7 +113,7 @@ class Record:
         """
         data = asdict(self)
         if wrong := _wrong(data, path):
-            raise RecordError(f"the record {path} is not written: {wrong}")
+            raise RecordError(f"the record {path} is not written: {wrong[:300]}")
         return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
     def write(self, path: Path) -> None:
@@ -185,7 +185,7 @@ def parse_record(content: bytes, path: Path) -> Record:
     except RecursionError:
         wrong = "it is nested too deeply"
     if wrong:
-        raise RecordError(f"record {path}: {wrong}; delete it and run again")
+        raise RecordError(f"record {path}: {wrong[:300]}; delete it and run again")
     return Record(**data)
 
 

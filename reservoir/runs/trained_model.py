@@ -337,8 +337,8 @@ def _read_run(path: Path, files: dict[str, bytes]) -> tuple[Run, dict[str, Any]]
             )
     try:
         return run_from_json(said["run"]).evolve(device="auto"), said["inputs"]
-    except ValueError as error:
-        raise WeightsError(f"{path} describes no run: {error}; export the run again") from error
+    except Exception as error:  # of fields that are of another kind than they should be
+        raise WeightsError(f"{path} describes no run: {str(error)[:300]}; export the run again") from error
 
 
 def _each(texts: str | Sequence[str], several: Callable[[Sequence[str]], list[str]]) -> Any:
