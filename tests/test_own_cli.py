@@ -267,6 +267,13 @@ def test_a_model_s_folder_with_other_files_in_it_is_not_replaced(tmp_path, resul
     notes.write_text("mine")
     assert main([*words, "--fresh"]) == 1 and "it holds notes.txt" in capsys.readouterr().err
     assert notes.read_text() == "mine" and main(words) == 0
+    notes.unlink()
+    (notes.parent / "config.json").write_text("{")
+    assert main(["classify", "mine", "a good book", "--scale", "smoke"]) == 1
+    assert "was not written with the config.json next to it" in capsys.readouterr().err
+    assert (
+        main([*words, "--fresh"]) == 0 and main(["classify", "mine", "a good book", "--scale", "smoke"]) == 0
+    )
 
 
 def test_a_record_is_gone_before_another_run_s_model_takes_its_place(tmp_path, results, monkeypatch):

@@ -154,8 +154,12 @@ def is_stored(folder: Path) -> bool:
         return False
 
 
-def check_replaceable(folder: Path) -> None:
+def check_replaceable(folder: Path, *, own: bool = False) -> None:
     """Check that nothing but an earlier model would be lost if a folder were replaced.
+
+    Args:
+        folder: it need not be there.
+        own: nobody else writes there, so that files with the names of a model's are one, if a damaged one.
 
     Raises:
         ValueError: it is a file, or holds something else.
@@ -163,7 +167,7 @@ def check_replaceable(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"a stored model must have a folder of its own, got {folder}, which is a file")
     names = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    if foreign := sorted(names - PARTS if is_stored(folder) else names):
+    if foreign := sorted(names - PARTS if own or is_stored(folder) else names):
         more = f" and {len(foreign) - 1} more" if foreign[1:] else ""
         raise ValueError(
             f"{folder} is not empty and no earlier model (it holds {foreign[0]}{more}): name a new folder, or empty it"

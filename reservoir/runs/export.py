@@ -69,8 +69,11 @@ def export(run: Run, folder: Path | str) -> Path:
         CheckpointError: the weights of the run are not there, or are damaged.
         ValueError: the folder holds something else, or the run cuts its texts by two vocabularies.
     """
-    target = folder_of(run) if folder == folder_of(run) else destination(folder)
-    check_replaceable(target)
+    if folder == folder_of(run):
+        target = folder_of(run)
+        check_own_folder(run)
+    else:
+        target = destination(folder)
     model, task, corpus = load(run)
     record, dtype, more = read_record(path_of(run)), None, ""
     vocabulary_of(run, task)
@@ -107,7 +110,7 @@ def check_own_folder(run: Run) -> None:
         ValueError: something else is there, or a folder above it is a stored model's.
     """
     folder = folder_of(run)
-    check_replaceable(folder)
+    check_replaceable(folder, own=True)
     for above in folder.parents:
         if above == results():
             break

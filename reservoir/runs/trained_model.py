@@ -24,9 +24,9 @@ from reservoir.datasets import (
 from reservoir.datasets.examples import padded_numbers
 from reservoir.layers.arguments import check_number
 from reservoir.models import from_pretrained, read_labels
-from reservoir.models.pretrained import CONFIG, RUN, TOKENIZER, WEIGHTS, check_files
+from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, check_files
 from reservoir.runs.building import device_of, precision_of
-from reservoir.runs.export import export, folder_of, is_export
+from reservoir.runs.export import export, folder_of
 from reservoir.runs.reading import run_from_json
 from reservoir.runs.records import read_record
 from reservoir.runs.registry import Scale, elsewhere, record_path, results
@@ -368,13 +368,13 @@ def stored_folder(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -
         CheckpointError: there is none.
     """
     path = Path(name).expanduser()
-    if (path / WEIGHTS).is_file() and (path / CONFIG).is_file():  # what is damaged is named when it is read
+    if (path / WEIGHTS).is_file():  # what is damaged is named when it is read
         return path
     record = record_path(results(), str(name), scale, seed)
     if record.is_file():
         run = run_from_json(read_record(record).run)
         folder = folder_of(run)
-        return folder if is_export(folder) else export(run, folder)
+        return folder if (folder / WEIGHTS).is_file() else export(run, folder)
     raise CheckpointError(
         f"there is no stored model {str(name)!r}: give a folder that export wrote, or the name of a run in"
         f" {results()} ({scale}, seed {seed}){elsewhere(str(name))}"
