@@ -7,16 +7,17 @@ import pytest
 import torch
 from small import full_disk
 
-from reservoir import files, recipes
+from reservoir import files
 from reservoir.datasets import Vocabulary
 from reservoir.files import WriteError, atomic_write, clear_leftovers
-from reservoir.launch.cli import main
 from reservoir.models import from_pretrained, read_labels
-from reservoir.runs.building import load, load_data
-from reservoir.runs.execution import execute
-from reservoir.runs.export import destination, export
-from reservoir.runs.records import path_of, read_record
 from reservoir.training import CheckpointError
+from reservoir_lab import recipes
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs.building import load, load_data
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.export import destination, export
+from reservoir_lab.runs.records import path_of, read_record
 
 
 @pytest.fixture(scope="module")

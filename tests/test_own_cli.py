@@ -9,9 +9,9 @@ from own import write_own
 from small import sentence
 
 from reservoir import files
-from reservoir.launch.cli import main
-from reservoir.runs import open_model, read_record
 from reservoir.training import Saved, Started
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs import open_model, read_record
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,7 @@ def cut_off(words, at, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("reservoir.launch.train.automatic", lambda **options: [listener])
+        patch.setattr("reservoir_lab.launch.train.automatic", lambda **options: [listener])
         assert main(words) == 130
 
 

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 import pytest
 from own import write_own
 
-from reservoir import recipes
-from reservoir.launch import cargo, queue
-from reservoir.launch.console import CONTROL
 from reservoir.models.pretrained import CONFIG, RUN, TOKENIZER, WEIGHTS, digest_of_files
-from reservoir.runs import RecordError, execute, on_files, open_model, read_record
-from reservoir.runs.export import folder_of
-from reservoir.runs.records import path_of
 from reservoir.weights.files import digest, read_safetensors, safetensors_bytes
+from reservoir_lab import recipes
+from reservoir_lab.launch import cargo, queue
+from reservoir_lab.launch.console import CONTROL
+from reservoir_lab.runs import RecordError, execute, on_files, open_model, read_record
+from reservoir_lab.runs.export import folder_of
+from reservoir_lab.runs.records import path_of
 
 pytestmark = pytest.mark.attack
 SECONDS = 10
@@ -283,7 +283,7 @@ def test_queues_and_archives(trained, tmp_path, monkeypatch, capsys):
 
 
 def test_control_characters_reach_no_terminal(trained, tmp_path, monkeypatch, capsys):
-    from reservoir.launch.cli import main
+    from reservoir_lab.launch.cli import main
 
     evil = "\x1b[2J\x9b\u202e\x07"
     source = path_of(trained[1])

@@ -8,13 +8,13 @@ from repeated import deterministic
 from stored_models import MODELS, moved
 
 from attacks.kills import every_kill, in_a_child
-from reservoir import recipes
 from reservoir.files import atomic_write
 from reservoir.models import from_pretrained, save_pretrained
-from reservoir.runs import execute, on_files, open_model
-from reservoir.runs.building import load
-from reservoir.runs.export import export, export_stored, folder_of
-from reservoir.runs.records import path_of, read_record
+from reservoir_lab import recipes
+from reservoir_lab.runs import execute, on_files, open_model
+from reservoir_lab.runs.building import load
+from reservoir_lab.runs.export import export, export_stored, folder_of
+from reservoir_lab.runs.records import path_of, read_record
 
 pytestmark = pytest.mark.attack
 
