@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 NODE_INSTALLED := theme/node_modules/.installed
 INSTALL = $(PYTHON_ENV) -m pip --disable-pip-version-check install --quiet \
 	--constraint constraints.txt --no-build-isolation $(PIP_ARGS)
-STAGES := slow or data or chapters or book or browser or wheel
+STAGES := slow or data or chapters or book or browser or wheel or attack
 
 # The stamp holds the folder it was made in: an editable install in a moved clone would import the old place.
 ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))

@@ -33,7 +33,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("book")
 
 ROOT = Path(__file__).resolve().parent.parent
-STAGES = ("unit", "slow", "data", "chapters", "book", "browser", "wheel")
+STAGES = ("unit", "slow", "data", "chapters", "book", "browser", "wheel", "attack")
 
 counts: dict[str, Counter] = defaultdict(Counter)  # stage -> outcome -> number of tests
 seconds: Counter = Counter()  # stage -> seconds spent in it

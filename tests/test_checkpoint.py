@@ -10,16 +10,18 @@ import torch
 from small import files, full_disk, sentence
 from torch import nn
 
-from reservoir.files import WriteError
+from reservoir.files import WriteError, atomic_write, clear_leftovers
 from reservoir.layers import LayerNorm, Linear
 from reservoir.training import Optimiser
 from reservoir.training.checkpoint import (
     CheckpointError,
-    clear_partials,
+    begin,
+    belongs_to,
     read,
     read_weights,
+    room,
+    weights_bytes,
     write,
-    write_weights,
 )
 from reservoir.weights import initialise
 
@@ -44,6 +46,10 @@ def take_step(model, optimiser, number):
     model(x).square().sum().backward()
     optimiser.step()
     optimiser.zero_grad()
+
+
+def write_weights(path, model, identity):
+    atomic_write(path, weights_bytes(model, identity=identity), advice=room(path.with_suffix(".checkpoint")))
 
 
 def bits(model, optimiser=None):
@@ -82,7 +88,7 @@ def test_what_is_frozen_is_not_written_since_the_seed_gives_it_back(tmp_path):
         model.requires_grad_(False)[2].requires_grad_(True)
     for name, (model, optimiser) in {"small": small, "large": large}.items():
         write(tmp_path / f"{name}.checkpoint", model, optimiser, identity="me", progress={})
-        write_weights(tmp_path / f"{name}.safetensors", model, identity="me")
+        write_weights(tmp_path / f"{name}.safetensors", model, "me")
     for kind in ("checkpoint", "safetensors"):
         assert (tmp_path / f"small.{kind}").stat().st_size == (tmp_path / f"large.{kind}").stat().st_size
 
@@ -110,7 +116,7 @@ def test_the_running_statistics_of_a_cut_off_run_come_back(tmp_path):
 def test_weights_come_back_by_stream_names(tmp_path):
     path = tmp_path / "seed-0.safetensors"
     model, _ = make(steps=3)
-    write_weights(path, model, identity="me")
+    write_weights(path, model, "me")
     again = nn.Sequential()  # the same streams under other module names
     for name, module in zip(("x", "y", "z"), make()[0], strict=True):
         again.add_module(name, module)
@@ -132,7 +138,7 @@ def test_parts_that_were_drawn_apart_under_one_name_are_all_written(tmp_path):
     again, its = made(0)
     read(tmp_path / "a.checkpoint", again, its, identity="mine")
     assert equal(bits(model, optimiser), bits(again, its))
-    write_weights(tmp_path / "a.safetensors", model, identity="mine")
+    write_weights(tmp_path / "a.safetensors", model, "mine")
     other, _ = made(0)
     read_weights(tmp_path / "a.safetensors", other, identity="mine")
     assert equal(bits(model), bits(other)) and not equal(bits(model), bits(made(0)[0]))
@@ -191,7 +197,7 @@ def test_another_run_s_checkpoint_and_a_file_of_weights_are_refused(written, tmp
     write(path, model, optimiser, identity="another", progress=PROGRESS)
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
         read(path, *make(), identity="me")
-    write_weights(path, model, identity="me")
+    write_weights(path, model, "me")
     with pytest.raises(CheckpointError, match="does not have the format"):
         read(path, *make(), identity="me")
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
@@ -213,7 +219,7 @@ def test_a_full_disk_leaves_the_older_file(written):
     take_step(model, optimiser, 3)
     for save in (
         lambda: write(path, model, optimiser, identity="me", progress=PROGRESS),
-        lambda: write_weights(path, model, identity="me"),
+        lambda: write_weights(path, model, "me"),
     ):
         with full_disk(100), pytest.raises(WriteError) as error:
             save()
@@ -221,22 +227,24 @@ def test_a_full_disk_leaves_the_older_file(written):
         assert path.read_bytes() == before and files(path.parent) == [path.name]
 
 
-def test_partial_files_of_this_name_alone_are_cleared(tmp_path):
-    for name in (".seed-1.json.0a.part", ".seed-1.json.ff.part", ".seed-10.json.0a.part", "seed-1.json"):
-        (tmp_path / name).touch()
+def test_what_is_left_of_writing_this_name_alone_is_cleared(tmp_path):
+    for name in (".seed-1.json.0a.part", ".seed-1.json.ff.part", ".seed-10.json.0a.part"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "new").write_bytes(b"half")
         os.utime(tmp_path / name, (1e9, 1e9))
-    clear_partials(tmp_path / "seed-1.json")
-    assert files(tmp_path) == [".seed-10.json.0a.part", "seed-1.json"]
-    clear_partials(tmp_path / "nowhere" / "seed-1.json")
+    (tmp_path / "seed-1.json").touch()
+    clear_leftovers(tmp_path / "seed-1.json")
+    assert sorted(os.listdir(tmp_path)) == [".seed-10.json.0a.part", "seed-1.json"]
+    clear_leftovers(tmp_path / "nowhere" / "seed-1.json")
 
 
-def test_a_file_that_another_process_is_writing_is_not_cleared(tmp_path):
-    """Neither one that it began before this process was there, nor one that it has just begun."""
+def test_what_another_process_is_writing_is_not_cleared(tmp_path):
+    """Neither what it began before this process was there, nor what it has just begun."""
     target = tmp_path / "seed-1.json"
     code = (
         "import os, sys, time; from pathlib import Path; from reservoir.files import atomic_write\n"
         "def fill(stream):\n"
-        "    stream.write(b'whole'); stream.flush(); os.utime(stream.fileno(), (1e9, 1e9))\n"
+        "    stream.write(b'whole'); os.utime(Path(stream.name).parent, (1e9, 1e9))\n"
         "    print('writing', flush=True); sys.stdin.readline()\n"
         "atomic_write(Path(sys.argv[1]), fill)"
     )
@@ -244,11 +252,27 @@ def test_a_file_that_another_process_is_writing_is_not_cleared(tmp_path):
         [sys.executable, "-c", code, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert writer.stdout.readline() == "writing\n"
-    (tmp_path / ".seed-1.json.young.part").touch()
-    clear_partials(target)
-    assert len(files(tmp_path)) == 2
+    (tmp_path / ".seed-1.json.young.part").mkdir()
+    clear_leftovers(target)
+    assert len(os.listdir(tmp_path)) == 2
     writer.communicate("go on\n")
     assert writer.returncode == 0 and target.read_bytes() == b"whole"
+
+
+def test_a_run_that_has_begun_is_known_by_its_checkpoint_and_begins_at_its_start(tmp_path):
+    path = tmp_path / "a.checkpoint"
+    assert not belongs_to(path, "mine")
+    begin(path, "mine")
+    assert belongs_to(path, "mine") and belongs_to(path, "mine", empty=True) and not belongs_to(path, "other")
+    model, optimiser = make()
+    before = bits(model)
+    assert read(path, model, optimiser, identity="mine@gpt@0123") == {} and equal(bits(model), before)
+    with pytest.raises(CheckpointError, match="other settings"):
+        read(path, model, optimiser, identity="other@gpt@0123")
+    write(path, model, optimiser, identity="mine@gpt@0123", progress=PROGRESS)
+    assert belongs_to(path, "mine") and not belongs_to(path, "mine", empty=True)
+    with pytest.raises(CheckpointError, match="other settings"):
+        read(path, model, optimiser, identity="mine@gpt@4567")
 
 
 def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
@@ -260,6 +284,6 @@ def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
             write(path, model, optimiser, identity="me", progress=PROGRESS)
         assert ("is kept" in sentence(str(error.value))) == there and "RESERVOIR_RESULTS" in str(error.value)
         with full_disk(100), pytest.raises(WriteError) as error:
-            write_weights(path.with_suffix(".safetensors"), model, identity="me")
+            write_weights(path.with_suffix(".safetensors"), model, "me")
         assert ("is kept" in sentence(str(error.value))) == there
         write(path, model, optimiser, identity="me", progress=PROGRESS)

@@ -10,6 +10,7 @@ from safetensors import safe_open
 from stored_models import MODELS, answer, moved, one_layer
 
 from reservoir.models import from_pretrained, save_pretrained
+from reservoir.models.pretrained import digest_of_files
 from reservoir.weights import WeightsError
 from reservoir.weights.files import digest, safetensors_bytes
 
@@ -56,8 +57,8 @@ def rewrite(folder, change=lambda tensors, contents, metadata: None, *, sealed: 
     change(tensors, contents, metadata)
     metadata["contents"] = json.dumps(contents)
     if sealed:
-        metadata["digest"] = digest(metadata["contents"].encode())
-        metadata["config"] = digest((folder / CONFIG).read_bytes())
+        metadata["files"] = digest_of_files({one.name: one.read_bytes() for one in folder.iterdir()})
+        metadata["digest"] = digest((metadata["contents"] + metadata["files"]).encode())
     path.write_bytes(safetensors_bytes(tensors, metadata))
 
 
@@ -119,7 +120,7 @@ def another_format(tensors, contents, metadata):
             "[0-9]+ more tensors were drawn by 'philox4x32-7', and this library draws by 'philox4x32-10",
         ),
         (swap_two_masks, "its list of contents is damaged: its digest does not match"),
-        (another_format, "must have one of the formats reservoir-model-3, .*, got 'pt'"),
+        (another_format, "must have the format reservoir-model-3, got 'pt'"),
     ],
 )
 def test_what_was_changed_is_refused_by_name(folder, change, message):
@@ -148,10 +149,10 @@ def test_weights_beside_a_configuration_that_is_not_theirs_are_refused(folder):
 
 
 def test_missing_files_are_named(folder):
-    (folder / WEIGHTS).unlink()
-    refused(folder, "there is no file .*model.safetensors")
     (folder / CONFIG).unlink()
     refused(folder, "there is no file .*config.json")
+    (folder / WEIGHTS).unlink()
+    refused(folder, "there is no file .*model.safetensors")
 
 
 FILES = st.sampled_from([WEIGHTS, CONFIG])

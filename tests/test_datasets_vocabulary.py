@@ -1,5 +1,6 @@
 """BPE: exact decoding, fixed special pieces, the same pieces every time, and a cache that survives damage."""
 
+import json
 import re
 import subprocess
 import sys
@@ -164,8 +165,68 @@ def test_a_damaged_or_foreign_file_is_named(vocabulary, tmp_path):
     with pytest.raises(DataError, match=r"bpe\.json: this is not a tokenizer's JSON"):
         Vocabulary.load(path)
     path.write_text(vocabulary.to_json().replace("<pad>", "[PAD]"), encoding="utf-8")
-    with pytest.raises(DataError, match=r"bpe\.json: a vocabulary must start with the pieces"):
+    with pytest.raises(DataError, match=r"bpe\.json: .* added tokens are not <pad>, <s>, </s>, <unk>"):
         Vocabulary.load(path)
+
+
+def changed(**settings):
+    return lambda said: {**said, **settings}
+
+
+def with_model(**settings):
+    return lambda said: {**said, "model": {**said["model"], **settings}}
+
+
+def with_pieces(change):
+    return lambda said: with_model(vocab=change(said["model"]["vocab"]))(said)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_model(dropout=0.5),
+        with_model(type="WordPiece"),
+        with_model(unk_token="a"),
+        changed(truncation={"direction": "Right", "max_length": 1, "strategy": "LongestFirst", "stride": 0}),
+        changed(padding={"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0, "pad_type_id": 0}),
+        changed(post_processor={"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}),
+        changed(normalizer={"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}),
+        changed(normalizer=None),
+        changed(pre_tokenizer={"type": "Sequence", "pretokenizers": []}),
+        changed(decoder={"type": "BPEDecoder", "suffix": "x"}),
+        changed(unheard_of=1),
+        changed(added_tokens=[]),
+        lambda said: {
+            **said,
+            "added_tokens": [*said["added_tokens"], {**said["added_tokens"][0], "content": "a"}],
+        },
+        lambda said: {key: value for key, value in said.items() if key != "normalizer"},
+        with_pieces(lambda pieces: {**pieces, "more": 10**6}),
+        with_pieces(lambda pieces: {**pieces, "twice": 5}),
+        with_pieces(lambda pieces: {**pieces, "half": 0.5}),
+        with_pieces(lambda pieces: {}),
+        with_pieces(lambda pieces: []),
+        with_model(merges=[["a", "zzzz"]]),
+        with_model(merges=[["a"]]),
+        with_model(merges="ab"),
+        lambda said: [],
+        lambda said: {},
+    ],
+)
+def test_a_file_that_asks_for_more_than_the_library_ever_does_is_refused(vocabulary, change):
+    """Each of these is a tokenizer to the `tokenizers` library, or nearly: another text, or none in hours."""
+    said = json.loads(vocabulary.to_json())
+    assert Vocabulary.from_json(json.dumps(said)).tokens == vocabulary.tokens
+    with pytest.raises(DataError, match="train the vocabulary again"):
+        Vocabulary.from_json(json.dumps(change(said)))
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 10**6, '{"model": ' * 10**5, "1" * 10**5, "\ud800", '{"model": {}, "model": 3}']
+)
+def test_what_is_nested_or_no_json_is_refused_at_once(text):
+    with pytest.raises(DataError):
+        Vocabulary.from_json(text)
 
 
 def test_wrong_arguments_are_named():

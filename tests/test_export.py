@@ -5,9 +5,11 @@ import os
 
 import pytest
 import torch
+from small import full_disk
 
+from reservoir import files
 from reservoir.datasets import Vocabulary
-from reservoir.files import write_folder
+from reservoir.files import WriteError, atomic_write, clear_leftovers
 from reservoir.models import from_pretrained, read_labels
 from reservoir.training import CheckpointError
 from reservoir_lab import recipes
@@ -65,22 +67,22 @@ def test_an_earlier_export_is_replaced_and_the_command_says_so(finished, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "files",
+    "held",
     [
         {"thesis/a.tex": "words"},
         {".hidden": ""},
         {"config.json": '{"format": "somebody else\'s"}'},
         {"config.json": "[]", "model.safetensors": ""},
-        {"config.json": '{"format": "reservoir-model-1"}', "model.safetensors": "", "notes.txt": "mine"},
+        {"config.json": '{"format": "reservoir-model-3"}', "model.safetensors": "", "notes.txt": "mine"},
     ],
 )
-def test_a_folder_with_anything_else_is_left_as_it_is(finished, tmp_path, files, capsys):
-    for name, text in files.items():
+def test_a_folder_with_anything_else_is_left_as_it_is(finished, tmp_path, held, capsys):
+    for name, text in held.items():
         (tmp_path / "home" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "home" / name).write_text(text)
     before = contents(tmp_path)
     command = ["export", "seeds/miniature", "--scale", "smoke", "--to", str(tmp_path / "home")]
-    assert main(command) == 1 and "is not empty and no earlier export" in capsys.readouterr().err
+    assert main(command) == 1 and "is not empty and no earlier model" in capsys.readouterr().err
     assert contents(tmp_path) == before
 
 
@@ -98,32 +100,70 @@ def test_a_folder_that_is_not_ones_own_is_refused(tmp_path, monkeypatch, name):
     assert destination("empty") == work / "empty"
 
 
-@pytest.mark.parametrize("stopped_at", [0, 1, 2])
-def test_a_folder_that_is_being_replaced_is_never_lost(tmp_path, monkeypatch, stopped_at):
-    """Killed at each rename in turn: one whole folder is left, and it is the older one or the newer one."""
+def test_the_model_of_a_run_is_never_replaced_by_an_export(finished, capsys):
+    """Not even by that of another run, which is an export and nothing else."""
+    run = recipes.get("seeds/miniature", scale="smoke")
+    place = path_of(recipes.get("sentences/bag", scale="smoke")).with_suffix("")
+    folder = export(run, path_of(run).with_suffix(""))
+    command = ["export", "seeds/miniature", "--scale", "smoke", "--to", str(place)]
+    assert main(command) == 1 and "keeps the model of a run" in capsys.readouterr().err
+    assert not place.exists() and from_pretrained(folder)
+
+
+# Writing folders
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_folder_is_swapped_in_one_step_where_the_system_can_and_never_lost(tmp_path, monkeypatch, exchange):
     target = tmp_path / "model"
-    write_folder(target, lambda made: (made / "a").write_text("old"))
-    renames = iter(range(10))
+    atomic_write(target, {"a": b"old", "b": b"old"})
+    seen, replace = [], os.replace
 
-    def stop(source, destination):
-        if next(renames) == stopped_at:
-            raise KeyboardInterrupt
-        replace(source, destination)
+    def watch(source, to):
+        replace(source, to)
+        seen.append((target / "a").read_bytes() if target.exists() else b"")
 
-    replace = os.replace
-    monkeypatch.setattr("os.replace", stop)
-    try:
-        write_folder(target, lambda made: (made / "a").write_text("new"))
-    except KeyboardInterrupt:
-        left = [path / "a" for path in tmp_path.iterdir()]
-        assert len(left) == 1 and left[0].read_text() == "old"
-    else:
-        assert (target / "a").read_text() == "new" and len(list(tmp_path.iterdir())) == 1
+    monkeypatch.setattr("os.replace", watch)
+    if not exchange:
+        monkeypatch.setattr(files, "_exchanged", lambda one, other: False)
+    atomic_write(target, {"a": b"new"})
+    assert contents(tmp_path) == {"model/a": b"new"} and seen == ([] if exchange else [b"", b"new"])
 
 
-def test_a_folder_that_cannot_be_filled_leaves_the_older_one(tmp_path):
-    target = tmp_path / "model"
-    write_folder(target, lambda made: (made / "a").write_text("old"))
-    with pytest.raises(OSError, match="no space"):
-        write_folder(target, lambda made: (_ for _ in ()).throw(OSError(28, "no space")))
+def test_what_was_moved_aside_by_a_killed_process_is_put_back(tmp_path):
+    target, left = tmp_path / "model", tmp_path / ".model.0a.part"
+    for name in ("old", "new"):
+        (left / name).mkdir(parents=True)
+        (left / name / "a").write_text(name)
+    os.utime(left, (1e9, 1e9))
+    clear_leftovers(target)
     assert contents(tmp_path) == {"model/a": b"old"}
+
+
+def test_a_folder_that_cannot_be_written_leaves_the_older_one(tmp_path):
+    target = tmp_path / "model"
+    atomic_write(target, {"a": b"old"})
+    with full_disk(100), pytest.raises(WriteError, match=f"no space left for {target}"):
+        atomic_write(target, {"a": b"new", "b": bytes(1000)})
+    assert contents(tmp_path) == {"model/a": b"old"} and len(list(tmp_path.iterdir())) == 1
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(WriteError, match="not a folder"):
+        atomic_write(tmp_path / "file", {"a": b"new"})
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_what_is_renamed_is_on_the_disk_before_and_its_name_after(tmp_path, monkeypatch):
+    """Files, then the folder that holds them, then the new name: else a power cut leaves an empty file of that name."""
+    calls, fsync, exchanged = [], os.fsync, files._exchanged
+
+    def synced(held):
+        calls.append(os.readlink(f"/proc/self/fd/{held}").removeprefix(str(tmp_path)))
+        fsync(held)
+
+    monkeypatch.setattr("os.fsync", synced)
+    monkeypatch.setattr(files, "_exchanged", lambda *names: calls.append("exchanged") or exchanged(*names))
+    atomic_write(tmp_path / "model", {"a": b"old"})
+    calls.clear()
+    atomic_write(tmp_path / "model", {"a": b"new", "b": b"new"})
+    place = os.path.dirname(os.path.dirname(calls[0]))
+    assert calls == [*(f"{place}/new{name}" for name in ("/a", "/b", "")), place, "exchanged", ""]

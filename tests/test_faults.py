@@ -292,6 +292,20 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_its_checkpoint(text, 
     assert fails(arguments(text, **wild)) == said
 
 
+@pytest.mark.parametrize("task", ["translation", "bits"])
+def test_a_step_that_leaves_no_number_behind_is_neither_kept_nor_recorded(text, results, fails, task):
+    """In the last step no later loss would tell."""
+    words = arguments(text, optimiser_lr=1e308, optimiser_warmup=0, budget_steps=1)
+    if task == "bits":
+        words = [*"run norms-only/digits/lr-1e-2 --scale smoke --optimiser.lr 1e308 --budget.steps 1".split()]
+    said = fails(words)
+    assert "the weights are not all finite at step 1" in said and "a lower lr" in said
+    assert files(results) == []
+    if task == "translation":
+        said = fails(arguments(text, optimiser_lr=1e308, optimiser_warmup=0, budget_steps=2))
+        assert "at step 1" in said and "is kept" not in said and files(results) == []
+
+
 # Text
 
 

@@ -6,9 +6,12 @@ import shutil
 
 import pytest
 from own import write_own
+from small import sentence
 
+from reservoir import files
+from reservoir.training import Saved, Started
 from reservoir_lab.launch.cli import main
-from reservoir_lab.runs import open_model
+from reservoir_lab.runs import open_model, read_record
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +182,115 @@ def test_two_vocabularies_are_refused_before_anything_is_trained(data, results, 
     said = capsys.readouterr().err
     assert "two vocabularies" in said and "--task.dictionaries None" in said and "12 steps" not in said
     assert not list(results.glob("**/*.json"))
+
+
+# Cut off, and names
+
+
+def cut_off(words, at, monkeypatch):
+    """The command, interrupted when the listener hears an event of the class `at`, the second time."""
+    heard = []
+
+    def listener(event):
+        heard.extend([event] if isinstance(event, at) else [])
+        if len(heard) == 2 or (heard and at is Started):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("reservoir_lab.launch.train.automatic", lambda **options: [listener])
+        assert main(words) == 130
+
+
+@pytest.mark.parametrize(
+    "next_life", ["identical", "without", "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"]
+)
+@pytest.mark.parametrize("at", [Started, Saved])
+def test_a_run_begun_afresh_under_a_name_that_is_taken_goes_on_whatever_starts_it_again(
+    tmp_path, results, monkeypatch, capsys, next_life, at
+):
+    words = ["run", "--data", str(write_own(tmp_path)["labels"]), "--name", "mine", "--scale", "smoke"]
+    assert main(words) == 0
+    record = results / "mine" / "smoke" / "seed-0.json"
+    older = record.read_bytes()
+    changed = [*words, "--optimiser.lr", "0.01", "--budget.checkpoint-every", "2", "--fresh"]
+    cut_off(changed, at, monkeypatch)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "the same command goes on" in said and record.read_bytes() == older
+    if next_life.endswith("COUNT"):
+        monkeypatch.setenv(next_life, "1")
+    assert main([word for word in changed if word != "--fresh" or next_life != "without"]) == 0
+    assert (at is Started) != ("goes on at step 4" in capsys.readouterr().err)
+    assert read_record(record).run["optimiser"]["lr"] == 0.01
+    if next_life.endswith("COUNT"):  # and a third life finds nothing left to do
+        assert main(changed) == 0 and "is there already" in capsys.readouterr().err
+
+
+def test_several_runs_begun_afresh_are_all_finished_by_the_same_command_without_it(
+    tmp_path, results, monkeypatch, capsys
+):
+    words = ["run", "--data", str(write_own(tmp_path)["labels"]), "--scale", "smoke", "--seeds", "0", "1"]
+    assert main(words) == 0
+    before = [path.stat().st_mtime_ns for path in sorted(results.rglob("seed-?.json"))]
+    cut_off([*words, "--fresh"], Saved, monkeypatch)
+    assert main(words) == 0
+    after = [path.stat().st_mtime_ns for path in sorted(results.rglob("seed-?.json"))]
+    assert len(after) == 2 and all(a > b for a, b in zip(after, before, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("mine/smoke/seed-0", "smoke in it, which is the name of a scale"),
+        ("mine/more", "the names mine/more and mine begin alike"),
+        ("components", "the name of a recipe or of a family"),
+        ("components/mine", "the names components/mine and components begin alike"),
+        ("universal/digits", "begin alike"),
+        ("own/translator", "begin alike"),
+        ("FULL/x", "the name of a scale"),
+    ],
+)
+@pytest.mark.parametrize("fresh", [[], ["--fresh"]])
+def test_a_name_that_would_hide_or_replace_another_s_is_refused(tmp_path, results, capsys, name, said, fresh):
+    words = ["run", "--data", str(write_own(tmp_path)["labels"]), "--scale", "smoke"]
+    assert main([*words, "--name", "mine"]) == 0
+    before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
+    assert main([*words, "--name", name, *fresh]) == 1 and said in sentence(
+        capsys.readouterr().err.splitlines()[-1]
+    )
+    assert {path: path.read_bytes() for path in results.rglob("*") if path.is_file()} == before
+
+
+def test_a_model_s_folder_with_other_files_in_it_is_not_replaced(tmp_path, results, capsys):
+    words = ["run", "--data", str(write_own(tmp_path)["labels"]), "--name", "mine", "--scale", "smoke"]
+    assert main(words) == 0
+    notes = results / "mine" / "smoke" / "seed-0" / "notes.txt"
+    notes.write_text("mine")
+    assert main([*words, "--fresh"]) == 1 and "it holds notes.txt" in capsys.readouterr().err
+    assert notes.read_text() == "mine" and main(words) == 0
+    notes.unlink()
+    (notes.parent / "config.json").write_text("{")
+    assert main(["classify", "mine", "a good book", "--scale", "smoke"]) == 1
+    assert "was not written with the config.json next to it" in capsys.readouterr().err
+    assert (
+        main([*words, "--fresh"]) == 0 and main(["classify", "mine", "a good book", "--scale", "smoke"]) == 0
+    )
+
+
+def test_a_record_is_gone_before_another_run_s_model_takes_its_place(tmp_path, results, monkeypatch):
+    words = ["run", "--data", str(write_own(tmp_path)["labels"]), "--name", "mine", "--scale", "smoke"]
+    assert main(words) == 0
+    folder = results / "mine" / "smoke"
+    changed = [*words, "--optimiser.lr", "0.01", "--fresh"]
+
+    def stop(place, target):
+        if target.suffix != ".checkpoint":
+            assert not (folder / "seed-0.json").exists() and (folder / "seed-0.checkpoint").exists()
+            raise KeyboardInterrupt
+        swap(place, target)
+
+    swap = files._swap
+    monkeypatch.setattr(files, "_swap", stop)
+    assert main(changed) == 130
+    monkeypatch.undo()
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(results))
+    assert main(changed) == 0 and read_record(folder / "seed-0.json").run["optimiser"]["lr"] == 0.01

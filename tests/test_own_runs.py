@@ -8,8 +8,10 @@ from types import SimpleNamespace
 
 import pytest
 from own import write_own
+from stored_models import MODELS
 
 from reservoir.datasets import DataError, train_bpe
+from reservoir.models.pretrained import model_files
 from reservoir.training import CheckpointError, Message, Recorded, bleu
 from reservoir.weights import WeightsError
 from reservoir_lab import recipes
@@ -60,7 +62,7 @@ def test_names_budget_languages_and_windows_fit_the_data(data):
     some = recipes.get("own/classifier").evolve(task={"texts": 5})
     assert on_files(some, data["labels"]).task.texts == 0  # all of them
     frozen = on_files(recipes.get("components/attention"), data["pairs"])
-    assert frozen.recipe == "it-en/components-attention" and frozen.freeze.attention
+    assert frozen.recipe == "it-en-components-attention" and frozen.freeze.attention
     assert on_files(recipes.get("own/language-model"), data["text"]).task.length < 128 * 8
     short = on_files(recipes.get("gpt/wikipedia"), data["text"])
     assert short.task.length < recipes.get("gpt/wikipedia").task.length
@@ -222,8 +224,8 @@ def test_stored_models_take_and_give_plain_things(trained, data):
     ],
 )
 def test_a_stored_run_that_is_missing_or_damaged_is_named(tmp_path, said, message):
-    if said is not None:
-        (tmp_path / "run.json").write_text(said)
+    for name, content in model_files(MODELS["trained"](), run=said).items():
+        (tmp_path / name).write_bytes(content)
     with pytest.raises(WeightsError, match=message):
         TrainedModel(tmp_path)
 

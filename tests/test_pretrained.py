@@ -22,7 +22,7 @@ from reservoir.models import (
     read_labels,
     save_pretrained,
 )
-from reservoir.models.pretrained import CONFIG, WEIGHTS
+from reservoir.models.pretrained import CONFIG, WEIGHTS, digest_of_files, model_files
 from reservoir.models.pretrained import MODELS as KINDS
 from reservoir.weights import (
     Freeze,
@@ -40,6 +40,7 @@ from reservoir.weights import (
     set_origin,
     supermask,
 )
+from reservoir.weights.storage import model_bytes
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -178,21 +179,33 @@ def test_a_disk_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     monkeypatch.undo()
 
-    renamed = []
 
-    def stop(source, target):  # the machine stops between two files
-        renamed.append(target)
-        if len(renamed) == 2:
-            raise KeyboardInterrupt
-        replace(source, target)
+def test_a_folder_with_anything_else_is_left_as_it_is(tmp_path):
+    folder = save_pretrained(moved(MODELS["trained"]()), tmp_path / "model", tokenizer="{}")
+    save_pretrained(moved(MODELS["trained"]()), folder)
+    assert not (folder / "tokenizer.json").exists()  # of the older model
+    (folder / "notes.txt").write_text("mine")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(ValueError, match=r"no earlier model \(it holds notes.txt\)"):
+        save_pretrained(moved(one_layer()), folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
-    replace = os.replace
-    monkeypatch.setattr("os.replace", stop)
-    with pytest.raises(KeyboardInterrupt):
-        save_pretrained(moved(MODELS["trained"]()), tmp_path)
-    with pytest.raises(WeightsError):
+
+@pytest.mark.parametrize("name", ["config.json", "README.md", "tokenizer.json", "run.json"])
+@pytest.mark.parametrize("change", ["other", "missing", "surplus"])
+def test_each_file_next_to_the_weights_is_bound_to_them(tmp_path, name, change):
+    for there, content in model_files(MODELS["trained"](), tokenizer="{}", run="{}").items():
+        (tmp_path / there).write_bytes(content)
+    assert from_pretrained(tmp_path)
+    if change == "surplus":
+        for there, content in model_files(MODELS["trained"]()).items():
+            (tmp_path / there).write_bytes(content)
+    elif change == "missing":
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_bytes((tmp_path / name).read_bytes() + b" ")
+    with pytest.raises(WeightsError, match=r"not written with|there is no file"):
         from_pretrained(tmp_path)
-    assert not list(tmp_path.glob(".*"))
 
 
 # ---- reproducible, and readable by others ----------------------------------------------------------------------------
@@ -228,11 +241,14 @@ def test_the_configuration_says_what_the_model_is_made_of(tmp_path):
     save_pretrained(model, tmp_path, labels=("no", "yes"), data="0123")
     text = (tmp_path / CONFIG).read_text()
     said = json.loads(text)
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert said["format"] == "reservoir-model-3" and said["model"] == "EncoderDecoder"
     assert said["origins"] == report(model).origins() and said["data"] == "0123"
     assert text == json.dumps(said, indent=1, sort_keys=True) + "\n"
     with pytest.raises(WeightsError, match="labels must be a list of names, got 3"):
         (tmp_path / CONFIG).write_text(json.dumps(said | {"labels": 3}))
+        signed = digest_of_files(files | {CONFIG: (tmp_path / CONFIG).read_bytes()})
+        (tmp_path / WEIGHTS).write_bytes(model_bytes(model, {"files": signed}))
         read_labels(tmp_path)
 
 

@@ -170,7 +170,8 @@ def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path, resul
     ]
     path.parent.mkdir(parents=True)
     for partial in left:
-        partial.write_bytes(b"half")
+        partial.mkdir()
+        (partial / "new").write_bytes(b"half")
         os.utime(partial, (0, 0))  # of a process that ended long ago
     execute(run)
     assert path.exists() and not any(partial.exists() for partial in left)

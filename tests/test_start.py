@@ -7,6 +7,7 @@ import torch
 
 from reservoir.layers import Linear
 from reservoir.training import CheckpointError
+from reservoir.training.checkpoint import weights_bytes
 from reservoir.weights import (
     Freeze,
     Pretrained,
@@ -126,9 +127,7 @@ def test_weights_whose_source_was_trained_anew_are_refused(source):
         train_and_test(
             source.evolve(optimiser={"lr": 1e-4}), model, task, corpus
         )  # other bits, under its own name
-        from reservoir.training.checkpoint import write_weights
-
-        write_weights(weights, model, identity=source.identity())
+        weights.write_bytes(weights_bytes(model, identity=source.identity()))
         with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
             load(run)
     finally:

@@ -70,6 +70,14 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """Says nothing of a browser that closes a connection before it has read the answer."""
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def server(site: Path, *, port: int = 8000, base: str = "") -> http.server.ThreadingHTTPServer:
     """A server for the files in `site`, on `port` or the next one that is free; port 0 takes any.
 
@@ -80,7 +88,7 @@ def server(site: Path, *, port: int = 8000, base: str = "") -> http.server.Threa
     last = OSError("no port was tried")
     for candidate in [0] if port == 0 else range(port, port + 20):
         try:
-            return http.server.ThreadingHTTPServer(("127.0.0.1", candidate), handler)
+            return Server(("127.0.0.1", candidate), handler)
         except OSError as error:
             last = error
     raise last

@@ -6,6 +6,7 @@ Pieces are trained once and cached by content.
 from __future__ import annotations
 
 import hashlib
+import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -105,26 +106,43 @@ class Vocabulary(Pieces):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote.
+        """Read what `to_json` wrote. Nothing else gets as far as the `tokenizers` library.
 
         Raises:
             DataError: the text is something else.
         """
+        advice = "train the vocabulary again"
         try:
-            tokenizer = Tokenizer.from_str(text)
-        except Exception as error:  # the library raises nothing more specific
-            raise DataError(f"this is not a tokenizer's JSON ({error}): train the vocabulary again") from None
+            found = json.loads(text)
+            if wrong := _wrong(found, cls._blanks()):
+                raise DataError(f"this is no vocabulary of this library ({wrong}): {advice}")
+            tokenizer = Tokenizer.from_str(
+                json.dumps(found)
+            )  # a name that occurs twice cannot mean another thing
+        except DataError:
+            raise
+        except (Exception, RecursionError) as error:  # the library raises nothing more specific
+            raise DataError(f"this is not a tokenizer's JSON ({str(error)[:200]}): {advice}") from None
         return cls(tokenizer)
 
+    @staticmethod
+    def _blanks() -> list[Tokenizer]:
+        """What a vocabulary of this kind is before it is trained: all settings that one may have."""
+        return [_blank(tokenised, lowercase) for tokenised in (False, True) for lowercase in (False, True)]
+
     @classmethod
-    def load(cls, path: str | Path) -> Self:
+    def load(cls, path: str | Path, content: bytes | None = None) -> Self:
         """Read a file with what `to_json` returned.
+
+        Args:
+            path: of the file.
+            content: of the file, if it has been read.
 
         Raises:
             DataError: the file is missing or damaged.
         """
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            return cls.from_json((Path(path).read_bytes() if content is None else content).decode())
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"{path} cannot be read ({error}): train the vocabulary again") from None
         except DataError as error:
@@ -150,6 +168,10 @@ class BytePieces(Vocabulary):
                 f"pieces over bytes have one for the end of a line, {LINE_END!r}; these have none"
             )
         self.line_end = line_end
+
+    @staticmethod
+    def _blanks() -> list[Tokenizer]:
+        return [_blank_bytes()]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Join pieces to text; special pieces are left out, and bytes that are no UTF-8 become "\ufffd"."""
@@ -279,10 +301,7 @@ def train_byte_pieces(lines: Iterable[str], size: int, *, cache: bool = True) ->
         cache: as in `train_bpe`.
     """
     check_whole("size", size, least=len(SPECIALS) + 256)  # the special pieces and the bytes
-    blank = Tokenizer(models.BPE())
-    blank.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
-    blank.decoder = decoders.ByteLevel()
-    lines = list(lines)
+    blank, lines = _blank_bytes(), list(lines)
     check_text(lines)
 
     def make() -> BytePieces:
@@ -339,6 +358,48 @@ def _blank(tokenised: bool, lowercase: bool) -> Tokenizer:
     words, marks = pre_tokenizers.Metaspace(replacement=SPACE), pre_tokenizers.Punctuation("isolated")
     tokenizer.pre_tokenizer = words if tokenised else pre_tokenizers.Sequence([words, marks])
     return tokenizer
+
+
+def _blank_bytes() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+
+def _wrong(found: Any, blanks: Sequence[Tokenizer]) -> str:
+    """What a tokenizer's JSON has that no trained vocabulary has, in words; empty if nothing.
+
+    Its settings must be those of one of `blanks`: what else a file can ask for (dropout, truncation, post-processors,
+    patterns of its own) changes texts or takes for ever. Its pieces must be numbered from 0, and merges join pieces.
+    """
+    if not isinstance(found, dict) or not isinstance(found.get("model"), dict):
+        return "it has no model"
+    found = {**found, "model": dict(found["model"])}
+    pieces, merges = (found["model"].pop(name, None) for name in ("vocab", "merges"))
+    added = found.pop("added_tokens", None)
+    settings = [json.loads(blank.to_str()) for blank in blanks]
+    for one in settings:
+        del one["added_tokens"], one["model"]["vocab"], one["model"]["merges"]
+    if found not in settings:
+        others = [name for name, value in found.items() if all(value != one.get(name) for one in settings)]
+        return f"its {', '.join(map(repr, others)) or 'settings'} are none that the library gives one"[:200]
+    special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    if added != [{"id": id, "content": piece, **special} for id, piece in enumerate(SPECIALS)]:
+        return f"its added tokens are not {', '.join(SPECIALS)}"
+    if not isinstance(pieces, dict) or not all(type(id) is int for id in pieces.values()):
+        return "it has no pieces with numbers"
+    if sorted(pieces.values()) != list(range(len(pieces))):
+        return f"its {len(pieces)} pieces are not numbered from 0"
+    if not isinstance(merges, list):
+        return "it has no merges"
+    for merge in merges:
+        two = merge.split(" ") if isinstance(merge, str) else merge
+        if not isinstance(two, list) or len(two) != 2 or not all(isinstance(one, str) for one in two):
+            return "a merge is no two pieces"
+        if not {*two, "".join(two)} <= pieces.keys():
+            return f"the merge {ascii(two)[:60]} makes no piece"
+    return ""
 
 
 def _with_frequent_characters(lines: list[str], size: int) -> list[str]:

@@ -53,6 +53,7 @@ class Generating(Familiar):
             ValueError: there is no token to go on from, or the temperature is negative.
         """
         check_number("temperature", temperature, least=0)
+        check_number("max_new_tokens", max_new_tokens, least=0, whole=True)
         if not ids.shape[1]:
             raise ValueError("there must be a token to go on from: give some text")
         draws = torch.Generator().manual_seed(seed)

@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from reservoir import models
-from reservoir.files import atomic_writes
+from reservoir.files import atomic_write
 from reservoir.models.config import ModelConfig
-from reservoir.weights.contents import FORMAT, FORMATS, Contents, read_contents
-from reservoir.weights.files import WeightsError, digest, read_json, read_small, shortened
+from reservoir.weights.contents import FORMAT, Contents, read_contents
+from reservoir.weights.files import WeightsError, canonical_json, digest, read_json, read_small, shortened
 from reservoir.weights.loading import LARGEST, load_model
 from reservoir.weights.report import report
 from reservoir.weights.storage import model_bytes
@@ -33,6 +33,11 @@ MODELS = (
 )
 """The models that a folder can hold, by the name that `config.json` calls them: names of `reservoir.models`."""
 WEIGHTS, CONFIG, CARD, TOKENIZER = "model.safetensors", "config.json", "README.md", "tokenizer.json"
+RUN = "run.json"
+PARTS = {WEIGHTS, CONFIG, CARD, TOKENIZER, RUN}
+"""The files that a folder can have: the model's and, of a run, the run itself."""
+LARGEST_TOKENIZER = 2**24
+"""Bytes of the largest tokenizer that is read."""
 
 
 def save_pretrained(
@@ -50,8 +55,7 @@ def save_pretrained(
 
     Args:
         model: one of `MODELS`, with its `config`.
-        folder: made if it is missing. Files of these names are replaced atomically, once all are written. Weights with
-            another model's configuration are refused on loading.
+        folder: missing, empty, or with an earlier model and nothing else; replaced as a whole.
         card: the model card, Markdown; one that says what the model is made of if None.
         about: the first paragraph of that one: how the model was trained, and how it scored.
         tokenizer: what cuts its texts, as JSON of the `tokenizers` library: `Vocabulary.to_json()`.
@@ -61,10 +65,38 @@ def save_pretrained(
 
     Returns:
         the folder, with `config.json`, `model.safetensors`, `README.md` and, if there is one, `tokenizer.json`. The
-        same model gives the same bytes.
+        same model gives the same bytes. The weights name the digests of the other files, and are refused next to
+        others.
 
     Raises:
         WeightsError: the model is none of these, or a tensor that is said to be drawn is not what its seed gives.
+        ValueError: the folder holds something else.
+    """
+    files = model_files(
+        model, card=card, about=about, tokenizer=tokenizer, labels=labels, data=data, dtype=dtype
+    )
+    target = Path(folder)
+    check_replaceable(target)
+    atomic_write(target.resolve(), files)
+    return target
+
+
+def model_files(
+    model: nn.Module,
+    *,
+    card: str | None = None,
+    about: str = "",
+    tokenizer: str | None = None,
+    labels: Sequence[str] = (),
+    data: str | None = None,
+    dtype: torch.dtype | None = None,
+    run: str | None = None,
+) -> dict[str, bytes]:
+    """The files that `save_pretrained` writes, by name.
+
+    Args:
+        model, card, about, tokenizer, labels, data, dtype: as there.
+        run: the run that trained it, as JSON.
     """
     kind = type(model).__name__
     config = getattr(model, "config", None)
@@ -79,18 +111,67 @@ def save_pretrained(
         "labels": list(labels),
         "data": data,
     }
-    text = json.dumps(described, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
-    weights = model_bytes(model, {"config": digest(text.encode())}, dtype=dtype)
-    files = {
-        WEIGHTS: weights,
-        CONFIG: text.encode(),
-        CARD: (_card(kind, made_of.summary(), made_of.origins(), about) if card is None else card).encode(),
+    texts = {
+        CONFIG: json.dumps(described, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
+        CARD: _card(kind, made_of.summary(), made_of.origins(), about) if card is None else card,
+        TOKENIZER: tokenizer,
+        RUN: run,
     }
-    if tokenizer is not None:
-        files[TOKENIZER] = tokenizer.encode()
-    folder = Path(folder)
-    atomic_writes({folder / name: content for name, content in files.items()})
-    return folder
+    files = {name: text.encode() for name, text in texts.items() if text is not None}
+    return files | {WEIGHTS: model_bytes(model, {"files": digest_of_files(files)}, dtype=dtype)}
+
+
+def digest_of_files(files: Mapping[str, bytes]) -> str:
+    """What the weights say of the files next to them: the digest of each, by name, as JSON."""
+    return canonical_json({name: digest(data) for name, data in files.items() if name != WEIGHTS})
+
+
+def check_files(folder: Path, contents: Contents) -> dict[str, bytes]:
+    """Return the files next to the weights, by name, once their digests are those that the weights name.
+
+    Raises:
+        WeightsError: a file is missing, too large, of other content, or of a name that the weights do not know.
+    """
+    said = read_json(contents.metadata.get("files", ""), f"{contents.path}: its list of files")
+    files: dict[str, bytes] = {}
+    for name in sorted(PARTS - {WEIGHTS} | said.keys()):
+        if name not in PARTS or (name not in said and (folder / name).exists()):
+            raise WeightsError(f"{folder / shortened(name)} was not written with {contents.path}")
+        if name in said:
+            files[name] = read_small(folder / name, LARGEST_TOKENIZER if name == TOKENIZER else None)
+            if digest(files[name]) != said[name]:
+                raise WeightsError(
+                    f"{contents.path} was not written with the {name} next to it, or one of the two is damaged"
+                )
+    return files
+
+
+def is_stored(folder: Path) -> bool:
+    """Whether a folder holds a stored model, by the format that its configuration names."""
+    try:
+        return str(json.loads((folder / CONFIG).read_bytes())["format"]).startswith("reservoir-model-")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def check_replaceable(folder: Path, *, own: bool = False) -> None:
+    """Check that nothing but an earlier model would be lost if a folder were replaced.
+
+    Args:
+        folder: it need not be there.
+        own: nobody else writes there, so that files with the names of a model's are one, if a damaged one.
+
+    Raises:
+        ValueError: it is a file, or holds something else.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"a stored model must have a folder of its own, got {folder}, which is a file")
+    names = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if foreign := sorted(names - PARTS if own or is_stored(folder) else names):
+        more = f" and {len(foreign) - 1} more" if foreign[1:] else ""
+        raise ValueError(
+            f"{folder} is not empty and no earlier model (it holds {foreign[0]}{more}): name a new folder, or empty it"
+        )
 
 
 def from_pretrained(
@@ -132,21 +213,17 @@ def read_folder(folder: Path | str) -> tuple[type[nn.Module], ModelConfig, Conte
         WeightsError: a file is missing, damaged or of another version.
     """
     folder = Path(folder)
-    said, its_digest = _read_config(folder / CONFIG)
-    kind, where = said.get("model"), folder / CONFIG
+    contents = read_contents(folder / WEIGHTS)
+    where, said = folder / CONFIG, _configuration(folder, check_files(folder, contents))
+    kind = said.get("model")
     if not isinstance(kind, str) or kind not in MODELS:
         raise WeightsError(f"{where} must name one of the models {', '.join(MODELS)}, got {shortened(kind)}")
     model = getattr(models, kind)
     config: type[ModelConfig] = get_type_hints(model.__init__)["config"]
     try:
         made = config.from_json(said.get("config", {}))
-    except ValueError as error:
-        raise WeightsError(f"{where} describes no {kind}: {error}") from error
-    contents = read_contents(folder / WEIGHTS)
-    if contents.metadata.get("config") != its_digest:
-        raise WeightsError(
-            f"{contents.path} was not written with the {CONFIG} next to it, or one of the two is damaged"
-        )
+    except (TypeError, ValueError) as error:
+        raise WeightsError(f"{where} describes no {kind}: {str(error)[:300]}") from error
     return model, made, contents
 
 
@@ -156,22 +233,23 @@ def read_labels(folder: Path | str) -> tuple[str, ...]:
     Raises:
         WeightsError: the configuration is missing or damaged.
     """
-    path = Path(folder) / CONFIG
-    labels = _read_config(path)[0].get("labels", [])
+    folder = Path(folder)
+    said = _configuration(folder, check_files(folder, read_contents(folder / WEIGHTS)))
+    labels = said.get("labels", [])
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise WeightsError(f"{path}: labels must be a list of names, got {shortened(labels)}")
+        raise WeightsError(f"{folder / CONFIG}: labels must be a list of names, got {shortened(labels)}")
     return tuple(labels)
 
 
-def _read_config(path: Path) -> tuple[dict[str, Any], str]:
-    """Return what a configuration file says, and the digest of its bytes."""
-    data = read_small(path)
-    said = read_json(data, str(path))
-    if said.get("format") not in FORMATS:
-        raise WeightsError(
-            f"{path} must have one of the formats {', '.join(FORMATS)}, got {shortened(said.get('format'))}"
-        )
-    return said, digest(data)
+def _configuration(folder: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What the configuration among the files of a model says."""
+    path = folder / CONFIG
+    if CONFIG not in files:
+        raise WeightsError(f"there is no file {path}")
+    said = read_json(files[CONFIG], str(path))
+    if said.get("format") != FORMAT:
+        raise WeightsError(f"{path} must have the format {FORMAT}, got {shortened(said.get('format'))}")
+    return said
 
 
 def _card(kind: str, summary: str, origins: Mapping[str, Mapping[str, int]], about: str) -> str:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
-import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,12 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from reservoir.files import atomic_write, lock
+from reservoir.files import atomic_write
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
-from reservoir.weights.files import WeightsError, read_safetensors, safetensors_bytes
+from reservoir.weights.files import WeightsError, read_header, read_safetensors, safetensors_bytes
 from reservoir.weights.naming import state_buffers
 
-BORN = time.time()  # close to when this process began
 CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
 
 
@@ -62,7 +59,31 @@ def write(
             for key, value in its.state.get(parameter, {}).items():
                 if isinstance(value, Tensor):
                     tensors[f"{prefix}optimiser/{name}/{key}"] = value
-    _write(path, tensors, CHECKPOINT, identity, json.dumps(progress), _room(path))
+    atomic_write(path, _bytes(tensors, CHECKPOINT, identity, json.dumps(progress)), advice=room(path))
+
+
+def begin(path: Path, identity: str) -> None:
+    """Write a checkpoint from before the first step, so that a run is known to have begun, whatever cuts it off.
+
+    Raises:
+        WriteError: as in `write`.
+    """
+    atomic_write(path, _bytes({}, CHECKPOINT, identity, ""), advice=room(path))
+
+
+def belongs_to(path: Path, identity: str, *, empty: bool = False) -> bool:
+    """Whether there is a checkpoint of exactly this run at `path`, as its header says; the whole is checked by `read`.
+
+    Args:
+        identity: a digest of the run's fields, without the weights of others that the run refers to.
+        empty: ask for one that `begin` wrote.
+    """
+    try:
+        metadata = read_header(path)[1]
+    except WeightsError:
+        return False
+    whose = metadata.get("identity", "").partition("@")[0]
+    return metadata.get("format") == CHECKPOINT and whose == identity and not (empty and metadata["progress"])
 
 
 def read(
@@ -75,11 +96,15 @@ def read(
 ) -> dict[str, Any]:
     """Put the tensors of the checkpoint at `path` where `write` found them, and return its progress.
 
+    Nothing is put anywhere, and the progress is empty, if `begin` wrote it.
+
     Raises:
         CheckpointError: the file is damaged, is no checkpoint, or belongs to another run. Nothing was changed.
     """
     advice = "delete it, or pass --fresh, to train from the start"
     tensors, progress = _read(path, CHECKPOINT, identity, f"checkpoint {path}", advice)
+    if not progress:
+        return {}
     learners = _learners(model, optimiser, beside)
     wanted = {
         f"{prefix}{kind}/{name}": tensor
@@ -98,16 +123,12 @@ def read(
     return json.loads(progress)
 
 
-def write_weights(path: Path, model: nn.Module, *, identity: str) -> None:
-    """Write the tensors of `model` that move to `path` under their stream names, atomically.
-
-    Raises:
-        WriteError: the disk is full or the folder cannot be written to; an older file is still there.
-    """
-    _write(path, _trained(model), WEIGHTS, identity, "", _room(path.with_suffix(".checkpoint")))
+def weights_bytes(model: nn.Module, *, identity: str) -> bytes:
+    """The file with the tensors of `model` that move, under their stream names."""
+    return _bytes(_trained(model), WEIGHTS, identity, "")
 
 
-def _room(checkpoint: Path) -> str:
+def room(checkpoint: Path) -> str:
     """What to do where a file cannot be written: what is kept, if anything is, and where room can be had."""
     elsewhere = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
     kept = "the last checkpoint is kept, and the same command goes on from it" if checkpoint.exists() else ""
@@ -128,21 +149,6 @@ def read_weights(path: Path, model: nn.Module, *, identity: str) -> str:
     _copy(tensors, _trained(model), f"file of weights {path}", advice)
     mark_trained(model)
     return _digest(tensors, identity + progress)
-
-
-def clear_partials(path: Path) -> None:
-    """Delete what killed processes left of writing `path` (`reservoir.files.atomic_write` does it).
-
-    A file that is being written is locked, and one that is younger than this process was not left by an earlier one:
-    neither is touched.
-    """
-    for partial in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
-        try:
-            with partial.open("rb") as stream:
-                if partial.stat().st_mtime < BORN and lock(stream):
-                    partial.unlink()
-        except FileNotFoundError:  # its process has just finished it
-            continue
 
 
 def _learned(model: nn.Module) -> dict[str, nn.Parameter]:
@@ -167,13 +173,10 @@ def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
     return {item.stream if times[item.stream] == 1 else item.path: item.parameter for item in items}
 
 
-def _write(
-    path: Path, tensors: Mapping[str, Tensor], kind: str, identity: str, progress: str, advice: str
-) -> None:
+def _bytes(tensors: Mapping[str, Tensor], kind: str, identity: str, progress: str) -> bytes:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"format": kind, "identity": identity, "progress": progress}
-    data = safetensors_bytes(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
-    atomic_write(path, data, advice=advice)
+    return safetensors_bytes(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
 
 
 def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple[dict[str, Tensor], str]:
@@ -186,7 +189,10 @@ def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple
     found, progress = metadata.get("identity", ""), metadata.get("progress", "")
     if metadata.get("digest") != _digest(tensors, found + progress):
         raise CheckpointError(f"{what} is damaged (its digest does not match): {advice}")
-    if found != identity:
+    bare = (
+        identity.partition("@")[0] if kind == CHECKPOINT and not progress else identity
+    )  # `begin` knows no more
+    if found not in (identity, bare):
         raise CheckpointError(f"{what} belongs to a run with other settings: {advice}")
     return tensors, progress
 

@@ -242,6 +242,7 @@ def translate(
 
     Raises:
         TypeError: a source is text.
+        FloatingPointError: the model has diverged, and gives every translation a score that is no number.
     """
     if text := next((source for source in (sources, *sources) if isinstance(source, str)), None):
         raise TypeError(
@@ -276,6 +277,8 @@ def translate(
                     wanted=1,
                 )
                 for i, hypotheses in zip(rows, results, strict=True):
+                    if not hypotheses:
+                        raise FloatingPointError("no translation has a finite score")
                     found[i] = hypotheses[0][1]
                 if progress is not None:
                     progress(len(rows))

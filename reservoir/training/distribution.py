@@ -11,6 +11,7 @@ import atexit
 import os
 import secrets
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from reservoir.layers.arguments import check_number
 from reservoir.models.stack import dropping
 from reservoir.training.task import Task
 
@@ -31,6 +33,8 @@ PATIENCE = timedelta(hours=2)
 """How long processes wait for one another: the first one validates, tests and prepares data while the others wait."""
 JOINING = timedelta(minutes=15)
 """How long they wait for all to have started."""
+MOVING = "RESERVOIR_PATIENCE"
+"""The variable that says for how many minutes, 10 by default, a process may do nothing while the others need it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class World:
         if self.size == 1:
             return number
         total = torch.tensor(number, dtype=torch.float64)
-        dist.all_reduce(total)
+        with Watch.waiting():
+            dist.all_reduce(total)
         return total.item()
 
     def wait(self) -> None:
@@ -76,7 +81,8 @@ class World:
         if self.size == 1:
             return True
         found: list[Any] = [None] * self.size
-        dist.all_gather_object(found, thing)
+        with Watch.waiting():
+            dist.all_gather_object(found, thing)
         return all(one == thing for one in found)
 
 
@@ -112,7 +118,8 @@ def join_world() -> Iterator[World]:
         store = _private_part(store, rank, size)
         store.set_timeout(PATIENCE)
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
-        yield current_world()
+        with Watch(store, current_world()):
+            yield current_world()
     except BaseException as error:
         if dist.is_initialized():
             if _ends_alone():
@@ -127,6 +134,79 @@ def join_world() -> Iterator[World]:
             ) from error
         raise
     dist.destroy_process_group()
+
+
+class Watch:
+    """Ends this process when another one hangs, and says which: one that neither computes nor waits for the others.
+
+    A thread of each process counts in the store that all share while its process does either. Whoever is stopped, is
+    stuck in a lock or sleeps does not count. Between GPUs, waiting computes: there a hang is noticed after `PATIENCE`.
+
+    Args:
+        store: what the processes share.
+        world: the processes.
+
+    Raises:
+        ValueError: `MOVING` is no number of minutes.
+    """
+
+    waits = 0  # for others, at the moment
+
+    def __init__(self, store: dist.Store, world: World):
+        said = os.environ.get(MOVING, "10")
+        try:
+            minutes = float(said)
+            check_number(MOVING, minutes, above=0)
+        except ValueError:
+            raise ValueError(f"{MOVING} must be a number of minutes above 0, got {said!r}") from None
+        self.patience = 60 * minutes
+        self.store, self.world, self.over = store, world, threading.Event()
+        self.thread = threading.Thread(target=self._look, daemon=True)
+
+    @classmethod
+    @contextmanager
+    def waiting(cls) -> Iterator[None]:
+        """While this process waits for the others."""
+        cls.waits += 1
+        try:
+            yield
+        finally:
+            cls.waits -= 1
+
+    def __enter__(self) -> None:
+        Watch.waits = 0
+        self.thread.start()
+
+    def __exit__(self, *error: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+    def _look(self) -> None:
+        every = min(2.0, self.patience / 4)
+        seen = {rank: (0, time.monotonic()) for rank in range(self.world.size) if rank != self.world.rank}
+        before = time.process_time()
+        while not self.over.wait(every):
+            now = time.process_time()
+            moves = Watch.waits or now - before > 0.02 * every
+            before = now
+            try:
+                self.store.add(f"moves/{self.world.rank}", int(bool(moves)))
+                for rank, (count, since) in seen.items():
+                    if (found := self.store.add(f"moves/{rank}", 0)) != count:
+                        seen[rank] = found, time.monotonic()
+                    elif time.monotonic() - since > self.patience:
+                        self._give_up(rank)
+            except RuntimeError:  # the store has ended with its process, and the next exchange will say so
+                return
+
+    def _give_up(self, rank: int) -> None:
+        print(
+            f"error: process {rank} of {self.world.size} has done nothing for {self.patience / 60:g} minutes"
+            f" ({MOVING}); the run ends, and the same command goes on from the last checkpoint, if there is one",
+            file=sys.stderr,
+            flush=True,
+        )
+        os._exit(1)
 
 
 def _numbered() -> World:
@@ -279,8 +359,11 @@ class Exchange:
         if self.world.size == 1:
             return loss, stop
         both = torch.stack([loss, loss.new_tensor(float(stop))])
-        dist.all_reduce(both)
-        return both[0], bool(both[1] > 0)
+        with Watch.waiting():
+            dist.all_reduce(both)
+            asked = bool(both[1] > 0)
+        Watch.waits = 0
+        return both[0], asked
 
 
 class _Loss(nn.Module):
@@ -296,6 +379,7 @@ class _Loss(nn.Module):
 
 def _sum(exchange, bucket):  # type: ignore[no-untyped-def]  # DDP refuses annotations that are text, as here
     """Sum a bucket of gradients over all processes (DDP of itself would take the mean), and count its bytes."""
+    Watch.waits = 1  # from the first bucket on: the step's last exchange ends it
     buffer = bucket.buffer()
     exchange.sent += buffer.numel() * buffer.element_size()
     return dist.all_reduce(buffer, async_op=True).get_future().then(lambda done: done.value()[0])

@@ -91,7 +91,7 @@ def train(
         name: what listeners call the run.
         identity: digest of everything that defines the run; a checkpoint with another one is refused.
         checkpoint: file to resume from if it exists, and to write to.
-        fresh: ignore a checkpoint that exists.
+        fresh: begin at the start where the checkpoint cannot be used.
         listeners: called with each event.
         precision: of products: "fp32", or "bf16" on any machine, also where that is slow.
         compiled: `torch.compile` the layers first: worth it on a GPU; slower than eager on a CPU, where runs refuse it.
@@ -103,7 +103,7 @@ def train(
         The history; `model` is trained in place and left in eval mode.
 
     Raises:
-        TrainingError: the loss is not finite.
+        TrainingError: the loss, a weight or what is validated is not finite. Neither a checkpoint nor a point holds it.
         CheckpointError: the checkpoint cannot be used.
         Preempted: `stop` was true before the last step.
         ValueError: the model was never initialised, `late` would stop nothing before the last step, or several
@@ -128,14 +128,19 @@ def train(
     history = History()
     skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
     beside = (skipping.estimates, skipping.optimiser) if skipping and skipping.optimiser else None
-    if checkpoint is not None and checkpoint.exists() and not fresh:
-        progress = checkpoints.read(checkpoint, model, torch_optimiser, identity=identity, beside=beside)
+    if checkpoint is not None and checkpoint.exists():
+        try:
+            progress = checkpoints.read(checkpoint, model, torch_optimiser, identity=identity, beside=beside)
+        except checkpoints.CheckpointError:
+            if not fresh:
+                raise
+            progress = {}
         if (numbers := progress.pop("skipping", None)) and skipping:
             skipping.restore(numbers)
-        history = History.restored(progress)
-    if not world.same((identity, history.step)):
+        history = History.restored(progress) if progress else history
+    if not world.same((identity, history.step, budget, checkpoint is None)):
         raise TrainingError(
-            f"{name}: {world.size} processes begin with different runs or checkpoints; give all of them one"
+            f"{name}: {world.size} processes begin with different runs, budgets or checkpoints; give all of them one"
             " RESERVOIR_RESULTS, on a file system that they share"
         )
     cpu_before = (history.cpu_seconds if world.main else 0.0) - time.process_time()
@@ -144,6 +149,7 @@ def train(
     if late is not None and history.step >= late.after:
         _stop(model, torch_optimiser, late)
     made_of = report(model)
+    trained = [p for p in torch_optimiser.param_groups[0]["params"] if p.requires_grad]
 
     def tell(event: Event) -> None:
         for listener in (*listeners, *ALWAYS):
@@ -159,7 +165,20 @@ def train(
             }
         history.cpu_seconds = world.sum(cpu_before + time.process_time())
 
+    def diverged(error: object) -> TrainingError:
+        kept = " The last checkpoint is kept." if checkpoint is not None and checkpoint.exists() else ""
+        step = history.step + 1 if isinstance(error, FloatingPointError) else history.step
+        return TrainingError(
+            f"{name}: {error} at step {step} (learning rate {optimiser.rate(step, budget.steps):.2g});"
+            f" a lower lr, a longer warm-up or clipping may help.{kept}"
+        )
+
+    def check() -> None:
+        if not all(bool(tensor.isfinite().all()) for tensor in trained):
+            raise diverged("the weights are not all finite")
+
     def save() -> None:
+        check()
         read_clocks()
         if checkpoint is not None and world.main:
             progress = history.progress() | ({"skipping": skipping.numbers()} if skipping else {})
@@ -169,12 +188,18 @@ def train(
             tell(events.Saved(history.step, str(checkpoint)))
 
     def validate() -> None:
+        check()
         if not world.main:
             return
         model.eval()
         release()
         with torch.inference_mode(), torch.autocast(device.type, dtype=torch.bfloat16, enabled=autocast):
-            metrics = task.validate(model) | (skipping.report() if skipping else {})
+            try:
+                metrics = task.validate(model) | (skipping.report() if skipping else {})
+            except FloatingPointError as error:
+                raise diverged(str(error)) from None
+        if bad := [key for key, value in metrics.items() if not math.isfinite(value)]:
+            raise diverged(f"{bad[0]} is {metrics[bad[0]]} when validated")
         model.train()
         point = Point(history.step, history.seconds, history.tokens, history.flops, metrics)
         history.points.append(point)
@@ -204,12 +229,7 @@ def train(
                     asked = stop is not None and stop()
                     loss, asked = _step(exchange, micro, torch_optimiser, optimiser, rate, autocast, asked)
                 except FloatingPointError as error:
-                    there = checkpoint is not None and checkpoint.exists()
-                    kept = " The last checkpoint is kept." if there else ""
-                    raise TrainingError(
-                        f"{name}: {error} at step {step} (learning rate {rate:.2g});"
-                        f" a lower lr, a longer warm-up or clipping may help.{kept}"
-                    ) from None
+                    raise diverged(error) from None
                 if skipping:
                     skipping.learn(autocast=autocast)
                 durations[kind].append(time.perf_counter() - started)

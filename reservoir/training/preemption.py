@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +12,8 @@ from types import FrameType
 from typing import Any
 
 SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGUSR1") if hasattr(signal, name)
-)  # Windows lacks one
+    getattr(signal, name) for name in ("SIGTERM", "SIGUSR1", "SIGHUP") if hasattr(signal, name)
+)  # Windows lacks two
 EXIT_STATUS = 75
 """Of a process that was asked to stop and can go on: EX_TEMPFAIL of sysexits.h, "try again later"."""
 
@@ -50,7 +51,10 @@ class StopSignal:
 
     def __enter__(self) -> StopSignal:
         if threading.current_thread() is threading.main_thread():  # no other may set handlers
-            self._before = {number: signal.signal(number, self._note) for number in self.signals}
+            heard = [
+                number for number in self.signals if signal.getsignal(number) is not signal.SIG_IGN
+            ]  # nohup's
+            self._before = {number: signal.signal(number, self._note) for number in heard}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -70,5 +74,16 @@ class StopSignal:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.came = signal.Signals(number).name
+        if self.came == "SIGHUP":
+            _let_go_of_the_terminal()
         if self._at_once:
             raise Preempted(f"stopped by {self.came}")
+
+
+def _let_go_of_the_terminal() -> None:
+    """Have what is still printed go nowhere: writing to a terminal that was closed is an error."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in (1, 2):
+        if stat.S_ISCHR(os.fstat(number).st_mode):
+            os.dup2(nowhere, number)
+    os.close(nowhere)

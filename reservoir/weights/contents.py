@@ -21,7 +21,6 @@ from torch import Tensor
 from reservoir.weights.files import (
     TensorInfo,
     WeightsError,
-    digest,
     digest_of_sums,
     read_header,
     read_json,
@@ -30,11 +29,7 @@ from reservoir.weights.files import (
 from reservoir.weights.initialisation import Initialisation
 from reservoir.weights.origins import Pretrained, Seeded, Trained
 
-FORMAT, SECOND_FORMAT, FIRST_FORMAT = FORMATS = (
-    "reservoir-model-3",
-    "reservoir-model-2",
-    "reservoir-model-1",
-)
+FORMAT = "reservoir-model-3"
 BUFFER = "buffers/"
 GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
 
@@ -47,14 +42,13 @@ class StoredTensor:
         origin: how to get it: by drawing it, from the file, or from a base.
         moves: whether training changes it.
         digest: of its numbers, type and shape (`tensor_digest`).
-        shape: None in files of the first format, which do not say it.
         dtype: the type of one that is drawn or of a base, if it is not float32; such as "torch.bfloat16".
     """
 
     origin: Trained | Seeded | Pretrained
     moves: bool
     digest: str
-    shape: tuple[int, ...] | None = None
+    shape: tuple[int, ...]
     dtype: str | None = None
 
     @property
@@ -93,14 +87,6 @@ class Contents:
     file: dict[str, TensorInfo]
     metadata: dict[str, str]
 
-    def digest_of(self, tensor: Tensor) -> str:
-        """The digest of a tensor of the file, as this file has it."""
-        return (tensor_digest if self.metadata["format"] == FORMAT else hash_of_tensor)(tensor)
-
-    def digest_of_drawn(self, tiles: Tensor | Iterable[Tensor], shape: torch.Size) -> str:
-        """The digest of a tensor that is drawn, as a whole or in tiles, as this file has it."""
-        return tensor_digest(tiles, shape) if self.metadata["format"] == FORMAT else digest(tiles)
-
     @property
     def drawn(self) -> dict[str, Seeded]:
         """The parameters that are drawn again instead of read."""
@@ -119,11 +105,6 @@ def tensor_digest(tensor: Tensor | Iterable[Tensor], shape: torch.Size | None = 
     return digest_of_sums(tensor, f"{dtype} {tuple(whole or ())}")
 
 
-def hash_of_tensor(tensor: Tensor) -> str:
-    """What stood for a tensor in files of the first two formats: a hash of its type, shape and bytes."""
-    return digest([f"{tensor.dtype} {tuple(tensor.shape)}".encode(), tensor])
-
-
 def read_contents(path: Path) -> Contents:
     """Return the list of contents of a file, without reading a tensor.
 
@@ -132,12 +113,11 @@ def read_contents(path: Path) -> Contents:
     """
     file, metadata = read_header(path)
     said = metadata.get("format")
-    if said not in FORMATS:
-        raise WeightsError(f"{path} must have one of the formats {', '.join(FORMATS)}, got {shortened(said)}")
+    if said != FORMAT:
+        raise WeightsError(f"{path} must have the format {FORMAT}, got {shortened(said)}")
     what = f"{path}: its list of contents"
     listed = read_json(metadata.get("contents", ""), what)
     try:
-        listed = _upgraded(listed) if said == FIRST_FORMAT else listed
         parameters = {name: _parameter(name, said) for name, said in listed["parameters"].items()}
         masks = {name: _mask(name, said) for name, said in listed["masks"].items()}
         found = Contents(path, parameters, masks, dict(listed["buffers"]), file, metadata)
@@ -156,8 +136,7 @@ def read_contents(path: Path) -> Contents:
 def _parameter(name: str, said: Any) -> StoredTensor:
     match said:
         case {"digest": str(known), "moves": bool(moves)} if isinstance(said.get("dtype", ""), str):
-            shape = _shape(said["shape"]) if "shape" in said else None
-            return StoredTensor(_origin(name, said), moves, known, shape, said.get("dtype"))
+            return StoredTensor(_origin(name, said), moves, known, _shape(said["shape"]), said.get("dtype"))
     raise _impossible(name, said)
 
 
@@ -197,22 +176,3 @@ def _shape(sizes: list[Any]) -> tuple[int, ...]:
 
 def _impossible(name: str, said: object) -> ValueError:
     return ValueError(f"{name} cannot be {shortened(said)}")
-
-
-def _upgraded(listed: dict[str, Any]) -> dict[str, Any]:
-    """The list of contents of the first format, which kept tensors apart by their origin, as one of today's."""
-    masked = listed["masked"]
-    origins = {"drawn": "seeded", "trained": "trained", "pretrained": "pretrained"}
-    parameters = {
-        name: {"checkpoint": said.get("from"), **said}
-        | {"origin": origin, "moves": part == "trained" and name not in masked}
-        for part, origin in origins.items()
-        for name, said in listed[part].items()
-    }
-    masks = {
-        name: {**said, "modules": [path for path, its in masked.items() if its == name]}
-        for name, said in listed["masks"].items()
-    }
-    if missing := set(masked.values()) - masks.keys():
-        raise ValueError(f"nothing is said of {min(missing)}")
-    return {"parameters": parameters, "masks": masks, "buffers": {}}

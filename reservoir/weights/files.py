@@ -113,17 +113,17 @@ def read_json(data: bytes | str, what: str) -> dict[str, Any]:
     return found
 
 
-def read_small(path: Path) -> bytes:
+def read_small(path: Path, largest: int | None = None) -> bytes:
     """Return what a file holds that is small compared with a model, such as a configuration.
 
     Raises:
-        WeightsError: it is missing, cannot be read, or has more than `SMALL` bytes.
+        WeightsError: it is missing, cannot be read, or has more than `largest` bytes; `SMALL` if None.
     """
     try:
         if not path.is_file():
             raise WeightsError(f"there is no file {path}")
-        if (size := path.stat().st_size) > SMALL:
-            raise WeightsError(f"{path} is no configuration: it has {size:,} bytes")
+        if (size := path.stat().st_size) > (largest or SMALL):
+            raise WeightsError(f"{path} is too large to be of a stored model: it has {size:,} bytes")
         return path.read_bytes()
     except OSError as error:
         raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error

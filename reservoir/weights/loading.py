@@ -14,7 +14,7 @@ from safetensors.torch import _TYPES
 from torch import Tensor, nn
 
 from reservoir.layers.linear import unmarked
-from reservoir.weights.contents import BUFFER, Contents, read_contents
+from reservoir.weights.contents import BUFFER, Contents, read_contents, tensor_digest
 from reservoir.weights.files import WeightsError, digest, read_tensors, shortened
 from reservoir.weights.naming import Owned, owned, state_buffers
 from reservoir.weights.origins import Pretrained, Seeded, set_origin
@@ -157,7 +157,7 @@ def _check_fit(outline: nn.Module, contents: Contents, largest: int | None, *, f
     wanted: dict[str, tuple[tuple[int, ...], torch.dtype | None]] = {}
     for name, item in items.items():
         stored, shape = contents.parameters[name], tuple(item.parameter.shape)
-        if stored.shape not in (None, shape):
+        if stored.shape != shape:
             raise WeightsError(f"{path} has {stored.shape} for {name}, not {shape}")
         has, kind = str(item.parameter.dtype), stored.dtype or "torch.float32"
         if not stored.inside and has != kind and {has, kind} != {"torch.float32", "torch.float64"}:
@@ -246,7 +246,8 @@ def _fill(model: nn.Module, contents: Contents, *, base: Path | None = None, str
         if item.path in made:
             item.put(made[item.path].to(item.parameter.device))
     # Said last, since a tensor's own digest says more.
-    if contents.metadata.get("digest") != digest(contents.metadata["contents"].encode()):
+    listed = contents.metadata["contents"] + contents.metadata.get("files", "")
+    if contents.metadata.get("digest") != digest(listed.encode()):
         raise WeightsError(f"{contents.path}: its list of contents is damaged: its digest does not match")
 
 
@@ -278,10 +279,10 @@ def _draw(contents: Contents, item: Owned, origin: Seeded, wanted: str, *, strea
         if streamable(item):  # each tile is summed and copied while it is in the cache
             kept = None if streamed else item.parameter
             tiles = TiledWeight(origin, shape).tiles(tile=LOADED)
-            found = contents.digest_of_drawn(_kept(tiles, kept), shape)
+            found = tensor_digest(_kept(tiles, kept), shape)
         else:
             tensor = origin.draw(shape, dtype=item.parameter.dtype)
-            found = contents.digest_of_drawn(tensor, shape)
+            found = tensor_digest(tensor)
             item.parameter.copy_(tensor)
     except Exception as error:
         raise WeightsError(f"{path}: {item.path} cannot be drawn: {shortened(str(error), 200)}") from error
@@ -302,7 +303,7 @@ def _kept(tiles: Iterable[Tensor], whole: Tensor | None) -> Iterator[Tensor]:
 def _checked(
     contents: Contents, tensors: dict[str, Tensor], name: str, wanted: str, *, base: str = ""
 ) -> Tensor:
-    if name not in tensors or contents.digest_of(tensors[name]) != wanted:
+    if name not in tensors or tensor_digest(tensors[name]) != wanted:
         problem = (
             f"is not in the base as it was in {base}" if base else "is damaged: its digest does not match"
         )

@@ -22,7 +22,7 @@ from safetensors.torch import _TYPES
 from torch import Tensor, nn
 
 from reservoir.files import atomic_write
-from reservoir.weights.contents import BUFFER, FORMAT, GENERATOR, hash_of_tensor, tensor_digest
+from reservoir.weights.contents import BUFFER, FORMAT, GENERATOR, tensor_digest
 from reservoir.weights.files import WeightsError, canonical_json, digest, read_tensors, safetensors_bytes
 from reservoir.weights.generator import Stream
 from reservoir.weights.naming import Owned, owned, state_buffers
@@ -76,7 +76,7 @@ def model_bytes(
 
     Args:
         model: any module. Of masks that are being learned, the choice is stored and the scores are not.
-        metadata: texts to put next to the tensors, such as the digest of a configuration.
+        metadata: texts to put next to the tensors; "files", which says what lies next to the file, is signed too.
         dtype: round parameters that are not drawn to this type; None keeps theirs.
 
     Returns:
@@ -111,8 +111,13 @@ def model_bytes(
         _check_storable(name, buffer)
         tensors[BUFFER + name] = buffer.detach().cpu().contiguous()
         contents["buffers"][name] = tensor_digest(tensors[BUFFER + name])
-    text = canonical_json(contents)
-    own = {"format": FORMAT, "generator": GENERATOR, "contents": text, "digest": digest(text.encode())}
+    text, files = canonical_json(contents), (metadata or {}).get("files", "")
+    own = {
+        "format": FORMAT,
+        "generator": GENERATOR,
+        "contents": text,
+        "digest": digest((text + files).encode()),
+    }
     return safetensors_bytes(tensors, {**(metadata or {}), **own})
 
 
@@ -160,7 +165,7 @@ def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, An
                 return origin, said | {"digest": tensor_digest(drawn)} | _origin_json(origin)
         lost, origin = f"drawn from seed {origin.seed}", Trained()
     elif isinstance(origin, Pretrained) and origin.key:
-        if origin.digest in (known := tensor_digest(parameter), hash_of_tensor(parameter)):
+        if origin.digest == (known := tensor_digest(parameter)):
             return origin, said | {"digest": known} | _origin_json(origin)
         lost, origin = f"of {origin.checkpoint}", Trained()
     if lost and not parameter.requires_grad:

@@ -31,9 +31,12 @@ exit status:
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,7 +47,7 @@ import tyro
 from reservoir.datasets.errors import DataError
 from reservoir.training.preemption import EXIT_STATUS, Preempted
 from reservoir_lab import corpora, launch
-from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, show
+from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, printable, show
 from reservoir_lab.launch.gpus import Target
 from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
 from reservoir_lab.launch.resources import Cluster, Resources
@@ -105,8 +108,9 @@ class Run:
     of pictures or a table of numbers. Its run has a name of its own, by which the other commands find it and its model.
     The page "Use it on your own data" (reference/own-data.md) has an example of each.
 
-    SIGTERM and SIGUSR1 end a run after the current step, with a checkpoint and exit status 75; the same command
-    continues from there. Under torchrun the processes share every batch: the tokens per step stay the same.
+    SIGTERM, SIGUSR1 and a closed terminal end a run after the current step, with a checkpoint and exit status 75; the
+    same command continues from there. Under torchrun the processes share every batch: the tokens per step stay as
+    they are.
 
     examples:
       reservoir run transformer/multi30k --seeds 0 1 2
@@ -123,7 +127,7 @@ class Run:
         name: Name of a run on data of your own; by default the name of the file or folder.
         scale: smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs.
         seeds: One run for each.
-        fresh: Run again what is recorded, from the start.
+        fresh: Run again what is recorded. What was cut off goes on, with --fresh or without.
         tensorboard: A folder for TensorBoard's logs, if you want them; each run has one of its own inside.
         dry_run: Train nothing: print what the runs would take of data, operations, memory, hours and money.
         gpu: With --dry-run: h200, h100, a100, l4, rtx4090 or t4.
@@ -154,6 +158,8 @@ class Run:
                 raise ValueError(
                     f"--{option} is for training, and a dry run trains nothing; leave one of them out"
                 )
+        if self.tensorboard is not None and not self.tensorboard.strip():
+            raise ValueError("--tensorboard must name a folder, such as --tensorboard logs, got ''")
         runs = launch.train.chosen_runs(
             self.names, self.scale, self.seeds, fields, data=self.data, name=self.name
         )
@@ -188,7 +194,7 @@ class Submit:
         names: Recipes, or families such as components.
         scale: smoke, laptop or full.
         seeds: One job for each.
-        fresh: Run again what is recorded, from the start.
+        fresh: Run again what is recorded. What was cut off goes on, with --fresh or without.
         cluster: slurm; local: processes on this machine; auto: SLURM where there is one.
         folder: For the jobs' logs; by default `jobs` in the results folder, which all nodes must share.
     """
@@ -383,9 +389,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         execute(words or ["--help"])
         return 0
     except Preempted as signal:
-        status, message = EXIT_STATUS, f"{signal}; {_continues(words)}"
+        status, message = EXIT_STATUS, f"{signal}; {CONTINUES}"
     except KeyboardInterrupt:
-        status, message = 130, f"stopped; {_continues(words)}" if "run" in words[:1] else "stopped"
+        status, message = 130, f"stopped; {CONTINUES}" if "run" in words[:1] else "stopped"
     except BrokenPipeError:  # whoever read the output has had enough, as `head` has: rich ends so too
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())  # where Python writes what is left as it ends
@@ -393,18 +399,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         status, message = 2, str(error)
     except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
-            raise
-        install = f"python -m pip install 'reservoir-book[{EXTRAS[error.name]}]'"
-        status, message = 1, f"this needs the package {error.name}: {install}"
+        extra = EXTRAS.get(error.name or "")
+        install = f"this needs the package {error.name}: python -m pip install 'reservoir-book[{extra}]'"
+        status, message = 1, install if extra else _unexpected(error)
     except (DataError, OSError, ValueError) as error:
         status, message = 1, str(error)
-    except RuntimeError as error:
-        if not isinstance(error, launch.train.EXPLAINED):
-            raise
-        status, message = 1, str(error)
+    except Exception as error:
+        known = isinstance(error, RuntimeError) and isinstance(error, launch.train.EXPLAINED)
+        status, message = 1, str(error) if known else _unexpected(error)
     if message is not None:
-        print(f"error: {message}", file=sys.stderr)
+        with contextlib.suppress(OSError):  # of a terminal that was closed
+            print(f"error: {printable(' '.join(message.split()))[:LONGEST]}", file=sys.stderr)
     if "reservoir.training.distribution" in sys.modules:  # without it, this process has joined no others
         launch.train.leave_world(status)
     return status
@@ -434,6 +439,18 @@ def execute(words: list[str]) -> None:
     command(fields)
 
 
-def _continues(words: Sequence[str]) -> str:
-    without = " without --fresh" if "--fresh" in words else ""
-    return f"the same command{without} goes on from the last checkpoint, if there is one"
+def _unexpected(error: Exception) -> str:
+    """A sentence about an error that nobody foresaw; where it came from goes to a file."""
+    what = f"{type(error).__name__}: {str(error)[:200]}"
+    try:
+        held, path = tempfile.mkstemp(prefix="reservoir-", suffix=".log")
+        with open(held, "w", encoding="utf-8", errors="backslashreplace") as log:
+            traceback.print_exception(error, file=log)
+    except OSError:
+        path = ""
+    return f"something that nobody foresaw went wrong ({what})" + (f"; {path} says where" if path else "")
+
+
+LONGEST = 2000
+"""Characters of the longest sentence about an error."""
+CONTINUES = "the same command goes on from the last checkpoint, if there is one"

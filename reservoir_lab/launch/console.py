@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from rich.console import Console, RenderableType
 from rich.table import Table
 
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What moves a terminal's cursor, changes its colours or turns its writing round; tabs and line ends apart."""
 UNLIMITED = 10_000
 """Columns of what is no terminal, so that a name in a file or a pipe is never cut or broken."""
 
@@ -24,9 +26,19 @@ def console() -> Console:
     return Console(markup=False, highlight=False, emoji=False, width=None if limited else UNLIMITED)
 
 
+def printable(text: str) -> str:
+    """Text in which control characters, which others may have written, are escaped."""
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+class _Cells(Table):
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        super().add_row(*(printable(cell) if isinstance(cell, str) else cell for cell in cells), **options)
+
+
 def new_table(*columns: Any, **options: Any) -> Table:
-    """A table whose cells are broken where a terminal is too narrow, and never cut."""
-    table = Table(*columns, **options)
+    """A table whose cells are broken where a terminal is too narrow, and never cut; control characters are escaped."""
+    table = _Cells(*columns, **options)
     for column in table.columns:
         column.overflow = "fold"
     return table
@@ -35,12 +47,13 @@ def new_table(*columns: Any, **options: Any) -> Table:
 def show(*things: RenderableType) -> None:
     """Print tables, and text without breaking its lines."""
     for thing in things:
-        console().print(thing, soft_wrap=isinstance(thing, str))
+        words = isinstance(thing, str)
+        console().print(printable(str(thing)) if words else thing, soft_wrap=words)
 
 
 def show_json(found: Any) -> None:
     """Print data for programs."""
-    print(json.dumps(found, ensure_ascii=False, indent=1))
+    print(printable(json.dumps(found, ensure_ascii=False, indent=1)))
 
 
 T = TypeVar("T")

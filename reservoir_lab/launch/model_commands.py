@@ -17,7 +17,7 @@ from rich.progress import track
 
 from reservoir_lab import runs
 from reservoir_lab.corpora.own.parts import own_lines
-from reservoir_lab.launch.console import show_json
+from reservoir_lab.launch.console import printable, show_json
 from reservoir_lab.runs.registry import Scale
 
 AT_ONCE = 64
@@ -58,7 +58,8 @@ class _Answer:
             asked = [line for line in part if line.strip()]
             answers: Iterator[Any] = iter(method(asked, **options) if asked else ())
             for line in part:
-                print(next(answers) if line.strip() else "", flush=True)
+                answer = str(next(answers)) if line.strip() else ""
+                print(printable(answer) if sys.stdout.isatty() else answer, flush=True)
 
     def _lines(self) -> list[str]:
         if self.texts and self.file:

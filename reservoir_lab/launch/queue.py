@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reservoir.datasets.errors import DataError
+from reservoir.files import read_bounded
 from reservoir.training.loop import TrainingError
 from reservoir_lab import recipes
 from reservoir_lab.launch.console import new_table, show
@@ -15,10 +16,13 @@ from reservoir_lab.launch.dry_run import in_hours
 from reservoir_lab.launch.train import EXPLAINED, train_runs
 from reservoir_lab.runs.audit import precision
 from reservoir_lab.runs.building import missing_sources
+from reservoir_lab.runs.execution import Busy
 from reservoir_lab.runs.records import find_record, find_records, recorded
 from reservoir_lab.runs.registry import SCALES, Scale
 from reservoir_lab.runs.run import Run
 
+LARGEST = 2**20
+"""Bytes of the longest queue that is read."""
 FIELDS = {"recipes": list, "seeds": list, "why": str, "scale": str, "again": bool}
 NEEDED = ("recipes", "seeds", "why")
 
@@ -54,8 +58,8 @@ def with_sources(file: Path, *, scale: Scale | None = None) -> list[Run]:
 def all_runs(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str, bool]]:
     """All runs of a queue: each with the reason why, and whether a record of unknown precision does not count."""
     try:
-        entries = tomllib.loads(file.read_text(encoding="utf-8")).get("runs", [])
-    except (OSError, ValueError) as error:
+        entries = tomllib.loads(read_bounded(file, LARGEST).decode()).get("runs", [])
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"the queue {file} cannot be read: {error}") from error
     if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
         raise ValueError(f"the queue {file} needs its entries under [[runs]], with double brackets")
@@ -74,7 +78,11 @@ def _entry(entry: dict[str, Any], where: str, chosen: Scale | None) -> list[tupl
         if name not in FIELDS:
             raise ValueError(f"{where}: there is no field {name!r}; there are {', '.join(FIELDS)}")
         if not isinstance(value, FIELDS[name]):
-            raise ValueError(f"{where}: {name} = {value!r} must be a {FIELDS[name].__name__}")
+            raise ValueError(f"{where}: {name} = {value!r:.60} must be a {FIELDS[name].__name__}")
+    for name, kind in (("recipes", str), ("seeds", int)):
+        for value in entry[name]:
+            if type(value) is not kind:
+                raise ValueError(f"{where}: {name} must be a list of {kind.__name__}, got {value!r:.60}")
     scale = chosen or entry.get("scale", "laptop")
     if scale not in SCALES:
         raise ValueError(f"{where}: scale must be one of {', '.join(SCALES)}, got {scale!r}")
@@ -109,6 +117,7 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
     """
     tried: set[Run] = set()
     failed: set[Run] = set()
+    busy = 0
     while left := [(run, why) for run, why in read_queue(file) if run not in tried]:
         times = [seconds_of(run) for run, _ in left]
         known = sum(filter(None, times))
@@ -125,10 +134,15 @@ def work_through(file: Path, *, dry_run: bool = False) -> None:
         run = left[0][0]
         tried.add(run)
         try:  # what is recorded and yet left is asked for again, or its weights are; what was cut off goes on
+            if all(run != one for one, _ in read_queue(file)):  # another worker has just recorded it
+                continue
             train_runs([run], fresh=recorded(run) is not None)
+        except Busy as error:  # another worker of this queue has it
+            busy += 1
+            show(str(error))
         except (*EXPLAINED, DataError, OSError, ValueError) as error:  # the others do not depend on it
             failed.add(run)
             show(f"{run.recipe}, seed {run.seed}, is left out: {error}")
     if failed:
         raise TrainingError(f"nothing is left of {file} but {len(failed)} runs that failed")
-    show(f"nothing is left of {file}")
+    show(f"nothing is left of {file}" + (f" but {busy} runs that others train" if busy else ""))

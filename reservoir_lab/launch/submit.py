@@ -21,7 +21,7 @@ import reservoir_lab.recipes  # noqa: F401 (a job is unpickled where nothing els
 from reservoir.training.distribution import PATIENCE, join_world
 from reservoir.training.events import PlainLines
 from reservoir.training.loop import TrainingError
-from reservoir.training.preemption import SIGNALS, Preempted, StopSignal, restarted
+from reservoir.training.preemption import SIGNALS, Preempted, StopSignal
 from reservoir_lab.launch.console import show
 from reservoir_lab.launch.resources import Cluster, Resources
 from reservoir_lab.runs.execution import execute
@@ -39,7 +39,7 @@ class Job:
 
     Args:
         run: what to run.
-        fresh: from the start, when the job is started for the first time.
+        fresh: even if it is recorded; a job that is started again goes on.
         gpus: the GPUs of this machine that it may use, as `CUDA_VISIBLE_DEVICES` names them; empty leaves the choice
             to the cluster.
     """
@@ -61,8 +61,9 @@ class Job:
             )
         try:
             with StopSignal((*SIGNALS, nearly_over)) as stop, join_world() as world:
-                fresh = self.fresh and not restarted()
-                execute(self.run, fresh=fresh, listeners=self.listeners() if world.main else (), stop=stop)
+                execute(
+                    self.run, fresh=self.fresh, listeners=self.listeners() if world.main else (), stop=stop
+                )
         except Preempted:
             if stop.came != nearly_over.name:
                 raise  # cancelled: the checkpoint is kept, and nothing is queued again

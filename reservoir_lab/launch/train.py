@@ -13,19 +13,19 @@ from reservoir.training.distribution import World, join_world
 from reservoir.training.distribution import leave_world as leave_world  # for the command line, when it fails
 from reservoir.training.events import Message, automatic
 from reservoir.training.loop import TrainingError
-from reservoir.training.preemption import StopSignal, restarted
+from reservoir.training.preemption import StopSignal
 from reservoir.weights.files import WeightsError
 from reservoir_lab.corpora.own import FILES, kind_of
 from reservoir_lab.launch.console import in_one_sentence, new_table, show
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import device_of
-from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.execution import Busy, begin_afresh, execute
 from reservoir_lab.runs.own import DEFAULTS, fitted, retargeted
 from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 
-EXPLAINED = (CheckpointError, RecordError, TrainingError, WeightsError)
+EXPLAINED = (Busy, CheckpointError, RecordError, TrainingError, WeightsError)
 
 
 def chosen_runs(
@@ -104,7 +104,7 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
 
     Args:
         runs: what to run.
-        fresh: from the start, even if it is recorded; a process that was started again goes on all the same.
+        fresh: even those that are recorded; what was cut off goes on all the same.
         tensorboard: a folder for TensorBoard's logs.
 
     Raises:
@@ -113,8 +113,13 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
     for run in runs:
         device_of(run)  # before the first of them is trained
     with join_world() as world, StopSignal() as stop:
+        if not world.same(([run.to_json() for run in runs], fresh)):
+            raise ValueError("the processes were given different commands: give all of them the same")
+        with world.first():
+            if fresh and world.main:
+                begin_afresh(runs)
         for run in runs:
-            train(run, world, stop, fresh=fresh and not restarted(), tensorboard=tensorboard)
+            train(run, world, stop, fresh=fresh, tensorboard=tensorboard)
 
 
 def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:

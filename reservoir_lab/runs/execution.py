@@ -12,10 +12,12 @@ from typing import Any, cast
 
 from torch import nn
 
-from reservoir.files import WriteError, atomic_write
+from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers, locked
 from reservoir.training import History, Listener, Message, Point, Recorded, StopSignal, Task, aucc, train
-from reservoir.training.checkpoint import clear_partials, write_weights
+from reservoir.training.checkpoint import begin, belongs_to, room, weights_bytes
 from reservoir.training.distribution import current_world
+from reservoir.training.loop import TrainingError
+from reservoir.training.preemption import restarted
 from reservoir.training.task import has_bf16
 from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
@@ -29,7 +31,7 @@ from reservoir_lab.runs.building import (
     stamp,
     task_of,
 )
-from reservoir_lab.runs.export import store, vocabulary_of
+from reservoir_lab.runs.export import check_own_folder, folder_of, is_export, stored_files, vocabulary_of
 from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory
 from reservoir_lab.runs.own import passes
 from reservoir_lab.runs.records import (
@@ -56,7 +58,8 @@ def execute(
 
     Args:
         run: what to train.
-        fresh: train from the start even if it is recorded or was cut off.
+        fresh: train it even if it is recorded. What was cut off goes on all the same, with the same bits as from the
+            start; a checkpoint of another run or one that is damaged is replaced.
         listeners: are called with each event.
         stop: says whether the run was asked to end early; it then does so with a checkpoint.
 
@@ -65,47 +68,118 @@ def execute(
 
     Raises:
         Preempted: `stop` said so; calling this again goes on.
+        Busy: another process trains it.
         ValueError: the name is no recipe's, and another run has it; or layers are to be compiled for a processor.
     """
     world = current_world()
-    path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
+    if not world.same((run.to_json(), fresh)):
+        raise ValueError(
+            f"the processes of {run.recipe} were given different runs: give all of them the same command"
+        )
+    check_machine(run)
     if not fresh and (record := recorded(run)):
-        points = [Point(**point) for point in record.points]
-        for listener in listeners:
-            listener(Recorded(str(path), record.run["budget"]["steps"], points))
-        return record
-    if run.compiled and device_of(run).type == "cpu":  # benchmarks/step.py
+        return _told(record, path_of(run), listeners)
+    with locked(path_of(run), advice=RESULTS_ADVICE) if world.main else nullcontext(True) as mine:
+        if world.sum(not mine):
+            raise Busy(f"{run.recipe} ({run.scale}, seed {run.seed}) is being trained by another process")
+        return _execute(run, fresh=fresh, listeners=listeners, stop=stop)
+
+
+class Busy(RuntimeError):
+    """Another process trains this run; whoever would train it as well would waste the time."""
+
+
+def _told(record: Record, path: Path, listeners: Sequence[Listener]) -> Record:
+    points = [Point(**point) for point in record.points]
+    for listener in listeners:
+        listener(Recorded(str(path), record.run["budget"]["steps"], points))
+    return record
+
+
+def _execute(run: Run, *, fresh: bool, listeners: Sequence[Listener], stop: StopSignal | None) -> Record:
+    """What `execute` does with a run that no other process trains."""
+    world = current_world()
+    path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
+    if fresh:
+        with world.first():
+            if world.main:
+                _mark(run)
+    begun = belongs_to(checkpoint, run.identity())
+    if not begun and (record := recorded(run)):
+        return _told(record, path, listeners)
+    if not begun:
+        check_name(run)
+        if path.exists() and (why := other_fields(read_record(path), run)):
+            _tell(listeners, f"{path} is not used, since it was made with {why}: training anew")
+    world.wait()  # until all have seen that it is not there
+    try:
+        with world.first():
+            if world.main:
+                check_place(run)
+            model, task, corpus = build(run)
+    except Exception:
+        if world.main and belongs_to(checkpoint, run.identity(), empty=True):
+            checkpoint.unlink()  # what cannot be built is not under way
+        raise
+    options: dict[str, Any] = {"listeners": listeners, "checkpoint": checkpoint, "stop": stop}
+    return train_and_test(run, model, task, corpus, fresh=fresh, **options)
+
+
+def begin_afresh(runs: Sequence[Run]) -> None:
+    """Have each run known to be under way, in a checkpoint from before its first step, though it may be recorded.
+
+    Whatever cuts a process off afterwards, the next one goes on, whether it is asked to begin afresh or not. In a
+    second life of a process (`restarted`), what is recorded is what the first one has finished.
+
+    Raises:
+        Busy: another process trains one of them.
+    """
+    for run in runs:
+        with locked(path_of(run), advice=RESULTS_ADVICE) as mine:
+            if not mine:
+                raise Busy(f"{run.recipe} ({run.scale}, seed {run.seed}) is being trained by another process")
+            _mark(run)
+
+
+def _mark(run: Run) -> None:
+    checkpoint = path_of(run).with_suffix(".checkpoint")
+    if not (belongs_to(checkpoint, run.identity()) or (restarted() and recorded(run))):
+        check_machine(run)
+        check_name(run, fresh=True)
+        check_place(run)
+        begin(checkpoint, run.identity())
+
+
+def check_machine(run: Run) -> None:
+    """Check that a run can be executed on this machine.
+
+    Raises:
+        ValueError: its device is not here, or layers are to be compiled for a processor.
+    """
+    if device_of(run).type == "cpu" and run.compiled:  # benchmarks/step.py
         raise ValueError(
             "compiled=True is for GPUs: on a processor compiled layers train more slowly than eager ones"
             " (python -m benchmarks step measures by how much); leave it out"
         )
-    if not fresh:
-        check_name(run)
-    if not fresh and path.exists() and (why := other_fields(read_record(path), run)):
-        _tell(listeners, f"{path} is not used, since it was made with {why}: training anew")
-    world.wait()  # until all have seen that it is not there
-    with world.first():
-        if world.main:
-            for target in (path, checkpoint, path.with_suffix(".safetensors")):
-                clear_partials(target)
-            check_place(run)
-            if fresh:
-                checkpoint.unlink(missing_ok=True)
-        model, task, corpus = build(run)
-    return train_and_test(run, model, task, corpus, listeners=listeners, checkpoint=checkpoint, stop=stop)
 
 
 def check_place(run: Run) -> None:
-    """Check that the results folder can be written to and has room, before anything is trained.
+    """Check that the results folder can be written to and has room, and clear what killed processes left there.
 
     The room is that of a checkpoint: every weight with two moments of the optimiser, which is more than most runs need.
 
     Raises:
         WriteError: it cannot be written to, or is too full.
+        ValueError: what is to be replaced there is not all of a stored model.
     """
-    path = path_of(run).with_suffix(".probe")
-    atomic_write(path, bytes(PROBE), advice=RESULTS_ADVICE)
-    path.unlink(missing_ok=True)
+    path = path_of(run)
+    for target in (
+        *(path.with_suffix(end) for end in (".json", ".checkpoint", ".safetensors")),
+        folder_of(run),
+    ):
+        clear_leftovers(target)
+    check_own_folder(run)
+    check_writable(path, PROBE, advice=RESULTS_ADVICE)
     needed = 3 * 4 * report(outline(run)).trainable
     if (free := shutil.disk_usage(path.parent).free) < needed:
         raise WriteError(
@@ -122,6 +196,7 @@ def train_and_test(
     *,
     listeners: Sequence[Listener] = (),
     checkpoint: Path | None = None,
+    fresh: bool = False,
     stop: StopSignal | None = None,
 ) -> Record:
     """What `execute` does with a model that was built: train it in place, test it, write the record.
@@ -131,6 +206,7 @@ def train_and_test(
         model, task, corpus: what `build` made of it.
         listeners, stop: as in `execute`.
         checkpoint: where the state is kept while it trains; None keeps none.
+        fresh: begin at the start where the checkpoint cannot be used.
     """
     world = current_world()
     if left_out := task.train.dropped:
@@ -157,18 +233,29 @@ def train_and_test(
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
         identity=identity,
         checkpoint=checkpoint,
+        fresh=fresh,
         listeners=listeners,
         stop=stop,
     )
     if not world.main:
         world.wait()  # for the first one, which tests
         return read_record(path_of(run))
+    path, folder = path_of(run), folder_of(run)
     with stop.at_once() if stop else nullcontext():
-        write_weights(path_of(run).with_suffix(".safetensors"), model, identity=identity)
         record = replace(_tested(run, model, task, corpus, history, begun_with, made_of), notes=notes)
+        check_own_folder(run)
+        files: dict[Path, Any] = {path.with_suffix(".safetensors"): weights_bytes(model, identity=identity)}
         if run.base:
-            store(run, model, task, corpus, record)
-    record.write(path_of(run))
+            files[folder] = stored_files(run, model, task, corpus, record)
+        files[path] = record.to_bytes(path)
+
+        def outdate() -> None:
+            """A record is never next to the model of another run: the older one goes first."""
+            path.unlink(missing_ok=True)
+            if not run.base and is_export(folder):
+                shutil.rmtree(folder)
+
+        atomic_writes(files, before=outdate, advice=room(path.with_suffix(".checkpoint")))
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     world.wait()
@@ -207,8 +294,11 @@ def _tested(
 ) -> Record:
     """Test a model that has been trained, and put all that is known of the run into its record."""
     started, cpu_before = time.perf_counter(), cpu_seconds()
-    with precision_of(run):
-        tests, samples = task_of(run).test(model, task, corpus)
+    try:
+        with precision_of(run):
+            tests, samples = task_of(run).test(model, task, corpus)
+    except FloatingPointError as error:
+        raise TrainingError(f"{run.recipe} cannot be tested: {error}; a lower lr may help") from error
     steps = [point.step for point in history.points]
     area = aucc(
         [step * history.step_seconds for step in steps],

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from reservoir.files import write_folder
-from reservoir.models import LanguageModelConfig, save_pretrained
-from reservoir.models.pretrained import CARD, CONFIG, TOKENIZER, WEIGHTS
+from reservoir.files import atomic_write
+from reservoir.models import LanguageModelConfig
+from reservoir.models.pretrained import PARTS, check_replaceable, model_files
+from reservoir.models.pretrained import is_stored as is_export
 from reservoir.training import Task
 from reservoir.weights.storage import round_stored
 from reservoir_lab.runs.building import Corpus, load, precision_of, task_of
 from reservoir_lab.runs.own import command_of
 from reservoir_lab.runs.records import METRICS, Record, path_of, read_record
+from reservoir_lab.runs.registry import SCALES, results
 from reservoir_lab.runs.run import Run
 
-RUN = "run.json"
-PARTS = {CONFIG, WEIGHTS, CARD, TOKENIZER, RUN, "vocabulary.json", "scores.json"}
-"""Files of an export; the last two were written by earlier versions."""
 LICENCES = {"gpt/wikipedia": "CC BY-SA 3.0, as the articles that it has read"}
 
 
@@ -36,7 +34,8 @@ def destination(folder: Path | str) -> Path:
         its absolute path, `~` and links resolved.
 
     Raises:
-        ValueError: there is something else, or it is the current folder, the home folder or one above them.
+        ValueError: there is something else, or it is the current folder, the home folder or one above them, or that of
+            a run in the results folder.
     """
     if not str(folder).strip() or str(folder) == ".":
         raise ValueError(f"--to must name a folder of its own, such as my-model, got {str(folder)!r}")
@@ -48,27 +47,12 @@ def destination(folder: Path | str) -> Path:
             )
     if target.exists() and not target.is_dir():
         raise ValueError(f"--to must name a folder, got {target}, which is a file")
-    if foreign := sorted(_foreign(target)):
-        more = f" and {len(foreign) - 1} more" if foreign[1:] else ""
+    if target.is_relative_to(results().resolve()) and target.parent.name in SCALES:
         raise ValueError(
-            f"{target} is not empty and no earlier export (it holds {foreign[0]}{more}): name a new folder, or empty it"
+            f"{target} is where the results folder keeps the model of a run: name another folder"
         )
+    check_replaceable(target)
     return target
-
-
-def is_export(folder: Path) -> bool:
-    """Whether a folder holds an exported model, by the format that its configuration names."""
-    try:
-        said = json.loads((folder / CONFIG).read_bytes())
-        return str(said["format"]).startswith("reservoir-model-")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return False
-
-
-def _foreign(folder: Path) -> set[str]:
-    """Names in a folder that no export has written: all of them, if no export is there."""
-    names = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    return names - PARTS if is_export(folder) else names
 
 
 def export(run: Run, folder: Path | str) -> Path:
@@ -85,7 +69,11 @@ def export(run: Run, folder: Path | str) -> Path:
         CheckpointError: the weights of the run are not there, or are damaged.
         ValueError: the folder holds something else, or the run cuts its texts by two vocabularies.
     """
-    target = destination(folder)
+    if folder == folder_of(run):
+        target = folder_of(run)
+        check_own_folder(run)
+    else:
+        target = destination(folder)
     model, task, corpus = load(run)
     record, dtype, more = read_record(path_of(run)), None, ""
     vocabulary_of(run, task)
@@ -94,7 +82,7 @@ def export(run: Run, folder: Path | str) -> Path:
         with precision_of(run):
             scores = task_of(run).test(model, task, corpus)[0]
         more = f" Rounded to half precision, as it is here: {_scores(scores)}."
-    store(run, model, task, corpus, record, target, dtype=dtype, more=more)
+    atomic_write(target, stored_files(run, model, task, corpus, record, dtype=dtype, more=more))
     return target
 
 
@@ -102,15 +90,11 @@ def export_stored(folder: Path, to: Path | str) -> Path:
     """Copy a stored model to a folder of its own.
 
     Args:
-        folder: what `store` wrote when the run was trained.
+        folder: what was written when the run was trained.
         to: as in `export`.
     """
     target = destination(to)
-
-    def fill(made: Path) -> None:
-        shutil.copytree(folder, made, dirs_exist_ok=True)
-
-    write_folder(target, fill)
+    atomic_write(target, {path.name: path.read_bytes() for path in folder.iterdir() if path.name in PARTS})
     return target
 
 
@@ -119,48 +103,55 @@ def folder_of(run: Run) -> Path:
     return path_of(run).with_suffix("")
 
 
-def store(
+def check_own_folder(run: Run) -> None:
+    """Check that nothing but an earlier model would be lost if that of a run were stored next to its record.
+
+    Raises:
+        ValueError: something else is there, or a folder above it is a stored model's.
+    """
+    folder = folder_of(run)
+    check_replaceable(folder, own=True)
+    for above in folder.parents:
+        if above == results():
+            break
+        if is_export(above):
+            raise ValueError(f"{above} holds a stored model: give the run {run.recipe} another name")
+
+
+def stored_files(
     run: Run,
     model: nn.Module,
     task: Task,
     corpus: Corpus,
     record: Record,
-    folder: Path | None = None,
     *,
     dtype: torch.dtype | None = None,
     more: str = "",
-) -> Path:
-    """Write a trained model with all that is needed to use it: vocabulary, classes, the run, and a card.
+) -> dict[str, bytes]:
+    """The files of a trained model with all that is needed to use it: vocabulary, classes, the run, and a card.
 
     Args:
         run, model, task, corpus, record: what was trained, and what came of it.
-        folder: replaced as a whole; next to the record if None.
         dtype: as in `save_pretrained`.
         more: a sentence for the card.
 
     Raises:
         ValueError: the run cuts its texts by two vocabularies.
     """
-    target, vocabulary = folder or folder_of(run), vocabulary_of(run, task)
+    vocabulary = vocabulary_of(run, task)
     about = _about(run, record) + more
     if run.recipe in LICENCES:
         about += f"\n\nLicence: {LICENCES[run.recipe]}."
     said = {"run": run.to_json(), "inputs": dict(getattr(corpus, "inputs", {})), "tests": record.tests}
-
-    def fill(made: Path) -> None:
-        save_pretrained(
-            model,
-            made,
-            about=about,
-            tokenizer=vocabulary.to_json() if hasattr(vocabulary, "to_json") else None,
-            labels=record.labels,
-            data=record.data or None,
-            dtype=dtype,
-        )
-        (made / RUN).write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-    write_folder(target, fill)
-    return target
+    return model_files(
+        model,
+        about=about,
+        tokenizer=vocabulary.to_json() if hasattr(vocabulary, "to_json") else None,
+        labels=record.labels,
+        data=record.data or None,
+        dtype=dtype,
+        run=json.dumps(said, indent=1, ensure_ascii=False) + "\n",
+    )
 
 
 def vocabulary_of(run: Run, task: Any) -> Any:

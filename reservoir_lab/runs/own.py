@@ -89,7 +89,7 @@ def retargeted(run: Run, path: str | Path, *, name: str = "") -> Run:
 
 def _name(path: Path, base: str) -> str:
     stem = re.sub(r"[^\w.+-]+", "-", path.resolve().name.partition(".")[0]).strip("-.+") or "mine"
-    name = stem if base.startswith("own/") else f"{stem}/{base.replace('/', '-')}"
+    name = stem if base.startswith("own/") else f"{stem}-{base.replace('/', '-')}"
     taken = {recipe.partition("/")[0] for recipe in registry.names()}
     name = f"my-{name}" if stem in taken else name
     if not NAME.fullmatch(name):

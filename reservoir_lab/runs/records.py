@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import warnings
@@ -15,7 +16,7 @@ from typing import Annotated, Any, NoReturn, cast, get_type_hints
 import pandas as pd
 
 from reservoir.datasets import DataError, shipped
-from reservoir.files import atomic_write
+from reservoir.files import atomic_write, read_bounded
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import registry, schema
 from reservoir_lab.runs.reading import run_from_json, upgraded
@@ -26,6 +27,10 @@ FORMAT = 2
 FEW = 4  # fields that a sentence names
 METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity"}
 """What tables call the metrics."""
+RANGES = {"bleu": (0, 100 + 1e-6), "accuracy": (0, 100 + 1e-6), "perplexity": (1 - 1e-6, math.inf)}
+"""What a metric can be."""
+LARGEST = 2**26
+"""Bytes of the longest record that is read."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
 
@@ -100,18 +105,25 @@ class Record:
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
+    def to_bytes(self, path: Path) -> bytes:
+        """The file of the record, which is to lie at `path`, once it is checked.
+
+        Raises:
+            RecordError: a field has a value that no record may have, such as NaN.
+        """
+        data = asdict(self)
+        if wrong := _wrong(data, path):
+            raise RecordError(f"the record {path} is not written: {wrong[:300]}")
+        return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
     def write(self, path: Path) -> None:
         """Check the record and write it to `path`, atomically.
 
         Raises:
-            RecordError: a field has a value that no record may have, such as NaN.
+            RecordError: as in `to_bytes`.
             WriteError: the disk is full or the folder cannot be written to.
         """
-        data = asdict(self)
-        if wrong := _wrong(data, path):
-            raise RecordError(f"the record {path} is not written: {wrong}")
-        text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        atomic_write(path, text.encode(), advice=RESULTS_ADVICE)
+        atomic_write(path, self.to_bytes(path), advice=RESULTS_ADVICE)
 
     @property
     def scored_by(self) -> str:
@@ -142,8 +154,20 @@ def read_record(path: Path) -> Record:
 @cache  # the ledger alone asks for twenty thousand
 def _read(path: Path, stamp: tuple[int, ...]) -> Record:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refused)
-    except (OSError, ValueError) as error:
+        return parse_record(read_bounded(path, LARGEST), path)
+    except OSError as error:
+        raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
+
+
+def parse_record(content: bytes, path: Path) -> Record:
+    """The record that the bytes of a file at `path` hold.
+
+    Raises:
+        RecordError: as in `read_record`.
+    """
+    try:
+        data = json.loads(content.decode(), parse_constant=_refused, object_pairs_hook=_once)
+    except ValueError as error:
         raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
     except RecursionError:
         raise RecordError(f"record {path} is nested too deeply; delete it and run again") from None
@@ -161,12 +185,20 @@ def _read(path: Path, stamp: tuple[int, ...]) -> Record:
     except RecursionError:
         wrong = "it is nested too deeply"
     if wrong:
-        raise RecordError(f"record {path}: {wrong}; delete it and run again")
+        raise RecordError(f"record {path}: {wrong[:300]}; delete it and run again")
     return Record(**data)
 
 
 def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which no name may occur twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice in an object")
+    return found
 
 
 def _wrong(data: dict[str, Any], path: Path) -> str:
@@ -195,9 +227,24 @@ def _disagreement(data: dict[str, Any], path: Path) -> str:
             return f"overrides[{name!r}] is {value!r}, which the run does not have"
     if parameters["trainable"] > parameters["total"]:
         return f"parameters.trainable is {parameters['trainable']}, more than parameters.total, {parameters['total']}"
+    budget = run.get("budget")
+    last, most = {"step": -1}, budget.get("steps") if isinstance(budget, dict) else None
     for number, point in enumerate(data["points"]):
         if data["metric"] not in point["metrics"]:
             return f"points[{number}].metrics lacks {data['metric']!r}"
+        if any(point[name] < last.get(name, 0) for name in ("seconds", "tokens", "flops")) or not (
+            last["step"] < point["step"] <= (most if isinstance(most, int) else point["step"])
+        ):
+            return f"points[{number}] does not follow the one before, or is beyond budget.steps"
+        last = point
+    for where, found in [
+        *data["tests"].items(),
+        *((f"points[{n}]", p["metrics"]) for n, p in enumerate(data["points"])),
+    ]:
+        for name, value in found.items():
+            low, high = RANGES.get(name, (-math.inf, math.inf))
+            if isinstance(value, int | float) and not low <= value <= high:
+                return f"{name} of {where} must be from {low:g} to {high:g}, got {value:g}"
     if not any(isinstance(value, float) for value in next(iter(data["tests"].values())).values()):
         return "tests has no score, a number with a fraction, in its first test set"
     if path.parent.name in registry.SCALES and path.name.startswith("seed-"):
@@ -237,23 +284,39 @@ def other_fields(record: Record, run: Run) -> str:
     return _listed([*_other_data(record, run), *_differences(record, run)])
 
 
-def check_name(run: Run) -> None:
+def check_name(run: Run, *, fresh: bool = False) -> None:
     """Refuse the name of a run that is no recipe's if another run has it, of this seed or another.
 
-    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart.
+    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart. Nor
+    may a name begin another one, go on from it, or lead into the folders of a run: one would hide the other.
+
+    Args:
+        fresh: the run of this very name is to be replaced.
 
     Raises:
         ValueError: another one has it; the message says in which fields they differ.
     """
-    if run.recipe in registry.RECIPES:
+    name = run.recipe
+    if name in registry.RECIPES and not run.base:
         return
-    for path in sorted(path_of(run).parent.glob("seed-*.json")):
+    advice = "give this run a name of its own with --name (in Python, run.evolve(recipe=…))"
+    if inside := set(registry.SCALES) & set(name.lower().split("/")):
+        raise ValueError(f"the name {name} has {min(inside)} in it, which is the name of a scale; {advice}")
+    families = {recipe.partition("/")[0] for recipe in registry.RECIPES}
+    for other in (*families, *registry.RECIPES, *registry.own_names(registry.RECIPES)):
+        if other != name and (f"{other}/".startswith(f"{name}/") or f"{name}/".startswith(f"{other}/")):
+            raise ValueError(
+                f"the names {name} and {other} begin alike, so that one hides the other; {advice}"
+            )
+        if other == name and (other in families or other in registry.RECIPES):
+            raise ValueError(f"{name} is the name of a recipe or of a family of them; {advice}")
+    for path in () if fresh else sorted(path_of(run).parent.glob("seed-*.json")):
         record = read_record(path)
         edited = run.task.data in record.run["task"].values() and any(_other_data(record, run))
         if not edited and (found := _differences(record, run.evolve(seed=record.seed))):
             raise ValueError(
-                f"the name {run.recipe} is taken: {path} was made with {_listed(found)}; give this run a name of its"
-                " own with --name (in Python, run.evolve(recipe=…)), or replace that one with --fresh (fresh=True)"
+                f"the name {name} is taken: {path} was made with {_listed(found)}; {advice}, or replace that one with"
+                " --fresh (fresh=True)"
             )
 
 

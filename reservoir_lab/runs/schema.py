@@ -19,6 +19,8 @@ from typing import (
     is_typeddict,
 )
 
+LARGEST = 2**64
+"""No whole number of a record is larger, nor any that a float could not hold."""
 # The number is the least that the value may be, or the fewest entries that a list or an object may have.
 Count = Annotated[int, 0]
 Amount = Annotated[float, 0]
@@ -125,8 +127,10 @@ def faults(value: Any, hint: Any, where: str) -> Iterator[str]:
         for number, one in enumerate(value):
             yield from faults(one, Any, f"{where}[{number}]")
     elif kind is Any:
-        if isinstance(value, float) and not math.isfinite(value):
-            yield f"{where} must be a finite number, got {value}"
+        if isinstance(value, int | float) and not (
+            math.isfinite(value) if isinstance(value, float) else abs(value) <= LARGEST
+        ):
+            yield f"{where} must be a finite number, got {_shown(value)}"
     elif not _fits(value, kind):
         yield f"{where} must be {_named(kind)}, got {_shown(value)}"
     elif inner:
@@ -149,6 +153,8 @@ def _fields(hint: type) -> dict[str, Any]:
 def _fits(value: Any, hint: Any) -> bool:
     if isinstance(value, bool):
         return hint is bool
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return False
     if hint is float:
         return isinstance(value, int | float) and math.isfinite(value)
     return isinstance(value, hint)
@@ -174,5 +180,7 @@ def _named(hint: Any) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, dict | list):
         return f"{_named(type(value))} of {len(value)}"
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return "a number of too many digits"
     text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 40 else f"{text[:40]}…"

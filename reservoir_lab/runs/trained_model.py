@@ -14,8 +14,9 @@ from torch import Tensor
 
 from reservoir.datasets import BytePieces, ByteVocabulary, DataError, Labelled, Stored, Vocabulary, Windows
 from reservoir.datasets.examples import padded_numbers
+from reservoir.layers.arguments import check_number
 from reservoir.models import from_pretrained, read_labels
-from reservoir.models.pretrained import TOKENIZER
+from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, check_files
 from reservoir.training import (
     CheckpointError,
     ComputationTask,
@@ -26,10 +27,11 @@ from reservoir.training import (
     translate,
 )
 from reservoir.training.task import perplexity
-from reservoir.weights.files import WeightsError, read_json, read_small, shortened
+from reservoir.weights.contents import read_contents
+from reservoir.weights.files import WeightsError, read_json, shortened
 from reservoir_lab.corpora import own
 from reservoir_lab.runs.building import device_of, precision_of
-from reservoir_lab.runs.export import RUN, export, folder_of, is_export
+from reservoir_lab.runs.export import export, folder_of
 from reservoir_lab.runs.reading import run_from_json
 from reservoir_lab.runs.records import read_record
 from reservoir_lab.runs.registry import Scale, elsewhere, record_path, results
@@ -70,17 +72,33 @@ class TrainedModel:
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        self.run, self.inputs = _read_run(self.folder / RUN)
+        files = check_files(self.folder, read_contents(self.folder / WEIGHTS))
+        self.run, self.inputs = _read_run(self.folder / RUN, files)
         self.module: Any = from_pretrained(folder, device=device_of(self.run))
         self.labels = read_labels(folder)
-        self.vocabulary = self._vocabulary()
+        self.vocabulary = self._vocabulary(files)
 
-    def _vocabulary(self) -> Any:
+    def _vocabulary(self, files: dict[str, bytes]) -> Any:
         if getattr(self.run.task, "unit", "") == "bytes":
             return ByteVocabulary()
-        path = self.folder / TOKENIZER
         kind = BytePieces if getattr(self.run.task, "unit", "") == "byte-pieces" else Vocabulary
-        return kind.load(path) if path.is_file() else None
+        sizes = [
+            size
+            for name in ("vocab", "src_vocab", "tgt_vocab")
+            if (size := getattr(self.module.config, name, 0))
+        ]
+        if TOKENIZER not in files:
+            if isinstance(self.run.task, Translation | LanguageModelling | Classification):
+                raise WeightsError(
+                    f"{self.folder} has no {TOKENIZER}, without which it reads no text: export it again"
+                )
+            return None
+        found = kind.load(self.folder / TOKENIZER, files[TOKENIZER])
+        if any(len(found) > size for size in sizes):
+            raise WeightsError(
+                f"{self.folder / TOKENIZER} has {len(found)} pieces, and the model has embeddings of {min(sizes)}"
+            )
+        return found
 
     def __repr__(self) -> str:
         return f"TrainedModel({str(self.folder)!r}: {self.run.recipe}, {DOES.get(type(self.run.task), 'trained')})"
@@ -216,6 +234,7 @@ class TrainedModel:
             seed: of the draws.
         """
         self._task(LanguageModelling)
+        check_number("tokens", tokens, least=0, whole=True)
 
         def several(prompts: Sequence[str]) -> list[str]:
             found = []
@@ -327,13 +346,13 @@ class TrainedModel:
         return self.run.task
 
 
-def _read_run(path: Path) -> tuple[Run, dict[str, Any]]:
+def _read_run(path: Path, files: dict[str, bytes]) -> tuple[Run, dict[str, Any]]:
     """Return the run that made a stored model, to be used on any device, and what is known of its inputs."""
-    if not path.is_file():
+    if RUN not in files:
         raise WeightsError(
             f"there is no file {path}: give a folder that export wrote, or export the run again"
         )
-    said = read_json(read_small(path), str(path))
+    said = read_json(files[RUN], str(path))
     for name in ("run", "inputs"):
         if not isinstance(said.get(name), dict):
             raise WeightsError(
@@ -341,8 +360,8 @@ def _read_run(path: Path) -> tuple[Run, dict[str, Any]]:
             )
     try:
         return run_from_json(said["run"]).evolve(device="auto"), said["inputs"]
-    except ValueError as error:
-        raise WeightsError(f"{path} describes no run: {error}; export the run again") from error
+    except Exception as error:  # of fields that are of another kind than they should be
+        raise WeightsError(f"{path} describes no run: {str(error)[:300]}; export the run again") from error
 
 
 def _each(texts: str | Sequence[str], several: Callable[[Sequence[str]], list[str]]) -> Any:
@@ -372,17 +391,13 @@ def stored_folder(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -
         CheckpointError: there is none.
     """
     path = Path(name).expanduser()
-    if is_export(path) and (path / RUN).is_file():
+    if (path / WEIGHTS).is_file():  # what is damaged is named when it is read
         return path
-    if is_export(path):
-        raise CheckpointError(
-            f"{path} was exported by an earlier version, which stored no {RUN}: export it again"
-        )
     record = record_path(results(), str(name), scale, seed)
     if record.is_file():
         run = run_from_json(read_record(record).run)
         folder = folder_of(run)
-        return folder if is_export(folder) else export(run, folder)
+        return folder if (folder / WEIGHTS).is_file() else export(run, folder)
     raise CheckpointError(
         f"there is no stored model {str(name)!r}: give a folder that export wrote, or the name of a run in"
         f" {results()} ({scale}, seed {seed}){elsewhere(str(name))}"

@@ -55,8 +55,12 @@ export function folder(engine, tokenizer, about) {
     stored.push([name, 'U8', [bits.length], bits]);
   }
   stored.sort(([, a], [, b]) => (a > b) - (a < b)); // words before bytes
+  const rows = Object.entries(counts.byOrigin).map(([origin, { weights: many, bytes }]) => `| ${origin} | ${many} | ${bytes} |`);
+  const card = ['---', 'library_name: reservoir', '---', '', '# A translator trained in the playground', '', about, '', `Settings: \`${written(settings) || 'standard'}\`.`, '', '| origin of the weights | weights | bytes to store |', '|---|---|---|', ...rows, '', '    from reservoir.models import from_pretrained', '    model = from_pretrained("this folder")', ''].join('\n');
+  const others = { 'config.json': encode(config), 'tokenizer.json': encode(tokenizer), 'README.md': encode(card) };
   const text = sorted(contents);
-  const header = { __metadata__: { config: digest(encode(config)), contents: text, digest: digest(encode(text)), format: FORMAT, generator: GENERATOR } };
+  const files = sorted(Object.fromEntries(Object.entries(others).map(([name, bytes]) => [name, digest(bytes)])));
+  const header = { __metadata__: { contents: text, digest: digest(encode(text + files)), files, format: FORMAT, generator: GENERATOR } };
   let at = 0;
   for (const [name, dtype, shape, values] of stored) header[name] = { dtype, shape, data_offsets: [at, (at += values.byteLength)] };
   let head = JSON.stringify(header);
@@ -67,9 +71,7 @@ export function folder(engine, tokenizer, about) {
   weights.set(front, 8);
   let to = 8 + front.length;
   for (const [, , , values] of stored) { weights.set(bytesOf(values), to); to += values.byteLength; }
-  const rows = Object.entries(counts.byOrigin).map(([origin, { weights: many, bytes }]) => `| ${origin} | ${many} | ${bytes} |`);
-  const card = ['---', 'library_name: reservoir', '---', '', '# A translator trained in the playground', '', about, '', `Settings: \`${written(settings) || 'standard'}\`.`, '', '| origin of the weights | weights | bytes to store |', '|---|---|---|', ...rows, '', '    from reservoir.models import from_pretrained', '    model = from_pretrained("this folder")', ''].join('\n');
-  return { 'config.json': encode(config), 'model.safetensors': weights, 'tokenizer.json': encode(tokenizer), 'README.md': encode(card) };
+  return { ...others, 'model.safetensors': weights };
 }
 
 const CRC = Uint32Array.from({ length: 256 }, (_, n) => { let c = n; for (let k = 0; k < 8; k += 1) c = c & 1 ? 0xedb88320 ^ (c >>> 1) : c >>> 1; return c; });

@@ -76,7 +76,7 @@ export default {
         }
       },
     });
-    ui.setting('brush', { parse: (text) => (text in LETTERS ? text : undefined) });
+    ui.setting('brush', { parse: (text) => (Object.hasOwn(LETTERS, text) ? text : undefined) });
     const small = el.clientWidth && el.clientWidth < SMALL;
     const plain = () => { if (small && !model.get('setup')) model.set('setup', PHONE); }; // what a phone begins with
     if (!model.book?.address.get('setup')) plain();

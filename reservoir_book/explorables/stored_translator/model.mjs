@@ -3,12 +3,12 @@
 // The folder's files are read as they are: config.json, model.safetensors, tokenizer.json. What does not agree is refused
 // with the tensor's name, as Python refuses it.
 import { Vocabulary } from '../shared/bpe.mjs';
-import { digest, digestOfSums, head } from '../shared/digest.mjs';
+import { digest, digestOfSums } from '../shared/digest.mjs';
 import { normal, sign, uniform } from '../shared/draws.mjs';
 import { EncoderDecoder } from '../shared/encoder-decoder.mjs';
 import { Stream } from '../shared/philox.mjs';
 
-const FORMATS = ['reservoir-model-3', 'reservoir-model-2', 'reservoir-model-1'];
+const FORMAT = 'reservoir-model-3';
 const GENERATOR = 'philox4x32-10, names by FNV-1a, version 1';
 const DTYPES = { F32: ['torch.float32', 4], U8: ['torch.uint8', 1] };
 const END = 2;
@@ -43,7 +43,7 @@ export function readSafetensors(bytes) {
   return { tensors, metadata };
 }
 
-/** The contents of formats 2 and 3, one entry for each parameter and mask, in the groups of format 1. */
+/** The contents, one entry for each parameter and mask, in groups by origin. */
 function byOrigin({ parameters, masks }) {
   const groups = { seeded: {}, trained: {}, pretrained: {} };
   for (const [name, said] of Object.entries(parameters)) groups[said.origin][name] = said;
@@ -70,21 +70,21 @@ function elementwise(said, shape, blocks) {
 }
 
 /** A tensor that is nothing but a seed, a name and an initialisation, held against its digest. */
-function draw(name, said, shape, { metadata }) {
+function draw(name, said, shape) {
   const [kind, options] = elementwise(said.initialisation, shape, said.blocks);
   const drawn = kind(new Stream(said.seed, said.stream), product(shape), options);
   if (said.zero_row !== null) drawn.fill(0, said.zero_row * shape[1], (said.zero_row + 1) * shape[1]);
-  const found = metadata.format === FORMATS[0] ? digestOfSums('torch.float32', shape, bytesOf(drawn)) : digest(bytesOf(drawn));
+  const found = digestOfSums('torch.float32', shape, bytesOf(drawn));
   if (found !== said.digest) throw new StoredError(`${name}, drawn from seed ${said.seed}, is not what its digest says`);
   return drawn;
 }
 
 /** A tensor of the file, held against its digest. */
-function stored(name, said, { tensors, metadata }) {
+function stored(name, said, { tensors }) {
   const tensor = tensors.get(name);
   if (!tensor) throw new StoredError(`the file has nothing for ${name}`);
   const { written, shape, bytes } = tensor;
-  const found = metadata.format === FORMATS[0] ? digestOfSums(written, shape, bytes) : digest(head(written, shape), bytes);
+  const found = digestOfSums(written, shape, bytes);
   if (found !== said.digest) throw new StoredError(`${name} is damaged: its digest does not match`);
   return tensor;
 }
@@ -124,12 +124,14 @@ export class StoredModel {
   constructor({ config, weights, tokenizer }) {
     const file = readSafetensors(weights);
     const { metadata } = file;
-    if (!FORMATS.includes(metadata.format)) throw new StoredError(`the file must have the format ${FORMATS.join(' or ')}, got ${String(metadata.format).slice(0, 60)}`);
+    if (metadata.format !== FORMAT) throw new StoredError(`the file must have the format ${FORMAT}, got ${String(metadata.format).slice(0, 60)}`);
     let contents;
+    let files;
     let sizes;
     try {
       contents = JSON.parse(metadata.contents.replace(/"seed": ?(\d+)/g, '"seed": "$1"')); // 64 bits are too many for a number
-      if (metadata.format !== FORMATS.at(-1)) contents = byOrigin(contents);
+      contents = byOrigin(contents);
+      files = JSON.parse(metadata.files);
       const said = JSON.parse(config);
       if (said.model !== 'EncoderDecoder') throw new Error(`a page runs an EncoderDecoder, not ${said.model}`);
       sizes = said.config;
@@ -138,7 +140,9 @@ export class StoredModel {
     }
     const drawn = Object.keys(contents.drawn);
     if (drawn.length && metadata.generator !== GENERATOR) throw new StoredError(`${drawn[0]} was drawn by “${metadata.generator}”, and this page draws by “${GENERATOR}”`);
-    if (metadata.config !== digest(new TextEncoder().encode(config))) throw new StoredError('the file was not written with the config.json next to it, or one of the two is damaged');
+    for (const [name, content] of Object.entries({ 'config.json': config, 'tokenizer.json': tokenizer })) {
+      if (files[name] !== digest(new TextEncoder().encode(content))) throw new StoredError(`the file was not written with the ${name} next to it, or one of the two is damaged`);
+    }
     for (const [name, wanted] of Object.entries({ norm_first: true, activation: 'relu', positions: 'sinusoidal' })) {
       if (sizes[name] !== wanted) throw new StoredError(`a page runs a model with ${name}=${wanted}, got ${sizes[name]}`);
     }
@@ -147,7 +151,7 @@ export class StoredModel {
     this.counts = { drawn: 0, bits: 0, trained: 0 };
     this.places = []; // of masked matrices, to look at: {name, rows, columns, weight, bits}
     this.model = new EncoderDecoder(sizes, this.#tensors(file));
-    if (metadata.digest !== digest(new TextEncoder().encode(metadata.contents))) throw new StoredError('its list of contents is damaged: its digest does not match');
+    if (metadata.digest !== digest(new TextEncoder().encode(metadata.contents + metadata.files))) throw new StoredError('its list of contents is damaged: its digest does not match');
     this.vocabulary = vocabularyOf(tokenizer);
   }
 
@@ -161,7 +165,7 @@ export class StoredModel {
       if (raw.has(name)) return raw.get(name);
       let found;
       if (contents.drawn[name]) {
-        found = draw(name, contents.drawn[name], shape, file);
+        found = draw(name, contents.drawn[name], shape);
         this.counts.drawn += found.length;
       } else if (contents.trained[name] ?? contents.pretrained[name]) {
         const { bytes, written, shape: has } = stored(name, contents.trained[name] ?? contents.pretrained[name], file);

@@ -1,0 +1,320 @@
+"""Files that others wrote: each ends in one sentence, soon, or means what it did before."""
+
+import copy
+import gzip
+import io
+import json
+import os
+import random
+import signal
+import tarfile
+import time
+from contextlib import contextmanager
+
+import pytest
+from own import write_own
+
+from reservoir.models.pretrained import CONFIG, RUN, TOKENIZER, WEIGHTS, digest_of_files
+from reservoir.weights.files import digest, read_safetensors, safetensors_bytes
+from reservoir_lab import recipes
+from reservoir_lab.launch import cargo, queue
+from reservoir_lab.launch.console import CONTROL
+from reservoir_lab.runs import RecordError, execute, on_files, open_model, read_record
+from reservoir_lab.runs.export import folder_of
+from reservoir_lab.runs.records import path_of
+
+pytestmark = pytest.mark.attack
+SECONDS = 10
+REFUSALS = (ValueError, RecordError, OSError, RuntimeError)  # what the command line turns into a sentence
+
+
+@contextmanager
+def soon():
+    """What takes longer is a fault."""
+
+    def late(number, frame):
+        raise AssertionError(f"more than {SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def refused(read) -> bool:
+    """Whether it is refused, in a sentence; everything else that is raised goes on to the test."""
+    try:
+        with soon():
+            read()
+    except REFUSALS as error:
+        assert type(error) is not RuntimeError and "\n" not in str(error) and len(str(error)) < 1500, repr(
+            error
+        )[:900]
+        return True
+    return False
+
+
+def changes(value, chance: random.Random):
+    """JSON like `value` with one place changed, again and again."""
+    odd = [None, True, -1, 0, 10**400, 1e308, 2**63, 0.5, "", "x" * 10**4, "\x1b[2J", [], {}, [[]], {"a": 1}]
+    while True:
+        made = copy.deepcopy(value)
+        place = made
+        while True:
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            if not keys:
+                break
+            key = chance.choice(keys)
+            if isinstance(place[key], dict | list) and place[key] and chance.random() < 0.8:
+                place = place[key]
+                continue
+            if isinstance(place, dict) and chance.random() < 0.2:
+                del place[key]
+            else:
+                place[key] = chance.choice(odd)
+            break
+        yield made
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A stored model of each kind that reads texts or numbers, with what it answers."""
+    data = write_own(tmp_path_factory.mktemp("own"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
+        runs = [
+            on_files(recipes.get(name, scale="smoke"), data[kind])
+            for kind, name in (
+                ("pairs", "own/translator"),
+                ("labels", "own/classifier"),
+                ("text", "own/language-model"),
+            )
+        ]
+        for run in runs:
+            execute(run)
+        yield runs
+
+
+ASK = {
+    "it-en": lambda model: model.translate("tre due uno"),
+    "reviews": lambda model: model.classify("a good book"),
+    "story": lambda model: model.generate("The man", tokens=4, temperature=0),
+}
+
+
+def seal(folder):
+    """Give the weights the digests of what lies next to them, as one would who wants to be believed."""
+    tensors, metadata = read_safetensors(folder / WEIGHTS)
+    metadata["files"] = digest_of_files({path.name: path.read_bytes() for path in folder.iterdir()})
+    metadata["digest"] = digest((metadata["contents"] + metadata["files"]).encode())
+    (folder / WEIGHTS).write_bytes(safetensors_bytes(tensors, metadata))
+
+
+def test_stored_models(trained, capsys):
+    """Bits turned over, files cut off and missing, and JSON that was changed and signed again."""
+    chance, tried, kept = random.Random(0), 0, 0
+    for run in trained:
+        folder = folder_of(run)
+        files = {path: path.read_bytes() for path in folder.iterdir()}
+        wanted = ASK[run.recipe](open_model(folder))
+
+        def attempt(same: bool, what="", folder=folder, files=files, wanted=wanted, recipe=run.recipe):
+            nonlocal tried, kept
+            said = []
+            tried += 1
+            if not refused(lambda: said.append(ASK[recipe](open_model(folder)))):
+                kept += 1
+                assert not same or said == [wanted]
+            for path, content in files.items():
+                path.write_bytes(content)
+
+        for path, content in files.items():
+            for _ in range(6):
+                at = chance.randrange(len(content))
+                path.write_bytes(
+                    content[:at] + bytes([content[at] ^ 1 << chance.randrange(8)]) + content[at + 1 :]
+                )
+                attempt(True)
+            for end in (0, 1, len(content) // 2, len(content) - 1):
+                path.write_bytes(content[:end])
+                attempt(True)
+            path.unlink()
+            attempt(True)
+            path.unlink()
+            path.mkdir()
+            with pytest.raises(REFUSALS):
+                open_model(folder)
+            path.rmdir()
+            os.mkfifo(path)
+            with soon(), pytest.raises(REFUSALS):
+                open_model(folder)
+            path.unlink()
+            attempt(True)
+            tried += 2
+        for name in (CONFIG, RUN, TOKENIZER):
+            made = changes(json.loads(files[folder / name]), chance)
+            for _ in range(25):
+                (folder / name).write_text(json.dumps(next(made)))
+                seal(folder)
+                attempt(False)  # who signs it may say what another model says
+            for text in (
+                "[" * 10**5,
+                '{"a":' * 10**5,
+                "1" * 10**5,
+                '{"a": 1, "a": 2}',
+                "null",
+                "\x00",
+                "NaN",
+            ):
+                (folder / name).write_text(text)
+                seal(folder)
+                attempt(False)
+        pieces = json.loads(files[folder / TOKENIZER])["model"]["vocab"]
+        swapped = json.loads(files[folder / TOKENIZER])
+        one, other = chance.sample([piece for piece, id in pieces.items() if id > 8], 2)
+        swapped["model"]["vocab"] |= {one: pieces[other], other: pieces[one]}
+        (folder / TOKENIZER).write_text(json.dumps(swapped))
+        assert refused(lambda folder=folder: open_model(folder))
+        attempt(True)
+    with capsys.disabled():
+        print(f"\nstored models: {tried} tried, {tried - kept} refused, {kept} as before or signed again")
+
+
+def test_records(trained, tmp_path, capsys):
+    chance, tried, read = random.Random(1), 0, 0
+    source = path_of(trained[1])
+    path = tmp_path / source.parent.parent.name / "smoke" / "seed-0.json"
+    path.parent.mkdir(parents=True)
+    known = json.loads(source.read_text())
+    made = changes(known, chance)
+    broken = [
+        *(json.dumps(next(made)).encode() for _ in range(150)),
+        *(source.read_bytes()[: chance.randrange(source.stat().st_size)] for _ in range(10)),
+        b"[" * 10**6, b'{"a":' * 10**6, b"1" * 10**6, b'{"format": 2, "format": 2}', b"\xff", b"null", b"[]", b'"',
+    ]  # fmt: skip
+    for change in (
+        {"seconds": 10**400}, {"flops": -1}, {"seed": 2**70}, {"points": []},
+        {"points": known["points"][::-1]} if len(known["points"]) > 1 else {"points": [{}]},
+        {"points": [{**known["points"][-1], "step": 10**6}]},
+        *({"tests": {"test": {name: value}}} for name, value in
+          (("accuracy", 1e308), ("accuracy", -5.0), ("bleu", 101.0), ("perplexity", 0.5))),
+        {"metric": "\x1b[31m"}, {"recipe": "../../etc"}, {"scale": "/"},
+    ):  # fmt: skip
+        tried += 1
+        path.write_text(json.dumps(known | change))
+        assert refused(lambda: read_record(path)), change
+    for content in broken:
+        tried += 1
+        path.write_bytes(content)
+        read += not refused(lambda: read_record(path))
+    for special in (
+        path.mkdir,
+        lambda: os.mkfifo(path),
+        lambda: path.symlink_to("/dev/zero"),
+        lambda: path.symlink_to(path),
+    ):
+        path.unlink()
+        special()
+        tried += 1
+        assert refused(lambda: read_record(path))
+        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+        path.touch()
+    with capsys.disabled():
+        print(f"\nrecords: {tried} tried, {tried - read} refused, {read} read")
+
+
+def test_queues_and_archives(trained, tmp_path, monkeypatch, capsys):
+    tried = 0
+    file = tmp_path / "queue.toml"
+    good = '[[runs]]\nrecipes = ["norms-only"]\nseeds = [0]\nwhy = "x"\n'
+    for text in (
+        "[", "runs = 3", "[[runs]]", "[runs]\n", 'runs = ["x"]',
+        *(good.replace("[0]", seeds) for seeds in ("0", '["0"]', "[true]", "[1.5]", "[-1]", f"[{10**30}]")),
+        good.replace('["norms-only"]', "[3]"), good.replace('["norms-only"]', '[["norms-only"]]'),
+        good.replace('["norms-only"]', '["../x"]'),
+        good + "more = 1\n", good + 'scale = "huge"\n', good + "again = 1\n",
+        "a = " + "[" * 10**5, "x" * (2**20 + 1), "\x00", good + good.replace("[0]", "[[]]"),
+    ):  # fmt: skip
+        tried += 1
+        file.write_text(text)
+        assert refused(lambda: queue.all_runs(file)), text[:60]
+    for special in (file.mkdir, lambda: os.mkfifo(file), lambda: file.symlink_to("/dev/zero")):
+        file.unlink()
+        special()
+        tried += 1
+        assert refused(lambda: queue.all_runs(file))
+        file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
+        file.touch()
+    # Archives
+    back, home = tmp_path / "back", tmp_path / "home"
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(home))
+    back.mkdir()
+
+    def archive(*members, about=b'{"pieces": []}'):
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w") as tar:
+            for name, content, kind in (("about.json", about, tarfile.REGTYPE), *members):
+                info = tarfile.TarInfo(name)
+                info.type, info.size, info.linkname = kind, len(content), "/etc/passwd"
+                tar.addfile(info, io.BytesIO(content))
+        return gzip.compress(stream.getvalue())
+
+    plain = (("a.txt", b"a", tarfile.REGTYPE),)
+    for content in (
+        b"", b"\x1f\x8b", archive(*plain)[:-9], archive(*plain)[:60], b"x" * 100, gzip.compress(b"x" * 5000),
+        archive(("../x", b"a", tarfile.REGTYPE)), archive(("/tmp/x", b"a", tarfile.REGTYPE)), archive(*plain, *plain),
+        archive(("a/../../x", b"a", tarfile.REGTYPE)), archive(about=b"[]"), archive(about=b"[" * 10**5),
+        *(archive(("x", b"", kind)) for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE)),
+        archive(about=b'{"pieces": 3}'), archive(about=b'{"pieces": [' + b"1," * 99 + b"1]}"),
+        archive(("x/smoke/seed-0.json", b"{}", tarfile.REGTYPE)), gzip.compress(bytes(2**28 + 1)),
+    ):  # fmt: skip
+        tried += 1
+        (back / cargo.RECORDS).write_bytes(content)
+        assert refused(lambda: cargo.unpack(back)), content[:60]
+        assert not home.exists() and not (tmp_path / "x").exists()
+    (back / cargo.RECORDS).unlink()
+    os.mkfifo(back / cargo.RECORDS)
+    assert refused(lambda: cargo.unpack(back))
+    with capsys.disabled():
+        print(f"\nqueues and archives: {tried + 1} tried, all refused")
+
+
+def test_control_characters_reach_no_terminal(trained, tmp_path, monkeypatch, capsys):
+    from reservoir_lab.launch.cli import main
+
+    evil = "\x1b[2J\x9b\u202e\x07"
+    source = path_of(trained[1])
+    known = json.loads(source.read_text())
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    known["notes"], known["labels"] = [evil], [evil, evil, evil]
+    known["tests"] = {evil: next(iter(known["tests"].values()))}
+    known["samples"] = [{**sample, "source": evil} for sample in known["samples"]]
+    path = tmp_path / "reviews" / "smoke" / "seed-0.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(known))
+    commands = [
+        "table reviews",
+        "show reviews",
+        "table reviews --json",
+        "show reviews --json",
+        "list reviews",
+    ]
+    commands += [
+        f"run {evil}",
+        f"translate {evil} x",
+        f"queue {evil}",
+        evil,
+        f"table {evil}",
+        f"run --data {evil}",
+    ]
+    began = time.monotonic()
+    for words in commands:
+        more = ["--scale", "smoke"] if words.split()[0] in ("table", "show") else []
+        main([*words.split(), *more])
+        said = capsys.readouterr()
+        assert not CONTROL.search(said.out + said.err), (words, said)
+    with capsys.disabled():
+        print(f"\ncontrol characters: {len(commands)} commands in {time.monotonic() - began:.0f} s")
