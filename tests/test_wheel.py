@@ -92,7 +92,7 @@ def test_the_wheel_carries_what_ships_and_nothing_else(wheel: Path):
 def test_the_command_line_answers(reader):
     python, folder, environment = reader
     done = subprocess.run(
-        [python, "-m", "reservoir", "list"], cwd=folder, env=environment, capture_output=True, text=True
+        [python, "-m", "reservoir_lab", "list"], cwd=folder, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
 
