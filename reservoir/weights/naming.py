@@ -21,11 +21,13 @@ from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 from torch.optim.swa_utils import AveragedModel
 
-from reservoir import weights
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.files import WeightsError
 
 KEPT = "_reservoir"
+TRAINED = (
+    "trained"  # kept in place of an origin where only the owner's code makes a tensor; `origins` has the type
+)
 """Where a module keeps what is known of its tensors: attribute -> (stream name, origin)."""
 LAYER = re.compile(r"((?:[^.]+\.)*?)(\d+)\.")
 Names = str | int | Iterable[str | int]
@@ -200,7 +202,7 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
             cast(Any, module).parametrizations[name] if parametrize.is_parametrized(module, name) else None
         )
         if chain is not None and not chain.is_tensor:
-            said = {f"original{n}": (f"{kept[0]}/{n}", weights.Trained()) for n in range(chain.ntensors)}
+            said = {f"original{n}": (f"{kept[0]}/{n}", TRAINED) for n in range(chain.ntensors)}
             chain.__dict__.setdefault(KEPT, said | {f"original{chain.ntensors - 1}": kept})
     for name, child in module.named_children():
         below = f"{place}.{name}" if place else name

@@ -33,6 +33,7 @@ from reservoir.weights.generator import Stream, checked_seed, name_hash
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
 from reservoir.weights.naming import (
     KEPT,
+    TRAINED,
     Names,
     Owned,
     Where,
@@ -186,7 +187,8 @@ def recorded_origin(item: Owned) -> Trained | Seeded | Pretrained | None:
 
     A tensor that was drawn or loaded and is about to be trained is still `Seeded` or `Pretrained` here.
     """
-    return item.module.__dict__.get(KEPT, {}).get(item.attribute, (None, None))[1]
+    found = item.module.__dict__.get(KEPT, {}).get(item.attribute, (None, None))[1]
+    return Trained() if found == TRAINED else found
 
 
 def set_origin(item: Owned, origin: Trained | Seeded | Pretrained) -> None:
