@@ -1,7 +1,6 @@
 """Every kind of model on a stand-in for a GPU: no tensor is left on the processor, from first step to last file."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -162,18 +161,6 @@ def test_draws_on_a_gpu_take_larger_pieces_and_have_the_same_bits(gpu, monkeypat
         found[device] = Stream(3, "name").words(0, 48, device=device)
         assert max(pieces) == (2 if device == "cpu" else 5) and sum(pieces) == 12
     assert found["cuda"].is_cuda and torch.equal(found["cuda"].cpu(), found["cpu"])
-
-
-def test_the_fused_kernel_is_left_out_where_gradients_have_to_pass(gpu, monkeypatch):
-    kernel = SimpleNamespace(product=lambda x, *rest, **more: torch.zeros(len(x), 128, device=x.device))
-    monkeypatch.setattr(streaming, "kernel_is_here", lambda: True)
-    monkeypatch.setattr(streaming.weights, "fused", kernel, raising=False)
-    tiled = TiledWeight(Seeded(7, "weight", KaimingUniform()), torch.Size((128, 8))).to("cuda")
-    x = torch.ones(3, 8).to("cuda")
-    assert not tiled.product(x).cpu().any()
-    assert tiled.product(x[:0]).shape == (0, 128)
-    monkeypatch.setattr(streaming, "_Redrawn", SimpleNamespace(apply=lambda x, weight: "drawn again"))
-    assert tiled.product(x.requires_grad_()) == "drawn again"
 
 
 def test_half_precision_comes_back_from_a_transform_as_it_was(gpu):
