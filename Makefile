@@ -15,7 +15,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-# Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir/launch/memory.py).
+# Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir_lab/launch/memory.py).
 KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
 
 .PHONY: help setup library book read lab test extra unit mutate unit-lowest colab bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
@@ -85,10 +85,10 @@ records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default 
 	done
 
 queue: $(INSTALLED)  ## run what data/queue.toml lists and nobody has recorded; ARGS=--dry-run says what is left
-	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir queue data/queue.toml $(ARGS)
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir_lab queue data/queue.toml $(ARGS)
 
 audit: $(INSTALLED)  ## begin some records again and compare; ARGS="--sample 20 --draw 3" draws others
-	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir audit $(ARGS)
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir_lab audit $(ARGS)
 
 counts: $(INSTALLED)  ## count again what the recorded models are made of (data/results/counts.json)
 	@$(PYTHON_ENV) reference/counts.py
@@ -115,7 +115,7 @@ release: setup  ## build wheel, source archive and the pages' archive into dist,
 	@$(PYTHON_ENV) theme/release.py $(ARGS)
 
 catalogue: $(INSTALLED)  ## write data/recipes.json and fields.json, from which `list` and `run RECIPE --help` print, after recipes have changed
-	@$(PYTHON_ENV) -c 'from reservoir.launch import catalogue; catalogue.write()'
+	@$(PYTHON_ENV) -c 'from reservoir_lab.launch import catalogue; catalogue.write()'
 
 explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
 	@node theme/kernels.mjs && node theme/bundle.mjs

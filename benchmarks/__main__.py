@@ -45,8 +45,8 @@ from benchmarks import (
 from benchmarks.measure import Benchmark, Comparison, Line, Settings
 from reservoir.datasets.shipped import shipped
 from reservoir.files import atomic_write
-from reservoir.page.benchmarks import times
-from reservoir.runs.machine import code, machine
+from reservoir_book.benchmarks import times
+from reservoir_lab.runs.machine import code, machine
 
 GROUPS: dict[str, dict[str, Benchmark]] = {
     "training step": {

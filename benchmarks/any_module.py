@@ -23,7 +23,7 @@ from torch import nn
 
 import reservoir as r
 from benchmarks.measure import Line, Settings
-from reservoir.runs.machine import peak_memory
+from reservoir_lab.runs.machine import peak_memory
 
 BATCH, LENGTH, FEWEST = 1, 128, 2
 QUICK = dict(vocab_size=500, n_embd=32, n_layer=2, n_head=2, n_positions=LENGTH)

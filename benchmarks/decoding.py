@@ -7,7 +7,7 @@ longest translation. All keep keys and values of what they have read. "Same" cou
 two translations agree in every token.
 
 The model is that of a finished run, since an untrained one does not know when to stop:
-`python -m reservoir run components/baseline` trains the small one in minutes.
+`reservoir run components/baseline` trains the small one in minutes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from torch import Tensor, nn
 from benchmarks import engine
 from benchmarks.libraries import transformers_sizes
 from benchmarks.measure import Comparison, Line, Settings, compare
-from reservoir import recipes
 from reservoir.layers import sinusoids
 from reservoir.layers.linear import packed_for_inference
 from reservoir.models import EncoderDecoder
-from reservoir.runs.building import load
 from reservoir.training import CheckpointError
 from reservoir.training.decoding import EOS, Decoding, beam_search
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import load
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
 MODELS = {"laptop": "components/baseline", "chapter 3's": "transformer/multi30k"}

@@ -1,6 +1,6 @@
 """What a dry run predicts next to what training takes: a few measured steps, compared with many.
 
-`python -m reservoir run … --dry-run --measure` takes eight steps and says how long all of them will take. Here a run
+`reservoir run … --dry-run --measure` takes eight steps and says how long all of them will take. Here a run
 of some more steps follows, from the same seed, with a clock running. On a CPU that is processor time, which other
 programs lengthen less; on a GPU it is wall-clock.
 """
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks.measure import Line, Settings
-from reservoir import recipes
-from reservoir.launch.cost_model import measure, timed
+from reservoir_lab import recipes
+from reservoir_lab.launch.cost_model import measure, timed
 
 RUNS = (
     "components/baseline",

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 import torch
 
-from reservoir.page.benchmarks import settled, times
+from reservoir_book.benchmarks import settled, times
 
 FEWEST, ENOUGH, MOST = 3, 10, 300  # pairs of turns
 T = TypeVar("T")

@@ -13,19 +13,19 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { drawn, Engine, rateAt } from '../reservoir/page/explorables/playground/engine.mjs';
-import { epoch } from '../reservoir/page/explorables/playground/order.mjs';
-import { HEADS, STANDARD, tensorsOf } from '../reservoir/page/explorables/playground/settings.mjs';
-import { prepare } from '../reservoir/page/explorables/playground/worker.mjs';
-import { uniform } from '../reservoir/page/explorables/shared/draws.mjs';
-import { Stream } from '../reservoir/page/explorables/shared/philox.mjs';
+import { drawn, Engine, rateAt } from '../reservoir_book/explorables/playground/engine.mjs';
+import { epoch } from '../reservoir_book/explorables/playground/order.mjs';
+import { HEADS, STANDARD, tensorsOf } from '../reservoir_book/explorables/playground/settings.mjs';
+import { prepare } from '../reservoir_book/explorables/playground/worker.mjs';
+import { uniform } from '../reservoir_book/explorables/shared/draws.mjs';
+import { Stream } from '../reservoir_book/explorables/shared/philox.mjs';
 
 const [BEGIN, END] = [1, 2];
 const [side, modules] = process.argv.slice(2);
 
 /** The engine as the page runs it. */
 function engine({ data, batches, settings, pieces }) {
-  const wasm = readFileSync(new URL('../reservoir/page/explorables/playground/kernels.wasm', import.meta.url));
+  const wasm = readFileSync(new URL('../reservoir_book/explorables/playground/kernels.wasm', import.meta.url));
   const made = new Engine(new WebAssembly.Module(wasm), settings, pieces);
   return (turn) => {
     made.load(data.src, data.tgt, batches[turn % batches.length]);

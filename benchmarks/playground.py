@@ -25,10 +25,10 @@ from pathlib import Path
 import torch
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir import recipes
-from reservoir.runs import build
 from reservoir.weights import Stream
 from reservoir.weights.draws import numba_is_here, uniform
+from reservoir_lab import recipes
+from reservoir_lab.runs import build
 
 SCRIPT = Path(__file__).with_suffix(".mjs")
 BATCHES, WARM_UP, SLOW = 20, 10, 2  # batches; steps before the clock runs, and of a side that takes seconds
@@ -45,7 +45,7 @@ class Node:
     """
 
     def __init__(self, *arguments: str):
-        from reservoir.page.explorables import Playground  # needs widgets, which a GPU machine may lack
+        from reservoir_book.explorables import Playground  # needs widgets, which a GPU machine may lack
 
         self.spent: list[float] = []
         playground = Playground.of_presets()

@@ -13,10 +13,10 @@ import torch
 
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import SIZES, batches, our_loss, stepper
-from reservoir import recipes
-from reservoir.recipes.reservoirs import DEPTHS
-from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise
+from reservoir_lab import recipes
+from reservoir_lab.recipes.reservoirs import DEPTHS
+from reservoir_lab.runs.building import bare_model
 
 ROWS = ("transformer-{}", "ffn-{}", "gru-{}", "conv-{}", "layer-drop-{}", "late-{}", "regular-4")
 

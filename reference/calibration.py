@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from scipy import stats
 
-from reservoir import recipes
 from reservoir.datasets.shipped import shipped
-from reservoir.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, Outcome, Spread, judge
 from reservoir.files import atomic_write
-from reservoir.runs.machine import machine
-from reservoir.runs.records import find_records
-from reservoir.runs.registry import Scale
+from reservoir_lab import recipes
+from reservoir_lab.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, Outcome, Spread, judge
+from reservoir_lab.runs.machine import machine
+from reservoir_lab.runs.records import find_records
+from reservoir_lab.runs.registry import Scale
 
 Rows = np.ndarray  # (rows, seeds)
 Shape = Callable[[Rows, np.ndarray, Spread], Clause]

@@ -21,11 +21,11 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from reservoir.datasets.shipped import shipped
-from reservoir.evidence.claims.asked import asked
-from reservoir.evidence.claims.schema import Entry
-from reservoir.evidence.claims.verdicts import digest, entries
 from reservoir.files import atomic_write
-from reservoir.runs.records import all_records
+from reservoir_lab.evidence.claims.asked import asked
+from reservoir_lab.evidence.claims.schema import Entry
+from reservoir_lab.evidence.claims.verdicts import digest, entries
+from reservoir_lab.runs.records import all_records
 
 JUDGE = "76927e2f1b8cc4ebbe325f73c7cbfc7addf189f3"
 """The commit of the judge that reads today's comparisons; what rules asked before it was written down otherwise."""

@@ -10,12 +10,12 @@ import json
 import sys
 from typing import cast
 
-from reservoir import recipes
 from reservoir.datasets import shipped
 from reservoir.files import atomic_write
-from reservoir.runs.building import outline
-from reservoir.runs.registry import Scale
 from reservoir.weights import report
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import outline
+from reservoir_lab.runs.registry import Scale
 
 COUNTS = shipped() / "results" / "counts.json"
 

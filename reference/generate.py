@@ -383,7 +383,7 @@ table, and none below; `datasets` stands apart and uses none.
 """
         + list_table("tab-packages", "The packages.", ["Package", "What it is for", "Public names"], rows)
         + """
-On the command line, `python -m reservoir list` names the recipes, `show` prints all that one says, `run` trains and
+On the command line, `reservoir list` names the recipes, `show` prints all that one says, `run` trains and
 records, and `table` prints what was recorded.
 """
     )

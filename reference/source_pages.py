@@ -9,8 +9,8 @@ import functools
 import tomllib
 from pathlib import Path
 
-from reservoir.evidence import claims, sources
-from reservoir.page import evidence
+from reservoir_book import evidence
+from reservoir_lab.evidence import claims, sources
 
 FRONT = "---\ntitle: {title}\nnumbering:\n  headings: false\n---\n\n"
 CLAIMS = {"frozen-pretrained": ("frozen-pretrained", "lu"), "cross-modal": ("cross-modal", "rothermel")}

@@ -198,7 +198,7 @@ def warm() -> None:
             importlib.import_module(name)
     for module in modules(list(ROOMS), []):
         importlib.import_module(f"reservoir.{module.replace('/', '.')}")
-    importlib.import_module("reservoir.recipes")
+    importlib.import_module("reservoir_lab.recipes")
     for name in [name for name in sys.modules if name.partition(".")[0] == "reservoir"]:
         del sys.modules[name]
 

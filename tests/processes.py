@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 
-PRELOAD = ["reservoir.launch.cli", "torch._dynamo"]  # the second is what an optimiser needs
+PRELOAD = ["reservoir_lab.launch.cli", "torch._dynamo"]  # the second is what an optimiser needs
 
 
 def context():
@@ -17,7 +17,7 @@ def context():
 
 def command(words, folder, log) -> None:
     """What a process runs: the command line, its records in `folder`, what it says in `log`."""
-    from reservoir.launch import cli
+    from reservoir_lab.launch import cli
 
     os.environ["RESERVOIR_RESULTS"] = str(folder)
     sys.stdout = sys.stderr = open(log, "a", buffering=1)

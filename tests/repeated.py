@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from reservoir.runs.records import Record
+from reservoir_lab.runs.records import Record
 
 CLOCKS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds", "aucc")
 """What may differ between two runs with the same seed."""

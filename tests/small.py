@@ -9,9 +9,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from reservoir import recipes
-from reservoir.datasets import parallel
-from reservoir.runs import Run
+from reservoir_lab import recipes
+from reservoir_lab.corpora import parallel
+from reservoir_lab.runs import Run
 
 RECIPE = "transformer/miniature"
 PARTS = {"train": 150, "valid": 8, "test": 4}

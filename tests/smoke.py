@@ -13,13 +13,13 @@ import pytest
 import torch
 from small import files
 
-from reservoir import recipes
-from reservoir.runs.execution import execute
-from reservoir.runs.records import find_record, path_of, read_record
-from reservoir.runs.run import Run
-from reservoir.runs.tasks.translation import Translation
 from reservoir.training import Task
 from reservoir.weights import freeze, initialise, supermask
+from reservoir_lab import recipes
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.records import find_record, path_of, read_record
+from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.tasks.translation import Translation
 
 IN_FAMILIES = ("universal/", "switches/")
 """`test_universal_recipes` runs one of each kind of these."""

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from reservoir.evidence import sources
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.weights import Freeze, Mask, freeze, held_bytes, initialise, report, supermask
 from reservoir.weights.accounting import account, matrices, round_rows, rounded, rounded_bytes
 from reservoir.weights.files import read_safetensors
 from reservoir.weights.supermask import Supermask
+from reservoir_lab.evidence import sources
 
 D, FF, SRC, TGT = 16, 24, 40, 30
 CONFIGS = {

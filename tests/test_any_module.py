@@ -16,7 +16,6 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from reservoir.models import EncoderDecoderConfig, LanguageModelConfig, Llama
-from reservoir.page import plots
 from reservoir.training import Budget, LanguageModellingTask, Optimiser, cost, train
 from reservoir.weights import (
     Freeze,
@@ -39,6 +38,7 @@ from reservoir.weights import (
 )
 from reservoir.weights.files import read_header
 from reservoir.weights.initialisation import Normal
+from reservoir_book import plots
 
 ROOT = Path(__file__).resolve().parent.parent
 FROZEN = {"transformer": "transformer.encoder.layers.0", "gpt2": 0, "bert": 1, "vit": 0, "cnn": 0}

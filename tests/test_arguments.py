@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from optional import ABSENT
 
-from reservoir import recipes
 from reservoir.datasets import Pairs, train_bpe
 from reservoir.layers import DFT, Fourier
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.models.random_mixing import RandomFeatureAttention
 from reservoir.models.stack import hybrid
 from reservoir.reservoirs.random_features import entries
-from reservoir.runs.convergence import curve, steps_to_converge
 from reservoir.training import (
     Budget,
     ComputationTask,
@@ -34,6 +32,8 @@ from reservoir.training import (
 from reservoir.weights import Freeze, Mask, kept_count, low_rank, placement
 from reservoir.weights.accounting import rounded
 from reservoir.weights.initialisation import Normal, SparseSign
+from reservoir_lab import recipes
+from reservoir_lab.runs.convergence import curve, steps_to_converge
 
 
 @given(st.integers(-5, 5), st.integers(-3, 3), st.sampled_from(["least", "above", "most", "below"]))

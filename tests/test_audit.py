@@ -7,14 +7,14 @@ import sys
 import pytest
 import torch
 
-from reservoir import recipes
 from reservoir.datasets.errors import DataError
-from reservoir.launch import audits as launched
-from reservoir.launch.cli import main
-from reservoir.runs import audit as audits
-from reservoir.runs import execute, find_record, records
-from reservoir.runs.audit import audit, precision, read_audits
-from reservoir.runs.records import RecordError
+from reservoir_lab import recipes
+from reservoir_lab.launch import audits as launched
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs import audit as audits
+from reservoir_lab.runs import execute, find_record, records
+from reservoir_lab.runs.audit import audit, precision, read_audits
+from reservoir_lab.runs.records import RecordError
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_a_draw_picks_the_same_records_each_time_and_another_draw_picks_others(a
 
 
 def test_the_command_knows_the_recipes_in_a_process_of_its_own():
-    knows = "from reservoir.launch.audits import RECIPES; assert RECIPES"
+    knows = "from reservoir_lab.launch.audits import RECIPES; assert RECIPES"
     subprocess.run([sys.executable, "-c", knows], check=True, timeout=120)
 
 

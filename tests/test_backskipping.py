@@ -8,10 +8,7 @@ from repeated import deterministic
 from small import same_bits, small_run, write_text
 from torch import nn
 
-from reservoir import recipes
 from reservoir.layers import EncoderLayer, FeedForward
-from reservoir.runs.building import build, load
-from reservoir.runs.execution import execute
 from reservoir.training import (
     Backskipping,
     Detour,
@@ -34,6 +31,9 @@ from reservoir.weights import (
     owned,
     report,
 )
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.execution import execute
 
 LAYER = "encoder.1"
 CPU = torch.device("cpu")

@@ -32,9 +32,9 @@ from benchmarks.freezing import Saving
 from benchmarks.measure import Amount, Comparison, Line, Settings, compare
 from reservoir.datasets import Batch, TokenBatches
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.page import benchmarks as page
-from reservoir.runs.machine import machine
 from reservoir.weights import draws, initialise
+from reservoir_book import benchmarks as page
+from reservoir_lab.runs.machine import machine
 
 
 @pytest.fixture(scope="module")

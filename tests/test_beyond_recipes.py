@@ -2,10 +2,10 @@
 
 import pytest
 
-from reservoir import recipes
-from reservoir.recipes import beyond
-from reservoir.runs.building import outline
 from reservoir.weights import report
+from reservoir_lab import recipes
+from reservoir_lab.recipes import beyond
+from reservoir_lab.runs.building import outline
 
 NAMES = [name for name, recipe in recipes.RECIPES.items() if recipe.__module__ == beyond.__name__]
 

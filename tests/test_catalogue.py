@@ -8,10 +8,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from reservoir import recipes
 from reservoir.datasets.shipped import shipped
-from reservoir.launch import catalogue, cataloguing
-from reservoir.launch.train import chosen_run
+from reservoir_lab import recipes
+from reservoir_lab.launch import catalogue, cataloguing
+from reservoir_lab.launch.train import chosen_run
 
 
 def test_the_stored_catalogue_is_the_registrys():
@@ -65,9 +65,9 @@ def test_stale_fields_are_made_anew(monkeypatch):
 def test_list_and_help_do_not_import_torch():
     help_of = (["--help"], ["run", "--help"], ["run", "own/translator", "--help"])
     for words in (*help_of, ["list"], ["list", "components"], ["frobnicate"], ["data"]):
-        program = f"import sys\nfrom reservoir.launch.cli import main\ntry: main({words})\n"
+        program = f"import sys\nfrom reservoir_lab.launch.cli import main\ntry: main({words})\n"
         program += "except SystemExit: pass\nprint(*sys.modules)"
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
         loaded = set(done.stdout.splitlines()[-1].split())
-        assert "reservoir.launch.cli" in loaded
-        assert not loaded & {"torch", "pandas", "numpy", "reservoir.recipes"}, words
+        assert "reservoir_lab.launch.cli" in loaded
+        assert not loaded & {"torch", "pandas", "numpy", "reservoir_lab.recipes"}, words

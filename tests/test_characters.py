@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from reservoir import recipes
 from reservoir.datasets import ByteVocabulary
-from reservoir.runs import LanguageModelling
-from reservoir.runs.building import build
-from reservoir.runs.execution import train_and_test
 from reservoir.weights import report
+from reservoir_lab import recipes
+from reservoir_lab.runs import LanguageModelling
+from reservoir_lab.runs.building import build
+from reservoir_lab.runs.execution import train_and_test
 
 
 @pytest.mark.parametrize("name", recipes.family("characters"))

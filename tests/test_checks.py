@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from reservoir.page import checks
-from reservoir.page.checks import verdict
+from reservoir_book import checks
+from reservoir_book.checks import verdict
 
 CHAPTERS = Path(__file__).resolve().parent.parent / "chapters"
 SOLUTION = re.compile(r"\{solution\} (?P<label>[\w-]+)\n(?P<body>.*?)\n::::", re.DOTALL)

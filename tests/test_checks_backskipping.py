@@ -2,7 +2,7 @@
 
 import pytest
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 
 def below(*, residual=1, relu="h", sign=1):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 
 def sharing(*, attentions=3, tables=1, norms=1, turned=False, times=1):

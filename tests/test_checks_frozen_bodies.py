@@ -2,7 +2,7 @@
 
 import pytest
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 
 def counting(*, last=1, both=2, each=2, places=1, out_bias=1, table_bias=0, in_bias=1):

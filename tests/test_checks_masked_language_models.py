@@ -3,7 +3,7 @@
 import pytest
 import torch.nn.functional as F
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 SHARES = {
     "80 % of all tokens": lambda n, s: (round(0.8 * n), round(0.1 * n), round(0.1 * n)),

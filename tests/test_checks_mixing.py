@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from reservoir.layers import fourier
-from reservoir.page import checks
+from reservoir_book import checks
 
 
 def columns(half, d):

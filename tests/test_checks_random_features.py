@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 
 def cover(n, d, *, first=0, points=-1, factor=2):

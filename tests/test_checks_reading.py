@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 
 def kept(n, origin, *, masked=lambda n: -(-n // 8), trained=lambda n: 4 * n, seeded=0, pretrained=0):

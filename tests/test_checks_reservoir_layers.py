@@ -2,9 +2,9 @@
 
 import pytest
 
-from reservoir.page import checks
 from reservoir.training import aucc
 from reservoir.weights import placement
+from reservoir_book import checks
 
 PLACES = {
     "should be a text": lambda n, r: ["L"] * n,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 PACKED = {
     "return bytes": lambda mask: "bits",

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from reservoir.page import checks
 from reservoir.weights import kept_count, largest
+from reservoir_book import checks
 
 
 def by_threshold(scores, keep):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 
 def ahead(length: int) -> torch.Tensor:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 
 def solution(points):

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import claim_dates
 import pytest
 
-from reservoir import recipes
 from reservoir.datasets import shipped
-from reservoir.evidence import claims, sources
-from reservoir.evidence.claims import LedgerError, NotRunError, budgets, files, measures, verdicts
-from reservoir.evidence.claims.asked import asked
-from reservoir.evidence.comparison import comparisons
-from reservoir.evidence.judge import Estimate
-from reservoir.runs.records import all_records, find_records
+from reservoir_lab import recipes
+from reservoir_lab.evidence import claims, sources
+from reservoir_lab.evidence.claims import LedgerError, NotRunError, budgets, files, measures, verdicts
+from reservoir_lab.evidence.claims.asked import asked
+from reservoir_lab.evidence.comparison import comparisons
+from reservoir_lab.evidence.judge import Estimate
+from reservoir_lab.runs.records import all_records, find_records
 
 LEDGER = """
 [margin.one]

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from reservoir.evidence import claims, sources
-from reservoir.evidence.claims import NotRunError
-from reservoir.evidence.judge import Estimate
-from reservoir.recipes.components import ROWS
+from reservoir_lab.evidence import claims, sources
+from reservoir_lab.evidence.claims import NotRunError
+from reservoir_lab.evidence.judge import Estimate
+from reservoir_lab.recipes.components import ROWS
 
 TABLES = {
     "components": ("poster/big", "BLEU"),

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from reservoir.evidence import claims
-from reservoir.evidence.claims import measures
-from reservoir.runs.convergence import area_under
+from reservoir_lab.evidence import claims
+from reservoir_lab.evidence.claims import measures
+from reservoir_lab.runs.convergence import area_under
 
 STEPS = (100, 200, 300)
 

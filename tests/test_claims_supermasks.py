@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from reservoir.datasets import labelled
-from reservoir.evidence import claims
-from reservoir.evidence.claims import measures
-from reservoir.recipes.supermasks import PERCENTAGES
+from reservoir_lab.corpora import labelled
+from reservoir_lab.evidence import claims
+from reservoir_lab.evidence.claims import measures
+from reservoir_lab.recipes.supermasks import PERCENTAGES
 
 HILL = {
     percent: 20 - 8 * (percent / 100 - 0.5) ** 2 * 4 for percent in PERCENTAGES

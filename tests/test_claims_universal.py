@@ -2,11 +2,11 @@
 
 import pytest
 
-from reservoir import recipes
-from reservoir.evidence import claims, sources
-from reservoir.evidence.claims import NotRunError
-from reservoir.evidence.judge import Estimate
-from reservoir.recipes.universal import SWITCHES, switch_name
+from reservoir_lab import recipes
+from reservoir_lab.evidence import claims, sources
+from reservoir_lab.evidence.claims import NotRunError
+from reservoir_lab.evidence.judge import Estimate
+from reservoir_lab.recipes.universal import SWITCHES, switch_name
 
 COLUMNS = {
     "bit-memory": "BitMem",

@@ -3,13 +3,14 @@
 import pytest
 import torch
 
-from reservoir import recipes
-from reservoir.datasets import Labelled, labelled, pad_sources, train_bpe
+from reservoir.datasets import Labelled, pad_sources, train_bpe
 from reservoir.models import Classifier, ClassifierConfig
 from reservoir.models.classifier import ENCODERS
-from reservoir.runs.execution import execute
 from reservoir.training import Budget, ClassificationTask, Optimiser, accuracy, train
 from reservoir.weights import Freeze, freeze, initialise, owned
+from reservoir_lab import recipes
+from reservoir_lab.corpora import labelled
+from reservoir_lab.runs.execution import execute
 
 SIZES = dict(vocab=50, classes=3, d_model=8, d_encoder=10)
 

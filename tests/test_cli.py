@@ -10,10 +10,10 @@ import pytest
 import torch
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
-from reservoir import recipes
-from reservoir.launch.cli import main
-from reservoir.runs import find_record
-from reservoir.runs.records import path_of
+from reservoir_lab import recipes
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs import find_record
+from reservoir_lab.runs.records import path_of
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +54,11 @@ def flat(printed: str) -> str:
 )
 def test_every_command_has_help(call, words):
     status, out, _ = call(*words, "--help")
-    assert status == 0 and "usage: python -m reservoir" in flat(out)
+    assert status == 0 and "usage: reservoir" in flat(out)
     for word in ("list", "show", "run", "submit", "table", "data") if not words else ():
         assert word in out
     if words in (["run"], ["submit"]):
-        assert "examples:" in out and f"python -m reservoir {words[0]} transformer/" in flat(out)
+        assert "examples:" in out and f"reservoir {words[0]} transformer/" in flat(out)
     if words == ["run"]:
         assert "--seeds" in out and "--fresh" in out and "--optimiser.lr 1e-3" in flat(out)
 
@@ -193,7 +193,7 @@ RUN = ["run", RECIPE, "--scale", "smoke"]
 BAD = {  # a command line -> (its exit status, what is said)
     "frobnicate": (2, "there is no command 'frobnicate'; there are list, show,"),
     "rum transformer": (2, "there is no command 'rum'; did you mean 'run'?"),
-    "list --budget.steps 3": (2, "unknown argument '--budget.steps'; see python -m reservoir list --help"),
+    "list --budget.steps 3": (2, "unknown argument '--budget.steps'; see reservoir list --help"),
     "list transfomer": (1, "did you mean 'transformer'?"),
     "show transformer/[/blah]": (1, "there is no recipe 'transformer/[/blah]'"),
     "run --device cuda": (1, "device is 'cuda', but this machine has no GPU that torch can use"),
@@ -279,7 +279,9 @@ def test_the_help_of_a_recipe_lists_its_fields(call):
 
 
 def test_a_table_of_a_name_that_nothing_has_is_refused_before_a_record_is_read(call, monkeypatch):
-    monkeypatch.setattr("reservoir.evidence.tables.frame", lambda *_, **__: pytest.fail("records were read"))
+    monkeypatch.setattr(
+        "reservoir_lab.evidence.tables.frame", lambda *_, **__: pytest.fail("records were read")
+    )
     status, _, err = call("table", "nope")
     assert status == 1 and "there is no recipe 'nope'" in flat(err)
 
@@ -318,7 +320,7 @@ def test_names_are_never_cut_where_no_terminal_limits_them(call, monkeypatch):
 def test_a_wrong_argument_is_named_with_status_2(call, results, words, named):
     status, _, err = call("run", RECIPE, "--scale", "smoke", *words)
     assert status == 2 and named in sentence(err) and files(results) == []
-    assert "for help, see python -m reservoir" in sentence(err).replace("run python", "see python")
+    assert "for help, see reservoir" in sentence(err).replace("run python", "see python")
 
 
 @pytest.mark.parametrize(
@@ -352,7 +354,7 @@ def test_run_wants_a_recipe_and_the_others_take_no_fields(call):
 
 
 def test_the_module_is_a_command_and_gives_its_status(tmp_path):
-    words = [sys.executable, "-m", "reservoir", "run", "transformer/miniatur"]
+    words = [sys.executable, "-m", "reservoir_lab", "run", "transformer/miniatur"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
     assert done.returncode == 1 and "did you mean" in sentence(done.stderr) and not done.stdout
     assert files(tmp_path) == []
@@ -360,7 +362,7 @@ def test_the_module_is_a_command_and_gives_its_status(tmp_path):
 
 @pytest.mark.parametrize("words", [["list"], ["gpu", "--help"]])
 def test_a_reader_who_stops_is_told_nothing(tmp_path, words):
-    command = [sys.executable, "-m", "reservoir", *words]
+    command = [sys.executable, "-m", "reservoir_lab", *words]
     one = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     one.stdout.close()
     assert one.stderr.read() == "" and one.wait() == 1

@@ -3,22 +3,22 @@
 import pytest
 import torch
 
-from reservoir import recipes
 from reservoir.datasets import pad_sources
-from reservoir.evidence import claims
-from reservoir.evidence.claims import NotRunError
-from reservoir.evidence.claims.special import in_class, judged
-from reservoir.evidence.fronts import Method
-from reservoir.evidence.judge import Estimate, judge
-from reservoir.launch.cost_model import plan
 from reservoir.layers import Attention, Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
-from reservoir.recipes.universal import RATES
-from reservoir.runs import released
-from reservoir.runs.building import build, load, outline
-from reservoir.runs.execution import execute
 from reservoir.weights import Freeze, Mask, initialise, owned, report
+from reservoir_lab import recipes
+from reservoir_lab.evidence import claims
+from reservoir_lab.evidence.claims import NotRunError
+from reservoir_lab.evidence.claims.special import in_class, judged
+from reservoir_lab.evidence.fronts import Method
+from reservoir_lab.evidence.judge import Estimate, judge
+from reservoir_lab.launch.cost_model import plan
+from reservoir_lab.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
+from reservoir_lab.recipes.universal import RATES
+from reservoir_lab.runs import released
+from reservoir_lab.runs.building import build, load, outline
+from reservoir_lab.runs.execution import execute
 
 SCALES = ("smoke", "laptop", "full")
 

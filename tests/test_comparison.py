@@ -2,12 +2,12 @@
 
 import pytest
 
-from reservoir import recipes
-from reservoir.evidence import sources
-from reservoir.evidence.claims.measures import alternatives
-from reservoir.evidence.comparison import NOT_RUN, Comparison, comparisons, score
-from reservoir.runs import records
 from reservoir.weights import placement
+from reservoir_lab import recipes
+from reservoir_lab.evidence import sources
+from reservoir_lab.evidence.claims.measures import alternatives
+from reservoir_lab.evidence.comparison import NOT_RUN, Comparison, comparisons, score
+from reservoir_lab.runs import records
 
 TABLES = sorted(f"{name}/{table}" for name in sources.names() for table in sources.source(name).tables)
 
@@ -86,7 +86,7 @@ class Recorded:
 
 def test_means_have_their_spread_seeds_and_machines(monkeypatch):
     found = [Recorded(30.0), Recorded(34.0, gpu="a GPU")]
-    monkeypatch.setattr("reservoir.evidence.comparison.find_records", lambda name, scale: found)
+    monkeypatch.setattr("reservoir_lab.evidence.comparison.find_records", lambda name, scale: found)
     ours = score("components/baseline", "laptop")
     assert (ours.shown, ours.seeds, ours.scale) == ("32.00 ± 2.83", 2, "laptop")
     assert ours.machine == "a GPU, a processor"
@@ -97,8 +97,8 @@ def test_means_have_their_spread_seeds_and_machines(monkeypatch):
 def test_a_sweep_that_is_not_whole_says_so(monkeypatch):
     sweep = alternatives("universal/listops/random/~")
     one = {name: Recorded(value) for name, value in zip(sweep[1:4], (20.0, 40.0, 30.0), strict=True)}
-    monkeypatch.setattr("reservoir.runs.sweep.find_record", lambda name, scale: one.get(name))
-    monkeypatch.setattr("reservoir.runs.sweep.find_records", lambda name, scale: [one[name]])
+    monkeypatch.setattr("reservoir_lab.runs.sweep.find_record", lambda name, scale: one.get(name))
+    monkeypatch.setattr("reservoir_lab.runs.sweep.find_records", lambda name, scale: [one[name]])
     assert score("universal/listops/random/~", "laptop").shown == "40.00"
     del one[sweep[3]]
     assert score("universal/listops/random/~", "laptop").shown == "40.00 (a neighbouring rate not run)"

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from reservoir import recipes
-from reservoir.evidence import sources
 from reservoir.models import LanguageModel, LanguageModelConfig
-from reservoir.recipes.components import ROWS, TABLES, in_table
-from reservoir.runs.building import bare_model
 from reservoir.weights import Freeze, freeze, initialise, report
+from reservoir_lab import recipes
+from reservoir_lab.evidence import sources
+from reservoir_lab.recipes.components import ROWS, TABLES, in_table
+from reservoir_lab.runs.building import bare_model
 
 POSTER = {"components": "poster/big", "narrow": "poster/narrow", "language": "poster/lm"}
 CASES = [(family, row) for family in TABLES for row in ROWS if in_table(family, row)]

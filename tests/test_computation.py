@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from reservoir.datasets import DataError, Generated, listops
 from reservoir.datasets.bits import BitMemory, BitXor
-from reservoir.datasets.content import MADE
 from reservoir.datasets.examples import Batch, Examples, Stored, padded
-from reservoir.datasets.proteins import ACIDS, encode, made_up, read_proteins
 from reservoir.models import LanguageModelConfig, LSTMConfig, UniversalConfig
-from reservoir.runs import Bits, Expressions, Pictures
-from reservoir.runs.tasks.computation import SHOWN, Proteins, _written
 from reservoir.training import ComputationTask
 from reservoir.weights import initialise
+from reservoir_lab.corpora.content import MADE
+from reservoir_lab.corpora.proteins import ACIDS, encode, made_up, read_proteins
+from reservoir_lab.runs import Bits, Expressions, Pictures
+from reservoir_lab.runs.tasks.computation import SHOWN, Proteins, _written
 
 BODY = LanguageModelConfig(
     0, d_model=16, n_heads=2, d_ff=32, layers=2, positions="learned", max_length=40, dropout=0.0

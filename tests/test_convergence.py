@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reservoir import recipes
-from reservoir.evidence.claims import measures
-from reservoir.runs import RecordError, convergence
-from reservoir.runs.building import build
-from reservoir.runs.convergence import (
+from reservoir_lab import recipes
+from reservoir_lab.evidence.claims import measures
+from reservoir_lab.runs import RecordError, convergence
+from reservoir_lab.runs.building import build
+from reservoir_lab.runs.convergence import (
     area_under,
     cost_ratio,
     cost_to_reach,
@@ -18,7 +18,7 @@ from reservoir.runs.convergence import (
     nearly,
     steps_to_converge,
 )
-from reservoir.runs.execution import execute
+from reservoir_lab.runs.execution import execute
 
 
 def run(scores, *, larger=True, epoch_steps=20.0):

@@ -10,12 +10,15 @@ import torch
 import torch.nn.functional as F
 from small import RECIPE, files, sentence, small_run, write_text
 
-from reservoir import recipes
-from reservoir.datasets import shipped, status
-from reservoir.evidence import sources
-from reservoir.launch import scale_out
-from reservoir.launch.cli import main
-from reservoir.launch.cost_model import (
+from reservoir.datasets import shipped
+from reservoir.training import Stepped, train
+from reservoir.weights import report
+from reservoir_lab import recipes
+from reservoir_lab.corpora import status
+from reservoir_lab.evidence import sources
+from reservoir_lab.launch import scale_out
+from reservoir_lab.launch.cli import main
+from reservoir_lab.launch.cost_model import (
     LAUNCH,
     Measured,
     Work,
@@ -26,15 +29,13 @@ from reservoir.launch.cost_model import (
     plan,
     work,
 )
-from reservoir.launch.gpus import GPUS, Target
-from reservoir.launch.scale_out import MATTERS, on_paper, saves_from
-from reservoir.runs import find_record
-from reservoir.runs.building import build, outline
-from reservoir.runs.registry import SCALES
-from reservoir.runs.run import Freeze
-from reservoir.runs.tasks.batch_spec import share_of
-from reservoir.training import Stepped, train
-from reservoir.weights import report
+from reservoir_lab.launch.gpus import GPUS, Target
+from reservoir_lab.launch.scale_out import MATTERS, on_paper, saves_from
+from reservoir_lab.runs import find_record
+from reservoir_lab.runs.building import build, outline
+from reservoir_lab.runs.registry import SCALES
+from reservoir_lab.runs.run import Freeze
+from reservoir_lab.runs.tasks.batch_spec import share_of
 
 FAMILIES = sorted({name.partition("/")[0] for name in recipes.names()})
 RECORDED = [
@@ -227,7 +228,7 @@ def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     begun = begins_with(recipes.get("fine-tune/sst-2/regular-4"))
     assert begun.startswith(
-        "masked/regular-4 (laptop, seed 0): absent; run it first: python -m reservoir run masked/regular-4"
+        "masked/regular-4 (laptop, seed 0): absent; run it first: reservoir run masked/regular-4"
     )
     assert begins_with(recipes.get("fine-tune/sst-2/regular-4", seed=2)).endswith("--scale laptop --seeds 2")
     assert (

@@ -5,13 +5,13 @@ import math
 
 import pytest
 
-from reservoir import recipes
-from reservoir.evidence import costs
-from reservoir.runs import find_record, find_records, read_record
-from reservoir.runs.building import outline
-from reservoir.runs.records import record_path
 from reservoir.weights import report
 from reservoir.weights.report import kind_of
+from reservoir_lab import recipes
+from reservoir_lab.evidence import costs
+from reservoir_lab.runs import find_record, find_records, read_record
+from reservoir_lab.runs.building import outline
+from reservoir_lab.runs.records import record_path
 
 MADE = {  # recipe -> BLEU and operations of each seed
     "keep/trained": [(20.0, 8e12), (21.0, 7e12)],

@@ -6,11 +6,11 @@ from fnmatch import fnmatchcase
 import counts
 import pytest
 
-from reservoir import recipes
-from reservoir.launch.cost_model import plan
-from reservoir.runs.building import build, outline
-from reservoir.runs.records import find_record
 from reservoir.weights import owned, report
+from reservoir_lab import recipes
+from reservoir_lab.launch.cost_model import plan
+from reservoir_lab.runs.building import build, outline
+from reservoir_lab.runs.records import find_record
 
 
 @pytest.fixture(scope="module")

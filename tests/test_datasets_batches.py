@@ -9,7 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reservoir.datasets import TokenBatches, pad_sources, parallel, train_bpe
+from reservoir.datasets import TokenBatches, pad_sources, train_bpe
+from reservoir_lab.corpora import parallel
 
 
 def corpus(lengths):

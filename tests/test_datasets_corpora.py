@@ -7,8 +7,9 @@ import zipfile
 
 import pytest
 
-from reservoir import datasets
-from reservoir.datasets import ByteVocabulary, DataError, Pairs, corpora, manifest, parallel, shipped
+from reservoir.datasets import ByteVocabulary, DataError, Pairs, shipped
+from reservoir_lab import corpora
+from reservoir_lab.corpora import manifest, parallel, texts
 
 
 @pytest.fixture
@@ -58,15 +59,15 @@ def test_the_news_have_longer_sentences_than_captions_and_train_on_none_that_is_
 
 @pytest.mark.data
 def test_news_test_sets_are_found_by_language(mirror):
-    there = datasets.test_set("newstest2014", src="de", tgt="en")
+    there = corpora.test_set("newstest2014", src="de", tgt="en")
     assert len(there) == 3003
-    assert datasets.test_set("newstest2014", src="en", tgt="de") == Pairs(there.tgt, there.src)
-    assert len(datasets.test_set("newstest2017", src="tr", tgt="en")) == 3007
+    assert corpora.test_set("newstest2014", src="en", tgt="de") == Pairs(there.tgt, there.src)
+    assert len(corpora.test_set("newstest2017", src="tr", tgt="en")) == 3007
 
 
 @pytest.mark.data
 def test_running_text_is_whole(mirror):
-    wiki, plays = datasets.text("wikitext-2"), datasets.text("tiny-shakespeare")
+    wiki, plays = corpora.text("wikitext-2"), corpora.text("tiny-shakespeare")
     assert "<unk>" in wiki.train and "<unk>" in wiki.test
     files = {file.name: file for file in manifest.dataset("tiny-shakespeare").files}
     whole = (plays.train + plays.valid + plays.test).encode()
@@ -80,7 +81,7 @@ def test_enwik8_is_cut_by_bytes_wherever_that_is(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "enwik8.zip", "w") as archive:
         archive.writestr("enwik8", content)
     monkeypatch.setattr(corpora, "fetch", lambda name: tmp_path)
-    text, vocabulary = datasets.text("enwik8"), ByteVocabulary()
+    text, vocabulary = corpora.text("enwik8"), ByteVocabulary()
     sizes = [len(vocabulary.encode(part)) for part in (text.train, text.valid, text.test)]
     assert sizes == [900, 50, 50] and text.train.endswith("\udcc3") and text.valid.endswith("\udcc3")
     joined = text.train + text.valid + text.test
@@ -88,7 +89,7 @@ def test_enwik8_is_cut_by_bytes_wherever_that_is(tmp_path, monkeypatch):
 
 
 def test_the_miniature_is_running_text_too():
-    mini, corpus = datasets.text("miniature"), parallel("miniature", src="de", tgt="en")
+    mini, corpus = corpora.text("miniature"), parallel("miniature", src="de", tgt="en")
     assert mini.train.split("\n")[:-1] == corpus.train.tgt
     assert mini.test.split("\n")[:-1] == corpus.tests["test"].tgt
 
@@ -141,9 +142,9 @@ def test_a_text_of_ones_own_that_lacks_a_file_is_told_which(folder):
         ),
         (lambda: parallel("multi30k", src="fr", tgt="en"), "has the languages 'de' and 'en', got src='fr'"),
         (lambda: parallel("miniature", src="de", tgt="de"), "two languages, got 'de' twice"),
-        (lambda: datasets.text("wikitext"), "no text 'wikitext': did you mean 'wikitext-2'"),
-        (lambda: datasets.test_set("newstest2041", src="de", tgt="en"), "did you mean 'newstest20"),
-        (lambda: datasets.test_set("newstest2014", src="tr", tgt="de"), "between 'en' and 'de' or 'tr'"),
+        (lambda: corpora.text("wikitext"), "no text 'wikitext': did you mean 'wikitext-2'"),
+        (lambda: corpora.test_set("newstest2041", src="de", tgt="en"), "did you mean 'newstest20"),
+        (lambda: corpora.test_set("newstest2014", src="tr", tgt="de"), "between 'en' and 'de' or 'tr'"),
     ],
 )
 def test_wrong_names_are_answered_with_the_nearest(call, message):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from reservoir.datasets import Dictionary, parallel, train_bpe
+from reservoir.datasets import Dictionary, train_bpe
+from reservoir_lab.corpora import parallel
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from reservoir import datasets
-from reservoir.datasets import DataError, manifest
+from reservoir.datasets import DataError
+from reservoir_lab import corpora
+from reservoir_lab.corpora import manifest
 
 CONTENT = {
     "train.de.gz": gzip.compress(b"Ein Hund schl\xc3\xa4ft.\n" * 500, mtime=0),
@@ -101,67 +102,67 @@ def sentence(error) -> str:
 
 @pytest.mark.parametrize("progress", [True, False])
 def test_downloads_once_then_answers_from_the_cache(server, tmp_path, progress):
-    folder = datasets.fetch("toy", progress=progress)
+    folder = corpora.fetch("toy", progress=progress)
     assert folder == tmp_path / "cache" / "toy"
     assert cached(tmp_path) == CONTENT
     asked = len(server.asked)
-    datasets.fetch("toy")
+    corpora.fetch("toy")
     assert len(server.asked) == asked == len(CONTENT)
 
 
 def test_a_mirror_folder_is_asked_before_the_net(server, tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_MIRROR", mirror_with(tmp_path / "mirror", CONTENT))
-    datasets.fetch("toy")
+    corpora.fetch("toy")
     assert cached(tmp_path) == CONTENT and not server.asked
 
 
 def test_a_mirror_may_be_an_address(server, tmp_path, monkeypatch):
     write_manifest(tmp_path, "http://127.0.0.1:9")  # nobody listens there
     monkeypatch.setenv("RESERVOIR_MIRROR", server.address + "/")
-    datasets.fetch("toy")
+    corpora.fetch("toy")
     assert cached(tmp_path) == CONTENT
 
 
 def test_a_mirror_that_lacks_a_file_is_passed_over(server, tmp_path, monkeypatch):
     some = {"note.txt": CONTENT["note.txt"]}
     monkeypatch.setenv("RESERVOIR_MIRROR", mirror_with(tmp_path / "mirror", some))
-    datasets.fetch("toy")
+    corpora.fetch("toy")
     assert cached(tmp_path) == CONTENT and server.asked == ["/toy/train.de.gz"]
 
 
 def test_a_damaged_mirror_is_passed_over_and_left_alone(server, tmp_path, monkeypatch):
     mirror = mirror_with(tmp_path / "mirror", {**CONTENT, "note.txt": b"something else"})
     monkeypatch.setenv("RESERVOIR_MIRROR", mirror)
-    datasets.fetch("toy")
+    corpora.fetch("toy")
     assert cached(tmp_path) == CONTENT
     assert Path(mirror, "toy", "note.txt").read_bytes() == b"something else"
 
 
 def test_a_damaged_cached_file_is_deleted_named_and_fetched_again(server, tmp_path):
-    path = datasets.fetch("toy") / "note.txt"
+    path = corpora.fetch("toy") / "note.txt"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
     with pytest.warns(UserWarning, match=r"note\.txt has the wrong sha256"):
-        datasets.fetch("toy")
+        corpora.fetch("toy")
     assert cached(tmp_path) == CONTENT
 
 
 def test_a_damaged_cached_file_is_gone_even_if_no_other_can_be_had(server, tmp_path, monkeypatch):
-    path = datasets.fetch("toy") / "note.txt"
+    path = corpora.fetch("toy") / "note.txt"
     path.write_bytes(b"damaged")
     monkeypatch.setenv("RESERVOIR_OFFLINE", "1")
     with pytest.warns(UserWarning, match="deleted"), pytest.raises(DataError):
-        datasets.fetch("toy")
+        corpora.fetch("toy")
     assert cached(tmp_path).keys() == {"train.de.gz"}
 
 
 def test_status_follows_the_files(server, tmp_path, monkeypatch):
     def state():
-        return {row.name: row.state for row in datasets.status()}
+        return {row.name: row.state for row in corpora.status()}
 
     assert state() == {"miniature": "embedded", "toy": "absent"}
     monkeypatch.setenv("RESERVOIR_MIRROR", mirror_with(tmp_path / "mirror", CONTENT))
     assert state()["toy"] == "mirror"
-    folder = datasets.fetch("toy")
+    folder = corpora.fetch("toy")
     assert state()["toy"] == "cached"
     (folder / "note.txt").write_bytes(b"short")
     assert state()["toy"] == "mirror"
@@ -173,7 +174,7 @@ def test_status_follows_the_files(server, tmp_path, monkeypatch):
 def fetch_fails(tmp_path, *expected: str) -> None:
     """`fetch` must fail, say each of `expected`, and leave neither a wrong nor a partial file."""
     with pytest.raises(DataError) as error:
-        datasets.fetch("toy")
+        corpora.fetch("toy")
     for words in expected:
         assert words in sentence(error)
     left = cached(tmp_path)
@@ -231,12 +232,12 @@ def test_a_file_without_a_published_hash_is_put_in_place_by_hand(server, tmp_pat
     place = str(tmp_path / "cache" / "toy" / "note.txt")
     fetch_fails(tmp_path, "sha256 is not known", f"{server.address}/toy/note.txt", place)
     assert "/toy/note.txt" not in server.asked
-    assert next(row for row in datasets.status() if row.name == "toy").state == "by hand"
+    assert next(row for row in corpora.status() if row.name == "toy").state == "by hand"
     monkeypatch.setenv("RESERVOIR_MIRROR", mirror_with(tmp_path / "mirror", {"note.txt": b"by hand\n"}))
-    assert (datasets.fetch("toy") / "note.txt").read_bytes() == b"by hand\n"
+    assert (corpora.fetch("toy") / "note.txt").read_bytes() == b"by hand\n"
     monkeypatch.delenv("RESERVOIR_MIRROR")
-    assert (datasets.fetch("toy") / "note.txt").read_bytes() == b"by hand\n"
-    assert next(row for row in datasets.status() if row.name == "toy").state == "cached"
+    assert (corpora.fetch("toy") / "note.txt").read_bytes() == b"by hand\n"
+    assert next(row for row in corpora.status() if row.name == "toy").state == "cached"
 
 
 def test_no_network_names_what_needs_none(server, tmp_path):
@@ -254,9 +255,9 @@ def test_offline_asks_nobody(server, tmp_path, monkeypatch):
 def test_offline_still_uses_the_cache_and_a_mirror_folder(server, tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_OFFLINE", "1")
     monkeypatch.setenv("RESERVOIR_MIRROR", mirror_with(tmp_path / "mirror", CONTENT))
-    datasets.fetch("toy")
+    corpora.fetch("toy")
     monkeypatch.delenv("RESERVOIR_MIRROR")
-    datasets.fetch("toy")
+    corpora.fetch("toy")
     assert cached(tmp_path) == CONTENT and not server.asked
 
 
@@ -272,20 +273,20 @@ def test_a_full_disk(server, tmp_path, monkeypatch):
 def test_a_cache_that_cannot_be_written(server, tmp_path):
     (tmp_path / "cache").write_text("a file where the folder should be")
     with pytest.raises(DataError) as error:
-        datasets.fetch("toy")
+        corpora.fetch("toy")
     assert "cannot be written" in sentence(error) and "RESERVOIR_CACHE" in sentence(error)
 
 
 def test_an_unknown_name_gets_the_nearest(server):
     with pytest.raises(DataError) as error:
-        datasets.fetch("toi")
+        corpora.fetch("toi")
     assert "there is no dataset 'toi': did you mean 'toy'?" in sentence(error)
 
 
 def test_a_broken_manifest_is_named(server, tmp_path):
     (tmp_path / "manifest.toml").write_text("[toy\n")
     with pytest.raises(DataError) as error:
-        datasets.fetch("toy")
+        corpora.fetch("toy")
     assert str(tmp_path / "manifest.toml") in sentence(error)
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from reservoir import datasets
-from reservoir.datasets import DataError, Pairs, papers, parallel
-from reservoir.datasets.papers import clean, normalise, read_segments, read_tmx, tokenise
+from reservoir.datasets import DataError, Pairs
+from reservoir_lab import corpora
+from reservoir_lab.corpora import papers, parallel
+from reservoir_lab.corpora.papers import clean, normalise, read_segments, read_tmx, tokenise
 
 TALK = {  # language -> the training file of IWSLT14: two talks with what is said about them
     "de": [
@@ -140,7 +142,7 @@ def test_another_archive_is_prepared_anew(folders):
         f"de-en/train.tags.de-en.{language}": "\n".join(["ein neuer satz"] * 30) for language in ("de", "en")
     }
     tgz(path, changed)
-    datasets.fetch("iwslt14-de-en")  # what lies in the cache stays: the reader put it there
+    corpora.fetch("iwslt14-de-en")  # what lies in the cache stays: the reader put it there
     assert parallel("iwslt14-de-en", src="de", tgt="en") == first
     tgz(datasets.cache_dir() / "iwslt14-de-en" / "de-en.tgz", changed)
     assert len(parallel("iwslt14-de-en", src="de", tgt="en").train) == 29
@@ -349,7 +351,7 @@ def test_a_tmx_that_is_cut_or_no_gzip_or_not_there_is_named(tmp_path):
 
 @pytest.mark.data
 def test_a_real_test_set_comes_back_from_its_mark_up(mirror, tmp_path):
-    lines = datasets.test_set("newstest2017", src="tr", tgt="en").src
+    lines = corpora.test_set("newstest2017", src="tr", tgt="en").src
     path = tmp_path / "newstest2017-tren-src.tr.sgm"
     path.write_text(xml(lines), encoding="utf-8")
     assert read_segments(path) == [line.strip() for line in lines]

@@ -8,8 +8,9 @@ import zipfile
 
 import pytest
 
-from reservoir.datasets import DataError, Pairs, read_lines, read_pairs, read_text
-from reservoir.datasets.reading import read_bytes
+from reservoir.datasets import DataError, Pairs
+from reservoir_lab.corpora import read_lines, read_pairs, read_text
+from reservoir_lab.corpora.reading import read_bytes
 
 TEXT = "Ein Hund schläft.\n\nEine Straße\u2028mit Zeilentrenner.\r\nletzte Zeile"
 LINES = ["Ein Hund schläft.", "", "Eine Straße\u2028mit Zeilentrenner.", "letzte Zeile"]

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reservoir.datasets import ByteVocabulary, DataError, Vocabulary, parallel, train_bpe, train_byte_pieces
+from reservoir.datasets import ByteVocabulary, DataError, Vocabulary, train_bpe, train_byte_pieces
 from reservoir.datasets import vocabulary as module
+from reservoir_lab.corpora import parallel
 
 SPACES = (
     r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000▁]+"  # Unicode's, and the mark for one

@@ -14,13 +14,13 @@ from packaging.utils import canonicalize_name
 from test_repository import MODULES, PROJECT, ROOT, requirements
 
 NEEDS = {  # module of ours, or a folder of them -> the extras that it may import from
-    "reservoir/datasets/papers.py": ("data",),
+    "reservoir_lab/corpora/papers.py": ("data",),
     "reservoir/datasets/pictures.py": ("pictures",),
-    "reservoir/datasets/own/pictures.py": ("pictures",),
-    "reservoir/launch/submit.py": ("cluster",),
+    "reservoir_lab/corpora/own/pictures.py": ("pictures",),
+    "reservoir_lab/launch/submit.py": ("cluster",),
     "reservoir/weights/jit.py": ("fast",),
-    "reservoir/launch": ("cli",),
-    "reservoir/page": ("pages",),
+    "reservoir_lab/launch": ("cli",),
+    "reservoir_book": ("pages",),
     "reservoir/training/events.py": ("book",),  # TensorBoard, if somebody asks for its logs
 }
 WITH_TORCH = {"triton"}  # comes with torch's builds for GPUs
@@ -117,7 +117,7 @@ def test_the_library_alone_needs_no_extra():
         for module in MODULES
         if not extras_of(module) and "fused" not in module.name and module.name != "__main__.py"
     ]
-    assert "reservoir.recipes.universal" in modules and {"tyro", "PIL", "plotly", "sacremoses"} <= hidden
+    assert "reservoir_lab.recipes.universal" in modules and {"tyro", "PIL", "plotly", "sacremoses"} <= hidden
     program = f"import sys; sys.modules.update(dict.fromkeys({sorted(hidden)}))\n"
     program += "\n".join(f"import {name}" for name in modules)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)

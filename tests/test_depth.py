@@ -2,9 +2,9 @@
 
 import pytest
 
-from reservoir import recipes
-from reservoir.recipes.depth import FEWER, RATES, STEPS
-from reservoir.runs.records import find_records
+from reservoir_lab import recipes
+from reservoir_lab.recipes.depth import FEWER, RATES, STEPS
+from reservoir_lab.runs.records import find_records
 
 
 @pytest.mark.parametrize("row", FEWER)

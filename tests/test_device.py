@@ -8,15 +8,9 @@ from own import write_own
 from small import files
 from stand_in import MixedDevices, OnGPU, gpu_stand_in
 
-from reservoir import recipes
 from reservoir.layers import fourier
 from reservoir.layers.fourier import _real_part
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
-from reservoir.runs import on_files
-from reservoir.runs.building import load
-from reservoir.runs.execution import execute
-from reservoir.runs.records import path_of
-from reservoir.runs.trained_model import open_model
 from reservoir.training import Decoding, Saved, Started, translate
 from reservoir.weights import (
     Freeze,
@@ -32,6 +26,12 @@ from reservoir.weights import (
 )
 from reservoir.weights.initialisation import KaimingUniform
 from reservoir.weights.streaming import TiledWeight, pack
+from reservoir_lab import recipes
+from reservoir_lab.runs import on_files
+from reservoir_lab.runs.building import load
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.records import path_of
+from reservoir_lab.runs.trained_model import open_model
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from reservoir.datasets.shipped import shipped
-from reservoir.page import diagrams
-from reservoir.page.plots import ORIGINS
+from reservoir_book import diagrams
+from reservoir_book.plots import ORIGINS
 
 NAMES = sorted(path.stem for path in (shipped() / "diagrams").glob("*.toml"))
 VALUES = {"encoder": 6, "decoder": 6, "features": "2,000", "blocks": 12, "keep": 50}

@@ -14,15 +14,15 @@ import torch
 from processes import together
 from small import RECIPE, arguments, small_run, write_text
 
-from reservoir import recipes
 from reservoir.datasets import Batch, Vocabulary
-from reservoir.runs.building import build
-from reservoir.runs.execution import execute
-from reservoir.runs.records import path_of, read_record
-from reservoir.runs.run import Freeze
 from reservoir.training import MaskedBatch, Skip, distribution, train
 from reservoir.training import loop as loops
 from reservoir.training.distribution import Exchange, World, current_world, join_world, shard_batch
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import build
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.records import path_of, read_record
+from reservoir_lab.runs.run import Freeze
 
 PLANS = {
     "everything moves": Freeze(),
@@ -240,7 +240,7 @@ def test_torchrun_starts_again_what_was_killed_and_it_goes_on_from_the_last_chec
     script.write_text(
         """
 import os, signal, sys
-from reservoir.launch import cli
+from reservoir_lab.launch import cli
 from reservoir.training import Optimiser
 
 rate = Optimiser.rate
@@ -318,7 +318,7 @@ def test_who_waits_for_a_process_that_never_comes_gives_up(monkeypatch):
 
 FAILS = """
 import sys
-from reservoir.launch import cli, train
+from reservoir_lab.launch import cli, train
 from reservoir.training import distribution
 
 distribution._ends_alone = lambda: False  # as if it were NCCL

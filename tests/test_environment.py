@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from reservoir.page import environment as module
-from reservoir.page.environment import environment
+from reservoir_book import environment as module
+from reservoir_book.environment import environment
 
 
 def finding(name: str):

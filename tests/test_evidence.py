@@ -7,12 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from reservoir import recipes
-from reservoir.evidence import claims, coverage, sources
-from reservoir.evidence.comparison import comparisons
-from reservoir.page import evidence
-from reservoir.runs.records import all_records
-from reservoir.runs.registry import SCALES
+from reservoir_book import evidence
+from reservoir_lab import recipes
+from reservoir_lab.evidence import claims, coverage, sources
+from reservoir_lab.evidence.comparison import comparisons
+from reservoir_lab.runs.records import all_records
+from reservoir_lab.runs.registry import SCALES
 
 TITLES = [*evidence.SECTIONS, evidence.OURS]
 

@@ -40,7 +40,7 @@ import large_states
 import notebooks
 import widget_modules
 
-from reservoir.page.explorables import Explorable
+from reservoir_book.explorables import Explorable
 
 ROOT = Path(__file__).parent.parent
 
@@ -106,7 +106,7 @@ def test_the_bundles_are_those_of_the_sources():
 
 def test_no_bundle_says_where_it_was_made():
     """Comments name sources below the root, so that every clone makes the same bytes."""
-    bundles = sorted((ROOT / "reservoir" / "page" / "explorables").glob("*/bundle.js"))
+    bundles = sorted((ROOT / "reservoir_book" / "explorables").glob("*/bundle.js"))
     assert bundles and not [
         path.parent.name for path in bundles if str(ROOT) in path.read_text(encoding="utf-8")
     ]
@@ -187,7 +187,7 @@ CELLS = [
     "one",
     "Wave(label='A heavy wave', text='Many numbers.', key='heavy', weights=bytes(60_000))",
     "#| label: fig-linked\n#| caption: What the wave draws.\n#| alt: A wave.\n"
-    "from reservoir.page import plots\nplots.curve({'wave': [([0, 1], [0, 1])]}, x='x', y='y')",
+    "from reservoir_book import plots\nplots.curve({'wave': [([0, 1], [0, 1])]}, x='x', y='y')",
     "import ipywidgets\nipywidgets.IntSlider()",
 ]
 
@@ -239,7 +239,7 @@ def test_a_large_state_lies_beside_the_page(waves_site):
         file.read_text(encoding="utf-8").startswith("bookExplorable(") and "A heavy wave" in file.read_text()
     )
     assert len(text) < 250_000
-    assert text.count("// reservoir/page/explorables/shared/svg.mjs") == 1  # a module's text stands once
+    assert text.count("// reservoir_book/explorables/shared/svg.mjs") == 1  # a module's text stands once
     assert large_states.move_large_states(waves_site) == [] and check.problems(waves_site) == []
     file.rename(file.with_suffix(".gone"))
     assert any("explorable-" in problem for problem in check.problems(waves_site))

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 import torch
 
-from reservoir.datasets import Vocabulary, parallel, train_bpe
+from reservoir.datasets import Vocabulary, train_bpe
 from reservoir.models import EncoderDecoderConfig
-from reservoir.page.explorables import AttentionMaps
-from reservoir.page.explorables.attention_maps import look, packed, rounded
 from reservoir.training import Decoding, translate
 from reservoir.weights import initialise
+from reservoir_book.explorables import AttentionMaps
+from reservoir_book.explorables.attention_maps import look, packed, rounded
+from reservoir_lab.corpora import parallel
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import {{ readFileSync }} from 'node:fs';
 import {{ Translator }} from '{(JS / "attention_maps/model.mjs").as_uri()}';

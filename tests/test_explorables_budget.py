@@ -9,12 +9,12 @@ import nbformat
 import pandas as pd
 import pytest
 
-from reservoir.evidence.costs import AXES
-from reservoir.evidence.fronts import best_within, stairs
-from reservoir.page.explorables import Budget
-from reservoir.page.explorables.budget import priced, rounded, unpacked
+from reservoir_book.explorables import Budget
+from reservoir_book.explorables.budget import priced, rounded, unpacked
+from reservoir_lab.evidence.costs import AXES
+from reservoir_lab.evidence.fronts import best_within, stairs
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 CHAPTER = Path(__file__).parent.parent / "chapters" / "12-what-to-train.ipynb"
 SCRIPT = f"""
 import * as page from '{(JS / "budget/model.mjs").as_uri()}';

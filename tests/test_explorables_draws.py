@@ -11,7 +11,7 @@ import torch
 from reservoir.weights import draws
 from reservoir.weights.generator import Stream
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as draws from '{(JS / "shared/draws.mjs").as_uri()}';
 import {{ Stream }} from '{(JS / "shared/philox.mjs").as_uri()}';

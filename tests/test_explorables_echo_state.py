@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from reservoir.datasets import lorenz, mackey_glass
-from reservoir.page.explorables import EchoStateLab
 from reservoir.reservoirs import EchoState, SpectralRadius, memory_curve
 from reservoir.reservoirs.echo_state import unit_radius
 from reservoir.weights import Stream, draws, initialise
+from reservoir_book.explorables import EchoStateLab
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as lab from '{(JS / "echo_state/model.mjs").as_uri()}';
 import {{ Stream }} from '{(JS / "shared/philox.mjs").as_uri()}';

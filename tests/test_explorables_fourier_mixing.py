@@ -9,9 +9,9 @@ import torch
 import traitlets
 
 from reservoir.layers import fourier
-from reservoir.page.explorables import FourierMixing
+from reservoir_book.explorables import FourierMixing
 
-MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/fourier_mixing/model.mjs"
+MODEL = Path(__file__).parent.parent / "reservoir_book/explorables/fourier_mixing/model.mjs"
 SCRIPT = f"""
 import {{ back, kept, numbers, transform }} from '{MODEL.as_uri()}';
 console.log(JSON.stringify(JSON.parse(process.argv[1]).map(({{ signal, tokens, features, part }}) => {{

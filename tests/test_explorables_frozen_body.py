@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from reservoir import recipes
-from reservoir.page.explorables import FrozenBody
-from reservoir.page.explorables.frozen_body import SIZES, bar, counted, named
-from reservoir.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
-from reservoir.runs import find_records
-from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise, report
+from reservoir_book.explorables import FrozenBody
+from reservoir_book.explorables.frozen_body import SIZES, bar, counted, named
+from reservoir_lab import recipes
+from reservoir_lab.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
+from reservoir_lab.runs import find_records
+from reservoir_lab.runs.building import bare_model
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as page from '{(JS / "frozen_body/model.mjs").as_uri()}';
 const asked = JSON.parse(process.argv[1]);

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from reservoir import recipes
-from reservoir.evidence import sources
-from reservoir.page.explorables import FrozenComponents
-from reservoir.page.explorables.frozen_components import PARTS, POSTER, boxes, counted
-from reservoir.recipes.components import ROWS, TABLES, in_table
-from reservoir.runs import find_record
-from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise, report
+from reservoir_book.explorables import FrozenComponents
+from reservoir_book.explorables.frozen_components import PARTS, POSTER, boxes, counted
+from reservoir_lab import recipes
+from reservoir_lab.evidence import sources
+from reservoir_lab.recipes.components import ROWS, TABLES, in_table
+from reservoir_lab.runs import find_record
+from reservoir_lab.runs.building import bare_model
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as page from '{(JS / "frozen_components/model.mjs").as_uri()}';
 const asked = JSON.parse(process.argv[1]);

@@ -10,13 +10,13 @@ import torch
 from small import small_run, write_text
 
 from reservoir.datasets import Batch
-from reservoir.page.explorables import Gradients
-from reservoir.page.explorables.gradients import KINDS, LEVELS, Recorder, projected
-from reservoir.runs.building import build
 from reservoir.training import Skip, train
 from reservoir.weights import Freeze
+from reservoir_book.explorables import Gradients
+from reservoir_book.explorables.gradients import KINDS, LEVELS, Recorder, projected
+from reservoir_lab.runs.building import build
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import {{ KINDS, arrows, cosine, worst }} from '{(JS / "gradients/model.mjs").as_uri()}';
 const {{ bytes, frames, words }} = JSON.parse(process.argv[1]);

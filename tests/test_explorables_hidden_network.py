@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from reservoir.page.explorables import HiddenNetwork
-from reservoir.page.explorables import hidden_network as ours
-from reservoir.recipes.supermasks import PERCENTAGES
-from reservoir.runs import find_records
+from reservoir_book.explorables import HiddenNetwork
+from reservoir_book.explorables import hidden_network as ours
+from reservoir_lab.recipes.supermasks import PERCENTAGES
+from reservoir_lab.runs import find_records
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as page from '{(JS / "hidden_network/model.mjs").as_uri()}';
 const {{ seed, masks, pictures, labels }} = JSON.parse(process.argv[1]);

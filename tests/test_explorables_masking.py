@@ -6,11 +6,11 @@ from pathlib import Path
 
 import torch
 
-from reservoir.page.explorables import Masking
 from reservoir.training import mask
 from reservoir.weights import Stream
+from reservoir_book.explorables import Masking
 
-MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/masking/model.mjs"
+MODEL = Path(__file__).parent.parent / "reservoir_book/explorables/masking/model.mjs"
 SCRIPT = f"""
 import {{ hidden }} from '{MODEL.as_uri()}';
 console.log(JSON.stringify(JSON.parse(process.argv[1]).map((one) => hidden(one).map((word) => word ?? null))));

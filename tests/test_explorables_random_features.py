@@ -11,12 +11,12 @@ import torch
 from scipy import stats
 from scipy.optimize import nnls
 
-from reservoir.page import explorables
 from reservoir.reservoirs import FourierFeatures, RandomProjection
 from reservoir.weights import Stream
 from reservoir.weights.draws import normal, sign
+from reservoir_book import explorables
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 
 
 def javascript(body: str, asked) -> list:

@@ -14,7 +14,7 @@ import torch
 from test_book import THEME  # noqa: F401  puts the theme on the path
 from test_browser import Chromium
 
-from reservoir.datasets import Vocabulary, parallel, shipped, train_bpe
+from reservoir.datasets import Vocabulary, shipped, train_bpe
 from reservoir.layers import Embedding, LayerNorm, Linear
 from reservoir.models import (
     EncoderDecoder,
@@ -23,13 +23,14 @@ from reservoir.models import (
     from_pretrained,
 )
 from reservoir.models.pretrained import CONFIG, TOKENIZER, WEIGHTS, save_pretrained
-from reservoir.page.explorables import StoredTranslator
-from reservoir.page.explorables.stored_translator import greedy, sentences_for, shipped_model
 from reservoir.weights import Freeze, Mask, Scheme, WeightsError, freeze, initialise, mark_trained, supermask
 from reservoir.weights.files import digest
 from reservoir.weights.initialisation import KaimingUniform, SignedConstant, Uniform, XavierUniform
+from reservoir_book.explorables import StoredTranslator
+from reservoir_book.explorables.stored_translator import greedy, sentences_for, shipped_model
+from reservoir_lab.corpora import parallel
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SENTENCES = ["Die Schwester sagt, dass der Lehrer das alte Buch liest.", "U-Bahn, „Xylophon“ № 5 …", ".", ""]
 AGREED = 148 / 150  # of the sentences; the others by less than a gap of logits of
 GAP = 1e-4

@@ -6,16 +6,16 @@ import os
 import pytest
 import torch
 
-from reservoir import recipes
 from reservoir.datasets import Vocabulary
 from reservoir.files import write_folder
-from reservoir.launch.cli import main
 from reservoir.models import from_pretrained, read_labels
-from reservoir.runs.building import load, load_data
-from reservoir.runs.execution import execute
-from reservoir.runs.export import destination, export
-from reservoir.runs.records import path_of, read_record
 from reservoir.training import CheckpointError
+from reservoir_lab import recipes
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs.building import load, load_data
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.export import destination, export
+from reservoir_lab.runs.records import path_of, read_record
 
 
 @pytest.fixture(scope="module")

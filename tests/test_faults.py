@@ -23,12 +23,12 @@ from small import PARTS, arguments, files, full_disk, sentence, small_run, write
 
 from reservoir.datasets import DataError
 from reservoir.files import WriteError
-from reservoir.launch import cli, train
-from reservoir.runs import execution
-from reservoir.runs.building import load
-from reservoir.runs.execution import execute
-from reservoir.runs.records import path_of, read_record
 from reservoir.training import Finished, Saved, Started
+from reservoir_lab.launch import cli, train
+from reservoir_lab.runs import execution
+from reservoir_lab.runs.building import load
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.records import path_of, read_record
 
 KILLS = 20
 
@@ -69,7 +69,7 @@ def same_bits(one: Path, other: Path) -> bool:
 
 def process(words, **options) -> subprocess.Popen:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "reservoir", *(str(word) for word in words)]
+    command = [sys.executable, "-m", "reservoir_lab", *(str(word) for word in words)]
 
     def heeding():  # tests that a shell runs in its background ignore Ctrl-C, and so would their children
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -110,7 +110,9 @@ def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, result
     run, log, chance = small_run(text, **changes), tmp_path / "log", random.Random(0)
     # One clean process has imported everything; those that are killed are forked from it, and so start at once.
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["reservoir.launch.cli", "torch._dynamo"])  # which an optimiser needs
+    processes.set_forkserver_preload(
+        ["reservoir_lab.launch.cli", "torch._dynamo"]
+    )  # which an optimiser needs
 
     def start():
         one = processes.Process(target=in_background, args=(words, str(results), str(log)))
@@ -304,7 +306,7 @@ def lines(part, language, *extra):
 
 
 def small_corpus():
-    from reservoir.datasets import parallel
+    from reservoir_lab.corpora import parallel
 
     return parallel("miniature", src="de", tgt="en")
 

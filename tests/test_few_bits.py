@@ -2,12 +2,12 @@
 
 import pytest
 
-from reservoir import recipes
-from reservoir.runs.building import load, outline, task_of
-from reservoir.runs.execution import execute
 from reservoir.training import bleu
 from reservoir.weights import report
 from reservoir.weights.accounting import rounded, rounded_bytes
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import load, outline, task_of
+from reservoir_lab.runs.execution import execute
 
 
 def test_a_trained_row_is_tested_in_few_bits_as_well(tmp_path, monkeypatch):

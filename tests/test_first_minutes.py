@@ -39,7 +39,7 @@ def test_each_command_of_the_table_is_a_target_that_make_explains(target):
 def test_the_shortest_command_trains_a_model(tmp_path):
     """Word for word what README says, after the set-up."""
     (command,) = re.findall(
-        r"^    make library && \.venv/bin/python (-m reservoir run .*)$", README, re.MULTILINE
+        r"^    make library && \.venv/bin/python (-m reservoir_lab run .*)$", README, re.MULTILINE
     )
     done = subprocess.run([sys.executable, *command.split()], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

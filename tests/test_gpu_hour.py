@@ -14,15 +14,15 @@ import torch
 from repeated import deterministic
 from small import sentence
 
-from reservoir import recipes
 from reservoir.files import lock
-from reservoir.launch import bits, cargo, gpu_hour, queue
-from reservoir.launch.cli import main
-from reservoir.runs.execution import execute
-from reservoir.runs.machine import code
-from reservoir.runs.records import path_of, read_record
 from reservoir.training import Saved
 from reservoir.weights.initialisation import KaimingUniform
+from reservoir_lab import recipes
+from reservoir_lab.launch import bits, cargo, gpu_hour, queue
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.machine import code
+from reservoir_lab.runs.records import path_of, read_record
 
 SEEDS = (7, 8, 9)
 NAME = "characters/ffn-6"
@@ -51,7 +51,7 @@ def stopped(run):
 
 @pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_loses_nothing(words, results, tmp_path, monkeypatch):
-    command = [sys.executable, "-m", "reservoir", *words]
+    command = [sys.executable, "-m", "reservoir_lab", *words]
     killed = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     for line in killed.stdout:
         if "seed 8 begins" in line:
@@ -75,7 +75,9 @@ def test_killed_in_the_middle_it_goes_on_and_loses_nothing(words, results, tmp_p
 
 @pytest.mark.slow
 def test_a_run_ends_when_the_hour_that_began_it_is_killed(words, results):
-    hour = subprocess.Popen([sys.executable, "-m", "reservoir", *words], stdout=subprocess.PIPE, text=True)
+    hour = subprocess.Popen(
+        [sys.executable, "-m", "reservoir_lab", *words], stdout=subprocess.PIPE, text=True
+    )
     next(line for line in hour.stdout if "seed 7 begins" in line)
     children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(hour.pid)], capture_output=True, text=True)
     (child,) = [int(pid) for pid in children.stdout.split()]

@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from reservoir.datasets import shipped
-from reservoir.evidence import claims, power
-from reservoir.evidence.claims import verdicts
-from reservoir.evidence.judge import LEVEL, AnyOf, Comparison, Estimate, Every, Spread, expected_false, judge
+from reservoir_lab.evidence import claims, power
+from reservoir_lab.evidence.claims import verdicts
+from reservoir_lab.evidence.judge import (
+    LEVEL,
+    AnyOf,
+    Comparison,
+    Estimate,
+    Every,
+    Spread,
+    expected_false,
+    judge,
+)
 
 A, B = (31.2, 30.8, 31.1), (29.0, 29.3, 28.9)
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from reservoir import recipes
-from reservoir.recipes import ladder
-from reservoir.runs.building import bare_model, outline
-from reservoir.runs.run import differences
 from reservoir.weights import report
+from reservoir_lab import recipes
+from reservoir_lab.recipes import ladder
+from reservoir_lab.runs.building import bare_model, outline
+from reservoir_lab.runs.run import differences
 
 
 def run_of(width, row):

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 
 from reservoir.models import EncoderDecoderConfig, LanguageModel, LanguageModelConfig
-from reservoir.runs import LanguageModelling
 from reservoir.training import LanguageModellingTask
 from reservoir.weights import initialise, owned, report
+from reservoir_lab.runs import LanguageModelling
 
 SIZES = dict(vocab=30, d_model=16, n_heads=2, d_ff=24, layers=2, dropout=0.0)
 

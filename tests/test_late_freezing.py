@@ -4,11 +4,11 @@ import pytest
 import torch
 from small import small_run, write_text
 
-from reservoir import recipes
-from reservoir.runs.building import build, load
-from reservoir.runs.execution import train_and_test
 from reservoir.training import Message, Stepped, train
 from reservoir.weights import Freeze, owned, report
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.execution import train_and_test
 
 AFTER = 4
 LAYER = "encoder.0"

@@ -9,17 +9,17 @@ import torch
 import traitlets
 from torch.utils.flop_counter import FlopCounterMode
 
-from reservoir import recipes
 from reservoir.models import EncoderDecoderConfig
 from reservoir.models.stack import LAYER_KINDS, stack
-from reservoir.page.explorables import LayerStack
-from reservoir.page.explorables.layer_stack import recorded
 from reservoir.training.flops import layer_cost, stack_cost
 from reservoir.weights import Freeze, freeze, initialise, report, reservoir_layers
+from reservoir_book.explorables import LayerStack
+from reservoir_book.explorables.layer_stack import recorded
+from reservoir_lab import recipes
 
 SIZES = {"d_model": 32, "d_ff": 96, "n_heads": 4, "kernel": 5, "length": 10}
 STACKS = ["L", "R", "LRL", "RRLR", "LLRR"]
-MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/layer_stack/model.mjs"
+MODEL = Path(__file__).parent.parent / "reservoir_book/explorables/layer_stack/model.mjs"
 
 
 def counted(letters: str, kind: str, below: bool) -> tuple[float, float]:

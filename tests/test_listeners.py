@@ -6,9 +6,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from reservoir import launch, recipes
 from reservoir.training import Finished, Message, Point, Saved, Started, Stepped, Stopped, Validated
 from reservoir.training.events import PlainLines, ProgressBar, TensorBoard, automatic
+from reservoir_lab import launch, recipes
 
 
 def events(steps: int = 250, start: int = 0):

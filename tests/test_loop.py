@@ -10,10 +10,7 @@ import torch
 from small import same_bits, small_run, write_text
 from torch.nn.utils.rnn import pack_padded_sequence
 
-from reservoir import recipes
 from reservoir.datasets import Vocabulary
-from reservoir.runs.building import build
-from reservoir.runs.run import Freeze
 from reservoir.training import (
     Budget,
     Finished,
@@ -30,6 +27,9 @@ from reservoir.training import (
 )
 from reservoir.training.flops import count_flops, count_products, flops_per_token
 from reservoir.weights import Mask
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import build
+from reservoir_lab.runs.run import Freeze
 
 
 @pytest.fixture(scope="module")

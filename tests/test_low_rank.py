@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir import recipes
 from reservoir.layers import FeedForward
 from reservoir.layers.linear import packed_for_inference
 from reservoir.models import LanguageModelConfig, UniversalConfig, from_pretrained, save_pretrained
-from reservoir.recipes import universal
-from reservoir.runs.building import outline
 from reservoir.weights import freeze, initialise, load, low_rank, model_bytes, owned, report
 from reservoir.weights.low_rank import LoRA
+from reservoir_lab import recipes
+from reservoir_lab.recipes import universal
+from reservoir_lab.runs.building import outline
 
 KINDS = ("lora", "vera")
 BODY = LanguageModelConfig(

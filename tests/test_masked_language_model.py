@@ -11,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from reservoir import recipes
-from reservoir.datasets import Vocabulary, text, train_bpe
+from reservoir.datasets import Vocabulary, train_bpe
 from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
 from reservoir.models.stack import MIXINGS
-from reservoir.runs import MaskedLanguageModelling
-from reservoir.runs.execution import execute
-from reservoir.runs.tasks.masked_language_modelling import EVERY, HOLE, _samples
 from reservoir.training import Budget, MaskedLanguageModellingTask, Optimiser, mask, train
 from reservoir.weights import Freeze, Stream, freeze, initialise, owned
+from reservoir_lab import recipes
+from reservoir_lab.corpora import text
+from reservoir_lab.runs import MaskedLanguageModelling
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.tasks.masked_language_modelling import EVERY, HOLE, _samples
 
 SIZES = dict(vocab=60, d_model=16, n_heads=2, d_ff=32, layers=3, dropout=0.0)
 MASK = 59
@@ -258,8 +259,8 @@ def test_what_fills_a_hole_is_never_a_special_token():
 
 
 def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
-    from reservoir.datasets import Text
-    from reservoir.runs.tasks import masked_language_modelling as module
+    from reservoir_lab.corpora import Text
+    from reservoir_lab.runs.tasks import masked_language_modelling as module
 
     line = "The well @-@ known <unk> sold 3 @,@ 000 at 1 @.@ 5 .\n" * 40
     monkeypatch.setattr(module, "text", lambda name, files: Text(name, line, line, line))

@@ -12,11 +12,11 @@ import torch
 from benchmarks import memory as benchmark
 from benchmarks.measure import Settings
 from reservoir import __main__ as program
-from reservoir.launch import memory
+from reservoir_lab.launch import memory
 
 ROOT = Path(__file__).resolve().parent.parent
 SAYS = (
-    "import os; from reservoir.launch.memory import keep_memory; keep_memory();"
+    "import os; from reservoir_lab.launch.memory import keep_memory; keep_memory();"
     " print(os.getpid(), os.environ['GLIBC_TUNABLES'])"
 )
 linux = pytest.mark.skipif(not memory.has_glibc(), reason="the C library is not glibc")

@@ -6,14 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from reservoir import recipes
 from reservoir.datasets import shipped
-from reservoir.evidence import claims
-from reservoir.evidence.claims import measures
-from reservoir.evidence.judge import Estimate
 from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.fnet import FNetConfig
-from reservoir.recipes.mixing import (
+from reservoir.weights import Freeze
+from reservoir_lab import recipes
+from reservoir_lab.evidence import claims
+from reservoir_lab.evidence.claims import measures
+from reservoir_lab.evidence.judge import Estimate
+from reservoir_lab.recipes.mixing import (
     CORPORA,
     DEPTHS,
     LARGE,
@@ -27,8 +28,7 @@ from reservoir.recipes.mixing import (
     SOME,
     sweep_of,
 )
-from reservoir.runs import sweep
-from reservoir.weights import Freeze
+from reservoir_lab.runs import sweep
 
 
 def letters(name: str, scale: str = "laptop") -> str:

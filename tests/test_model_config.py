@@ -5,7 +5,6 @@ import json
 import pytest
 import torch
 
-from reservoir.launch.cli import main
 from reservoir.models import (
     ClassifierConfig,
     EncoderDecoderConfig,
@@ -20,6 +19,7 @@ from reservoir.models.config import LIMITS
 from reservoir.models.fnet import FNetConfig
 from reservoir.training import translate
 from reservoir.weights import initialise
+from reservoir_lab.launch.cli import main
 
 CONFIGS = [
     ClassifierConfig(40, 3),

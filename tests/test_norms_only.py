@@ -3,10 +3,10 @@
 import pytest
 from torch import nn
 
-from reservoir import recipes
-from reservoir.recipes import norms_only
-from reservoir.runs import outline
 from reservoir.weights import owned, report
+from reservoir_lab import recipes
+from reservoir_lab.recipes import norms_only
+from reservoir_lab.runs import outline
 
 EVERY = [(name, scale) for name in recipes.family("norms-only") for scale in ("smoke", "laptop", "full")]
 

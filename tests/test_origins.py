@@ -13,7 +13,6 @@ import reservoir
 from reservoir.layers import Embedding, Linear
 from reservoir.layers.fourier import DFT, Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
-from reservoir.page import plots
 from reservoir.weights import (
     ORIGIN_NAMES,
     Fixed,
@@ -36,6 +35,7 @@ from reservoir.weights import (
 from reservoir.weights.initialisation import Normal, XavierUniform
 from reservoir.weights.origins import Scheme
 from reservoir.weights.report import kind_of, mask_bytes
+from reservoir_book import plots
 
 CONFIG = EncoderDecoderConfig(
     17, 17, d_model=8, n_heads=2, d_ff=16, encoder_layers=2, decoder_layers=1, norm_first=True, dropout=0.0

@@ -7,8 +7,8 @@ import shutil
 import pytest
 from own import write_own
 
-from reservoir.launch.cli import main
-from reservoir.runs import open_model
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs import open_model
 
 
 @pytest.fixture(scope="module")

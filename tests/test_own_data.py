@@ -8,11 +8,12 @@ import pytest
 import torch
 from PIL import Image
 
-from reservoir import datasets
-from reservoir.datasets import DataError, Files, labelled, parallel
-from reservoir.datasets.content import content_digest
-from reservoir.datasets.own import kind_of, own_pictures, own_sequences
-from reservoir.runs import Pictures, Sequences
+from reservoir.datasets import DataError
+from reservoir_lab import corpora
+from reservoir_lab.corpora import Files, labelled, parallel
+from reservoir_lab.corpora.content import content_digest
+from reservoir_lab.corpora.own import kind_of, own_pictures, own_sequences
+from reservoir_lab.runs import Pictures, Sequences
 
 
 def write(folder: Path, **files: str | bytes) -> str:
@@ -136,7 +137,7 @@ def test_languages_that_are_not_there_are_named_with_those_that_are(tmp_path):
 
 def test_running_text_is_split_into_stretches_of_neighbours(tmp_path):
     whole = lines(400)
-    text = datasets.text(write(tmp_path, story__txt=whole) + "/story.txt")
+    text = corpora.text(write(tmp_path, story__txt=whole) + "/story.txt")
     assert len(text.valid.splitlines()) == len(text.test.splitlines()) == 40
     assert sorted((text.train + text.valid + text.test).splitlines()) == sorted(whole.splitlines())
     first = text.valid.splitlines()[:4]
@@ -145,7 +146,7 @@ def test_running_text_is_split_into_stretches_of_neighbours(tmp_path):
 
 
 def test_a_single_long_line_is_split_between_words(tmp_path):
-    text = datasets.text(write(tmp_path, a__txt=" ".join(f"w{i}" for i in range(300))))
+    text = corpora.text(write(tmp_path, a__txt=" ".join(f"w{i}" for i in range(300))))
     assert sorted((text.train + text.valid + text.test).split()) == sorted(f"w{i}" for i in range(300))
 
 
@@ -161,7 +162,7 @@ def test_a_single_long_line_is_split_between_words(tmp_path):
 )
 def test_what_is_wrong_with_running_text_is_said(tmp_path, files, said):
     with pytest.raises(DataError, match=said):
-        datasets.text(write(tmp_path, **files))
+        corpora.text(write(tmp_path, **files))
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from reservoir.launch.cli import main
+from reservoir_lab.launch.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "reference" / "own-data.md"
@@ -39,7 +39,7 @@ def answer(command: str) -> str:
     words = shlex.split(command)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        if words[:3] == ["python", "-m", "reservoir"]:
+        if words[:3] == ["python", "-m", "reservoir_lab"]:
             main(words[3:])
         elif words[:2] == ["python", "-c"]:
             exec(words[2], {})

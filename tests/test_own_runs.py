@@ -8,16 +8,17 @@ from types import SimpleNamespace
 import pytest
 from own import write_own
 
-from reservoir import recipes
-from reservoir.datasets import DataError, labelled, train_bpe
-from reservoir.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
-from reservoir.runs.export import export, export_stored, folder_of
-from reservoir.runs.own import DEFAULTS, MOST
-from reservoir.runs.records import path_of
-from reservoir.runs.tasks import classification
-from reservoir.runs.trained_model import TrainedModel
+from reservoir.datasets import DataError, train_bpe
 from reservoir.training import CheckpointError, Message, Recorded
 from reservoir.weights import WeightsError
+from reservoir_lab import recipes
+from reservoir_lab.corpora import labelled
+from reservoir_lab.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
+from reservoir_lab.runs.export import export, export_stored, folder_of
+from reservoir_lab.runs.own import DEFAULTS, MOST
+from reservoir_lab.runs.records import path_of
+from reservoir_lab.runs.tasks import classification
+from reservoir_lab.runs.trained_model import TrainedModel
 
 
 def test_a_run_is_read_back_from_its_json():

@@ -10,8 +10,9 @@ import pytest
 import torch
 from PIL import Image
 
-from reservoir.datasets import DataError, images
+from reservoir.datasets import DataError
 from reservoir.datasets.pictures import bytes_in_a_row, patches, read_idx, shrunk
+from reservoir_lab.corpora import images
 
 
 def test_the_digits_are_at_hand():

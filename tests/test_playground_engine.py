@@ -17,19 +17,20 @@ import pytest
 import torch
 from test_book import THEME
 
-from reservoir import recipes
-from reservoir.datasets import TokenBatches, Vocabulary, parallel, train_bpe
+from reservoir.datasets import TokenBatches, Vocabulary, train_bpe
 from reservoir.models import EncoderDecoder, from_pretrained
-from reservoir.page.explorables import Playground
-from reservoir.page.explorables.playground import WORDS, line_of
-from reservoir.recipes import transformer
-from reservoir.recipes.playground import ALLOWED, PRESETS, lettered, parts
-from reservoir.runs import Run, find_records, outline
 from reservoir.training import Decoding, TranslationTask, bleu, translate
 from reservoir.weights import freeze, initialise, mark_trained, owned, report, supermask
 from reservoir.weights.supermask import Supermask
+from reservoir_book.explorables import Playground
+from reservoir_book.explorables.playground import WORDS, line_of
+from reservoir_lab import recipes
+from reservoir_lab.corpora import parallel
+from reservoir_lab.recipes import transformer
+from reservoir_lab.recipes.playground import ALLOWED, PRESETS, lettered, parts
+from reservoir_lab.runs import Run, find_records, outline
 
-JS = Path(__file__).parent.parent / "reservoir" / "page" / "explorables"
+JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 PIECES = 160
 WIDTH = 32
 ERROR = 1e-4

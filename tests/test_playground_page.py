@@ -16,8 +16,8 @@ from test_explorables import book_of, words
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import from_pretrained
-from reservoir.page.explorables import Playground
 from reservoir.training import Decoding, translate
+from reservoir_book.explorables import Playground
 
 pytestmark = pytest.mark.browser
 CHAPTER = ROOT / "chapters" / "P-playground.ipynb"

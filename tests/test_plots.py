@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 import pytest
 import torch
 
-from reservoir.page import plots
-from reservoir.page.live import POINTS, LiveCurve
 from reservoir.training import Finished, Point, Recorded, Started, Stepped, Validated
+from reservoir_book import plots
+from reservoir_book.live import POINTS, LiveCurve
 
 CSS = (Path(__file__).resolve().parent.parent / "theme" / "public" / "book.css").read_text(encoding="utf-8")
 PAPERS = sorted(set(re.findall(r"--paper: (#[0-9a-f]{6})", CSS)))

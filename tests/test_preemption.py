@@ -10,11 +10,11 @@ from repeated import deterministic
 from safetensors.torch import load_file
 from small import arguments, files, small_run, write_text
 
-from reservoir.launch.cli import main
-from reservoir.runs.building import build
-from reservoir.runs.execution import execute
-from reservoir.runs.records import path_of, read_record
 from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, StopSignal, train
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs.building import build
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.records import path_of, read_record
 
 
 @pytest.fixture(scope="module")

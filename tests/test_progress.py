@@ -6,12 +6,12 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from reservoir.page import progress
 from reservoir.training import Finished, Started, Stepped, Stopped
 from reservoir.training.events import ALWAYS
+from reservoir_book import progress
 
 TRAIN = """\
-from reservoir.page.kernel import ready
+from reservoir_book.kernel import ready
 ready()
 from reservoir.training.events import ALWAYS, Finished, Started, Stepped
 print("shown" if ALWAYS else "silent")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from reservoir.evidence import claims
-from reservoir.launch import queue
-from reservoir.launch.cli import main
-from reservoir.runs.records import find_records
-from reservoir.runs.registry import record_path
+from reservoir_lab.evidence import claims
+from reservoir_lab.launch import queue
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs.records import find_records
+from reservoir_lab.runs.registry import record_path
 
 ENTRY = '[[runs]]\nrecipes = ["norms-only/digits/lr-1e-2"]\nseeds = [7, 8]\nscale = "smoke"\nwhy = "a test"\n'
 

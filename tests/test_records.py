@@ -12,14 +12,15 @@ import pytest
 from repeated import deterministic
 from small import files, full_disk, sentence
 
-from reservoir import recipes
 from reservoir.datasets import shipped
-from reservoir.datasets.content import content_digest
-from reservoir.evidence.tables import over_seeds, table
 from reservoir.files import WriteError
-from reservoir.launch.train import show_record
-from reservoir.runs import records, registry
-from reservoir.runs.records import (
+from reservoir.training import Optimiser
+from reservoir_lab import recipes
+from reservoir_lab.corpora.content import content_digest
+from reservoir_lab.evidence.tables import over_seeds, table
+from reservoir_lab.launch.train import show_record
+from reservoir_lab.runs import records, registry
+from reservoir_lab.runs.records import (
     Record,
     RecordError,
     RecordWarning,
@@ -31,9 +32,8 @@ from reservoir.runs.records import (
     read_record,
     record_path,
 )
-from reservoir.runs.run import ABSENT, Run, differences
-from reservoir.runs.schema import Area, Code, Held, Machine, Parameters, Point, Sample
-from reservoir.training import Optimiser
+from reservoir_lab.runs.run import ABSENT, Run, differences
+from reservoir_lab.runs.schema import Area, Code, Held, Machine, Parameters, Point, Sample
 
 NAME = "transformer/miniature"
 
@@ -554,7 +554,7 @@ def test_figures_of_several_seeds_are_a_mean_and_a_range():
 def test_where_the_system_does_not_say_how_much_memory_was_held_a_record_says_0(tmp_path, capsys):
     """As on Windows, which lacks the module that counts it."""
     lacking = "import sys; sys.modules['resource'] = None"
-    code = f"{lacking}; from reservoir.runs.machine import peak_memory; print(peak_memory())"
+    code = f"{lacking}; from reservoir_lab.runs.machine import peak_memory; print(peak_memory())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
     make(peak_memory=int(done.stdout)).write(tmp_path / "seed-0.json")

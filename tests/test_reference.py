@@ -14,7 +14,7 @@ import pytest
 from optional import ABSENT
 from test_book import THEME  # noqa: F401  puts the theme on the path
 
-from reservoir.page import checks
+from reservoir_book import checks
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "reference"))  # where a script's own folder is when it is run

@@ -58,7 +58,9 @@ def test_a_version_that_the_words_do_not_say_is_refused(tmp_path, heading, citat
 def test_wheel_and_source_archive_agree_and_train_a_model_elsewhere(project):
     wheel, source = release.release(project, own_packages=False, pages=False, say=lambda line: None)
     names = release.files_of(wheel)
-    assert any(name.startswith("reservoir/_shipped/") for name in names) and "reservoir/__main__.py" in names
+    assert (
+        any(name.startswith("reservoir/_shipped/") for name in names) and "reservoir_lab/__main__.py" in names
+    )
     with tarfile.open(source) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     assert {

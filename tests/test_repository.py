@@ -177,7 +177,7 @@ def test_every_name_of_a_face_is_there(face: Path):
 def test_importing_a_package_imports_nothing_heavy():
     """Faces are lazy. Those of the recipes are not: importing them is what enters them."""
     lazy = [".".join(face.relative_to(ROOT).parent.parts) for face in FACES]
-    assert {"reservoir.weights", "reservoir.training", "reservoir.runs"} <= set(lazy)
+    assert {"reservoir.weights", "reservoir.training", "reservoir_lab.runs"} <= set(lazy)
     program = f"import sys, {', '.join(lazy)}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
@@ -463,9 +463,9 @@ def test_what_is_read_again_is_written_whole_or_not_at_all():
     }
     assert found == {
         "reservoir/files.py: atomic_writes",
-        "reservoir/runs/export.py: fill",
-        "reservoir/launch/gpu_hour.py: spend",
-        "reservoir/launch/gpu_hour.py: start",
+        "reservoir_lab/runs/export.py: fill",
+        "reservoir_lab/launch/gpu_hour.py: spend",
+        "reservoir_lab/launch/gpu_hour.py: start",
     }
 
 

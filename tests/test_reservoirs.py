@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from reservoir import recipes
 from reservoir.layers import BiGRU, DynamicConvolution, EncoderLayer
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, LanguageModelConfig
-from reservoir.runs.building import bare_model
 from reservoir.weights import Freeze, freeze, initialise, owned, placement, report, reservoir_layers
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import bare_model
 
 KINDS = ("transformer", "ffn", "gru", "conv")
 

@@ -11,19 +11,20 @@ import torch
 from repeated import deterministic
 from small import RECIPE, small_run, write_text
 
-from reservoir import __version__, recipes
+from reservoir import __version__
 from reservoir.datasets import DataError
-from reservoir.datasets.content import MADE, content_digest
-from reservoir.runs import execution, machine, records, registry
-from reservoir.runs import run as run_module
-from reservoir.runs.building import build, load
-from reservoir.runs.execution import execute, train_and_test
-from reservoir.runs.records import find_record, path_of, read_record, recorded
-from reservoir.runs.registry import SCALES
-from reservoir.runs.run import NOT_THE_RESULT, Freeze, Run, differences
-from reservoir.runs.run import leaves as all_leaves
 from reservoir.training import CheckpointError, Message, Started
 from reservoir.training.task import has_bf16
+from reservoir_lab import recipes
+from reservoir_lab.corpora.content import MADE, content_digest
+from reservoir_lab.runs import execution, machine, records, registry
+from reservoir_lab.runs import run as run_module
+from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.execution import execute, train_and_test
+from reservoir_lab.runs.records import find_record, path_of, read_record, recorded
+from reservoir_lab.runs.registry import SCALES
+from reservoir_lab.runs.run import NOT_THE_RESULT, Freeze, Run, differences
+from reservoir_lab.runs.run import leaves as all_leaves
 
 
 @pytest.fixture(scope="module")
@@ -351,7 +352,7 @@ def test_a_trained_model_is_loaded_to_the_bit_and_translates_as_it_was_tested(te
 def test_without_weights_the_error_says_how_to_get_them(text, results):
     run = recipes.get(RECIPE, scale="smoke", seed=2)
     with pytest.raises(
-        CheckpointError, match=f"run it first: python -m reservoir run {RECIPE} --scale smoke --seeds 2$"
+        CheckpointError, match=f"run it first: reservoir run {RECIPE} --scale smoke --seeds 2$"
     ):
         load(run)
     small = small_run(text)

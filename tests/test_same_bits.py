@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir import recipes
-from reservoir.runs.building import bare_model
 from reservoir.weights import freeze, initialise, owned, supermask
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import bare_model
 
 FIXTURE = Path(__file__).parent / "fixtures" / "smoke-weights.json"
 DIGESTS: dict[str, str] = json.loads(FIXTURE.read_text()) if FIXTURE.exists() else {}

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from reservoir.page.explorables import SeededWeights
-from reservoir.page.explorables.seeded_weights import DISTRIBUTIONS, seeded_weights
 from reservoir.weights import Stream, draws
+from reservoir_book.explorables import SeededWeights
+from reservoir_book.explorables.seeded_weights import DISTRIBUTIONS, seeded_weights
 
-MODEL = Path(__file__).parent.parent / "reservoir/page/explorables/seeded_weights/model.mjs"
+MODEL = Path(__file__).parent.parent / "reservoir_book/explorables/seeded_weights/model.mjs"
 SCRIPT = f"""
 import {{ python, weights }} from '{MODEL.as_uri()}';
 const asked = JSON.parse(process.argv[1]);

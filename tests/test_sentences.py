@@ -2,11 +2,11 @@
 
 import pytest
 
-from reservoir import recipes
-from reservoir.evidence import claims
-from reservoir.evidence.judge import Estimate
-from reservoir.recipes.sentences import ROWS
-from reservoir.runs.building import outline
+from reservoir_lab import recipes
+from reservoir_lab.evidence import claims
+from reservoir_lab.evidence.judge import Estimate
+from reservoir_lab.recipes.sentences import ROWS
+from reservoir_lab.runs.building import outline
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop"])

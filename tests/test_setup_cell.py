@@ -15,7 +15,7 @@ import torch
 from nbclient import NotebookClient
 
 import reservoir
-from reservoir.page import kernel
+from reservoir_book import kernel
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "theme"))
@@ -147,7 +147,7 @@ def run_notebook(*sources: str, **environment: str) -> list:
 
 
 def test_a_cell_that_is_run_out_of_turn_says_what_to_do():
-    setup = "from reservoir.page.kernel import ready\nready()"
+    setup = "from reservoir_book.kernel import ready\nready()"
     above, other = run_notebook(setup, "runs['baseline']", "1 / 0")
     assert "'runs' is not defined: if a cell above defines it, run the cells above first (Run →" in above
     assert other == "division by zero"
@@ -164,6 +164,6 @@ def test_a_kernel_of_the_books_environment_says_so_before_any_cell_has_run(tmp_p
 
 def test_a_kernel_starts_without_torch():
     """The sentence for missing names must not make every kernel slow."""
-    look = "import sys, reservoir.page.kernel; print('torch' in sys.modules)"
+    look = "import sys, reservoir_book.kernel; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -5,7 +5,7 @@ import sys
 import pytest
 from test_repository import ROOT
 
-from reservoir.evidence import claims, sources
+from reservoir_lab.evidence import claims, sources
 
 sys.path.insert(0, str(ROOT / "reference"))
 import source_pages

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reservoir.evidence import sources
+from reservoir_lab.evidence import sources
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = Path(os.environ.get("RESERVOIR_DOCUMENTS", ROOT.parent / "shared" / "sources"))

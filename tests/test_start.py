@@ -5,14 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from reservoir import recipes
 from reservoir.layers import Linear
-from reservoir.runs import InitFromRun, find_record
-from reservoir.runs.building import build, load, references
-from reservoir.runs.execution import execute, train_and_test
-from reservoir.runs.records import path_of
-from reservoir.runs.run import Run
-from reservoir.runs.start import matching, take
 from reservoir.training import CheckpointError
 from reservoir.weights import (
     Freeze,
@@ -24,6 +17,13 @@ from reservoir.weights import (
     recorded_origin,
     report,
 )
+from reservoir_lab import recipes
+from reservoir_lab.runs import InitFromRun, find_record
+from reservoir_lab.runs.building import build, load, references
+from reservoir_lab.runs.execution import execute, train_and_test
+from reservoir_lab.runs.records import path_of
+from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.start import matching, take
 
 SOURCE = "language/baseline"
 
@@ -141,7 +141,7 @@ def test_without_the_other_runs_weights_the_error_says_how_to_get_them(tmp_path,
     with pytest.raises(CheckpointError) as raised:
         execute(recipes.get("embeddings/pretrained", scale="smoke"))
     assert "begins with the weights of language/baseline" in str(raised.value)
-    assert str(raised.value).endswith(f"python -m reservoir run {SOURCE} --scale smoke --seeds 0")
+    assert str(raised.value).endswith(f"reservoir run {SOURCE} --scale smoke --seeds 0")
     assert find_record("embeddings/pretrained", scale="smoke") is None
     build(recipes.get("embeddings/random", scale="smoke"))  # takes the vocabulary alone
 

@@ -12,11 +12,11 @@ from cluster import Cluster, Unable, missing
 from repeated import deterministic
 from small import RECIPE, arguments, files, sentence, small_run, write_text
 
-from reservoir.launch.cli import main
-from reservoir.launch.submit import Job, Resources, executor, submit, submit_runs
-from reservoir.runs.execution import execute
-from reservoir.runs.records import path_of, read_record
 from reservoir.training import Stepped
+from reservoir_lab.launch.cli import main
+from reservoir_lab.launch.submit import Job, Resources, executor, submit, submit_runs
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.records import path_of, read_record
 
 submitit = pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
 HERE = Path(__file__).resolve().parent

@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir import recipes
 from reservoir.layers import Embedding, Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, TextClassifierConfig
-from reservoir.runs.building import build, load
-from reservoir.runs.execution import train_and_test
 from reservoir.weights import FixedMask, Freeze, freeze, initialise, owned, report
 from reservoir.weights.report import mask_bytes
 from reservoir.weights.supermask import MASKED_DRAWS, Mask, Supermask, supermask
+from reservoir_lab import recipes
+from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.execution import train_and_test
 
 CONFIG = EncoderDecoderConfig(
     17, 17, d_model=8, n_heads=2, d_ff=16, encoder_layers=2, decoder_layers=1, norm_first=True, dropout=0.0

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from reservoir import recipes
-from reservoir.evidence import sources
-from reservoir.evidence.comparison import comparisons
-from reservoir.recipes import supermasks
-from reservoir.runs.building import bare_model, outline
 from reservoir.weights import Freeze, Mask, freeze, initialise, report, supermask
+from reservoir_lab import recipes
+from reservoir_lab.evidence import sources
+from reservoir_lab.evidence.comparison import comparisons
+from reservoir_lab.recipes import supermasks
+from reservoir_lab.runs.building import bare_model, outline
 
 LAPTOP = "laptop"
 

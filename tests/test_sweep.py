@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reservoir.runs import sweep
+from reservoir_lab.runs import sweep
 
 
 def recorded(scores, larger):

@@ -6,13 +6,14 @@ from math import exp, log
 
 import pytest
 
-from reservoir import recipes
-from reservoir.datasets import Dictionary, Pairs, ParallelCorpus, parallel
-from reservoir.datasets.papers import tokenise
-from reservoir.runs.building import build
-from reservoir.runs.execution import execute
-from reservoir.runs.tasks import translation
+from reservoir.datasets import Dictionary, Pairs
 from reservoir.training import bleu
+from reservoir_lab import recipes
+from reservoir_lab.corpora import ParallelCorpus, parallel
+from reservoir_lab.corpora.papers import tokenise
+from reservoir_lab.runs.building import build
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.tasks import translation
 
 
 def cut(pairs: Pairs) -> Pairs:

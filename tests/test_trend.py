@@ -6,11 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from reservoir import recipes
 from reservoir.datasets.shipped import shipped
-from reservoir.evidence import trend
-from reservoir.recipes import ladder
-from reservoir.runs.building import outline
+from reservoir_lab import recipes
+from reservoir_lab.evidence import trend
+from reservoir_lab.recipes import ladder
+from reservoir_lab.runs.building import outline
 
 
 def test_a_line_goes_through_points_that_lie_on_one():

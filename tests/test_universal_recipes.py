@@ -3,15 +3,8 @@
 import pytest
 import torch
 
-from reservoir import recipes
 from reservoir.datasets import DataError
 from reservoir.models import from_pretrained
-from reservoir.recipes import universal
-from reservoir.runs import InitFromRelease, InitFromRun, find_record, find_records, released
-from reservoir.runs.building import bare_model, build, load
-from reservoir.runs.execution import execute
-from reservoir.runs.export import export
-from reservoir.runs.sweep import choose
 from reservoir.training import CheckpointError
 from reservoir.weights import (
     Pretrained,
@@ -24,6 +17,13 @@ from reservoir.weights import (
     supermask,
 )
 from reservoir.weights.initialisation import NormalAround
+from reservoir_lab import recipes
+from reservoir_lab.recipes import universal
+from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_records, released
+from reservoir_lab.runs.building import bare_model, build, load
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.export import export
+from reservoir_lab.runs.sweep import choose
 
 RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
     "bit-memory": 940_900,
@@ -224,10 +224,10 @@ def test_the_rate_is_chosen_on_validation(monkeypatch):
 
     known = {("a", 0): One(50.0), ("b", 0): One(70.0), ("b", 2): One(10.0), ("c", 1): One(99.0)}
     monkeypatch.setattr(
-        "reservoir.runs.sweep.find_record", lambda name, scale, seed=0: known.get((name, seed))
+        "reservoir_lab.runs.sweep.find_record", lambda name, scale, seed=0: known.get((name, seed))
     )
     monkeypatch.setattr(
-        "reservoir.runs.sweep.find_records",
+        "reservoir_lab.runs.sweep.find_records",
         lambda name, scale: [one for (recipe, _), one in known.items() if recipe == name],
     )
     found = choose(["a", "b", "c"])

@@ -94,7 +94,7 @@ def test_the_wheel_carries_what_ships_and_nothing_else(wheel: Path):
 def test_the_command_line_answers(reader):
     python, folder, environment = reader
     done = subprocess.run(
-        [python, "-m", "reservoir", "list"], cwd=folder, env=environment, capture_output=True, text=True
+        [python, "-m", "reservoir_lab", "list"], cwd=folder, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0 and done.stdout.strip(), done.stderr
 
@@ -417,8 +417,8 @@ import sys
 if other := int(sys.argv[1]):
     another_seed(other)
 import torch
-from reservoir import recipes
-from reservoir.runs import build
+from reservoir_lab import recipes
+from reservoir_lab.runs import build
 from reservoir.training import train
 run = recipes.get("transformer/miniature", scale="smoke")
 model, task, _ = build(run)

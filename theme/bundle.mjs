@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), '..');
-const FOLDERS = ['reservoir/page/explorables', 'tests/explorables'];
+const FOLDERS = ['reservoir_book/explorables', 'tests/explorables'];
 // Comments in a bundle name each source by its path below absWorkingDir, so the bytes do not depend on where a clone lies.
 const OPTIONS = { bundle: true, write: false, charset: 'utf8', target: 'es2022', absWorkingDir: ROOT, logLevel: 'silent', metafile: true, loader: { '.wasm': 'binary' } };
 

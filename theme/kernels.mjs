@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const FOLDER = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'reservoir', 'page', 'explorables', 'playground');
+const FOLDER = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'reservoir_book', 'explorables', 'playground');
 const OPTIONS = ['-O3', '--noAssert', '--runtime', 'stub', '--importMemory', '--enable', 'simd', '--memoryBase', '1024'];
 
 /** The bytes that kernels.ts compiles to. */

@@ -32,7 +32,7 @@ if reservoir.__version__ != "VERSION":
         f"this notebook is of the library's version VERSION, and {{reservoir.__version__}} is loaded:"
         " install VERSION or open the notebook of that version, then restart the kernel"
     )
-from reservoir.page.kernel import ready
+from reservoir_book.kernel import ready
 
 ready()
 """

@@ -108,7 +108,7 @@ def check_wheel(wheel: Path, version: str, *, own_packages: bool) -> str:
         if not where.startswith(f"{version} {folder.resolve()}"):
             raise ReleaseError(f"{wheel.name} was installed, and {where} was imported")
         smoke = ["run", "transformer/miniature", "--scale", "smoke"]
-        return run(python, "-m", "reservoir", *smoke, folder=folder)
+        return run(python, "-m", "reservoir_lab", *smoke, folder=folder)
 
 
 def release(project: Path, *, own_packages: bool, pages: bool = True, say=print) -> list[Path]:

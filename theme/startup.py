@@ -2,6 +2,6 @@
 
 from IPython import get_ipython
 
-from reservoir.page.kernel import explain_names
+from reservoir_book.kernel import explain_names
 
 explain_names(get_ipython())

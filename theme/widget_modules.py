@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 STATE = "application/vnd.jupyter.widget-state+json"
-PACKAGE = "reservoir.page.explorables"
+PACKAGE = "reservoir_book.explorables"
 
 
 def stale(notebook: dict) -> Iterator[tuple[dict, str, str]]:

@@ -15,10 +15,10 @@ from PIL import Image, UnidentifiedImageError
 from sklearn.datasets import load_digits
 from torch import Tensor
 
-from reservoir.datasets import manifest
 from reservoir.datasets.errors import DataError
-from reservoir.datasets.fetching import fetch
-from reservoir.datasets.reading import read_bytes
+from reservoir_lab.corpora import manifest
+from reservoir_lab.corpora.fetching import fetch
+from reservoir_lab.corpora.reading import read_bytes
 
 NAMES = ("digits", "mnist", "cifar10", "cifar10-sample")
 SIDE, EACH = 32, 1000  # CIFAR's pictures; how many are in a file of the sample

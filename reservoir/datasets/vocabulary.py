@@ -17,8 +17,8 @@ import tokenizers
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from reservoir.datasets.errors import DataError, check_whole
-from reservoir.datasets.manifest import CACHE_ADVICE, cache_dir
 from reservoir.files import WriteError, atomic_write
+from reservoir_lab.corpora.manifest import CACHE_ADVICE, cache_dir
 
 SPACE = "▁"  # U+2581 stands for the space before a word
 LINE_END = "Ċ"  # how GPT-2's pieces write the byte 0x0a

@@ -246,7 +246,7 @@ def translate(
     if text := next((source for source in (sources, *sources) if isinstance(source, str)), None):
         raise TypeError(
             f"sources are token ids, got the text {text!r}: give vocabulary.encode_batch([…]), and decode what comes"
-            " back; a stored model takes text: reservoir.runs.open_model(name).translate(text)"
+            " back; a stored model takes text: reservoir_lab.runs.open_model(name).translate(text)"
         )
     decoding = decoding or Decoding()
     device = device_of(model)

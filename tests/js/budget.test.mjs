@@ -1,8 +1,8 @@
 // Budgets: who is within them, who wins and who might have, and the steps of the best.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { affordable, bestWithin, drawn, priced, spread, stairs } from '../../reservoir/page/explorables/budget/model.mjs';
-import { short } from '../../reservoir/page/explorables/shared/records.mjs';
+import { affordable, bestWithin, drawn, priced, spread, stairs } from '../../reservoir_book/explorables/budget/model.mjs';
+import { short } from '../../reservoir_book/explorables/shared/records.mjs';
 
 const methods = [
   { name: 'large', quality: [31, 30], bytes: 90 },

@@ -1,8 +1,8 @@
 // Known answers and properties of the generator in JavaScript; test_explorables_draws.py compares it with Python's.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { normal, orthogonal, permutation, sign, uniform } from '../../reservoir/page/explorables/shared/draws.mjs';
-import { nameHash, philox, Stream } from '../../reservoir/page/explorables/shared/philox.mjs';
+import { normal, orthogonal, permutation, sign, uniform } from '../../reservoir_book/explorables/shared/draws.mjs';
+import { nameHash, philox, Stream } from '../../reservoir_book/explorables/shared/philox.mjs';
 
 test('Philox gives the published vectors', () => { // Random123's kat_vectors, lines "philox4x32 10"
   const words = (text) => text.split(' ').map((word) => parseInt(word, 16));

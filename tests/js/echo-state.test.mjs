@@ -1,7 +1,7 @@
 // Properties of the echo state lab's computations; test_explorables_echo_state.py compares them with Python's.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { distance, echoState, experiment, freeRun, KNOWN, lorenz, mackeyGlass, memory, memoryCurve, read, ridge, run, spectralRadius, task, WASHOUT } from '../../reservoir/page/explorables/echo_state/model.mjs';
+import { distance, echoState, experiment, freeRun, KNOWN, lorenz, mackeyGlass, memory, memoryCurve, read, ridge, run, spectralRadius, task, WASHOUT } from '../../reservoir_book/explorables/echo_state/model.mjs';
 
 const setting = { seed: 3, size: 40, radius: 0.8, leak: 0.5, inputScaling: 0.5, biasScaling: 0.3, regularisation: 1e-6, task: 'mackey-glass' };
 

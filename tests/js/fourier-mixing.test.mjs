@@ -1,7 +1,7 @@
 // A signal and its transform: what the real part keeps, and what the mirror images have in common.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { back, drawn, FEATURES, kept, next, numbers, parse, reversed, share, TOKENS, transform } from '../../reservoir/page/explorables/fourier_mixing/model.mjs';
+import { back, drawn, FEATURES, kept, next, numbers, parse, reversed, share, TOKENS, transform } from '../../reservoir_book/explorables/fourier_mixing/model.mjs';
 
 const ENTRIES = TOKENS * FEATURES;
 const signal = Array.from({ length: ENTRIES }, (_, i) => String((i * i + 3 * i) % 7 % 3)).join('');

@@ -1,7 +1,7 @@
 // Frozen bodies: shares, rows and the cut of the bar.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { bar, cost, PARTS, percent, rowOf } from '../../reservoir/page/explorables/frozen_body/model.mjs';
+import { bar, cost, PARTS, percent, rowOf } from '../../reservoir_book/explorables/frozen_body/model.mjs';
 
 const of = { input: 1, output: 2, positions: 30, norms: 4, attention: 400, feed_forward: 800 };
 const none = Object.fromEntries(PARTS.map((part) => [part, false]));

@@ -1,8 +1,8 @@
 // Frozen components: rows, shares and the drawing of the stack.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { boxes, choices, cost, PARTS, rowOf } from '../../reservoir/page/explorables/frozen_components/model.mjs';
-import { curve } from '../../reservoir/page/explorables/shared/records.mjs';
+import { boxes, choices, cost, PARTS, rowOf } from '../../reservoir_book/explorables/frozen_components/model.mjs';
+import { curve } from '../../reservoir_book/explorables/shared/records.mjs';
 
 const of = { embeddings: 100, attention: 10, feed_forward: 20, norms: 4, encoder: 2, decoder: 3, across: 2, width: 4 };
 const all = { embeddings: true, attention: true, feed_forward: true };

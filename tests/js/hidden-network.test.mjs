@@ -1,7 +1,7 @@
 // A hidden network: bits, what they leave of the weights, and what is read with them.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { accuracy, CLASSES, HIDDEN, INPUTS, kept, network, pixels, places, read, recordedAt, unpacked } from '../../reservoir/page/explorables/hidden_network/model.mjs';
+import { accuracy, CLASSES, HIDDEN, INPUTS, kept, network, pixels, places, read, recordedAt, unpacked } from '../../reservoir_book/explorables/hidden_network/model.mjs';
 
 const N = INPUTS * HIDDEN + HIDDEN * CLASSES;
 

@@ -1,7 +1,7 @@
 // The stack's costs: what is left out where a layer does not learn.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { key, layerCost, parse, stackCost, sums, turned } from '../../reservoir/page/explorables/layer_stack/model.mjs';
+import { key, layerCost, parse, stackCost, sums, turned } from '../../reservoir_book/explorables/layer_stack/model.mjs';
 
 const sizes = { d_model: 64, d_ff: 128, n_heads: 4, kernel: 7, length: 10 };
 

@@ -1,7 +1,7 @@
 // Holes in a text: how many there are, and how soon every word has been asked about.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { covered, hidden, rounded } from '../../reservoir/page/explorables/masking/model.mjs';
+import { covered, hidden, rounded } from '../../reservoir_book/explorables/masking/model.mjs';
 
 const settings = { seed: 1, epoch: 0, n: 200, share: 0.15 };
 

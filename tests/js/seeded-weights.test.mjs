@@ -1,7 +1,7 @@
 // Weights from a seed: what the page shows is what the settings say.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { correlation, KINDS, python, weights } from '../../reservoir/page/explorables/seeded_weights/model.mjs';
+import { correlation, KINDS, python, weights } from '../../reservoir_book/explorables/seeded_weights/model.mjs';
 
 const settings = { seed: 3, name: 'encoder.0.attention.out', kind: 'uniform', size: 16 };
 

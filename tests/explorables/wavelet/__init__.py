@@ -3,7 +3,7 @@
 import numpy as np
 import traitlets
 
-from reservoir.page.explorables import Explorable
+from reservoir_book.explorables import Explorable
 
 
 class Wave(Explorable, source=__file__):

@@ -1,4 +1,4 @@
-// reservoir/page/explorables/shared/svg.mjs
+// reservoir_book/explorables/shared/svg.mjs
 var SPACE = "http://www.w3.org/2000/svg";
 var unique = () => `ex-${Math.random().toString(36).slice(2, 10)}`;
 function svg(name, attributes = {}, ...children) {
@@ -212,7 +212,7 @@ function heatmap({ origin = "trained", label = "", cell = 28 } = {}) {
   };
 }
 
-// reservoir/page/explorables/shared/ui.mjs
+// reservoir_book/explorables/shared/ui.mjs
 var QUIET = 900;
 function html(name, { text, ...attributes } = {}, ...children) {
   const element = document.createElement(name);
@@ -525,7 +525,7 @@ function footer({ model, set }, foot, first) {
   return () => clearTimeout(back);
 }
 
-// reservoir/page/explorables/shared/philox.mjs
+// reservoir_book/explorables/shared/philox.mjs
 var [M0, M1] = [3528531795, 3449720151];
 var KEY_STEPS = [2654435769, 3144134277];
 var ROUNDS = 10;
@@ -613,7 +613,7 @@ var Stream = class _Stream {
   }
 };
 
-// reservoir/page/explorables/shared/draws.mjs
+// reservoir_book/explorables/shared/draws.mjs
 var HALVES = 8;
 var INDEX = 2 ** 21;
 var extent = (n) => {

@@ -1,7 +1,7 @@
 // The explorable of the tests: one of each control, a chart, a heatmap, a linked figure.
-import { explorable, number } from '../../../reservoir/page/explorables/shared/ui.mjs';
-import { Stream } from '../../../reservoir/page/explorables/shared/philox.mjs';
-import { normal } from '../../../reservoir/page/explorables/shared/draws.mjs';
+import { explorable, number } from '../../../reservoir_book/explorables/shared/ui.mjs';
+import { Stream } from '../../../reservoir_book/explorables/shared/philox.mjs';
+import { normal } from '../../../reservoir_book/explorables/shared/draws.mjs';
 
 export default {
   render({ model, el }) {

@@ -1,0 +1,702 @@
+// reservoir_book/explorables/fourier_mixing/model.mjs
+var TOKENS = 8;
+var FEATURES = 10;
+var VALUES = { 0: 0, 1: 1, 2: -1 };
+var parse = (text) => new RegExp(`^[012]{${TOKENS * FEATURES}}$`).test(text) ? text : void 0;
+var numbers = (signal) => Float64Array.from(signal, (digit) => VALUES[digit]);
+var drawn = (signal, i, digit) => signal.slice(0, i) + digit + signal.slice(i + 1);
+var next = (digit) => String((Number(digit) + 1) % 3);
+function reversed(signal, { tokens = false, features = false }) {
+  return Array.from(signal, (_, i) => {
+    const [n, k] = [Math.floor(i / FEATURES), i % FEATURES];
+    return signal[(tokens ? (TOKENS - n) % TOKENS : n) * FEATURES + (features ? (FEATURES - k) % FEATURES : k)];
+  }).join("");
+}
+function along({ re, im }, axis, sign) {
+  const size = axis === 0 ? TOKENS : FEATURES;
+  const step = axis === 0 ? FEATURES : 1;
+  const [outRe, outIm] = [new Float64Array(re.length), new Float64Array(re.length)];
+  for (let i = 0; i < re.length; i += 1) {
+    const at = axis === 0 ? Math.floor(i / FEATURES) : i % FEATURES;
+    const start = i - at * step;
+    for (let j = 0; j < size; j += 1) {
+      const angle = sign * 2 * Math.PI * (at * j % size) / size;
+      const [c, s] = [Math.cos(angle), Math.sin(angle)];
+      const from = start + j * step;
+      outRe[i] += re[from] * c - im[from] * s;
+      outIm[i] += re[from] * s + im[from] * c;
+    }
+  }
+  return { re: outRe, im: outIm };
+}
+var transform = (x) => along(along({ re: x, im: new Float64Array(x.length) }, 1, -1), 0, -1);
+function kept(tokens, features) {
+  return Array.from({ length: TOKENS * FEATURES }, (_, i) => {
+    const [n, k] = [Math.floor(i / FEATURES), i % FEATURES];
+    return Math.min(n, TOKENS - n) <= tokens && Math.min(k, FEATURES - k) <= features;
+  });
+}
+function back({ re, im }, keep, part) {
+  const whole = along(along({
+    re: re.map((value, i) => keep[i] ? value : 0),
+    im: im.map((value, i) => keep[i] && part === "both" ? value : 0)
+  }, 1, 1), 0, 1);
+  return whole.re.map((value) => value / re.length);
+}
+function share(x, y) {
+  const energy = (values) => values.reduce((sum, value) => sum + value * value, 0);
+  return energy(x) ? energy(y) / energy(x) : 0;
+}
+
+// reservoir_book/explorables/shared/svg.mjs
+var SPACE = "http://www.w3.org/2000/svg";
+var unique = () => `ex-${Math.random().toString(36).slice(2, 10)}`;
+function svg(name, attributes = {}, ...children) {
+  const element = document.createElementNS(SPACE, name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== void 0 && value !== null && value !== false) element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== void 0 && child !== null && child !== false && child !== ""));
+  return element;
+}
+function ticks(low, high, count = 5) {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const rough = span / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) * power;
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+function logTicks(low, high, base = 10) {
+  const from = Math.ceil(Math.log(low) / Math.log(base) - 1e-9);
+  const to = Math.floor(Math.log(high) / Math.log(base) + 1e-9);
+  const powers = Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => Number((base ** (from + i)).toPrecision(12)));
+  if (base !== 10 || powers.length > 2) return powers;
+  const all = [];
+  for (let power = from - 1; power <= to; power += 1) all.push(...[1, 2, 5].map((factor) => Number((factor * 10 ** power).toPrecision(12))));
+  return all.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
+}
+function number(value, digits = 3) {
+  if (!Number.isFinite(value)) return value === Infinity ? "∞" : value === -Infinity ? "−∞" : "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-4 || size >= 1e7) {
+    const [mantissa, exponent] = value.toExponential(Math.max(0, digits - 1)).split("e");
+    return `${Number(mantissa)}·10^${Number(exponent)}`.replaceAll("-", "−");
+  }
+  const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
+  const [whole, part] = text.replace("-", "−").split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, " ") + (part ? `.${part}` : "");
+}
+function scale({ domain: [low, high], log = false }, from, to) {
+  const at = log ? Math.log : (value) => value;
+  const [a, b] = [at(low), at(high)];
+  const span = b - a || 1;
+  const map = (value) => from + (at(value) - a) / span * (to - from);
+  map.invert = (pixel) => {
+    const value = a + (pixel - from) / (to - from) * span;
+    return log ? Math.exp(value) : value;
+  };
+  return map;
+}
+var clip = (value) => Math.max(-1e5, Math.min(1e5, value));
+function path(xs, ys, x, y) {
+  let text = "";
+  let pen = "M";
+  for (let i = 0; i < ys.length; i += 1) {
+    if (!Number.isFinite(ys[i])) {
+      pen = "M";
+      continue;
+    }
+    text += `${pen}${clip(x(xs ? xs[i] : i)).toFixed(1)} ${clip(y(ys[i])).toFixed(1)}`;
+    pen = "L";
+  }
+  return text;
+}
+var MARKS = {
+  /** {x, y, origin, dash, width, faint}: x may be left out (0, 1, 2 …); a y that is no number is a gap. */
+  line: (mark, x, y) => svg("path", { d: path(mark.x, mark.y, x, y), class: `ex-line ${mark.faint ? "ex-faint" : ""}`, "stroke-dasharray": mark.dash, style: mark.width && `stroke-width: ${mark.width}` }),
+  /** {x, low, high, origin}: between two curves. */
+  band: (mark, x, y) => {
+    const there = mark.x.map((at, i) => `${clip(x(at)).toFixed(1)} ${clip(y(mark.high[i])).toFixed(1)}`);
+    const back2 = mark.x.map((at, i) => `${clip(x(at)).toFixed(1)} ${clip(y(mark.low[i])).toFixed(1)}`).reverse();
+    return svg("path", { d: `M${[...there, ...back2].join("L")}Z`, class: "ex-band" });
+  },
+  /** {x, y, origin, size, shape, open}: points; shape is 'circle' or 'square', one for all or one each. */
+  points: (mark, x, y) => Array.from(mark.x, (at, i) => {
+    const size = mark.size ?? 3.5;
+    const [cx, cy] = [clip(x(at)), clip(y(mark.y[i]))];
+    const shape = Array.isArray(mark.shape) ? mark.shape[i] : mark.shape;
+    const kind = `ex-point ${mark.open ? "ex-open" : ""}`;
+    return shape === "square" ? svg("rect", { x: (cx - size).toFixed(1), y: (cy - size).toFixed(1), width: 2 * size, height: 2 * size, class: kind }) : svg("circle", { cx: cx.toFixed(1), cy: cy.toFixed(1), r: size, class: kind });
+  }),
+  /** {from, to, y, origin}: a histogram: bars between from[i] and to[i], as high as y[i]. */
+  bars: (mark, x, y, box) => Array.from(mark.y, (value, i) => {
+    const [left, right] = [x(mark.from[i]), x(mark.to[i])];
+    const top = y(value);
+    return svg("rect", { x: (left + 0.5).toFixed(1), y: top.toFixed(1), width: Math.max(0.5, right - left - 1).toFixed(1), height: Math.max(0, box.bottom - top).toFixed(1), class: "ex-bar" });
+  }),
+  /** {x} or {y}, {label, origin, dash}: a line across the whole plot. */
+  rule: (mark, x, y, box) => {
+    const upright = mark.x !== void 0;
+    const at = upright ? x(mark.x) : y(mark.y);
+    const ends = upright ? { x1: at, x2: at, y1: box.top, y2: box.bottom } : { x1: box.left, x2: box.right, y1: at, y2: at };
+    const label = mark.label && svg("text", upright ? { x: at + 4, y: box.top + 11 } : { x: box.right - 4, y: at - 4, "text-anchor": "end" }, mark.label);
+    return [svg("line", { ...ends, class: "ex-rule", "stroke-dasharray": mark.dash ?? "4 3" }), label];
+  },
+  /** {from, to} along x: a stretch of the plot, shaded. */
+  span: (mark, x, y, box) => svg("rect", { x: x(mark.from), width: Math.max(0, x(mark.to) - x(mark.from)), y: box.top, height: box.bottom - box.top, class: "ex-span" })
+};
+function chart({ height = 260, square = false, ...options }) {
+  const drawing = svg("svg", { class: "ex-chart", role: "img", "aria-label": options.label ?? "" });
+  const legend = Object.assign(document.createElement("div"), { className: "ex-legend" });
+  const element = Object.assign(document.createElement("div"), { className: "ex-figure" });
+  element.append(drawing, legend);
+  const clipId = unique();
+  let state = { marks: [], ...options };
+  let width = 0;
+  let shownLegend = "";
+  function draw() {
+    width = element.clientWidth;
+    if (!width) return;
+    const tall = square ? Math.min(width, height) : height;
+    const box = { left: 52, right: width - 12, top: 10, bottom: tall - 40 };
+    const x = scale(state.x, box.left, box.right);
+    const y = scale(state.y, box.bottom, box.top);
+    drawing.setAttribute("viewBox", `0 0 ${width} ${tall}`);
+    drawing.setAttribute("width", width);
+    drawing.setAttribute("height", tall);
+    const axis = (side) => {
+      const of = state[side];
+      const count = side === "x" ? Math.max(2, Math.round(width / 90)) : Math.max(2, Math.round(tall / 55));
+      const at = of.ticks ?? (of.log ? logTicks(...of.domain, of.base) : ticks(...of.domain, count));
+      return at.map((tick) => {
+        const text = (of.format ?? number)(tick);
+        return side === "x" ? [svg("line", { class: "ex-grid", x1: x(tick), x2: x(tick), y1: box.top, y2: box.bottom }), svg("text", { class: "ex-tick", x: x(tick), y: box.bottom + 15, "text-anchor": "middle" }, text)] : [svg("line", { class: "ex-grid", x1: box.left, x2: box.right, y1: y(tick), y2: y(tick) }), svg("text", { class: "ex-tick", x: box.left - 6, y: y(tick) + 4, "text-anchor": "end" }, text)];
+      });
+    };
+    const marks = state.marks.filter(Boolean).map((mark) => svg("g", { class: `ex-mark ${mark.origin ? `ex-${mark.origin}` : ""}` }, MARKS[mark.kind](mark, x, y, box)));
+    drawing.replaceChildren(
+      svg("defs", {}, svg("clipPath", { id: clipId }, svg("rect", { x: box.left - 1, y: box.top - 4, width: box.right - box.left + 2, height: box.bottom - box.top + 5 }))),
+      ...axis("x").flat(),
+      ...axis("y").flat(),
+      svg("g", { "clip-path": `url(#${clipId})` }, marks),
+      svg("text", { class: "ex-title", x: (box.left + box.right) / 2, y: tall - 6, "text-anchor": "middle" }, state.x.label ?? ""),
+      svg("text", { class: "ex-title", transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, state.y.label ?? "")
+    );
+    element.scales = { x, y, box };
+    drawLegend();
+  }
+  function drawLegend() {
+    const named = state.marks.filter((mark) => mark?.name);
+    const written = named.map((mark) => [mark.kind, mark.name, mark.origin, mark.dash, mark.open, mark.shape].join()).join(";");
+    if (written === shownLegend) return;
+    shownLegend = written;
+    legend.replaceChildren(...named.map((mark) => {
+      const sample = svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, svg("g", { class: `ex-mark ${mark.origin ? `ex-${mark.origin}` : ""}` }, swatch(mark)));
+      const entry = Object.assign(document.createElement("span"), { className: "ex-key" });
+      entry.append(sample, mark.name);
+      return entry;
+    }));
+  }
+  const watcher = new ResizeObserver(() => {
+    if (element.clientWidth !== width) draw();
+  });
+  watcher.observe(element);
+  return {
+    element,
+    update(changes) {
+      for (const side of ["x", "y"]) if (changes[side]) changes = { ...changes, [side]: { ...state[side], ...changes[side] } };
+      state = { ...state, ...changes };
+      if (changes.label) drawing.setAttribute("aria-label", changes.label);
+      draw();
+    },
+    /** Where a pointer event lies, in the units of the axes. */
+    at(event) {
+      const { left, top } = drawing.getBoundingClientRect();
+      return { x: element.scales.x.invert(event.clientX - left), y: element.scales.y.invert(event.clientY - top) };
+    },
+    close: () => watcher.disconnect()
+  };
+}
+function swatch(mark) {
+  if (mark.kind === "line" || mark.kind === "rule") return svg("line", { x1: 0, x2: 22, y1: 6, y2: 6, class: mark.kind === "line" ? "ex-line" : "ex-rule", "stroke-dasharray": mark.dash ?? (mark.kind === "rule" ? "4 3" : void 0) });
+  if (mark.kind === "points") return mark.shape === "square" ? svg("rect", { x: 7, y: 2, width: 8, height: 8, class: `ex-point ${mark.open ? "ex-open" : ""}` }) : svg("circle", { cx: 11, cy: 6, r: 4, class: `ex-point ${mark.open ? "ex-open" : ""}` });
+  return svg("rect", { x: 3, y: 1, width: 16, height: 10, class: mark.kind === "bars" ? "ex-bar" : mark.kind === "band" ? "ex-band" : "ex-span" });
+}
+function heatmap({ origin = "trained", label = "", cell = 28 } = {}) {
+  const drawing = svg("svg", { class: `ex-heatmap ex-${origin}`, "aria-hidden": "true" });
+  const named = (text) => {
+    if (!text) return;
+    drawing.removeAttribute("aria-hidden");
+    drawing.setAttribute("role", "img");
+    drawing.setAttribute("aria-label", text);
+  };
+  named(label);
+  const element = Object.assign(document.createElement("div"), { className: "ex-figure" });
+  element.append(drawing);
+  return {
+    element,
+    update({ values, rows, cols, max = 1, rowLabels = [], colLabels = [], label: shown }) {
+      const room = rowLabels.length ? Math.min(120, 12 + 7 * Math.max(...rowLabels.map((text) => text.length))) : 4;
+      const above = colLabels.length ? Math.min(90, 10 + 6 * Math.max(...colLabels.map((text) => text.length))) : 4;
+      const side = Math.max(2, Math.min(cell, ((element.clientWidth || 320) - room - 12) / cols));
+      drawing.setAttribute("width", room + side * cols + 8);
+      drawing.setAttribute("height", above + side * rows + 4);
+      named(shown);
+      const cells = [];
+      for (let i = 0; i < rows; i += 1) {
+        for (let j = 0; j < cols; j += 1) {
+          const share2 = Math.max(0, Math.min(1, values[i * cols + j] / max));
+          cells.push(svg("rect", { class: "ex-cell", x: room + j * side, y: above + i * side, width: Math.max(1, side - 1), height: Math.max(1, side - 1), "fill-opacity": (0.04 + 0.96 * share2).toFixed(3) }));
+        }
+      }
+      drawing.replaceChildren(
+        ...cells,
+        ...rowLabels.map((text, i) => svg("text", { class: "ex-tick", x: room - 5, y: above + (i + 0.5) * side + 4, "text-anchor": "end" }, text)),
+        ...colLabels.map((text, j) => svg("text", { class: "ex-tick", transform: `translate(${room + (j + 0.5) * side + 4} ${above - 5}) rotate(-50)` }, text))
+      );
+    }
+  };
+}
+
+// reservoir_book/explorables/shared/ui.mjs
+var QUIET = 900;
+function html(name, { text, ...attributes } = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === void 0 || value === null || value === false) continue;
+    element.setAttribute(key, value === true ? "" : value);
+  }
+  if (text !== void 0) element.textContent = text;
+  element.append(...children.flat(Infinity).filter((child) => child !== void 0 && child !== null && child !== false));
+  return element;
+}
+var clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+var snapped = (value, { min, max, step }) => clamp(Number((min + Math.round((value - min) / step) * step).toPrecision(12)), min, max);
+function explorable({ model, el }) {
+  const mine = unique();
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const controls = html("div", { class: "ex-controls" });
+  const stage = html("div", { class: "ex-stage" });
+  const words = html("p", { class: "ex-words", text: model.get("text") ?? "" });
+  const status = html("p", { class: "ex-hidden", role: "status" });
+  const foot = html("div", { class: "ex-foot" });
+  const root = html("div", { class: "ex", role: "group", "aria-label": model.get("label") ?? "" }, controls, stage, words, status, foot);
+  if (!model.book) {
+    root.dataset.lmSuppressShortcuts = "true";
+    root.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+  el.replaceChildren(root);
+  const names = [];
+  const closing = [() => document.removeEventListener("book:theme", redraw)];
+  const first = {};
+  let painter;
+  let frame = 0;
+  let quiet = 0;
+  let open = true;
+  function paint() {
+    frame = 0;
+    if (open && painter) painter(state());
+  }
+  const state = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const redraw = () => {
+    frame ||= requestAnimationFrame(paint);
+  };
+  document.addEventListener("book:theme", redraw);
+  function set(name, value) {
+    if (Object.is(model.get(name), value)) return;
+    model.set(name, value);
+    model.save_changes();
+  }
+  function bind(name, { show, parse: parse2, write = String }) {
+    if (model.get(name) === void 0) throw new Error(`the model has no setting "${name}": declare it in the Python class, with .tag(sync=True)`);
+    names.push(name);
+    first[name] = model.get(name);
+    const told = model.book?.address.get(name);
+    if (told !== void 0) {
+      const value = parse2(told);
+      if (value !== void 0) set(name, value);
+    }
+    const follow = () => {
+      const value = model.get(name);
+      show(value);
+      model.book?.address.set(name, Object.is(value, first[name]) ? void 0 : write(value));
+      redraw();
+    };
+    model.on(`change:${name}`, follow);
+    closing.push(() => model.off(`change:${name}`, follow));
+    show(model.get(name));
+  }
+  const field = (label, input, { output, kind = "", hint } = {}) => {
+    const box = html(
+      "div",
+      { class: `ex-field ${kind}` },
+      html("label", { for: input.id }, html("span", { class: "ex-name", text: label }), output),
+      input,
+      hint && html("span", { class: "ex-hint", id: `${input.id}-hint`, text: hint })
+    );
+    if (hint) input.setAttribute("aria-describedby", `${input.id}-hint`);
+    controls.append(box);
+    return box;
+  };
+  const ui = {
+    root,
+    controls,
+    stage,
+    model,
+    /** Whether the reader asked for less motion: then show the end of what others see move. */
+    get still() {
+      return still.matches;
+    },
+    state,
+    set,
+    redraw,
+    /**
+     * A slider for a number. `log: true` spaces it by factors (with `min` above 0); `step` is what values snap to.
+     * @param {{label: string, min: number, max: number, step?: number, log?: boolean, format?: (value: number) => string, hint?: string}} options
+     */
+    slider(name, { label, min, max, step = 1, log = false, format = number, hint }) {
+      const STOPS = 400;
+      const range = { min, max, step };
+      const id = `${mine}-${name}`;
+      const output = html("output", { for: id });
+      const input = html("input", { type: "range", id, ...log ? { min: 0, max: STOPS, step: 1 } : range });
+      const place = (value) => log ? STOPS * Math.log(value / min) / Math.log(max / min) : value;
+      const read = () => log ? snapped(min * (max / min) ** (Number(input.value) / STOPS), range) : Number(input.value);
+      input.addEventListener("input", () => {
+        const value = read();
+        output.textContent = format(value);
+        input.setAttribute("aria-valuetext", format(value));
+        set(name, value);
+      });
+      if (log) {
+        input.addEventListener("keydown", (event) => {
+          const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+          if (!way) return;
+          event.preventDefault();
+          const now = model.get(name);
+          let next2 = now;
+          for (let stop = Math.round(place(now)) + way; next2 === now && stop >= 0 && stop <= STOPS; stop += way) next2 = snapped(min * (max / min) ** (stop / STOPS), range);
+          set(name, next2);
+        });
+      }
+      field(label, input, { output, kind: "ex-range", hint });
+      bind(name, {
+        parse: (text) => {
+          const value = Number(text);
+          return text.trim() && Number.isFinite(value) ? snapped(value, range) : void 0;
+        },
+        show(value) {
+          if (read() !== value) input.value = place(value);
+          output.textContent = format(value);
+          input.setAttribute("aria-valuetext", format(value));
+        }
+      });
+      return input;
+    },
+    /** A box for a number: a seed, a size. */
+    number(name, { label, min = 0, max = Number.MAX_SAFE_INTEGER, step = 1, hint }) {
+      const range = { min, max, step };
+      const input = html("input", { type: "number", id: `${mine}-${name}`, ...range, inputmode: "numeric" });
+      const read = (text) => {
+        const value = Number(text);
+        return text.trim() && Number.isFinite(value) ? snapped(value, range) : void 0;
+      };
+      input.addEventListener("input", () => {
+        const value = read(input.value);
+        if (value !== void 0 && value === Number(input.value)) set(name, value);
+      });
+      input.addEventListener("change", () => {
+        set(name, read(input.value) ?? model.get(name));
+        input.value = model.get(name);
+      });
+      field(label, input, { hint });
+      bind(name, { parse: read, show: (value) => {
+        if (read(input.value) !== value) input.value = value;
+      } });
+      return input;
+    },
+    /** One of a few: `options` is [[value, label], …]. */
+    choice(name, { label, options }) {
+      const values = new Map(options.map(([value, text]) => [String(value), { value, text }]));
+      const inputs = options.map(([value, text], i) => {
+        const input = html("input", { type: "radio", name: `${mine}-${name}`, id: `${mine}-${name}-${i}`, value: String(value) });
+        input.addEventListener("change", () => {
+          if (input.checked) set(name, value);
+        });
+        return [input, html("label", { for: input.id, text })];
+      });
+      controls.append(html("fieldset", { class: "ex-field ex-choice" }, html("legend", { class: "ex-name", text: label }), html("div", { class: "ex-options" }, inputs)));
+      bind(name, {
+        parse: (text) => values.get(text)?.value,
+        show(value) {
+          for (const [input] of inputs) input.checked = input.value === String(value);
+        }
+      });
+      return inputs.map(([input]) => input);
+    },
+    /** One of many: a list to unfold. `options` is [[value, label], …]. */
+    select(name, { label, options }) {
+      const values = new Map(options.map(([value]) => [String(value), value]));
+      const input = html("select", { id: `${mine}-${name}` }, options.map(([value, text]) => html("option", { value: String(value), text })));
+      input.addEventListener("change", () => set(name, values.get(input.value)));
+      field(label, input);
+      bind(name, { parse: (text) => values.get(text), show(value) {
+        input.value = String(value);
+      } });
+      return input;
+    },
+    toggle(name, { label }) {
+      const input = html("input", { type: "checkbox", id: `${mine}-${name}` });
+      input.addEventListener("change", () => set(name, input.checked));
+      controls.append(html("div", { class: "ex-field ex-toggle" }, input, html("label", { for: input.id, text: label })));
+      bind(name, {
+        parse: (text) => ({ 1: true, 0: false })[text],
+        write: (value) => value ? "1" : "0",
+        show(value) {
+          input.checked = value;
+        }
+      });
+      return input;
+    },
+    /** A line of text. */
+    text(name, { label, maxLength = 200, hint, lang }) {
+      const input = html("input", { type: "text", id: `${mine}-${name}`, maxlength: maxLength, autocomplete: "off", spellcheck: "false", lang });
+      input.addEventListener("input", () => set(name, input.value));
+      field(label, input, { kind: "ex-line-of-text", hint });
+      bind(name, { parse: (text) => text.slice(0, maxLength), show: (value) => {
+        if (input.value !== value) input.value = value;
+      } });
+      return input;
+    },
+    /** A setting without a control of its own, kept in the address all the same: what was tapped in a drawing. */
+    setting(name, { parse: parse2 = (text) => text, write = String } = {}) {
+      bind(name, { parse: parse2, write, show: () => {
+      } });
+    },
+    button(label, onClick) {
+      const button = html("button", { type: "button", text: label });
+      button.addEventListener("click", onClick);
+      controls.append(html("div", { class: "ex-field ex-action" }, button));
+      return button;
+    },
+    chart(options) {
+      const made = chart(options);
+      stage.append(made.element);
+      closing.push(made.close);
+      return made;
+    },
+    heatmap(options) {
+      const made = heatmap(options);
+      stage.append(made.element);
+      return made;
+    },
+    /** What is shown, in a sentence or two. Read aloud once nothing has changed for a moment. */
+    say(sentence) {
+      if (words.textContent === sentence) return;
+      words.textContent = sentence;
+      clearTimeout(quiet);
+      quiet = setTimeout(() => {
+        if (open) status.textContent = sentence;
+      }, QUIET);
+    },
+    /** What draws; called with all settings, once a frame at most, whenever one has changed, and once at first. */
+    draw(draw) {
+      painter = draw;
+      const box = new ResizeObserver(() => {
+        if (stage.clientWidth) {
+          box.disconnect();
+          redraw();
+        }
+      });
+      box.observe(stage);
+      closing.push(() => box.disconnect());
+      draw(state());
+    },
+    /**
+     * Calls `step(seconds since the last call)` each frame until it returns false or `stop()` of what is returned here
+     * is called. A reader who wants less motion gets no frames: step(Infinity) once, to show the end.
+     */
+    animate(step) {
+      let last;
+      let id = 0;
+      if (still.matches) {
+        step(Infinity);
+        return { stop() {
+        } };
+      }
+      const next2 = (now) => {
+        const go = open && step(last === void 0 ? 0 : Math.min(0.1, (now - last) / 1e3)) !== false;
+        last = now;
+        id = go ? requestAnimationFrame(next2) : 0;
+      };
+      id = requestAnimationFrame(next2);
+      const stop = () => cancelAnimationFrame(id);
+      closing.push(stop);
+      return { stop };
+    },
+    /** The plotly figure with a label (`fig-…`) on the same page, once it is drawn: {restyle, relayout}; else undefined. */
+    figure: (label) => model.book?.figure(label, redraw),
+    close() {
+      open = false;
+      cancelAnimationFrame(frame);
+      clearTimeout(quiet);
+      closing.forEach((end) => end());
+    }
+  };
+  ui.close = ui.close.bind(ui);
+  closing.push(footer(ui, foot, first));
+  return ui;
+}
+function footer({ model, set }, foot, first) {
+  const again = html("button", { type: "button", class: "ex-quiet", text: "Start again" });
+  again.addEventListener("click", () => Object.entries(first).forEach(([name, value]) => set(name, value)));
+  foot.append(again);
+  let back2 = 0;
+  if (model.book) {
+    const copy = html("button", { type: "button", class: "ex-quiet", text: "Copy a link to this" });
+    copy.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(model.book.address.link());
+        copy.textContent = "Copied";
+      } catch {
+        copy.textContent = "It stands in the address bar";
+      }
+      clearTimeout(back2);
+      back2 = setTimeout(() => {
+        copy.textContent = "Copy a link to this";
+      }, 2e3);
+    });
+    foot.append(copy);
+  }
+  return () => clearTimeout(back2);
+}
+
+// reservoir_book/explorables/fourier_mixing/view.mjs
+var SIDE = 24;
+var SAID = { 0: "nothing", 1: "one", 2: "minus one" };
+var ENTRIES = TOKENS * FEATURES;
+var empty = "0".repeat(ENTRIES);
+var wave = Array.from({ length: ENTRIES }, (_, i) => Math.floor(i / FEATURES) % 4 < 2 ? "1" : "2").join("");
+function squares(label) {
+  const drawing = svg("svg", { class: "fm-squares", role: "img", "aria-label": label, viewBox: `0 0 ${SIDE * FEATURES} ${SIDE * TOKENS}` });
+  return {
+    drawing,
+    update(values, { keep, largest = Math.max(1e-9, ...values.map(Math.abs)) }) {
+      drawing.replaceChildren(...Array.from(values, (value, i) => {
+        const [x, y] = [(i % FEATURES + 0.5) * SIDE, (Math.floor(i / FEATURES) + 0.5) * SIDE];
+        if (keep && !keep[i]) return svg("path", { class: "fm-removed", d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` });
+        const half = (SIDE / 2 - 2) * Math.sqrt(Math.min(1, Math.abs(value) / largest));
+        if (half < 0.7) return svg("circle", { class: "fm-none", cx: x, cy: y, r: 1 });
+        return svg("rect", { class: value > 0 ? "fm-plus" : "fm-minus", x: x - half, y: y - half, width: 2 * half, height: 2 * half });
+      }));
+    }
+  };
+}
+var view_default = {
+  render({ model, el }) {
+    const ui = explorable({ model, el });
+    ui.choice("part", { label: "Transformed back is", options: [["real", "the real part, as in the layer"], ["both", "real and imaginary part"]] });
+    ui.slider("tokens", { label: "Highest frequency kept, along tokens", min: 0, max: TOKENS / 2 });
+    ui.slider("features", { label: "and along features", min: 0, max: FEATURES / 2 });
+    ui.setting("signal", { parse });
+    const change = (signal) => ui.set("signal", signal);
+    ui.button("One entry", () => change(drawn(empty, 2 * FEATURES + 3, "1")));
+    ui.button("A wave", () => change(wave));
+    ui.button("Reverse the tokens", () => change(reversed(model.get("signal"), { tokens: true })));
+    ui.button("Reverse both", () => change(reversed(model.get("signal"), { tokens: true, features: true })));
+    ui.button("Clear", () => change(empty));
+    const cells = Array.from({ length: ENTRIES }, (_, i) => html("button", { type: "button", class: "fm-cell", tabindex: i ? "-1" : "0" }));
+    const grid = html("div", { class: "fm-grid", role: "group", "aria-label": `The signal, ${TOKENS} tokens down and ${FEATURES} features across` }, cells);
+    let brush;
+    let pointer;
+    const at = (event) => cells.indexOf(event.target.closest?.(".fm-cell"));
+    const paint = (i) => {
+      if (i >= 0 && brush !== void 0) change(drawn(model.get("signal"), i, brush));
+    };
+    const go = (i) => {
+      cells.forEach((cell, j) => {
+        cell.tabIndex = j === i ? 0 : -1;
+      });
+      cells[i].focus();
+    };
+    grid.addEventListener("click", (event) => {
+      const i = at(event);
+      if (i < 0) return;
+      go(i);
+      if (event.detail === 0 || pointer === "touch") change(drawn(model.get("signal"), i, next(model.get("signal")[i])));
+    });
+    grid.addEventListener("pointerdown", (event) => {
+      const i = at(event);
+      pointer = event.pointerType;
+      if (i < 0 || pointer === "touch" || event.button) return;
+      brush = next(model.get("signal")[i]);
+      paint(i);
+    });
+    grid.addEventListener("pointerover", (event) => {
+      if (event.buttons & 1) paint(at(event));
+      else brush = void 0;
+    });
+    const lift = () => {
+      brush = void 0;
+    };
+    document.addEventListener("pointerup", lift);
+    grid.addEventListener("keydown", (event) => {
+      const i = at(event);
+      const move = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: FEATURES, ArrowUp: -FEATURES }[event.key];
+      if (i < 0 || !move) return;
+      event.preventDefault();
+      const across = Math.abs(move) === 1;
+      const to = i + move;
+      if (to >= 0 && to < ENTRIES && (!across || Math.floor(to / FEATURES) === Math.floor(i / FEATURES))) go(to);
+    });
+    const mixed = squares("The real part of its Fourier transform");
+    const returned = squares("What comes back");
+    const panel = (title, under, content) => html("figure", { class: "fm-panel" }, html("figcaption", {}, html("strong", { text: title }), html("span", { text: under })), content);
+    const last = html("span");
+    ui.stage.append(html(
+      "div",
+      { class: "fm" },
+      panel("The signal", "tap or draw: filled is +1, open is −1", grid),
+      panel("Its mixing", "what the layer hands on; × is removed", mixed.drawing),
+      html("figure", { class: "fm-panel" }, html("figcaption", {}, html("strong", { text: "What comes back" }), last), returned.drawing)
+    ));
+    ui.draw(({ part, tokens, features, signal }) => {
+      const x = numbers(signal);
+      const whole = transform(x);
+      const keep = kept(tokens, features);
+      const again = back(whole, keep, part);
+      cells.forEach((cell, i) => {
+        cell.dataset.value = signal[i];
+        cell.setAttribute("aria-label", `Token ${Math.floor(i / FEATURES)}, feature ${i % FEATURES}: ${SAID[signal[i]]}`);
+      });
+      mixed.update(whole.re, { keep });
+      returned.update(again, { largest: 1 });
+      last.textContent = part === "real" ? "from the real part alone" : "from both parts";
+      const removed = keep.filter((one) => !one).length;
+      const still = Math.round(100 * share(x, again));
+      const seen = whole.re.filter((value) => Math.abs(value) > 1e-9).length;
+      const symmetric = reversed(signal, { tokens: true, features: true }) === signal;
+      if (signal === empty) {
+        ui.say("Nothing is drawn yet, and the transform of nothing is nothing.");
+        return;
+      }
+      ui.say([
+        `What is drawn at ${x.filter(Boolean).length} of ${ENTRIES} places is mixed into ${seen}.`,
+        removed ? `${removed} frequencies are removed.` : "",
+        `Transformed back${part === "real" ? " from the real part" : ""}, ${still} % of its squared size returns.`,
+        removed ? "" : part === "both" ? "Nothing is lost as long as both parts are kept." : symmetric ? "This signal is its own mirror image, so its transform is real and nothing is lost." : "What returns is the mean of the signal and its mirror image: the real part cannot tell the two apart."
+      ].filter(Boolean).join(" "));
+    });
+    return () => {
+      document.removeEventListener("pointerup", lift);
+      ui.close();
+    };
+  }
+};
+export {
+  view_default as default
+};

@@ -1,0 +1,92 @@
+"""Train a small translator in the page, each part from the origin that the reader chooses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import traitlets
+
+from reservoir.datasets import grammar, shipped
+from reservoir.models.pretrained import TOKENIZER
+from reservoir_book.explorables.base import Explorable
+from reservoir_book.explorables.recorded import curves
+from reservoir_lab.recipes.playground import PRESETS
+from reservoir_lab.runs import find_records
+
+LISTS = ("adjectives", "reporting", "modals", "pronouns", "times", "places")
+WORDS = {
+    "nouns": [asdict(noun) for noun in grammar.NOUNS],
+    "verbs": [asdict(verb) for verb in grammar.VERBS],
+    **{name: getattr(grammar, name.upper()) for name in LISTS},
+}
+"""The words of the miniature grammar, which the page makes its sentences of."""
+FOUR = ("attention", "feed-forward", "embeddings", "frozen")
+CHAPTERS = {**dict.fromkeys(FOUR, 4), "reservoir": 5, "fourier": 8, "masks": 10}
+"""The chapter that a preset is from."""
+
+
+def line_of(letters: str) -> str:
+    """A preset's settings as a link says them: what differs from the standard, by its letter."""
+    groups = letters.split()
+    depth = sum(len(group) == 3 for group in groups)
+    parts = "".join(groups)
+    said = ([] if depth == 2 else [f"e{depth}"]) + ([f"p{parts}"] if set(parts) != {"t"} else [])
+    return "_".join(said)
+
+
+def presets() -> list[dict[str, Any]]:
+    """The presets with their recorded runs: name, about, chapter, line, curves and scores on the test split."""
+    found = []
+    for name, (about, letters) in PRESETS.items():
+        records = find_records(f"playground/{name}")
+        found.append(
+            {
+                "name": name,
+                "about": about,
+                "chapter": CHAPTERS.get(name),
+                "line": line_of(letters),
+                "curves": curves(records),
+                "scores": [round(one.score, 2) for one in records],
+            }
+        )
+    return found
+
+
+class Playground(Explorable, source=__file__):
+    """A small encoder-decoder that trains in a worker next to the page, up to four of them side by side.
+
+    Make it with `Playground.of_presets()`.
+
+    Attributes:
+        setup: the settings of the runs, one after the other, as `settings.mjs` writes them, with "~" between.
+        sentence: a German sentence that the runs translate while they train.
+        brush: the origin that a click gives to a part, a letter of `reservoir_lab.recipes.playground`.
+        presets: from `presets`.
+        lexicon, tokenizer: JSON of the grammar's words and of the vocabulary.
+    """
+
+    setup = traitlets.Unicode().tag(sync=True)
+    sentence = traitlets.Unicode("Die kleine Katze sieht den alten Lehrer nicht.").tag(sync=True)
+    brush = traitlets.Enum(["t", "s", "m", "f"], "s").tag(sync=True)
+    presets = traitlets.List(traitlets.Dict()).tag(sync=True)
+    lexicon = traitlets.Unicode().tag(sync=True)
+    tokenizer = traitlets.Unicode().tag(sync=True)
+
+    @classmethod
+    def of_presets(cls, **settings: Any) -> Playground:
+        """The playground with its text, its vocabulary, and the recorded runs of its presets."""
+        settings.setdefault("label", "The playground")
+        settings.setdefault(
+            "text",
+            "A transformer that translates German into English, as boxes: embeddings at the bottom, two encoder layers"
+            " on the left, two decoder layers on the right. Choose where each part's weights come from, press Train,"
+            " and read what it writes while it learns.",
+        )
+        return cls(
+            presets=presets(),
+            lexicon=json.dumps(WORDS, ensure_ascii=False),
+            tokenizer=(shipped() / "models" / "miniature" / TOKENIZER).read_text(encoding="utf-8"),
+            **settings,
+        )

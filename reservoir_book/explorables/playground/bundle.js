@@ -1,0 +1,1367 @@
+var __toBinary = Uint8Array.fromBase64 || /* @__PURE__ */ (() => {
+  var table = new Uint8Array(128);
+  for (var i = 0; i < 64; i++) table[i < 26 ? i + 65 : i < 52 ? i + 71 : i < 62 ? i - 4 : i * 4 - 205] = i;
+  return (base64) => {
+    var n = base64.length, bytes2 = new Uint8Array((n - (base64[n - 1] == "=") - (base64[n - 2] == "=")) * 3 / 4 | 0);
+    for (var i2 = 0, j = 0; i2 < n; ) {
+      var c0 = table[base64.charCodeAt(i2++)], c1 = table[base64.charCodeAt(i2++)];
+      var c2 = table[base64.charCodeAt(i2++)], c3 = table[base64.charCodeAt(i2++)];
+      bytes2[j++] = c0 << 2 | c1 >> 4;
+      bytes2[j++] = c1 << 4 | c2 >> 2;
+      bytes2[j++] = c2 << 6 | c3;
+    }
+    return bytes2;
+  };
+})();
+
+// reservoir_book/explorables/shared/records.mjs
+var mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+function curve(row) {
+  if (!row?.curves.length) return void 0;
+  const [x] = row.curves[0];
+  const at = x.map((_, i) => row.curves.map(([, y]) => y[i]).filter(Number.isFinite));
+  return { x, mean: at.map(mean), low: at.map((values) => Math.min(...values)), high: at.map((values) => Math.max(...values)) };
+}
+function short(value) {
+  for (const [size, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
+    if (value >= size * 0.9995) return `${Number((value / size).toPrecision(3))} ${letter}`;
+  }
+  return String(Number(value.toPrecision(3)));
+}
+
+// reservoir_book/explorables/shared/svg.mjs
+var SPACE = "http://www.w3.org/2000/svg";
+var unique = () => `ex-${Math.random().toString(36).slice(2, 10)}`;
+function svg(name, attributes = {}, ...children) {
+  const element = document.createElementNS(SPACE, name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== void 0 && value !== null && value !== false) element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== void 0 && child !== null && child !== false && child !== ""));
+  return element;
+}
+function ticks(low, high, count = 5) {
+  const span = high - low;
+  if (!(span > 0)) return [low];
+  const rough = span / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999) * power;
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+function logTicks(low, high, base = 10) {
+  const from = Math.ceil(Math.log(low) / Math.log(base) - 1e-9);
+  const to = Math.floor(Math.log(high) / Math.log(base) + 1e-9);
+  const powers = Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => Number((base ** (from + i)).toPrecision(12)));
+  if (base !== 10 || powers.length > 2) return powers;
+  const all = [];
+  for (let power = from - 1; power <= to; power += 1) all.push(...[1, 2, 5].map((factor) => Number((factor * 10 ** power).toPrecision(12))));
+  return all.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
+}
+function number(value, digits = 3) {
+  if (!Number.isFinite(value)) return value === Infinity ? "∞" : value === -Infinity ? "−∞" : "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-4 || size >= 1e7) {
+    const [mantissa, exponent] = value.toExponential(Math.max(0, digits - 1)).split("e");
+    return `${Number(mantissa)}·10^${Number(exponent)}`.replaceAll("-", "−");
+  }
+  const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
+  const [whole, part] = text.replace("-", "−").split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, " ") + (part ? `.${part}` : "");
+}
+function scale({ domain: [low, high], log = false }, from, to) {
+  const at = log ? Math.log : (value) => value;
+  const [a, b] = [at(low), at(high)];
+  const span = b - a || 1;
+  const map = (value) => from + (at(value) - a) / span * (to - from);
+  map.invert = (pixel) => {
+    const value = a + (pixel - from) / (to - from) * span;
+    return log ? Math.exp(value) : value;
+  };
+  return map;
+}
+var clip = (value) => Math.max(-1e5, Math.min(1e5, value));
+function path(xs, ys, x, y) {
+  let text = "";
+  let pen = "M";
+  for (let i = 0; i < ys.length; i += 1) {
+    if (!Number.isFinite(ys[i])) {
+      pen = "M";
+      continue;
+    }
+    text += `${pen}${clip(x(xs ? xs[i] : i)).toFixed(1)} ${clip(y(ys[i])).toFixed(1)}`;
+    pen = "L";
+  }
+  return text;
+}
+var MARKS = {
+  /** {x, y, origin, dash, width, faint}: x may be left out (0, 1, 2 …); a y that is no number is a gap. */
+  line: (mark, x, y) => svg("path", { d: path(mark.x, mark.y, x, y), class: `ex-line ${mark.faint ? "ex-faint" : ""}`, "stroke-dasharray": mark.dash, style: mark.width && `stroke-width: ${mark.width}` }),
+  /** {x, low, high, origin}: between two curves. */
+  band: (mark, x, y) => {
+    const there = mark.x.map((at, i) => `${clip(x(at)).toFixed(1)} ${clip(y(mark.high[i])).toFixed(1)}`);
+    const back = mark.x.map((at, i) => `${clip(x(at)).toFixed(1)} ${clip(y(mark.low[i])).toFixed(1)}`).reverse();
+    return svg("path", { d: `M${[...there, ...back].join("L")}Z`, class: "ex-band" });
+  },
+  /** {x, y, origin, size, shape, open}: points; shape is 'circle' or 'square', one for all or one each. */
+  points: (mark, x, y) => Array.from(mark.x, (at, i) => {
+    const size = mark.size ?? 3.5;
+    const [cx, cy] = [clip(x(at)), clip(y(mark.y[i]))];
+    const shape = Array.isArray(mark.shape) ? mark.shape[i] : mark.shape;
+    const kind = `ex-point ${mark.open ? "ex-open" : ""}`;
+    return shape === "square" ? svg("rect", { x: (cx - size).toFixed(1), y: (cy - size).toFixed(1), width: 2 * size, height: 2 * size, class: kind }) : svg("circle", { cx: cx.toFixed(1), cy: cy.toFixed(1), r: size, class: kind });
+  }),
+  /** {from, to, y, origin}: a histogram: bars between from[i] and to[i], as high as y[i]. */
+  bars: (mark, x, y, box) => Array.from(mark.y, (value, i) => {
+    const [left, right] = [x(mark.from[i]), x(mark.to[i])];
+    const top = y(value);
+    return svg("rect", { x: (left + 0.5).toFixed(1), y: top.toFixed(1), width: Math.max(0.5, right - left - 1).toFixed(1), height: Math.max(0, box.bottom - top).toFixed(1), class: "ex-bar" });
+  }),
+  /** {x} or {y}, {label, origin, dash}: a line across the whole plot. */
+  rule: (mark, x, y, box) => {
+    const upright = mark.x !== void 0;
+    const at = upright ? x(mark.x) : y(mark.y);
+    const ends = upright ? { x1: at, x2: at, y1: box.top, y2: box.bottom } : { x1: box.left, x2: box.right, y1: at, y2: at };
+    const label = mark.label && svg("text", upright ? { x: at + 4, y: box.top + 11 } : { x: box.right - 4, y: at - 4, "text-anchor": "end" }, mark.label);
+    return [svg("line", { ...ends, class: "ex-rule", "stroke-dasharray": mark.dash ?? "4 3" }), label];
+  },
+  /** {from, to} along x: a stretch of the plot, shaded. */
+  span: (mark, x, y, box) => svg("rect", { x: x(mark.from), width: Math.max(0, x(mark.to) - x(mark.from)), y: box.top, height: box.bottom - box.top, class: "ex-span" })
+};
+function chart({ height = 260, square = false, ...options }) {
+  const drawing = svg("svg", { class: "ex-chart", role: "img", "aria-label": options.label ?? "" });
+  const legend = Object.assign(document.createElement("div"), { className: "ex-legend" });
+  const element = Object.assign(document.createElement("div"), { className: "ex-figure" });
+  element.append(drawing, legend);
+  const clipId = unique();
+  let state = { marks: [], ...options };
+  let width = 0;
+  let shownLegend = "";
+  function draw() {
+    width = element.clientWidth;
+    if (!width) return;
+    const tall = square ? Math.min(width, height) : height;
+    const box = { left: 52, right: width - 12, top: 10, bottom: tall - 40 };
+    const x = scale(state.x, box.left, box.right);
+    const y = scale(state.y, box.bottom, box.top);
+    drawing.setAttribute("viewBox", `0 0 ${width} ${tall}`);
+    drawing.setAttribute("width", width);
+    drawing.setAttribute("height", tall);
+    const axis = (side) => {
+      const of = state[side];
+      const count = side === "x" ? Math.max(2, Math.round(width / 90)) : Math.max(2, Math.round(tall / 55));
+      const at = of.ticks ?? (of.log ? logTicks(...of.domain, of.base) : ticks(...of.domain, count));
+      return at.map((tick) => {
+        const text = (of.format ?? number)(tick);
+        return side === "x" ? [svg("line", { class: "ex-grid", x1: x(tick), x2: x(tick), y1: box.top, y2: box.bottom }), svg("text", { class: "ex-tick", x: x(tick), y: box.bottom + 15, "text-anchor": "middle" }, text)] : [svg("line", { class: "ex-grid", x1: box.left, x2: box.right, y1: y(tick), y2: y(tick) }), svg("text", { class: "ex-tick", x: box.left - 6, y: y(tick) + 4, "text-anchor": "end" }, text)];
+      });
+    };
+    const marks = state.marks.filter(Boolean).map((mark) => svg("g", { class: `ex-mark ${mark.origin ? `ex-${mark.origin}` : ""}` }, MARKS[mark.kind](mark, x, y, box)));
+    drawing.replaceChildren(
+      svg("defs", {}, svg("clipPath", { id: clipId }, svg("rect", { x: box.left - 1, y: box.top - 4, width: box.right - box.left + 2, height: box.bottom - box.top + 5 }))),
+      ...axis("x").flat(),
+      ...axis("y").flat(),
+      svg("g", { "clip-path": `url(#${clipId})` }, marks),
+      svg("text", { class: "ex-title", x: (box.left + box.right) / 2, y: tall - 6, "text-anchor": "middle" }, state.x.label ?? ""),
+      svg("text", { class: "ex-title", transform: `translate(12 ${(box.top + box.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, state.y.label ?? "")
+    );
+    element.scales = { x, y, box };
+    drawLegend();
+  }
+  function drawLegend() {
+    const named2 = state.marks.filter((mark) => mark?.name);
+    const written2 = named2.map((mark) => [mark.kind, mark.name, mark.origin, mark.dash, mark.open, mark.shape].join()).join(";");
+    if (written2 === shownLegend) return;
+    shownLegend = written2;
+    legend.replaceChildren(...named2.map((mark) => {
+      const sample = svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, svg("g", { class: `ex-mark ${mark.origin ? `ex-${mark.origin}` : ""}` }, swatch(mark)));
+      const entry = Object.assign(document.createElement("span"), { className: "ex-key" });
+      entry.append(sample, mark.name);
+      return entry;
+    }));
+  }
+  const watcher = new ResizeObserver(() => {
+    if (element.clientWidth !== width) draw();
+  });
+  watcher.observe(element);
+  return {
+    element,
+    update(changes) {
+      for (const side of ["x", "y"]) if (changes[side]) changes = { ...changes, [side]: { ...state[side], ...changes[side] } };
+      state = { ...state, ...changes };
+      if (changes.label) drawing.setAttribute("aria-label", changes.label);
+      draw();
+    },
+    /** Where a pointer event lies, in the units of the axes. */
+    at(event) {
+      const { left, top } = drawing.getBoundingClientRect();
+      return { x: element.scales.x.invert(event.clientX - left), y: element.scales.y.invert(event.clientY - top) };
+    },
+    close: () => watcher.disconnect()
+  };
+}
+function swatch(mark) {
+  if (mark.kind === "line" || mark.kind === "rule") return svg("line", { x1: 0, x2: 22, y1: 6, y2: 6, class: mark.kind === "line" ? "ex-line" : "ex-rule", "stroke-dasharray": mark.dash ?? (mark.kind === "rule" ? "4 3" : void 0) });
+  if (mark.kind === "points") return mark.shape === "square" ? svg("rect", { x: 7, y: 2, width: 8, height: 8, class: `ex-point ${mark.open ? "ex-open" : ""}` }) : svg("circle", { cx: 11, cy: 6, r: 4, class: `ex-point ${mark.open ? "ex-open" : ""}` });
+  return svg("rect", { x: 3, y: 1, width: 16, height: 10, class: mark.kind === "bars" ? "ex-bar" : mark.kind === "band" ? "ex-band" : "ex-span" });
+}
+function heatmap({ origin = "trained", label = "", cell = 28 } = {}) {
+  const drawing = svg("svg", { class: `ex-heatmap ex-${origin}`, "aria-hidden": "true" });
+  const named2 = (text) => {
+    if (!text) return;
+    drawing.removeAttribute("aria-hidden");
+    drawing.setAttribute("role", "img");
+    drawing.setAttribute("aria-label", text);
+  };
+  named2(label);
+  const element = Object.assign(document.createElement("div"), { className: "ex-figure" });
+  element.append(drawing);
+  return {
+    element,
+    update({ values, rows, cols, max = 1, rowLabels = [], colLabels = [], label: shown }) {
+      const room = rowLabels.length ? Math.min(120, 12 + 7 * Math.max(...rowLabels.map((text) => text.length))) : 4;
+      const above = colLabels.length ? Math.min(90, 10 + 6 * Math.max(...colLabels.map((text) => text.length))) : 4;
+      const side = Math.max(2, Math.min(cell, ((element.clientWidth || 320) - room - 12) / cols));
+      drawing.setAttribute("width", room + side * cols + 8);
+      drawing.setAttribute("height", above + side * rows + 4);
+      named2(shown);
+      const cells = [];
+      for (let i = 0; i < rows; i += 1) {
+        for (let j = 0; j < cols; j += 1) {
+          const share = Math.max(0, Math.min(1, values[i * cols + j] / max));
+          cells.push(svg("rect", { class: "ex-cell", x: room + j * side, y: above + i * side, width: Math.max(1, side - 1), height: Math.max(1, side - 1), "fill-opacity": (0.04 + 0.96 * share).toFixed(3) }));
+        }
+      }
+      drawing.replaceChildren(
+        ...cells,
+        ...rowLabels.map((text, i) => svg("text", { class: "ex-tick", x: room - 5, y: above + (i + 0.5) * side + 4, "text-anchor": "end" }, text)),
+        ...colLabels.map((text, j) => svg("text", { class: "ex-tick", transform: `translate(${room + (j + 0.5) * side + 4} ${above - 5}) rotate(-50)` }, text))
+      );
+    }
+  };
+}
+
+// reservoir_book/explorables/shared/ui.mjs
+var QUIET = 900;
+function html(name, { text, ...attributes } = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === void 0 || value === null || value === false) continue;
+    element.setAttribute(key, value === true ? "" : value);
+  }
+  if (text !== void 0) element.textContent = text;
+  element.append(...children.flat(Infinity).filter((child) => child !== void 0 && child !== null && child !== false));
+  return element;
+}
+var clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+var snapped = (value, { min, max, step }) => clamp(Number((min + Math.round((value - min) / step) * step).toPrecision(12)), min, max);
+function explorable({ model, el }) {
+  const mine = unique();
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const controls = html("div", { class: "ex-controls" });
+  const stage = html("div", { class: "ex-stage" });
+  const words2 = html("p", { class: "ex-words", text: model.get("text") ?? "" });
+  const status = html("p", { class: "ex-hidden", role: "status" });
+  const foot = html("div", { class: "ex-foot" });
+  const root = html("div", { class: "ex", role: "group", "aria-label": model.get("label") ?? "" }, controls, stage, words2, status, foot);
+  if (!model.book) {
+    root.dataset.lmSuppressShortcuts = "true";
+    root.addEventListener("keydown", (event) => event.stopPropagation());
+  }
+  el.replaceChildren(root);
+  const names = [];
+  const closing = [() => document.removeEventListener("book:theme", redraw)];
+  const first = {};
+  let painter;
+  let frame = 0;
+  let quiet = 0;
+  let open = true;
+  function paint() {
+    frame = 0;
+    if (open && painter) painter(state());
+  }
+  const state = () => Object.fromEntries(names.map((name) => [name, model.get(name)]));
+  const redraw = () => {
+    frame ||= requestAnimationFrame(paint);
+  };
+  document.addEventListener("book:theme", redraw);
+  function set(name, value) {
+    if (Object.is(model.get(name), value)) return;
+    model.set(name, value);
+    model.save_changes();
+  }
+  function bind(name, { show, parse, write = String }) {
+    if (model.get(name) === void 0) throw new Error(`the model has no setting "${name}": declare it in the Python class, with .tag(sync=True)`);
+    names.push(name);
+    first[name] = model.get(name);
+    const told = model.book?.address.get(name);
+    if (told !== void 0) {
+      const value = parse(told);
+      if (value !== void 0) set(name, value);
+    }
+    const follow = () => {
+      const value = model.get(name);
+      show(value);
+      model.book?.address.set(name, Object.is(value, first[name]) ? void 0 : write(value));
+      redraw();
+    };
+    model.on(`change:${name}`, follow);
+    closing.push(() => model.off(`change:${name}`, follow));
+    show(model.get(name));
+  }
+  const field = (label, input, { output, kind = "", hint } = {}) => {
+    const box = html(
+      "div",
+      { class: `ex-field ${kind}` },
+      html("label", { for: input.id }, html("span", { class: "ex-name", text: label }), output),
+      input,
+      hint && html("span", { class: "ex-hint", id: `${input.id}-hint`, text: hint })
+    );
+    if (hint) input.setAttribute("aria-describedby", `${input.id}-hint`);
+    controls.append(box);
+    return box;
+  };
+  const ui = {
+    root,
+    controls,
+    stage,
+    model,
+    /** Whether the reader asked for less motion: then show the end of what others see move. */
+    get still() {
+      return still.matches;
+    },
+    state,
+    set,
+    redraw,
+    /**
+     * A slider for a number. `log: true` spaces it by factors (with `min` above 0); `step` is what values snap to.
+     * @param {{label: string, min: number, max: number, step?: number, log?: boolean, format?: (value: number) => string, hint?: string}} options
+     */
+    slider(name, { label, min, max, step = 1, log = false, format = number, hint }) {
+      const STOPS = 400;
+      const range = { min, max, step };
+      const id = `${mine}-${name}`;
+      const output = html("output", { for: id });
+      const input = html("input", { type: "range", id, ...log ? { min: 0, max: STOPS, step: 1 } : range });
+      const place = (value) => log ? STOPS * Math.log(value / min) / Math.log(max / min) : value;
+      const read2 = () => log ? snapped(min * (max / min) ** (Number(input.value) / STOPS), range) : Number(input.value);
+      input.addEventListener("input", () => {
+        const value = read2();
+        output.textContent = format(value);
+        input.setAttribute("aria-valuetext", format(value));
+        set(name, value);
+      });
+      if (log) {
+        input.addEventListener("keydown", (event) => {
+          const way = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+          if (!way) return;
+          event.preventDefault();
+          const now = model.get(name);
+          let next = now;
+          for (let stop = Math.round(place(now)) + way; next === now && stop >= 0 && stop <= STOPS; stop += way) next = snapped(min * (max / min) ** (stop / STOPS), range);
+          set(name, next);
+        });
+      }
+      field(label, input, { output, kind: "ex-range", hint });
+      bind(name, {
+        parse: (text) => {
+          const value = Number(text);
+          return text.trim() && Number.isFinite(value) ? snapped(value, range) : void 0;
+        },
+        show(value) {
+          if (read2() !== value) input.value = place(value);
+          output.textContent = format(value);
+          input.setAttribute("aria-valuetext", format(value));
+        }
+      });
+      return input;
+    },
+    /** A box for a number: a seed, a size. */
+    number(name, { label, min = 0, max = Number.MAX_SAFE_INTEGER, step = 1, hint }) {
+      const range = { min, max, step };
+      const input = html("input", { type: "number", id: `${mine}-${name}`, ...range, inputmode: "numeric" });
+      const read2 = (text) => {
+        const value = Number(text);
+        return text.trim() && Number.isFinite(value) ? snapped(value, range) : void 0;
+      };
+      input.addEventListener("input", () => {
+        const value = read2(input.value);
+        if (value !== void 0 && value === Number(input.value)) set(name, value);
+      });
+      input.addEventListener("change", () => {
+        set(name, read2(input.value) ?? model.get(name));
+        input.value = model.get(name);
+      });
+      field(label, input, { hint });
+      bind(name, { parse: read2, show: (value) => {
+        if (read2(input.value) !== value) input.value = value;
+      } });
+      return input;
+    },
+    /** One of a few: `options` is [[value, label], …]. */
+    choice(name, { label, options }) {
+      const values = new Map(options.map(([value, text]) => [String(value), { value, text }]));
+      const inputs = options.map(([value, text], i) => {
+        const input = html("input", { type: "radio", name: `${mine}-${name}`, id: `${mine}-${name}-${i}`, value: String(value) });
+        input.addEventListener("change", () => {
+          if (input.checked) set(name, value);
+        });
+        return [input, html("label", { for: input.id, text })];
+      });
+      controls.append(html("fieldset", { class: "ex-field ex-choice" }, html("legend", { class: "ex-name", text: label }), html("div", { class: "ex-options" }, inputs)));
+      bind(name, {
+        parse: (text) => values.get(text)?.value,
+        show(value) {
+          for (const [input] of inputs) input.checked = input.value === String(value);
+        }
+      });
+      return inputs.map(([input]) => input);
+    },
+    /** One of many: a list to unfold. `options` is [[value, label], …]. */
+    select(name, { label, options }) {
+      const values = new Map(options.map(([value]) => [String(value), value]));
+      const input = html("select", { id: `${mine}-${name}` }, options.map(([value, text]) => html("option", { value: String(value), text })));
+      input.addEventListener("change", () => set(name, values.get(input.value)));
+      field(label, input);
+      bind(name, { parse: (text) => values.get(text), show(value) {
+        input.value = String(value);
+      } });
+      return input;
+    },
+    toggle(name, { label }) {
+      const input = html("input", { type: "checkbox", id: `${mine}-${name}` });
+      input.addEventListener("change", () => set(name, input.checked));
+      controls.append(html("div", { class: "ex-field ex-toggle" }, input, html("label", { for: input.id, text: label })));
+      bind(name, {
+        parse: (text) => ({ 1: true, 0: false })[text],
+        write: (value) => value ? "1" : "0",
+        show(value) {
+          input.checked = value;
+        }
+      });
+      return input;
+    },
+    /** A line of text. */
+    text(name, { label, maxLength = 200, hint, lang }) {
+      const input = html("input", { type: "text", id: `${mine}-${name}`, maxlength: maxLength, autocomplete: "off", spellcheck: "false", lang });
+      input.addEventListener("input", () => set(name, input.value));
+      field(label, input, { kind: "ex-line-of-text", hint });
+      bind(name, { parse: (text) => text.slice(0, maxLength), show: (value) => {
+        if (input.value !== value) input.value = value;
+      } });
+      return input;
+    },
+    /** A setting without a control of its own, kept in the address all the same: what was tapped in a drawing. */
+    setting(name, { parse = (text) => text, write = String } = {}) {
+      bind(name, { parse, write, show: () => {
+      } });
+    },
+    button(label, onClick) {
+      const button = html("button", { type: "button", text: label });
+      button.addEventListener("click", onClick);
+      controls.append(html("div", { class: "ex-field ex-action" }, button));
+      return button;
+    },
+    chart(options) {
+      const made = chart(options);
+      stage.append(made.element);
+      closing.push(made.close);
+      return made;
+    },
+    heatmap(options) {
+      const made = heatmap(options);
+      stage.append(made.element);
+      return made;
+    },
+    /** What is shown, in a sentence or two. Read aloud once nothing has changed for a moment. */
+    say(sentence) {
+      if (words2.textContent === sentence) return;
+      words2.textContent = sentence;
+      clearTimeout(quiet);
+      quiet = setTimeout(() => {
+        if (open) status.textContent = sentence;
+      }, QUIET);
+    },
+    /** What draws; called with all settings, once a frame at most, whenever one has changed, and once at first. */
+    draw(draw) {
+      painter = draw;
+      const box = new ResizeObserver(() => {
+        if (stage.clientWidth) {
+          box.disconnect();
+          redraw();
+        }
+      });
+      box.observe(stage);
+      closing.push(() => box.disconnect());
+      draw(state());
+    },
+    /**
+     * Calls `step(seconds since the last call)` each frame until it returns false or `stop()` of what is returned here
+     * is called. A reader who wants less motion gets no frames: step(Infinity) once, to show the end.
+     */
+    animate(step) {
+      let last;
+      let id = 0;
+      if (still.matches) {
+        step(Infinity);
+        return { stop() {
+        } };
+      }
+      const next = (now) => {
+        const go = open && step(last === void 0 ? 0 : Math.min(0.1, (now - last) / 1e3)) !== false;
+        last = now;
+        id = go ? requestAnimationFrame(next) : 0;
+      };
+      id = requestAnimationFrame(next);
+      const stop = () => cancelAnimationFrame(id);
+      closing.push(stop);
+      return { stop };
+    },
+    /** The plotly figure with a label (`fig-…`) on the same page, once it is drawn: {restyle, relayout}; else undefined. */
+    figure: (label) => model.book?.figure(label, redraw),
+    close() {
+      open = false;
+      cancelAnimationFrame(frame);
+      clearTimeout(quiet);
+      closing.forEach((end) => end());
+    }
+  };
+  ui.close = ui.close.bind(ui);
+  closing.push(footer(ui, foot, first));
+  return ui;
+}
+function footer({ model, set }, foot, first) {
+  const again = html("button", { type: "button", class: "ex-quiet", text: "Start again" });
+  again.addEventListener("click", () => Object.entries(first).forEach(([name, value]) => set(name, value)));
+  foot.append(again);
+  let back = 0;
+  if (model.book) {
+    const copy = html("button", { type: "button", class: "ex-quiet", text: "Copy a link to this" });
+    copy.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(model.book.address.link());
+        copy.textContent = "Copied";
+      } catch {
+        copy.textContent = "It stands in the address bar";
+      }
+      clearTimeout(back);
+      back = setTimeout(() => {
+        copy.textContent = "Copy a link to this";
+      }, 2e3);
+    });
+    foot.append(copy);
+  }
+  return () => clearTimeout(back);
+}
+
+// reservoir_book/explorables/playground/kernels.wasm
+var kernels_default = __toBinary("AGFzbQEAAAABlgEOYAR/f39/AGAJf39/f39/f39/AGADf39/AGAGf39/f399AGABfAF8YAJ/fwF8YAV/f39/fwBgDX9/f39/f39/f39/f38AYAd/f39/f39/AGAIf39/f39/f30AYAZ/f39/f38AYBB/f39/f39/f39/f39/f39/AGAMf39/f39/f39/f39/AGANf39/f399fX19fX19fQACDwEDZW52Bm1lbW9yeQIAAQMVFAQABQYCBwEBCAEDCQMACgALDAINB8EBFAdwcm9kdWN0AAUFb3V0ZXIABgl0cmFuc3Bvc2UAAQNhZGQAEgdjb2x1bW5zAA0IcmVsdUJhY2sABAVlbWJlZAALCWVtYmVkQmFjawAKBG5vcm0ACAhub3JtQmFjawAHBmF0dGVuZAARCmF0dGVuZEJhY2sAEANtaXgACQxjcm9zc0VudHJvcHkADARiZXN0AA8Hc3F1YXJlcwACBGFkYW0AEwZjaG9vc2UADglzY29yZUJhY2sAAwZtZW1vcnkCAAwBAgrIPBTSBAMCfgJ/A3wCfCAAvSIBQoCAgICAgID3P31CgICAgICgwgFUBEAgAEQAAAAAAADwv6AiACAAoiIFIACiIgYgAETL/f/////Pv6JEd1VVVVVV1T+gIAVEDN2VmZmZyT+ioCAGIABEMN5EoyRJwj+iRKdFZ1VVVcW/oCAFRGU9QqT//7+/oqAgBiAARP9osEPrmbm/okTK1ioohHG8P6AgBUSF0K/3goG3P6KgIAZEzUXRdRNStb+ioKKgoqCiIAAgACAAIABEAAAAAAAAoEGiIgWgIAWhIgUgBaJEAAAAAAAA4L+iIgagIgehIAagIAAgBaFEAAAAAAAA4L+iIAUgAKCioKAgB6AMAQsgAUIwiKciA0EQa0Hg/wFPBEBEAAAAAAAA8L8gACAAoqMgAUIBhlANARogACABQoCAgICAgID4/wBRDQEaQQEgA0Hw/wFxQfD/AUYgA0GAgAJxGwRAIAAgAKEiACAAowwCCyAARAAAAAAAADBDor1CgICAgICAgKADfSEBCyABQoCAgICAgIDzP30iAkItiEL/AIOnQQR0IgNBgAhqIQQgAkI0h7kiAEQAOPr+Qi7mP6IgBCsDCKAiBSABIAJCgICAgICAgHiDfb8gA0GAGGoiAysDAKEgAysDCKEgBCsDAKIiBqAhByAFIAehIAagIABEMGfHk1fzLj2ioCAGIAaiIgBEAQAAAAAA4L+ioCAGIACiIAZEkEXr////z7+iRFswUVVVVdU/oCAAIAZEn8gG5XVVxb+iRBEB8SSzmck/oKKgoqAgB6ALC1IBAn8DQCACIAVKBEBBACEEA0AgAyAESgRAIAEgAiAEbCAFakECdGogACADIAVsIARqQQJ0aioCADgCACAEQQFqIQQMAQsLIAVBAWohBQwBCwsLkgEDA38BewF8A0AgASADSgRA/QwAAAAAAAAAAAAAAAAAAAAAIQUgAyECIANBgAJqIQQDQCACIAQgASABIARKG0gEQCAFIAAgAkECdGr9AAQAIgUgBf3mAf3kASEFIAJBBGohAgwBCwsgBiAF/R8AIAX9HwGSIAX9HwIgBf0fA5KSu6AhBiADQYACaiEDDAELCyAGC6IBAgJ/AXsDQCAEIAVKBEAgAiAFQQJ0IgZq/QAEACEHIAMgBmogACAGav0ABAAgASAGav0ABAD95gEgB/0MAAAAAAAAAAAAAAAAAAAAAP1E/QwAAIA/AACAPwAAgD8AAIA//U4gB/0MAAAAAAAAAAAAAAAAAAAAAP1D/QwAAIA/AACAPwAAgD8AAIA//U795QH95gH9CwQAIAVBBGohBQwBCwsLTwAgACACQQJ0aiECA0AgACACSQRAIAAgAP0ABAAgAf0ABAD9DAAAAAAAAAAAAAAAAAAAAAD9RP1O/QsEACAAQRBqIQAgAUEQaiEBDAELCwvMCQILewt/IAFBAnQhGyADQQJ0IR4gBUECdCEcA0AgCCAaSgRAQYABIAggGmsiASABQYABShsiHyAaaiAIRiEgIAsgGkEASiALGyEdQQAhAwNAIAMgBkgEQCADQUBrIgEgBiABIAZIGyEhIAwhASADIQUDQCAFICFIBEAgACAaQQJ0aiAFIBtsaiEYQQAhGQNAIBkgH0gEQCABIBgqAgA4AgAgASAYIBtqKgIAOAIEIAEgGCAbQQF0aioCADgCCCABIBggG0EDbGoqAgA4AgwgGUEBaiEZIBhBBGohGCABQRBqIQEMAQsLIAVBBGohBQwBCwtBACEZA0AgByAZSgRAIAwhBSADIRgDQCAYICFIBEAgAiAZQQJ0aiAaIB5saiEB/QwAAAAAAAAAAAAAAAAAAAAAIQ79DAAAAAAAAAAAAAAAAAAAAAAhEv0MAAAAAAAAAAAAAAAAAAAAACEP/QwAAAAAAAAAAAAAAAAAAAAAIQ39DAAAAAAAAAAAAAAAAAAAAAAhEP0MAAAAAAAAAAAAAAAAAAAAACET/QwAAAAAAAAAAAAAAAAAAAAAIRH9DAAAAAAAAAAAAAAAAAAAAAAhFCAFIB9BBHRqISIDQCAFICJJBEAgDiAF/QkCACIWIAH9AAQAIhX95gH95AEhDiASIBYgAf0ABBAiFv3mAf3kASESIA8gBf0JAgQiFyAV/eYB/eQBIQ8gDSAXIBb95gH95AEhDSAQIAX9CQIIIhcgFf3mAf3kASEQIBMgFyAW/eYB/eQBIRMgESAF/QkCDCIXIBX95gH95AEhESAUIBcgFv3mAf3kASEUIAVBEGohBSABIB5qIQEMAQsLICBBACAJGwRAIA4gCSAZQQJ0aiIB/QAEACIV/eQBIQ4gDyAV/eQBIQ8gECAV/eQBIRAgESAV/eQBIREgEiAB/QAEECIV/eQBIRIgEyAV/eQBIRMgFCAV/eQBIRQgDSAV/eQBIQ0LIAQgGUECdGogGCAcbGohASAdBEAgEiAB/QAEEP3kASESIA4gAf0ABAD95AEhDgsgASAgIAogChsiIgR7IBL9DAAAAAAAAAAAAAAAAAAAAAD96QEhEiAO/QwAAAAAAAAAAAAAAAAAAAAA/ekBBSAOC/0LBAAgASAS/QsEECABIBxqIQEgHQRAIA0gAf0ABBD95AEhDSAPIAH9AAQA/eQBIQ8LIAEgIgR7IA39DAAAAAAAAAAAAAAAAAAAAAD96QEhDSAP/QwAAAAAAAAAAAAAAAAAAAAA/ekBBSAPC/0LBAAgASAN/QsEECABIBxqIQEgHQRAIBMgAf0ABBD95AEhEyAQIAH9AAQA/eQBIRALIAEgIgR7IBP9DAAAAAAAAAAAAAAAAAAAAAD96QEhEyAQ/QwAAAAAAAAAAAAAAAAAAAAA/ekBBSAQC/0LBAAgASAT/QsEECABIBxqIQEgHQRAIBQgAf0ABBD95AEhFCARIAH9AAQA/eQBIRELIAEgIgR7IBT9DAAAAAAAAAAAAAAAAAAAAAD96QEhFCAR/QwAAAAAAAAAAAAAAAAAAAAA/ekBBSARC/0LBAAgASAU/QsEECAYQQRqIRgMAQsLIBlBCGohGQwBCwsgA0FAayEDDAELCyAaQYABaiEaDAELCwumBQILewd/IAFBAnQhFyADQQJ0IRggBUECdCEVQQAhAwNAIAMgCEgEQCADQYABaiIBIAggASAISBshGUEAIQUDQCAFIAZIBEBBACEUA0AgByAUSgRAIAAgBUECdGoiGiADIBdsaiEBIAIgFEECdGogAyAYbGohFiAaIBcgGWxqIRr9DAAAAAAAAAAAAAAAAAAAAAAhCf0MAAAAAAAAAAAAAAAAAAAAACEK/QwAAAAAAAAAAAAAAAAAAAAAIQv9DAAAAAAAAAAAAAAAAAAAAAAhDP0MAAAAAAAAAAAAAAAAAAAAACEN/QwAAAAAAAAAAAAAAAAAAAAAIQ79DAAAAAAAAAAAAAAAAAAAAAAhD/0MAAAAAAAAAAAAAAAAAAAAACEQA0AgASAaSQRAIAkgAf0JAgAiEiAW/QAEACIR/eYB/eQBIQkgCiASIBb9AAQQIhL95gH95AEhCiALIAH9CQIEIhMgEf3mAf3kASELIAwgEyAS/eYB/eQBIQwgDSAB/QkCCCITIBH95gH95AEhDSAOIBMgEv3mAf3kASEOIA8gAf0JAgwiEyAR/eYB/eQBIQ8gECATIBL95gH95AEhECABIBdqIQEgFiAYaiEWDAELCyAKIAQgFEECdGogBSAVbGoiAf0ABBD95AEhCiABIAkgAf0ABAD95AH9CwQAIAEgCv0LBBAgDCABIBVqIgH9AAQQ/eQBIQkgASALIAH9AAQA/eQB/QsEACABIAn9CwQQIA4gASAVaiIB/QAEEP3kASEJIAEgDSAB/QAEAP3kAf0LBAAgASAJ/QsEECAQIAEgFWoiAf0ABBD95AEhCSABIA8gAf0ABAD95AH9CwQAIAEgCf0LBBAgFEEIaiEUDAELCyAFQQRqIQUMAQsLIANBgAFqIQMMAQsLC8cDAwd/BnsBfQNAIAcgCkoEQCADIApBAXQiCUECdGoqAgD9EyETIAMgCUEBakECdGoqAgD9EyESIAEgCCAKbEECdCIJaiELIAAgCWohDCAEIAlqIQ39DAAAAAAAAAAAAAAAAAAAAAAhEP0MAAAAAAAAAAAAAAAAAAAAACERQQAhCQNAIAggCUoEQCAQIAwgCUECdCIOav0ABAAgAiAOav0ABAD95gEiFP3kASEQIBEgFCALIA5q/QAEACAT/eUBIBL95gH95gH95AEhESAJQQRqIQkMAQsLIBD9HwAgEP0fAZIgEP0fAiAQ/R8DkpIgCLIiFpX9EyEUIBH9HwAgEf0fAZIgEf0fAiAR/R8DkpIgFpX9EyERQQAhCQNAIAggCUoEQCAMIAlBAnQiDmr9AAQAIRUgDSAOaiIPIA/9AAQAIBUgAiAOav0ABAD95gEgFP3lASALIA5q/QAEACAT/eUBIBL95gEiECAR/eYB/eUBIBL95gH95AH9CwQAIAUEQCAFIA5qIg8gD/0ABAAgFSAQ/eYB/eQB/QsEACAGIA5qIg4gDv0ABAAgFf3kAf0LBAALIAlBBGohCQwBCwsgCkEBaiEKDAELCwv+AgMCewR/An0DQCAFIApKBEAgACAGIApsQQJ0aiEL/QwAAAAAAAAAAAAAAAAAAAAAIQdBACEJA0AgBiAJSgRAIAcgCyAJQQJ0av0ABAD95AEhByAJQQRqIQkMAQsLIAf9HwAgB/0fAZIgB/0fAiAH/R8DkpIgBrKVIg39EyEI/QwAAAAAAAAAAAAAAAAAAAAAIQdBACEJA0AgBiAJSgRAIAcgCyAJQQJ0av0ABAAgCP3lASIHIAf95gH95AEhByAJQQRqIQkMAQsLQwAAgD8gB/0fACAH/R8BkiAH/R8CIAf9HwOSkiAGspVDrMUnN5KRlSIO/RMhB0EAIQkDQCAGIAlKBEAgAyAGIApsIAlqQQJ0aiACIAlBAnQiDGr9AAQAIAsgDGr9AAQAIAj95QEgB/3mASABIAxq/QAEAP3mAf3kAf0LBAAgCUEEaiEJDAELCyAEIApBAXQiCUECdGogDTgCACAEIAlBAWpBAnRqIA44AgAgCkEBaiEKDAELCwvyAQIJfwF7A0AgASAMSgRAIAAgDEEGbCIJQQJ0aigCACENIAAgCUEBakECdGooAgAhDkEAIQkDQCAJIA5IBEBBACEKA0AgCCAKSgRAIAcgCSANaiAIbCAKakECdGoiD/0ABAAhEkEAIQsDQCALIA5IBEAgEiAEIAYgCWwgC2pBAnQiEGr9CQIAIAIgCyANaiAIbCAKakECdCIRav0ABAD95gH95AEgBSAQav0JAgAgAyARav0ABAD95gH95QEhEiALQQFqIQsMAQsLIA8gEv0LBAAgCkEEaiEKDAELCyAJQQFqIQkMAQsLIAxBAWohDAwBCwsLfAIEfwF7IAX9EyEKA0AgAyAHSgRAIAIgACAHQQJ0aigCACAEbEECdGohCEEAIQYDQCAEIAZKBEAgCCAGQQJ0aiIJIAn9AAQAIAEgBCAHbCAGakECdGr9AAQAIAr95gH95AH9CwQAIAZBBGohBgwBCwsgB0EBaiEHDAELCwuUAQIFfwF7IAf9EyENA0AgBSAJSgRAIAIgACAJQQJ0IghqKAIAIAZsQQJ0aiEKIAMgASAIaigCACAGbEECdGohC0EAIQgDQCAGIAhKBEAgBCAGIAlsIAhqQQJ0aiALIAhBAnQiDGr9AAQAIAogDGr9AAQAIA395gH95AH9CwQAIAhBBGohCAwBCwsgCUEBaiEJDAELCwuwBgQFewV/BHwFfSAFIASylUMAAIA/IAOylSIUlP0TIQgDQCADIAxKBEAgASAMQQJ0aigCACENIAAgBCAMbEECdGoiDv0ABAAhBv0MAAAAAAAAAAAAAAAAAAAAACEHQQAhCwNAIAQgC0oEQCAGIA4gC0ECdGr9AAQAIgn96QEhBiAHIAn95AEhByALQQRqIQsMAQsLIAf9HwAgB/0fAZIgB/0fAiAH/R8DkpIgBLKVIRUgDiANQQJ0aioCACEWIAb9HwAgBv0fAZcgBv0fAiAG/R8Dl5ciF/0TIQn9DAAAAAAAAAAAAAAAAAAAAAAhB0EAIQsDQCAEIAtKBEAgDiALQQJ0aiIP/QAEACAJ/eUB/Qyama7CmpmuwpqZrsKama7C/ekBIgr9DDuquD87qrg/O6q4PzuquD/95gH9aiEGIA8gCiAG/QwAgDE/AIAxPwCAMT8AgDE//eYB/eUBIAb9DIOAXrmDgF65g4BeuYOAXrn95gH95QEiCv0MAAAAPwAAAD8AAAA/AAAAP/0MqqoqPqqqKj6qqio+qqoqPv0MwakqPcGpKj3BqSo9wakqPf0MCIkIPAiJCDwIiQg8CIkIPP0MzkO3Os5DtzrOQ7c6zkO3Ov0MZ2lQOWdpUDlnaVA5Z2lQOSAK/eYB/eQBIAr95gH95AEgCv3mAf3kASAK/eYB/eQBIAr95gH95AEgCiAK/eYB/eYB/eQB/QwAAIA/AACAPwAAgD8AAIA//eQBIAb9+AH9DH8AAAB/AAAAfwAAAH8AAAD9rgFBF/2rAf3mASIG/QsEACAHIAb95AEhByALQQRqIQsMAQsLIAf9HwAgB/0fAZIgB/0fAiAH/R8DkpIiGLsQACAXu6AhEyAUIBiV/RMhBiAQIBMgFrsiEqGgIRAgESATRAAAAAAAAPA/IAW7IhGhIBKioSARIBW7oqGgIRFBACELA0AgBCALSgRAIA4gC0ECdGoiDyAP/QAEACAG/eYBIAj95QH9CwQAIAtBBGohCwwBCwsgDiANQQJ0aiILIAsqAgBDAACAPyAFkyAUlJM4AgAgDEEBaiEMDAELCyACIBE5AwAgAiAQOQMIC2cCAn8BewNAIAMgBEoEQCABIARBAnRq/QAEACEGQQAhBQNAIAIgBUoEQCAGIAAgAyAFbCAEakECdGr9AAQA/eQBIQYgBUEBaiEFDAELCyABIARBAnRqIAb9CwQAIARBBGohBAwBCwsLsQIBB39BFCEJA0AgCUEATgRAIAVBAEGAwAD8CwBB/w9B/wcgCUEURhshB0EAIQYDQCADIAZKBEAgDCAAIAZBAnRqKAIAQf////8HcSIIcSAKRgRAIAUgCCAJdiAHcUECdGoiCCAIKAIAQQFqNgIACyAGQQFqIQYMAQsLIAchBgNAIAZBAEoEQCAEIAUgBkECdGooAgAiCEoEQCAEIAhrIQQgBkEBayEGDAILCwsgCiAGIAl0ciEKIAwgByAJdHIhDCAJQQprIQkMAQsLA0AgAyALSgRAIAAgC0ECdGooAgBB/////wdxIgUgCkshBiAFIApGIARBAEpxBEBBASEGIARBAWshBAsgAiALQQJ0IgVqIAYEfSABIAVqKgIABUMAAAAACzgCACALQQFqIQsMAQsLC3QCA38CfQNAIAIgBkoEQEEAIQQgACADIAZsQQJ0aioCACEHQQEhBQNAIAMgBUoEQCAAIAMgBmwgBWpBAnRqKgIAIgggB14EQCAIIQcgBSEECyAFQQFqIQUMAQsLIAEgBkECdGogBDYCACAGQQFqIQYMAQsLC/wEAxN/A3sDfUMAAIA/IA0gDm0iHLKRlSEnA0AgASAbSgRAIAAgG0EYbGoiICgCBCEZICAoAhQhGCAgKAIMIhFBA2pBfHEhFyALICAoAhBBAnRqIR9BACEeA0AgDiAeSgRAICAoAgggCWwgHCAebGohGkEAIR0DQCAZIB1KBEAgHCAebCISICAoAgAgHWoiECAEbGohFiAKIA0gEGwgEmpBAnRqIRUgDwR/IBEgGCAdakEBaiIQIBAgEUobBSARCyEQQwAAAAAhKEEAISEDQCAQICFKBED9DAAAAAAAAAAAAAAAAAAAAAAhJSAGIBogCSAhbGpBAnQiEmohFCAIIBJqIRMgHyAhQQJ0av0JAgAhJEEAISIDQCAcICJKBEAgJSAVICJBAnQiEmr9AAQAIiMgEiAUav0ABAD95gH95AEhJSASIBNqIhIgEv0ABAAgJCAj/eYB/eQB/QsEACAiQQRqISIMAQsLIAwgIUECdCISaiAl/R8AICX9HwGSICX9HwIgJf0fA5KSIiY4AgAgKCAmIBIgH2oqAgCUkiEoICFBAWohIQwBCwtBACEhA0AgECAhSgRAIB8gIUECdCISaioCACAMIBJqKgIAICiTlCAnlP0TISNBACEiA0AgHCAiSgRAIAMgFiAiakECdCITaiISIBL9AAQAICMgBSAaIAkgIWxqICJqQQJ0IhJq/QAEAP3mAf3kAf0LBAAgByASaiISIBL9AAQAICMgAiATav0ABAD95gH95AH9CwQAICJBBGohIgwBCwsgIUEBaiEhDAELCyAfIBdBAnRqIR8gHUEBaiEdDAELCyAeQQFqIR4MAQsLIBtBAWohGwwBCwsL1AgDEX8EewN9QwAAgD8gCSAKbSIVspGVISIDQCABIBZKBEAgACAWQRhsaiIRKAIEIRcgESgCFCEYIBEoAgwiDkEDakF8cSESIAggESgCEEECdGohEEEAIRMDQCAKIBNKBEAgBCARKAIIIAZsIBMgFWxqQQJ0IgxqIRkgBSAMaiEaQQAhFANAIBQgF0gEQCACIBMgFWwiDCARKAIAIBRqIg0gA2xqQQJ0aiEbIAcgCSANbCAMakECdGohHCALBH8gDiAUIBhqQQFqIgwgDCAOShsFIA4LIQxDAACA/yEhQQAhDQNAIAwgDUoEQP0MAAAAAAAAAAAAAAAAAAAAACEdQQAhDwNAIA8gFUgEQCAdIBsgD0ECdGr9AAQAIBkgBiANbCAPakECdGr9AAQA/eYB/eQBIR0gD0EEaiEPDAELCyAQIA1BAnRqIB39HwAgHf0fAZIgHf0fAiAd/R8DkpIgIpQiIzgCACAhICOXISEgDUEBaiENDAELCyAMIQ0DQCANIBJIBEAgECANQQJ0akMAAID/OAIAIA1BAWohDQwBCwsgIf0TIR79DAAAAAAAAAAAAAAAAAAAAAAhHUEAIQ0DQCANIBJIBEAgECANQQJ0aiIP/QAEACAe/eUB/Qyama7CmpmuwpqZrsKama7C/ekBIh/9DDuquD87qrg/O6q4PzuquD/95gH9aiEgIA8gHyAg/QwAgDE/AIAxPwCAMT8AgDE//eYB/eUBICD9DIOAXrmDgF65g4BeuYOAXrn95gH95QEiH/0MAAAAPwAAAD8AAAA/AAAAP/0MqqoqPqqqKj6qqio+qqoqPv0MwakqPcGpKj3BqSo9wakqPf0MCIkIPAiJCDwIiQg8CIkIPP0MzkO3Os5DtzrOQ7c6zkO3Ov0MZ2lQOWdpUDlnaVA5Z2lQOSAf/eYB/eQBIB/95gH95AEgH/3mAf3kASAf/eYB/eQBIB/95gH95AEgHyAf/eYB/eYB/eQB/QwAAIA/AACAPwAAgD8AAIA//eQBICD9+AH9DH8AAAB/AAAAfwAAAH8AAAD9rgFBF/2rAf3mASIf/QsEACAdIB/95AEhHSANQQRqIQ0MAQsLQwAAgD8gHf0fACAd/R8BkiAd/R8CIB39HwOSkpX9EyEdQQAhDQNAIA0gEkgEQCAQIA1BAnRqIg8gD/0ABAAgHf3mAf0LBAAgDUEEaiENDAELCyAMIQ0DQCANIBJIBEAgECANQQJ0akMAAAAAOAIAIA1BAWohDQwBCwtBACENA0AgDSAVSARA/QwAAAAAAAAAAAAAAAAAAAAAIR1BACEPA0AgDCAPSgRAIB0gECAPQQJ0av0JAgAgGiAGIA9sIA1qQQJ0av0ABAD95gH95AEhHSAPQQFqIQ8MAQsLIBwgDUECdGogHf0LBAAgDUEEaiENDAELCyAQIBJBAnRqIRAgFEEBaiEUDAELCyATQQFqIRMMAQsLIBZBAWohFgwBCwsLPAAgACACQQJ0aiECA0AgACACSQRAIAAgAP0ABAAgAf0ABAD95AH9CwQAIABBEGohACABQRBqIQEMAQsLC/0BAgt7BH9DAACAPyAFIAaUk/0TIQ4gDP0TIQ8gBSAKlf0TIRAgCf0TIREgC5H9EyESIAf9EyETQwAAgD8gB5P9EyEUIAj9EyEVQwAAgD8gCJP9EyEWA0AgBCAYSgRAIAEgGEECdCIaav0ABAAgD/3mASEXIAIgGmoiG/0ABAAgE/3mASAXIBT95gH95AEhDSADIBpqIhn9AAQAIBX95gEgFyAX/eYBIBb95gH95AEhFyAbIA39CwQAIBkgF/0LBAAgACAaaiIZIBn9AAQAIA795gEgECAN/eYBIBf94wEgEv3nASAR/eQB/ecB/eUB/QsEACAYQQRqIRgMAQsLCwuPIAIAQYAIC4AQn97gw/A09z8AkOZ5f8zXvx/pLGp4E/c/AAANwu5v17+gtfoIYPL2PwDgURPjE9e/fYwTH6bR9j8AeCg4W7jWv9G0xQtJsfY/AHiAkFVd1r+6DC8zR5H2PwAAGHbQAta/I0IiGJ9x9j8AkJCGyqjVv9kepZlPUvY/AFADVkNP1b/EJI+qVjP2PwBAa8M39tS/FNyda7MU9j8AUKj9p53Uv0xcxlJk9vU/AKiJOZJF1L9PLJG1Z9j1PwC4sDn07dO/3pBby7y69T8AcI9EzpbTv3ga2fJhnfU/AKC9Fx5A07+HVkYSVoD1PwCARu/i6dK/02vnzpdj9T8A4DA4G5TSv5N/p+IlR/U/AIjajMU+0r+DRQZC/yr1PwCQJynh6dG/372y2yIP9T8A+EgrbZXRv9feNEeP8/Q/APi5mmdB0b9AKN7PQ9j0PwCY75TQ7dC/yKN4wD699D8AENsYpZrQv4ol4MN/ovQ/ALhjUuZH0L80hNQkBYj0PwDwhkUi68+/Cy0ZG85t9D8AsBd1SkfPv1QYOdPZU/Q/ADAQPUSkzr9ahLREJzr0PwCw6UQNAs6/+/gVQbUg9D8A8HcpomDNv7H0PtqCB/Q/AJCVBAHAzL+P/lddj+7zPwAQiVYpIMy/6UwLoNnV8z8AEIGNF4HLvyvBEMBgvfM/ANDTzMniyr+42nUrJKXzPwCQEi5ARcq/AtCfzSKN8z8A8B1od6jJvxx6hMVbdfM/ADBIaW0Myb/iNq1Jzl3zPwDARaYgcci/QNRNmHlG8z8AMBS0j9bHvyTL/85cL/M/AHBiPLg8x79JDaF1dxjzPwBgN5uao8a/kDk+N8gB8z8AoLdUMQvGv0H4lbtO6/I/ADAkdn1zxb/RqRkCCtXyPwAwwo973MS/Kv23qPm+8j8AANJRLEbEv6sbDHocqfI/AACDvIqww78wtRRgcpPyPwAASWuZG8O/9aFXV/p98j8AQKSQVIfCv787HZuzaPI/AKB5+Lnzwb+99Y+DnVPyPwCgLCXIYMG/OwjJqrc+8j8AIPdXf87Av7ZAqSsBKvI/AKD+Sdw8wL8yQcyWeRXyPwCAS7y9V7+/m/zSHSAB8j8AQECWCDe+vwtITUn07PE/AED5PpgXvb9pZY9S9djxPwCg2E5n+bu/fH5XESPF8T8AYC8gedy6v+kmy3R8sfE/AIAo58PAub+2GiwMAZ7xPwDAcrNGpri/vXC2e7CK8T8AAKyzAY23v7a87yWKd/E/AAA4RfF0tr/aMUw1jWTxPwCAh20OXrW/3V8nkLlR8T8A4KHeXEi0v0zSMqQOP/E/AKBqTdkzs7/a+RByiyzxPwBgxfh5ILK/MbXsKDAa8T8AIGKYRg6xv680hNr7B/E/AADSamz6r7+za04P7vXwPwBAd0qN2q2/zp8qXQbk8D8AAIXk7LyrvyGlLGNE0vA/AMASQImhqb8amOJ8p8DwPwDAAjNYiKe/0TbGgy+v8D8AgNZnXnGlvzkToJjbnfA/AIBlSYpco7/f51Kvq4zwPwBAFWTjSaG/+yhOL5978D8AgOuCwHKevxmPNYy1avA/AIBSUvFVmr8s+eyl7lnwPwCAgc9iPZa/kCzRzUlJ8D8AAKqM+yiSv6mt8MbGOPA/AAD5IHsxjL+pMnkTZSjwPwAAql01GYS/SHPqJyQY8D8AAOzCAxJ4v5WxFAYECPA/AAAkeQkEYL8a+ib3H+DvPwAAkITz728/dOphwhyh7z8AAD01QdyHPy6ZgbAQY+8/AIDCxKPOkz/Nre489iXvPwAAiRTBn5s/5xORA8jp7j8AABHO2LChP6uxy3iAru4/AMAB0FuKpT+bDJ2iGnTuPwCA2ECDXKk/tZkKg5E67j8AgFfvaietP1aaYAngAe4/AMCY5Zh1sD+Yu3flAcrtPwAgDeP1U7I/A5F8C/KS7T8AADiL3S60P85c+2asXO0/AMBXh1kGtj+d3l6qLCftPwAAajV22rc/zSxrPm7y7D8AYBxOQ6u5PwJ5p6Jtvuw/AGANu8d4uz9tCDdtJovsPwAg5zITQ70/BFhdvZRY7D8AYN5xMQq/P4yfuzO1Juw/AECRKxVnwD8/5+zug/XrPwCwkoKFR8E/wZbbdf3E6z8AMMrNbibCPyhKhgweles/AFDFptcDwz8sPu/F4mXrPwAQMzzD38M/i4jJZ0g36z8AgHprNrrEP0owHSFLCes/APDRKDmTxT9+7/KF6NvqPwDwGCTNasY/oj1gMR2v6j8AkGbs+EDHP6dY0z/mguo/APAa9cAVyD+LcwnvQFfqPwCA9lQp6cg/J0urkCos6j8AQPgCNrvJP9HykxOgAeo/AAAsHO2Lyj8bPNskn9fpPwDQAVxRW8s/kLHHBSWu6T8AwLzMZynMPy/Ol/Iuhek/AGBI1TX2zD91S6TuulzpPwDARjS9wc0/OEjnncY06T8A4M+4AYzOP+ZSZy9PDek/AJAXwAlVzz+d1/+OUuboPwC4HxJsDtA/fADMn86/6D8A0JMOuHHQPw7DvtrAmeg/AHCGnmvU0D/7FyOqJ3ToPwDQSzOHNtE/CJqzrABP6D8ASCNnDZjRP1U+ZehJKug/AIDM4P/40T9gAvSVAQboPwBoY9dfWdI/KaPgYyXi5z8AqBQJMLnSP6213Hezvuc/AGBDEHIY0z/CJZdnqpvnPwAY7G0md9M/VwYX8gd55z8AMK/7T9XTPwwT1tvKVuc/AOAv4+4y1D8AQYAYC4AQa7ZPAQAQ5j88W0KRbAJ+PJW0TQMAMOY/QV0ASOq/jTx41JQNAFDmP7el1oanf448rW9OBwBw5j9MJVRr6vxhPK4P3/7/j+Y//Q5ZTCd+fLy8xWMHALDmPwHa3EhowYq89sFcHgDQ5j8Rk0mdHD+DPD72Bev/7+Y/Uy3iGgSAfryAl4YOABDnP1J5CXFm/3s8Euln/P8v5z8kh70m4gCMPGoRgd//T+c/0gHxbpECbryQnGcPAHDnP3ScVM1x/Ge8Nch++v+P5z+DBPWewb6BPObCIP7/r+c/ZWTMKRd+cLwAyT/t/8/nPxyLewhygIC8dhom6f/v5z+u+Z1tKMCNPOijnAQAEOg/M0zlUdJ/iTyPLJMXADDoP4HzMLbp/oq8nHMzBgBQ6D+8NWVrv7+JPMaJQiAAcOg/dXsR82W/i7wEefXr/4/oP1fLPaJuAIm83wS8IgCw6D8KS+A43wB9vIobDOX/z+g/BZ//RnEAiLxDjpH8/+/oPzhwetB7gYM8x1/6HgAQ6T8DtN92kT6JPLl7RhMAMOk/dgKYS06AfzxvB+7m/0/pPy5i/9nwfo+80RI83v9v6T+6OCaWqoJwvA2KRfT/j+k/76hkkRuAh7w+Lpjd/6/pPzeTWorgQIe8ZvtJ7f/P6T8A4JvBCM4/PFGc8SAA8Ok/CluIJ6o/irwGsEURABDqP1baWJlI/3Q8+va7BwAw6j8YbSuKq76MPHkdlxAAUOo/MHl43cr+iDxILvUdAHDqP9ur2D12QY+8UjNZHACQ6j8SdsKEAr+OvEs+TyoAsOo/Xz//PAT9abzRHq7X/8/qP7RwkBLnPoK8eARR7v/v6j+j3g7gPgZqPFsNZdv/D+s/uQofOMgGWjxXyqr+/y/rPx08I3QeAXm83LqV2f9P6z+fKoZoEP95vJxlniQAcOs/Pk+G0EX/ijxAFof5/4/rP/nDwpZ3/nw8T8sE0v+v6z/EK/LuJ/9jvEVcQdL/z+s/Ieo77rf/bLzfCWP4/+/rP1wLLpcDQYG8U3a14f8P7D8ZareUZMGLPONX+vH/L+w/7cYwje/+ZLwk5L/c/0/sP3VH7LxoP4S897lU7f9v7D/s4FPwo36EPNWPmev/j+w/8ZL5jQaDczyaISUhALDsPwQOGGSO/Wi8nEaU3f/P7D9y6sccvn6OPHbE/er/7+w//oifrTm+jjwr+JoWABDtP3FauaiRfXU8HfcPDQAw7T/ax3BpkMGJPMQPeer/T+0/DP5YxTcOWLzlh9wuAHDtP0QPwU3WgH+8qoLcIQCQ7T9cXP2Uj3x0vIMCa9j/r+0/fmEhxR1/jDw5R2wpANDtP1Ox/7KeAYg89ZBE5f/v7T+JzFLG0gBuPJT2q83/D+4/0mktIECDf7zdyFLb/y/uP2QIG8rBAHs87xZC8v9P7j9Rq5SwqP9yPBFeiuj/b+4/Wb7vsXP2V7wN/54RAJDuPwHIC16NgIS8RBel3/+v7j+1IEPVBgB4PKF/EhoA0O4/klxWYPgCULzEvLoHAPDuPxHmNV1EQIW8Ao169f8P7z8Fke85MftPvMeK5R4AMO8/VRFz8qyBijyUNIL1/0/vP0PH19RBP4o8a0yp/P9v7z91eJgc9AJivEHE+eH/j+8/S+d39NF9dzx+4+DS/6/vPzGjfJoZAW+8nuR3HADQ7z+xrM5L7oFxPDHD4Pf/7+8/WodwATcFbrxuYGX0/w/wP9oKHEmtfoq8WHqG8/8v8D/gsvzDaX+XvBcN/P3/T/A/W5TLNP6/lzyCTc0DAHDwP8tW5MCDAII86Mvy+f+P8D8adTe+3/9tvGXaDAEAsPA/6ybmrn8/kbw406QBANDwP/efSHn6fYA8/f3a+v/v8D/Aa9ZwBQR3vJb9ugsAEPE/YgtthNSAjjxd9OX6/y/xP+82/WT6v5082ZrVDQBQ8T+uUBJwdwCaPJpVIQ8AcPE/7t7j4vn9jTwmVCf8/4/xP3NyO9wwAJE8WTw9EgCw8T+IAQOAeX+ZPLeeKfj/z/E/Z4yfqzL5ZbwA1Ir0/+/xP+tbp52/f5M8pIaLDAAQ8j8iW/2Ra4CfPANDhQMAMPI/M7+f68L/kzyE9rz//0/yP3IuLn7nAXY82SEp9f9v8j9hDH92u/x/PDw6kxQAkPI/K0ECPMoCcrwTY1UUALDyPwIf8jOCgJK8O1L+6//P8j/y3E84fv+IvJatuAsA8PI/xUEwUFH/hbyv4nr7/w/zP50oXohxAIG8f1+s/v8v8z8Vt7c/Xf+RvFZnpgwAUPM/vYKLIoJ/lTwh9/sRAHDzP8zVDcS6AIA8uS9Z+f+P8z9Rp7ItnT+UvELS3QQAsPM/4Th2cGt/hTxXybL1/8/zPzESvxA6Ano8GLSw6v/v8z+wUrFmbX+YPPSvMhUAEPQ/JIUZXzf4Zzwpi0cXADD0P0NR3HLmAYM8Y7SV5/9P9D9aibK4af+JPOB1BOj/b/Q/VPLCm7HAlbznwW/v/4/0P3IqOvIJQJs8BKe+5f+v9D9FfQ2/t/+UvN4nEBcA0PQ/PWrccWTAmbziPvAPAPD0PxxThQuJf5c80UvcEgAQ9T82pGZxZQRgPHonBRYAMPU/CTIjzs6/lrxMcNvs/0/1P9ehBQVyAom8qVRf7/9v9T8SZMkO5r+bPBIQ5hcAkPU/kO+vgcV+iDySPskDALD1P8AMvwoIQZ+8vBlJHQDQ9T8pRyX7KoGYvIl6uOf/7/U/BGntgLd+lLw=");
+
+// reservoir_book/explorables/playground/settings.mjs
+var STANDARD = { width: 64, encoder: 2, decoder: 2, steps: 500, rate: 8e-3, warmup: 60, decay: 1e-4, smoothing: 0.1, keep: 0.5, seed: 0, parts: "" };
+var HEADS = 4;
+var RANGES = { width: [32, 48, 64, 96], encoder: [1, 2, 3], decoder: [1, 2, 3], steps: [50, 100, 200, 300, 500, 1e3], keep: [0.1, 0.9], rate: [1e-4, 1e3], seed: [0, 2 ** 32 - 1] };
+var LETTERS = { t: "trained", s: "seeded", m: "masked", f: "fixed" };
+var WHAT = { embedding: "embeddings", attention: "attention", cross: "attention to the source", feed_forward: "feed-forward", norms: "norms", norm: "last norm" };
+function partsOf({ encoder, decoder }) {
+  const found = [{ name: "embedding", kind: "embedding", letters: "tsm" }];
+  for (const [side, depth] of [["encoder", encoder], ["decoder", decoder]]) {
+    for (let layer = 0; layer < depth; layer += 1) {
+      const kinds = side === "encoder" ? ["attention", "feed_forward", "norms"] : ["attention", "cross", "feed_forward", "norms"];
+      for (const kind of kinds) found.push({ name: `${side}.${layer}.${kind}`, kind, side, layer, letters: kind === "norms" ? "tf" : kind === "attention" && side === "encoder" ? "tsmf" : "tsm" });
+    }
+    found.push({ name: `${side}.norm`, kind: "norm", side, letters: "tf" });
+  }
+  return found;
+}
+var lettersOf = (settings) => new Map(partsOf(settings).map(({ name }, i) => [name, settings.parts[i] ?? "t"]));
+function withPart(settings, name, letter) {
+  const letters = lettersOf(settings).set(name, letter);
+  const text = [...letters.values()].join("");
+  return { ...settings, parts: /[^t]/.test(text) ? text : "" };
+}
+function withDepths(settings, depths) {
+  const wanted = { ...settings, ...depths };
+  const old = lettersOf(settings);
+  const text = partsOf(wanted).map(({ name, side, kind, layer }) => {
+    for (let from = layer; from >= 0; from -= 1) if (old.has(`${side}.${from}.${kind}`)) return old.get(`${side}.${from}.${kind}`);
+    return old.get(name);
+  }).join("");
+  return { ...wanted, parts: /[^t]/.test(text) ? text : "" };
+}
+function refused(settings) {
+  for (const name of ["width", "encoder", "decoder", "steps"]) {
+    if (!RANGES[name].includes(settings[name])) return `${name} must be one of ${RANGES[name].join(", ")}, got ${settings[name]}`;
+  }
+  for (const name of ["keep", "rate", "seed"]) {
+    const [low, high] = RANGES[name];
+    if (!(settings[name] >= low && settings[name] <= high)) return `${name} must be from ${low} to ${high}, got ${settings[name]}`;
+  }
+  if (!Number.isInteger(settings.seed)) return `seed must be a whole number, got ${settings.seed}`;
+  const all = partsOf(settings);
+  if (settings.parts && settings.parts.length !== all.length) return `parts must have ${all.length} letters for ${settings.encoder} and ${settings.decoder} layers, got ${settings.parts.length}`;
+  const wrong = all.findIndex(({ letters }, i) => settings.parts && !letters.includes(settings.parts[i]));
+  if (wrong >= 0) return `the letter of ${all[wrong].name} must be one of ${[...all[wrong].letters].join(", ")}, got ${settings.parts[wrong]}`;
+  if (![...lettersOf(settings).values()].some((letter) => letter === "t" || letter === "m")) return "nothing is left to train: every part is frozen";
+  return void 0;
+}
+function tensorsOf(settings, vocabulary) {
+  const d = settings.width;
+  const letters = lettersOf(settings);
+  const found = [];
+  const add = (part, stream, shape, kind, blocks) => {
+    const letter = letters.get(part);
+    const weight = kind === "table" || kind === "matrix";
+    found.push({ stream, shape, kind, part, blocks, origin: letter === "t" ? "trained" : weight ? LETTERS[letter] : "fixed" });
+  };
+  const linear = (part, stream, rows, columns, blocks) => {
+    add(part, stream, [rows, columns], "matrix", blocks);
+    add(part, `${stream}.bias`, [rows], "bias");
+  };
+  const norm = (part, stream) => {
+    add(part, stream, [d], "gain");
+    add(part, `${stream}.bias`, [d], "shift");
+  };
+  add("embedding", "embedding", [vocabulary, d], "table");
+  for (const { name, kind, side } of partsOf(settings)) {
+    const under = name.replace(/\.\w+$/, "");
+    if (kind === "attention" && letters.get(name) !== "f") {
+      linear(name, `${name}.qkv`, 3 * d, d, 3);
+      linear(name, `${name}.out`, d, d);
+    }
+    if (kind === "cross") {
+      linear(name, `${name}.query`, d, d, 1);
+      linear(name, `${name}.kv`, 2 * d, d, 2);
+      linear(name, `${name}.out`, d, d);
+    }
+    if (kind === "feed_forward") {
+      linear(name, `${name}.up`, 2 * d, d);
+      linear(name, `${name}.down`, d, 2 * d);
+    }
+    if (kind === "norms") for (const of of side === "encoder" ? ["mixing", "feed_forward"] : ["mixing", "cross", "feed_forward"]) norm(name, `${under}.${of}.norm`);
+    if (kind === "norm") norm(name, name);
+  }
+  return found;
+}
+function countsOf(settings, vocabulary) {
+  const byOrigin = {};
+  for (const { origin, shape } of tensorsOf(settings, vocabulary)) {
+    const n = shape.reduce((a, b) => a * b, 1);
+    const of = byOrigin[origin] ??= { weights: 0, bytes: 0 };
+    of.weights += n;
+    of.bytes += { trained: 4 * n, masked: Math.ceil(n / 8) }[origin] ?? 0;
+  }
+  const sum = (key, of = Object.keys(byOrigin)) => of.reduce((total, origin) => total + (byOrigin[origin]?.[key] ?? 0), 0);
+  return { weights: sum("weights"), trainable: sum("weights", ["trained", "masked"]), bytes: sum("bytes"), byOrigin };
+}
+var KEYS = { w: "width", e: "encoder", d: "decoder", n: "steps", r: "rate", k: "keep", s: "seed", p: "parts" };
+var written = (settings) => Object.entries(KEYS).filter(([, name]) => settings[name] !== STANDARD[name]).map(([key, name]) => `${key}${settings[name]}`).join("_");
+function read(line) {
+  const settings = { ...STANDARD };
+  for (const word of line.split("_").filter(Boolean)) {
+    const name = KEYS[word[0]];
+    const value = word.slice(1);
+    if (!name) throw new Error(`${word.slice(0, 20)} is no setting of the playground`);
+    if (name !== "parts" && !(value && Number.isFinite(Number(value)))) throw new Error(`${name} must be a number, got ${value.slice(0, 20) || "nothing"}`);
+    settings[name] = name === "parts" ? value : Number(value);
+  }
+  const why = refused(settings);
+  if (why) throw new Error(why);
+  return settings;
+}
+
+// worker:reservoir_book/explorables/playground/worker.mjs
+var worker_default = '(() => {\n  // reservoir_book/explorables/shared/bpe.mjs\n  var SPACE = "▁";\n  var UNKNOWN = 3;\n  var SPECIALS = 4;\n  var MARK = /[\\p{P}!-/:-@[-`{-~]/u;\n  var Vocabulary = class _Vocabulary {\n    /**\n     * @param {string[]} tokens every piece, by id\n     * @param {[number, number][]} merges pairs of ids that become one piece, the first to be merged first\n     */\n    constructor(tokens2, merges) {\n      this.tokens = tokens2;\n      this.ids = new Map(tokens2.map((token, id) => [token, id]));\n      this.ranks = new Map(merges.map(([a, b], rank) => [a * tokens2.length + b, { rank, id: this.ids.get(tokens2[a] + tokens2[b]) }]));\n    }\n    /** Composed characters, one space between words, none around. */\n    static normalise(text) {\n      return text.normalize("NFC").replace(/[\\s▁]+/gu, " ").trim();\n    }\n    /** The words of a text with the mark of the space before them; punctuation marks stand alone. */\n    static words(text) {\n      const whole = _Vocabulary.normalise(text);\n      if (!whole) return [];\n      return whole.split(" ").flatMap((word) => {\n        const parts = [""];\n        for (const character of SPACE + word) {\n          if (MARK.test(character)) parts.push(character, "");\n          else parts.push(parts.pop() + character);\n        }\n        return parts.filter(Boolean);\n      });\n    }\n    /** The ids of one sentence, without begin and end. */\n    encode(text) {\n      return _Vocabulary.words(text).flatMap((word) => this.#merge(word));\n    }\n    #merge(word) {\n      const ids = Array.from(word, (character) => this.ids.get(character) ?? UNKNOWN);\n      for (; ; ) {\n        let best;\n        for (let i = 0; i + 1 < ids.length; i += 1) {\n          const found = this.ranks.get(ids[i] * this.tokens.length + ids[i + 1]);\n          if (found && (!best || found.rank < best.rank)) best = { ...found, at: i };\n        }\n        if (!best) return ids;\n        ids.splice(best.at, 2, best.id);\n      }\n    }\n    /** Pieces joined to text; special pieces are left out. */\n    decode(ids) {\n      return ids.filter((id) => id >= SPECIALS).map((id) => this.tokens[id]).join("").replaceAll(SPACE, " ").replace(/^ /, "");\n    }\n  };\n\n  // reservoir_book/explorables/shared/sha256.mjs\n  var K = new Uint32Array(64);\n  var START = new Uint32Array(8);\n  {\n    const fraction = (root) => (root - Math.floor(root)) * 2 ** 32 >>> 0;\n    for (let n = 2, found = 0; found < 64; n += 1) {\n      let prime = true;\n      for (let d = 2; d * d <= n; d += 1) if (n % d === 0) {\n        prime = false;\n        break;\n      }\n      if (!prime) continue;\n      if (found < 8) START[found] = fraction(Math.sqrt(n));\n      K[found] = fraction(Math.cbrt(n));\n      found += 1;\n    }\n  }\n  function sha256(...pieces) {\n    const h = START.slice();\n    const w = new Uint32Array(64);\n    const rest = new Uint8Array(64);\n    let filled = 0;\n    let length = 0;\n    function block(bytes, at) {\n      for (let i = 0; i < 16; i += 1, at += 4) w[i] = bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 | bytes[at + 3];\n      for (let i = 16; i < 64; i += 1) {\n        const x = w[i - 15];\n        const y = w[i - 2];\n        const s0 = (x >>> 7 | x << 25) ^ (x >>> 18 | x << 14) ^ x >>> 3;\n        const s1 = (y >>> 17 | y << 15) ^ (y >>> 19 | y << 13) ^ y >>> 10;\n        w[i] = w[i - 16] + s0 + w[i - 7] + s1;\n      }\n      let [a, b, c, d, e, f, g, last] = h;\n      for (let i = 0; i < 64; i += 1) {\n        const s1 = (e >>> 6 | e << 26) ^ (e >>> 11 | e << 21) ^ (e >>> 25 | e << 7);\n        const t1 = last + s1 + (e & f ^ ~e & g) + K[i] + w[i] | 0;\n        const s0 = (a >>> 2 | a << 30) ^ (a >>> 13 | a << 19) ^ (a >>> 22 | a << 10);\n        const t2 = s0 + (a & b ^ a & c ^ b & c) | 0;\n        last = g;\n        g = f;\n        f = e;\n        e = d + t1 | 0;\n        d = c;\n        c = b;\n        b = a;\n        a = t1 + t2 | 0;\n      }\n      h[0] += a;\n      h[1] += b;\n      h[2] += c;\n      h[3] += d;\n      h[4] += e;\n      h[5] += f;\n      h[6] += g;\n      h[7] += last;\n    }\n    function add(bytes) {\n      let at = 0;\n      if (filled) {\n        at = Math.min(64 - filled, bytes.length);\n        rest.set(bytes.subarray(0, at), filled);\n        filled += at;\n        if (filled < 64) return;\n        block(rest, 0);\n        filled = 0;\n      }\n      for (; at + 64 <= bytes.length; at += 64) block(bytes, at);\n      rest.set(bytes.subarray(at));\n      filled = bytes.length - at;\n    }\n    for (const piece of pieces) {\n      add(piece);\n      length += piece.length;\n    }\n    const end = new Uint8Array((filled < 56 ? 64 : 128) - filled);\n    end[0] = 128;\n    const view = new DataView(end.buffer);\n    view.setUint32(end.length - 8, Math.floor(length / 2 ** 29));\n    view.setUint32(end.length - 4, length * 8 >>> 0);\n    add(end);\n    return [...h].map((word) => word.toString(16).padStart(8, "0")).join("");\n  }\n\n  // reservoir_book/explorables/shared/digest.mjs\n  var WORDS = 512;\n  var encode = (text) => new TextEncoder().encode(text);\n  var digest = (...pieces) => sha256(...pieces).slice(0, 16);\n  var head = (dtype, shape) => encode(`${dtype} (${shape.length === 1 ? `${shape[0]},` : shape.join(", ")})`);\n  function sums(low, high) {\n    const words3 = new Uint32Array(2 * low.length);\n    low.forEach((sum, i) => {\n      words3[2 * i] = sum % 2 ** 32;\n      words3[2 * i + 1] = (high[i] + Math.floor(sum / 2 ** 32)) % 2 ** 32;\n    });\n    return new Uint8Array(words3.buffer);\n  }\n  function digestOfSums(dtype, shape, bytes) {\n    const rows = Math.ceil(bytes.length / (8 * WORDS));\n    const padded = new Uint8Array(8 * WORDS * rows);\n    padded.set(bytes);\n    const halves = new Uint32Array(padded.buffer);\n    const [lowRows, highRows] = [new Float64Array(rows), new Float64Array(rows)];\n    const [lowColumns, highColumns] = [new Float64Array(WORDS), new Float64Array(WORDS)];\n    for (let row = 0, at = 0; row < rows; row++) {\n      for (let column = 0; column < WORDS; column++, at += 2) {\n        lowRows[row] += halves[at];\n        highRows[row] += halves[at + 1];\n        lowColumns[column] += halves[at];\n        highColumns[column] += halves[at + 1];\n      }\n    }\n    return digest(head(dtype, shape), sums(lowRows, highRows), sums(lowColumns, highColumns));\n  }\n\n  // reservoir_book/explorables/shared/draws.mjs\n  var HALVES = 8;\n  var INDEX = 2 ** 21;\n  var extent = (n) => {\n    if (!Number.isSafeInteger(n) || n < 0) throw new RangeError(`n must be a whole number, 0 or more, got ${n}`);\n    return n;\n  };\n  function uniform(stream, n, { bound, start = 0 }) {\n    const scale = Math.fround(bound * 2 ** -23);\n    const words3 = stream.words(start, start + extent(n));\n    const drawn2 = new Float32Array(n);\n    for (let i = 0; i < n; i += 1) drawn2[i] = ((words3[i] >>> 8) - 2 ** 23) * scale;\n    return drawn2;\n  }\n  function normal(stream, n, { std, start = 0 }) {\n    const scale = Math.fround(std / Math.sqrt(HALVES * (2 ** 32 - 1) / 3));\n    const words3 = stream.blocks(start, start + extent(n));\n    const drawn2 = new Float32Array(n);\n    for (let i = 0; i < n; i += 1) {\n      let total = 0;\n      for (let at = 4 * i; at < 4 * i + 4; at += 1) total += (words3[at] & 65535) + (words3[at] >>> 16);\n      drawn2[i] = (2 * total - HALVES * 65535) * scale;\n    }\n    return drawn2;\n  }\n\n  // reservoir_book/explorables/shared/philox.mjs\n  var [M0, M1] = [3528531795, 3449720151];\n  var KEY_STEPS = [2654435769, 3144134277];\n  var ROUNDS = 10;\n  var TWO32 = 2 ** 32;\n  var [M0_LOW, M0_HIGH, M1_LOW, M1_HIGH] = [M0, M1].flatMap((m) => [m & 65535, m >>> 16]);\n  function keySchedule(low, high) {\n    const keys = new Int32Array(2 * ROUNDS);\n    for (let round = 0; round < ROUNDS; round += 1) {\n      keys[2 * round] = low + Math.imul(round, KEY_STEPS[0]);\n      keys[2 * round + 1] = high + Math.imul(round, KEY_STEPS[1]);\n    }\n    return keys;\n  }\n  function fill(out, low, high, count, keys, hashLow, hashHigh) {\n    for (let at = 0; at < count; at += 1) {\n      let c0 = low + at | 0;\n      let c1 = high + Math.floor((low + at) / TWO32) | 0;\n      let c2 = hashLow;\n      let c3 = hashHigh;\n      for (let round = 0; round < 2 * ROUNDS; round += 2) {\n        const low0 = c0 & 65535;\n        const high0 = c0 >>> 16;\n        const one0 = Math.imul(high0, M0_LOW);\n        const other0 = Math.imul(low0, M0_HIGH);\n        const carry0 = (one0 & 65535) + (other0 & 65535) + (Math.imul(low0, M0_LOW) >>> 16);\n        const upper0 = Math.imul(high0, M0_HIGH) + (one0 >>> 16) + (other0 >>> 16) + (carry0 >>> 16) | 0;\n        const low1 = c2 & 65535;\n        const high1 = c2 >>> 16;\n        const one1 = Math.imul(high1, M1_LOW);\n        const other1 = Math.imul(low1, M1_HIGH);\n        const carry1 = (one1 & 65535) + (other1 & 65535) + (Math.imul(low1, M1_LOW) >>> 16);\n        const upper1 = Math.imul(high1, M1_HIGH) + (one1 >>> 16) + (other1 >>> 16) + (carry1 >>> 16) | 0;\n        const lower0 = Math.imul(c0, M0);\n        const lower1 = Math.imul(c2, M1);\n        c0 = upper1 ^ c1 ^ keys[round];\n        c1 = lower1;\n        c2 = upper0 ^ c3 ^ keys[round + 1];\n        c3 = lower0;\n      }\n      out[4 * at] = c0;\n      out[4 * at + 1] = c1;\n      out[4 * at + 2] = c2;\n      out[4 * at + 3] = c3;\n    }\n    return out;\n  }\n  function nameHash(name) {\n    let value = 0xcbf29ce484222325n;\n    for (const byte of new TextEncoder().encode(name)) value = (value ^ BigInt(byte)) * 0x100000001b3n & 0xffffffffffffffffn;\n    return value;\n  }\n  function seedOf(given) {\n    const whole = typeof given === "bigint" || Number.isSafeInteger(given) || typeof given === "string" && /^\\d+$/.test(given);\n    const seed = whole ? BigInt(given) : -1n;\n    if (seed < 0n || seed >= 2n ** 64n) throw new RangeError(`seed must be an integer in [0, 2**64), got ${String(given)}; write one above 2**53 as text or BigInt`);\n    return seed;\n  }\n  var Stream = class _Stream {\n    constructor(seed, name) {\n      if (typeof name !== "string") throw new TypeError(`name must be a string, got ${String(name)}`);\n      this.seed = seedOf(seed);\n      this.name = name;\n      const hash = nameHash(name);\n      const halves = (value) => [Number(value & 0xffffffffn) | 0, Number(value >> 32n) | 0];\n      this.hash = halves(hash);\n      this.keys = keySchedule(...halves(this.seed));\n    }\n    /** The stream of the same seed named `<name>/<part>`. */\n    sub(part) {\n      return new _Stream(this.seed, `${this.name}/${part}`);\n    }\n    /** Blocks first … last, the latter left out, four words each: a Uint32Array. */\n    blocks(first, last) {\n      const count = last - first;\n      return fill(new Uint32Array(4 * count), first % TWO32, Math.floor(first / TWO32), count, this.keys, ...this.hash);\n    }\n    /** Words start … stop, the latter left out: a Uint32Array. */\n    words(start, stop) {\n      if (!(Number.isSafeInteger(start) && Number.isSafeInteger(stop) && start >= 0 && start <= stop)) {\n        throw new RangeError(`start and stop must satisfy 0 <= start <= stop, got ${start} and ${stop}`);\n      }\n      const first = Math.floor(start / 4);\n      const drawn2 = this.blocks(first, Math.ceil(stop / 4));\n      return drawn2.subarray(start - 4 * first, stop - 4 * first);\n    }\n  };\n\n  // reservoir_book/explorables/stored_translator/model.mjs\n  function vocabularyOf(tokenizer) {\n    const { model } = JSON.parse(tokenizer);\n    const tokens2 = [];\n    for (const [piece, id] of Object.entries(model.vocab)) tokens2[id] = piece;\n    const pairs = model.merges.map((pair) => Array.isArray(pair) ? pair : pair.split(" "));\n    return new Vocabulary(tokens2, pairs.map((pair) => pair.map((piece) => model.vocab[piece])));\n  }\n\n  // reservoir_book/explorables/playground/bleu.mjs\n  var tokens = (line) => line.replace(/([.,?!:;"()])/g, " $1 ").split(/\\s+/).filter(Boolean);\n  function grams(list, n) {\n    const found = /* @__PURE__ */ new Map();\n    for (let i = 0; i + n <= list.length; i += 1) {\n      const gram = list.slice(i, i + n).join(" ");\n      found.set(gram, (found.get(gram) ?? 0) + 1);\n    }\n    return found;\n  }\n  function bleu(written2, references) {\n    const [right, all] = [[0, 0, 0, 0], [0, 0, 0, 0]];\n    let [length, wanted] = [0, 0];\n    written2.forEach((line, i) => {\n      const [ours, theirs] = [tokens(line), tokens(references[i])];\n      length += ours.length;\n      wanted += theirs.length;\n      for (let n = 1; n <= 4; n += 1) {\n        const known = grams(theirs, n);\n        for (const [gram, count] of grams(ours, n)) right[n - 1] += Math.min(count, known.get(gram) ?? 0);\n        all[n - 1] += Math.max(0, ours.length - n + 1);\n      }\n    });\n    if (!right.some(Boolean)) return 0;\n    let [smoothed, sum] = [1, 0];\n    for (let n = 0; n < 4 && all[n]; n += 1) {\n      if (!right[n]) smoothed *= 2;\n      sum += Math.log((right[n] || 1 / smoothed) / all[n]);\n    }\n    if (all.includes(0)) return 0;\n    return 100 * Math.min(1, Math.exp(1 - wanted / length)) * Math.exp(sum / 4);\n  }\n\n  // reservoir_book/explorables/playground/settings.mjs\n  var STANDARD = { width: 64, encoder: 2, decoder: 2, steps: 500, rate: 8e-3, warmup: 60, decay: 1e-4, smoothing: 0.1, keep: 0.5, seed: 0, parts: "" };\n  var HEADS = 4;\n  var RANGES = { width: [32, 48, 64, 96], encoder: [1, 2, 3], decoder: [1, 2, 3], steps: [50, 100, 200, 300, 500, 1e3], keep: [0.1, 0.9], rate: [1e-4, 1e3], seed: [0, 2 ** 32 - 1] };\n  var LETTERS = { t: "trained", s: "seeded", m: "masked", f: "fixed" };\n  function partsOf({ encoder, decoder }) {\n    const found = [{ name: "embedding", kind: "embedding", letters: "tsm" }];\n    for (const [side, depth] of [["encoder", encoder], ["decoder", decoder]]) {\n      for (let layer = 0; layer < depth; layer += 1) {\n        const kinds = side === "encoder" ? ["attention", "feed_forward", "norms"] : ["attention", "cross", "feed_forward", "norms"];\n        for (const kind of kinds) found.push({ name: `${side}.${layer}.${kind}`, kind, side, layer, letters: kind === "norms" ? "tf" : kind === "attention" && side === "encoder" ? "tsmf" : "tsm" });\n      }\n      found.push({ name: `${side}.norm`, kind: "norm", side, letters: "tf" });\n    }\n    return found;\n  }\n  var lettersOf = (settings) => new Map(partsOf(settings).map(({ name }, i) => [name, settings.parts[i] ?? "t"]));\n  function tensorsOf(settings, vocabulary) {\n    const d = settings.width;\n    const letters = lettersOf(settings);\n    const found = [];\n    const add = (part, stream, shape, kind, blocks) => {\n      const letter = letters.get(part);\n      const weight = kind === "table" || kind === "matrix";\n      found.push({ stream, shape, kind, part, blocks, origin: letter === "t" ? "trained" : weight ? LETTERS[letter] : "fixed" });\n    };\n    const linear = (part, stream, rows, columns, blocks) => {\n      add(part, stream, [rows, columns], "matrix", blocks);\n      add(part, `${stream}.bias`, [rows], "bias");\n    };\n    const norm = (part, stream) => {\n      add(part, stream, [d], "gain");\n      add(part, `${stream}.bias`, [d], "shift");\n    };\n    add("embedding", "embedding", [vocabulary, d], "table");\n    for (const { name, kind, side } of partsOf(settings)) {\n      const under = name.replace(/\\.\\w+$/, "");\n      if (kind === "attention" && letters.get(name) !== "f") {\n        linear(name, `${name}.qkv`, 3 * d, d, 3);\n        linear(name, `${name}.out`, d, d);\n      }\n      if (kind === "cross") {\n        linear(name, `${name}.query`, d, d, 1);\n        linear(name, `${name}.kv`, 2 * d, d, 2);\n        linear(name, `${name}.out`, d, d);\n      }\n      if (kind === "feed_forward") {\n        linear(name, `${name}.up`, 2 * d, d);\n        linear(name, `${name}.down`, d, 2 * d);\n      }\n      if (kind === "norms") for (const of of side === "encoder" ? ["mixing", "feed_forward"] : ["mixing", "cross", "feed_forward"]) norm(name, `${under}.${of}.norm`);\n      if (kind === "norm") norm(name, name);\n    }\n    return found;\n  }\n  function countsOf(settings, vocabulary) {\n    const byOrigin = {};\n    for (const { origin, shape } of tensorsOf(settings, vocabulary)) {\n      const n = shape.reduce((a, b) => a * b, 1);\n      const of = byOrigin[origin] ??= { weights: 0, bytes: 0 };\n      of.weights += n;\n      of.bytes += { trained: 4 * n, masked: Math.ceil(n / 8) }[origin] ?? 0;\n    }\n    const sum = (key, of = Object.keys(byOrigin)) => of.reduce((total, origin) => total + (byOrigin[origin]?.[key] ?? 0), 0);\n    return { weights: sum("weights"), trainable: sum("weights", ["trained", "masked"]), bytes: sum("bytes"), byOrigin };\n  }\n  var KEYS = { w: "width", e: "encoder", d: "decoder", n: "steps", r: "rate", k: "keep", s: "seed", p: "parts" };\n  var written = (settings) => Object.entries(KEYS).filter(([, name]) => settings[name] !== STANDARD[name]).map(([key, name]) => `${key}${settings[name]}`).join("_");\n\n  // reservoir_book/explorables/playground/engine.mjs\n  var [BEGIN, END] = [1, 2];\n  var LONGEST = 32;\n  var WRITTEN = 40;\n  var TOGETHER = 32;\n  var PAGE = 65536;\n  var CLIP = 1;\n  var [BETA1, BETA2, EPSILON] = [0.9, 0.98, 1e-8];\n  function drawn(seed, { stream, shape, kind, blocks }, keep = 1) {\n    const n = shape.reduce((a, b) => a * b, 1);\n    if (shape.length === 1) return new Float32Array(n).fill(kind === "gain" ? 1 : 0);\n    const larger = Math.sqrt(1 / keep);\n    const words3 = new Stream(seed, stream);\n    if (kind === "table") return normal(words3, n, { std: shape[1] ** -0.5 * larger }).fill(0, 0, shape[1]);\n    const gain = blocks ? 2 ** -0.5 : 1;\n    return uniform(words3, n, { bound: gain * Math.sqrt(6 / (shape[1] + shape[0] / (blocks ?? 1))) * larger });\n  }\n  var scored = (seed, { stream, shape }) => uniform(new Stream(seed, `${stream}.scores`), shape[0] * shape[1], { bound: Math.sqrt(6 / ((1 + Math.sqrt(5) * Math.sqrt(5)) * shape[1])) });\n  function kept(n, keep) {\n    const low = Math.floor(keep * n);\n    const over = keep * n - low;\n    return over > 0.5 || over === 0.5 && low % 2 ? low + 1 : low;\n  }\n  var rateAt = (step, { rate, warmup, steps }) => {\n    const rise = Math.max(1, Math.min(warmup, Math.floor(steps / 4)));\n    return step < rise ? rate * step / rise : rate * Math.max(0, (steps + 1 - step) / Math.max(1, steps + 1 - rise));\n  };\n  var Bench = class {\n    constructor(module) {\n      this.memory = new WebAssembly.Memory({ initial: 1 });\n      this.k = new WebAssembly.Instance(module, { env: { memory: this.memory, abort() {\n        throw new Error("the kernels stopped");\n      } } }).exports;\n    }\n  };\n  var Engine = class {\n    /**\n     * @param {WebAssembly.Module|Bench} place kernels.wasm, or where engines take turns (`enter`)\n     * @param {object} settings as settings.mjs says, the letters of parts among them\n     * @param {number} vocabulary how many pieces there are\n     * @param {number} tokens the most tokens of a batch, on either side\n     */\n    constructor(place, settings, vocabulary, tokens2 = 1024) {\n      this.bench = place instanceof Bench ? place : new Bench(place);\n      this.settings = settings;\n      const d = settings.width;\n      Object.assign(this, { d, ff: 2 * d, vocabulary, tokens: tokens2, operations: 0 });\n      let end = PAGE;\n      const room = (n) => {\n        const at2 = end;\n        end += Math.ceil(n / 4) * 16;\n        return at2;\n      };\n      const rows = (n) => room((tokens2 + 4) * n);\n      this.tensors = tensorsOf(settings, vocabulary).map((tensor) => {\n        const masked = tensor.origin === "masked";\n        return { ...tensor, masked, moves: masked || tensor.origin === "trained", n: tensor.shape.reduce((a, b) => a * b, 1) };\n      });\n      this.named = new Map(this.tensors.map((tensor) => [tensor.stream, tensor]));\n      this.masks = this.tensors.filter(({ masked }) => masked);\n      this.turning = this.tensors.filter(({ moves, shape }) => moves && shape.length === 2);\n      this.moving = this.tensors.reduce((sum, { moves, n }) => sum + (moves ? n : 0), 0);\n      Object.assign(this, { values: room(this.moving), first: room(this.moving), second: room(this.moving) });\n      let at = 0;\n      for (const tensor of this.tensors) {\n        if (tensor.moves) {\n          tensor.place = at;\n          at += tensor.n;\n        }\n        tensor.weight = tensor.moves && !tensor.masked ? this.values + 4 * tensor.place : room(tensor.n);\n      }\n      this.positions = room(64 * d);\n      this.tables = { cos: room(d * d), sin: room(d * d), even: room(LONGEST ** 2), odd: room(LONGEST ** 2) };\n      this.lasting = [PAGE / 4, end / 4];\n      this.grads = room(this.moving);\n      const inner = end;\n      for (const tensor of this.masks) Object.assign(tensor, { scores: this.values + 4 * tensor.place, scoreGrad: this.grads + 4 * tensor.place, grad: room(tensor.n) });\n      this.masked = [inner, end];\n      for (const tensor of this.tensors) {\n        if (tensor.moves && !tensor.masked) tensor.grad = this.grads + 4 * tensor.place;\n        tensor.used = tensor.masked ? room(tensor.n) : tensor.weight;\n        if (tensor.shape.length === 2) tensor.turned = room(tensor.n);\n      }\n      this.batch = { src: rows(1), srcAt: rows(1), tgt: rows(1), tgtAt: rows(1), out: rows(1), best: rows(1), srcSpans: rows(6), tgtSpans: rows(6), crossSpans: rows(6), sentences: 0, sources: 0, targets: 0 };\n      Object.assign(this, { tiles: room(64 * 128), counts: room(2048), sums: room(4), row: room(64) });\n      this.encoder = this.#stack("encoder", settings.encoder, rows);\n      this.decoder = this.#stack("decoder", settings.decoder, rows);\n      this.table = this.named.get("embedding");\n      for (const { layers, top } of [this.encoder, this.decoder]) {\n        let below = this.table.moves;\n        for (const layer of layers) {\n          layer.below = below;\n          below ||= layer.moves || layer.kind === "cross" && this.reads;\n        }\n        top.below = below;\n        this.reads ??= below || top.norm.w.moves;\n      }\n      this.logits = rows(vocabulary);\n      const free = end;\n      this.back = { src: rows(d), tgt: rows(d), memory: rows(d), h: rows(d), o: rows(d), other: rows(d), wide: rows(3 * d) };\n      const least = end;\n      end = free;\n      this.caches = this.decoder.layers.map(({ kind }) => kind === "attention" ? room(TOGETHER * WRITTEN * 3 * d) : 0);\n      end = Math.max(end, least);\n      this.k = this.bench.k;\n      const missing = Math.ceil(end / PAGE) + 1 - this.bench.memory.buffer.byteLength / PAGE;\n      if (missing > 0) this.bench.memory.grow(missing);\n      this.enter();\n      this.#constants();\n      this.reset(settings.seed);\n    }\n    /** Begin a turn: what the engine before has learned is put aside, and what this one has learned comes back. */\n    enter() {\n      const { bench } = this;\n      if (bench.user === this) return;\n      bench.user?.#leave();\n      bench.user = this;\n      const { buffer } = bench.memory;\n      this.f = new Float32Array(buffer);\n      this.i = new Int32Array(buffer);\n      this.losses = new Float64Array(buffer, this.sums, 2);\n      if (!this.aside) return;\n      this.f.set(this.aside, this.lasting[0]);\n      this.#apply(this.masks, this.tensors.filter(({ turned }) => turned));\n    }\n    #leave() {\n      const { buffer } = this.bench.memory;\n      const [from, to] = this.lasting;\n      this.aside ??= new Float32Array(to - from);\n      this.aside.set(new Float32Array(buffer, 4 * from, to - from));\n    }\n    /** End the last turn: nothing of this engine is kept. */\n    close() {\n      if (this.bench.user === this) this.bench.user = void 0;\n    }\n    #stack(side, depth, rows) {\n      const { d, ff, named, settings } = this;\n      const letters = lettersOf(settings);\n      const norm = (stream) => ({ w: named.get(stream), b: named.get(`${stream}.bias`) });\n      const base = () => ({ x: rows(d), h: rows(d), stats: rows(2) });\n      const top = { ...base(), norm: norm(`${side}.norm`) };\n      const layers = [];\n      for (let i = 0; i < depth; i += 1) {\n        for (const part of side === "encoder" ? ["attention", "feed_forward"] : ["attention", "cross", "feed_forward"]) {\n          const kind = letters.get(`${side}.${i}.${part}`) === "f" ? "fourier" : part;\n          const layer = { kind, part: `${side}.${i}.${part}`, causal: side === "decoder" && part === "attention", ...base(), norm: norm(`${side}.${i}.${part === "attention" ? "mixing" : part}.norm`) };\n          for (const name of { attention: ["qkv", "out"], cross: ["query", "kv", "out"], feed_forward: ["up", "down"], fourier: [] }[kind]) {\n            layer[name] = { w: named.get(`${layer.part}.${name}`), b: named.get(`${layer.part}.${name}.bias`) };\n          }\n          if (kind === "attention" || kind === "cross") Object.assign(layer, { weights: rows(HEADS * LONGEST), o: rows(d) });\n          if (kind === "attention") layer.made = rows(3 * d);\n          if (kind === "cross") Object.assign(layer, { q: rows(d), made: rows(2 * d) });\n          if (kind === "feed_forward") layer.made = rows(ff);\n          layer.moves = ["norm", "qkv", "query", "kv", "out", "up", "down"].some((name) => layer[name] && (layer[name].w.moves || layer[name].b.moves));\n          layers.push(layer);\n        }\n      }\n      layers.forEach((layer, i) => {\n        layer.next = (layers[i + 1] ?? top).x;\n      });\n      return { layers, top, bottom: (layers[0] ?? top).x };\n    }\n    #constants() {\n      const { d, f, positions, tables } = this;\n      for (let t = 0; t < 64; t += 1) {\n        for (let j = 0; j < d / 2; j += 1) {\n          const angle = t * 1e4 ** (-2 * j / d);\n          f[positions / 4 + t * d + j] = Math.sin(angle);\n          f[positions / 4 + t * d + d / 2 + j] = Math.cos(angle);\n        }\n      }\n      const fill2 = (at, n, wave, scale) => {\n        for (let a = 0; a < n; a += 1) for (let b = 0; b < n; b += 1) f[at / 4 + a * n + b] = scale * wave(2 * Math.PI * (a * b % n) / n);\n      };\n      fill2(tables.cos, d, Math.cos, 1 / Math.sqrt(LONGEST * d));\n      fill2(tables.sin, d, Math.sin, 1 / Math.sqrt(LONGEST * d));\n      fill2(tables.even, LONGEST, Math.cos, 1);\n      fill2(tables.odd, LONGEST, Math.sin, 1);\n    }\n    /** Draw everything from the seed, and forget what was learned. */\n    reset(seed) {\n      this.seed = seed;\n      this.step = 0;\n      for (const moments of [this.first, this.second]) this.f.fill(0, moments / 4, moments / 4 + this.moving);\n      for (const tensor of this.tensors) {\n        this.f.set(drawn(seed, tensor, tensor.masked ? this.settings.keep : 1), tensor.weight / 4);\n        if (tensor.masked) this.f.set(scored(seed, tensor), tensor.scores / 4);\n      }\n      this.#apply(this.masks, this.tensors.filter(({ turned }) => turned));\n    }\n    /** What products use: the weights that masks keep, and transposes. */\n    #apply(masks, turning) {\n      for (let t = 0; t < masks.length; t += 1) this.k.choose(masks[t].scores, masks[t].weight, masks[t].used, masks[t].n, kept(masks[t].n, this.settings.keep), this.counts);\n      for (let t = 0; t < turning.length; t += 1) this.k.transpose(turning[t].used, turning[t].turned, turning[t].shape[0], turning[t].shape[1]);\n    }\n    // ---- looking in: tests, pictures and files ----\n    #place(tensor, what) {\n      return (what === "first" || what === "second" ? this[what] + 4 * tensor.place : tensor[what]) / 4;\n    }\n    /** A copy of a tensor\'s \'weight\', of what is \'used\' of it, of its \'scores\', of its \'grad\' or \'scoreGrad\', or of Adam\'s moments, \'first\' and \'second\'. */\n    read(stream, what = "weight") {\n      const tensor = this.named.get(stream);\n      const at = this.#place(tensor, what);\n      return this.f.slice(at, at + tensor.n);\n    }\n    /** Put numbers there. */\n    write(stream, values, what = "weight") {\n      const tensor = this.named.get(stream);\n      this.f.set(values, this.#place(tensor, what));\n      this.#apply(tensor.masked ? [tensor] : [], tensor.turned ? [tensor] : []);\n    }\n    /** The bits of a mask: 1 where a weight is kept, by the scores as they are. */\n    bits(stream) {\n      const { n, scores } = this.named.get(stream);\n      const ones = this.logits;\n      if (n > (this.tokens + 4) * this.vocabulary / 2) throw new RangeError(`${stream} is too large to look at`);\n      this.f.fill(1, ones / 4, ones / 4 + n);\n      this.k.choose(scores, ones, ones + 4 * n, n, kept(n, this.settings.keep), this.counts);\n      return Uint8Array.from(this.f.subarray(ones / 4 + n, ones / 4 + 2 * n));\n    }\n    /** The attention weights of a layer for one sentence of the last batch: {weights: (heads, queries, keys), queries, keys}. */\n    attention(part, sentence = 0) {\n      const layer = [...this.encoder.layers, ...this.decoder.layers].find((one) => one.part === part);\n      if (!layer?.weights) return void 0;\n      const spans = part.startsWith("encoder") ? this.batch.srcSpans : layer.kind === "cross" ? this.batch.crossSpans : this.batch.tgtSpans;\n      const [, queries, , keys, from] = this.i.subarray(spans / 4 + 6 * sentence, spans / 4 + 6 * sentence + 5);\n      const wide = keys + 3 & ~3;\n      const weights = new Float32Array(HEADS * queries * keys);\n      for (let r = 0; r < HEADS * queries; r += 1) weights.set(this.f.subarray(layer.weights / 4 + from + r * wide, layer.weights / 4 + from + r * wide + keys), r * keys);\n      return { weights, queries, keys };\n    }\n    // ---- a batch ----\n    #span(spans, r, q, queries, k, keys, weights) {\n      const { i } = this;\n      const to = spans / 4 + 6 * r;\n      i[to] = q;\n      i[to + 1] = queries;\n      i[to + 2] = k;\n      i[to + 3] = keys;\n      i[to + 4] = weights;\n      i[to + 5] = 0;\n    }\n    /** Lay out the pairs of ids numbered `chosen`, without begin and end; a target may be left out. */\n    load(src, tgt, chosen) {\n      const { batch, i } = this;\n      let [s, t, ps, pt, pc] = [0, 0, 0, 0, 0];\n      for (let r = 0; r < chosen.length; r += 1) {\n        const source = src[chosen[r]];\n        const target = tgt && tgt[chosen[r]];\n        const [ns, nt] = [source.length + 1, target ? target.length + 1 : 0];\n        if (ns > LONGEST || nt > LONGEST) throw new RangeError(`a sentence must have at most ${LONGEST - 1} pieces, got ${Math.max(ns, nt) - 1}`);\n        if (s + ns > this.tokens || t + nt > this.tokens) throw new RangeError(`a batch must have at most ${this.tokens} tokens on either side`);\n        this.#span(batch.srcSpans, r, s, ns, s, ns, ps);\n        this.#span(batch.tgtSpans, r, t, nt, t, nt, pt);\n        this.#span(batch.crossSpans, r, t, nt, s, ns, pc);\n        ps += HEADS * ns * (ns + 3 & ~3);\n        pt += HEADS * nt * (nt + 3 & ~3);\n        pc += HEADS * nt * (ns + 3 & ~3);\n        for (let p = 0; p < ns; p += 1) {\n          i[batch.src / 4 + s + p] = p < ns - 1 ? source[p] : END;\n          i[batch.srcAt / 4 + s + p] = p;\n        }\n        for (let p = 0; p < nt; p += 1) {\n          i[batch.tgt / 4 + t + p] = p ? target[p - 1] : BEGIN;\n          i[batch.tgtAt / 4 + t + p] = p;\n          i[batch.out / 4 + t + p] = p < nt - 1 ? target[p] : END;\n        }\n        s += ns;\n        t += nt;\n      }\n      batch.sentences = chosen.length;\n      batch.sources = s;\n      batch.targets = t;\n    }\n    // ---- forwards ----\n    #copy(from, to, n) {\n      this.f.copyWithin(to / 4, from / 4, from / 4 + n);\n    }\n    #product(a, b, c, m, n, k, bias, relu, more) {\n      this.operations += 2 * m * n * k;\n      this.k.product(a, k, b, n, c, n, m, n, k, bias, relu, more, this.tiles);\n    }\n    #linear({ w, b }, x, y, rows, relu, more) {\n      this.#product(x, w.turned, y, rows, w.shape[0], w.shape[1], b.used, relu, more);\n    }\n    #norm(layer, rows) {\n      this.k.norm(layer.x, layer.norm.w.used, layer.norm.b.used, layer.h, layer.stats, rows, this.d);\n    }\n    #embed(ids, places, out, rows) {\n      this.k.embed(ids, places, this.table.used, this.positions, out, rows, this.d, Math.sqrt(this.d));\n    }\n    /** y += the Fourier transform of x along sentences and features, which is its own transpose. */\n    #fourier(x, y, rows) {\n      const { d, tables, back, batch } = this;\n      this.#product(x, tables.cos, back.o, rows, d, d, 0, false, false);\n      this.#product(x, tables.sin, back.other, rows, d, d, 0, false, false);\n      this.k.mix(batch.srcSpans, batch.sentences, back.o, back.other, tables.even, tables.odd, LONGEST, y, d);\n    }\n    #layer(layer, rows) {\n      const { d, k, batch } = this;\n      this.#norm(layer, rows);\n      this.#copy(layer.x, layer.next, rows * d);\n      if (layer.kind === "fourier") this.#fourier(layer.h, layer.next, rows);\n      else if (layer.kind === "feed_forward") {\n        this.#linear(layer.up, layer.h, layer.made, rows, true, false);\n        this.#linear(layer.down, layer.made, layer.next, rows, false, true);\n      } else {\n        if (layer.kind === "attention") {\n          this.#linear(layer.qkv, layer.h, layer.made, rows, false, false);\n          k.attend(layer.causal ? batch.tgtSpans : batch.srcSpans, batch.sentences, layer.made, 3 * d, layer.made + 4 * d, layer.made + 8 * d, 3 * d, layer.o, layer.weights, d, HEADS, layer.causal);\n        } else {\n          this.#linear(layer.query, layer.h, layer.q, rows, false, false);\n          this.#linear(layer.kv, this.encoder.top.h, layer.made, batch.sources, false, false);\n          k.attend(batch.crossSpans, batch.sentences, layer.q, d, layer.made, layer.made + 4 * d, 2 * d, layer.o, layer.weights, d, HEADS, false);\n        }\n        this.#linear(layer.out, layer.o, layer.next, rows, false, true);\n      }\n    }\n    #encode() {\n      const { batch, encoder } = this;\n      this.#embed(batch.src, batch.srcAt, encoder.bottom, batch.sources);\n      for (let l = 0; l < encoder.layers.length; l += 1) this.#layer(encoder.layers[l], batch.sources);\n      this.#norm(encoder.top, batch.sources);\n    }\n    /** The logits of the loaded batch, and their loss: {smooth, plain} in `losses`, summed over its targets, in nats. */\n    forward(smoothing = this.settings.smoothing) {\n      const { batch, decoder, d, vocabulary } = this;\n      this.#encode();\n      this.#embed(batch.tgt, batch.tgtAt, decoder.bottom, batch.targets);\n      for (let l = 0; l < decoder.layers.length; l += 1) this.#layer(decoder.layers[l], batch.targets);\n      this.#norm(decoder.top, batch.targets);\n      this.#product(decoder.top.h, this.table.turned, this.logits, batch.targets, vocabulary, d, 0, false, false);\n      this.k.crossEntropy(this.logits, batch.out, this.sums, batch.targets, vocabulary, smoothing);\n    }\n    // ---- backwards ----\n    /** The gradient of a linear map in its numbers, where they move, and (where `dx` is an address) in its input. */\n    #linearBack({ w, b }, x, dy, dx, rows, more) {\n      const [outputs, inputs] = w.shape;\n      if (w.moves) {\n        this.operations += 2 * rows * outputs * inputs;\n        this.k.outer(dy, outputs, x, inputs, w.grad, inputs, outputs, inputs, rows);\n      }\n      if (b.moves) this.k.columns(dy, b.grad, rows, outputs);\n      if (dx) this.#product(dy, w.used, dx, rows, inputs, outputs, 0, false, more);\n    }\n    /** Through a norm: into `dx`, which is added to, and the norm\'s own numbers. */\n    #normBack(layer, dh, dx, rows) {\n      const { w, b } = layer.norm;\n      this.k.normBack(dh, layer.x, w.used, layer.stats, dx, w.moves ? w.grad : 0, b.moves ? b.grad : 0, rows, this.d);\n    }\n    #clear(at, n) {\n      this.f.fill(0, at / 4, at / 4 + n);\n    }\n    /** From the gradient `dx` of what leaves a sublayer to that of what enters it, in place. */\n    #layerBack(layer, dx, rows) {\n      const { d, k, batch, back } = this;\n      if (!layer.moves && !layer.below && layer.kind !== "cross") return;\n      const inward = layer.below || layer.norm.w.moves;\n      if (layer.kind === "fourier") {\n        this.#clear(back.h, rows * d);\n        if (inward) this.#fourier(dx, back.h, rows);\n      } else if (layer.kind === "feed_forward") {\n        this.#linearBack(layer.down, layer.made, dx, back.wide, rows, false);\n        k.reluBack(back.wide, layer.made, rows * this.ff);\n        this.#linearBack(layer.up, layer.h, back.wide, inward ? back.h : 0, rows, false);\n      } else {\n        this.#linearBack(layer.out, layer.o, dx, back.o, rows, false);\n        if (layer.kind === "attention") {\n          this.#clear(back.wide, rows * 3 * d);\n          k.attendBack(layer.causal ? batch.tgtSpans : batch.srcSpans, batch.sentences, layer.made, back.wide, 3 * d, layer.made + 4 * d, layer.made + 8 * d, back.wide + 4 * d, back.wide + 8 * d, 3 * d, back.o, layer.weights, this.row, d, HEADS, layer.causal);\n          this.#linearBack(layer.qkv, layer.h, back.wide, inward ? back.h : 0, rows, false);\n        } else {\n          this.#clear(back.wide, batch.sources * 2 * d);\n          this.#clear(back.other, rows * d);\n          k.attendBack(batch.crossSpans, batch.sentences, layer.q, back.other, d, layer.made, layer.made + 4 * d, back.wide, back.wide + 4 * d, 2 * d, back.o, layer.weights, this.row, d, HEADS, false);\n          this.#linearBack(layer.query, layer.h, back.other, inward ? back.h : 0, rows, false);\n          this.#linearBack(layer.kv, this.encoder.top.h, back.wide, this.reads ? back.memory : 0, batch.sources, true);\n        }\n      }\n      if (inward) this.#normBack(layer, back.h, dx, rows);\n    }\n    /** The gradients of everything that moves, of the loss per target, after `forward`. */\n    backward() {\n      const { batch, decoder, encoder, back, table, d, k } = this;\n      this.#clear(this.grads, this.moving);\n      this.f.fill(0, this.masked[0] / 4, this.masked[1] / 4);\n      if (table.moves) {\n        this.operations += 2 * batch.targets * this.vocabulary * d;\n        k.outer(this.logits, this.vocabulary, decoder.top.h, d, table.grad, d, this.vocabulary, d, batch.targets);\n      }\n      this.#product(this.logits, table.used, back.h, batch.targets, d, this.vocabulary, 0, false, false);\n      this.#clear(back.tgt, batch.targets * d);\n      this.#clear(back.memory, batch.sources * d);\n      this.#normBack(decoder.top, back.h, back.tgt, batch.targets);\n      for (let l = decoder.layers.length - 1; l >= 0; l -= 1) this.#layerBack(decoder.layers[l], back.tgt, batch.targets);\n      if (table.moves) k.embedBack(batch.tgt, back.tgt, table.grad, batch.targets, d, Math.sqrt(d));\n      if (this.reads) {\n        this.#clear(back.src, batch.sources * d);\n        this.#normBack(encoder.top, back.memory, back.src, batch.sources);\n        for (let l = encoder.layers.length - 1; l >= 0; l -= 1) this.#layerBack(encoder.layers[l], back.src, batch.sources);\n        if (table.moves) k.embedBack(batch.src, back.src, table.grad, batch.sources, d, Math.sqrt(d));\n      }\n      for (let t = 0; t < this.masks.length; t += 1) k.scoreBack(this.masks[t].grad, this.masks[t].weight, this.masks[t].scores, this.masks[t].scoreGrad, this.masks[t].n);\n    }\n    /** One step of AdamW on the loaded batch; returns the loss per target, which is not finite if no step could be made. */\n    train() {\n      const { settings, batch, k } = this;\n      this.operations = 0;\n      this.forward();\n      const loss = this.losses[0] / batch.targets;\n      this.backward();\n      const size = Math.sqrt(k.squares(this.grads, this.moving));\n      if (!Number.isFinite(loss) || !Number.isFinite(size)) return NaN;\n      this.step += 1;\n      k.adam(this.values, this.grads, this.first, this.second, this.moving, rateAt(this.step, settings), settings.decay, BETA1, BETA2, EPSILON, 1 - BETA1 ** this.step, 1 - BETA2 ** this.step, Math.min(1, CLIP / (size + 1e-6)));\n      this.#apply(this.masks, this.turning);\n      return loss;\n    }\n    // ---- translations ----\n    /** Greedy translations of sentences of ids, as `translate(…, decoding=Decoding(beam=1))` makes them. */\n    translate(sources) {\n      const found = [];\n      for (let from = 0; from < sources.length; from += TOGETHER) found.push(...this.#some(sources.slice(from, from + TOGETHER)));\n      return found;\n    }\n    #some(sources) {\n      const { batch, decoder, d, i, k } = this;\n      const all = sources.map((_, r) => r);\n      this.load(sources, void 0, all);\n      this.#encode();\n      for (const layer of decoder.layers) if (layer.kind === "cross") this.#linear(layer.kv, this.encoder.top.h, layer.made, batch.sources, false, false);\n      const begins = all.map((r) => i[batch.srcSpans / 4 + 6 * r]);\n      const most = sources.map((ids) => Math.min(WRITTEN, Math.floor(1.5 * (ids.length + 1)) + 9));\n      const written2 = sources.map(() => []);\n      let live = all.filter((r) => sources[r].length);\n      for (let t = 0; live.length && t < WRITTEN; t += 1) {\n        live.forEach((r, row) => {\n          i[batch.tgt / 4 + row] = t ? written2[r][t - 1] : BEGIN;\n          i[batch.tgtAt / 4 + row] = t;\n          this.#span(batch.tgtSpans, row, row, 1, r * WRITTEN, t + 1, row * HEADS * WRITTEN);\n          this.#span(batch.crossSpans, row, row, 1, begins[r], sources[r].length + 1, row * HEADS * LONGEST);\n        });\n        batch.sentences = live.length;\n        this.#embed(batch.tgt, batch.tgtAt, decoder.bottom, live.length);\n        decoder.layers.forEach((layer, l) => {\n          if (layer.kind === "feed_forward") {\n            this.#layer(layer, live.length);\n            return;\n          }\n          this.#norm(layer, live.length);\n          this.#copy(layer.x, layer.next, live.length * d);\n          if (layer.kind === "attention") {\n            this.#linear(layer.qkv, layer.h, layer.made, live.length, false, false);\n            live.forEach((r, row) => this.#copy(layer.made + 12 * d * row, this.caches[l] + 12 * d * (r * WRITTEN + t), 3 * d));\n            k.attend(batch.tgtSpans, live.length, layer.made, 3 * d, this.caches[l] + 4 * d, this.caches[l] + 8 * d, 3 * d, layer.o, layer.weights, d, HEADS, false);\n          } else {\n            this.#linear(layer.query, layer.h, layer.q, live.length, false, false);\n            k.attend(batch.crossSpans, live.length, layer.q, d, layer.made, layer.made + 4 * d, 2 * d, layer.o, layer.weights, d, HEADS, false);\n          }\n          this.#linear(layer.out, layer.o, layer.next, live.length, false, true);\n        });\n        this.#norm(decoder.top, live.length);\n        this.#product(decoder.top.h, this.table.turned, this.logits, live.length, this.vocabulary, d, 0, false, false);\n        k.best(this.logits, batch.best, live.length, this.vocabulary);\n        live = live.filter((r, row) => {\n          const id = i[batch.best / 4 + row];\n          if (id === END || t + 1 >= most[r]) return false;\n          written2[r].push(id);\n          return true;\n        });\n      }\n      return written2;\n    }\n  };\n\n  // reservoir_book/explorables/playground/grammar.mjs\n  var [N, M] = [624, 397];\n  function uniform2(seed) {\n    const state = new Uint32Array(N);\n    state[0] = 19650218;\n    for (let i2 = 1; i2 < N; i2 += 1) state[i2] = Math.imul(1812433253, state[i2 - 1] ^ state[i2 - 1] >>> 30) + i2;\n    let i = 1;\n    const next = () => {\n      i += 1;\n      if (i >= N) {\n        state[0] = state[N - 1];\n        i = 1;\n      }\n    };\n    for (let k = N; k; k -= 1) {\n      state[i] = (state[i] ^ Math.imul(state[i - 1] ^ state[i - 1] >>> 30, 1664525)) + seed;\n      next();\n    }\n    for (let k = N - 1; k; k -= 1) {\n      state[i] = (state[i] ^ Math.imul(state[i - 1] ^ state[i - 1] >>> 30, 1566083941)) - i;\n      next();\n    }\n    state[0] = 2147483648;\n    let at = N;\n    const word = () => {\n      if (at === N) {\n        for (let k = 0; k < N; k += 1) {\n          const y2 = state[k] & 2147483648 | state[(k + 1) % N] & 2147483647;\n          state[k] = state[(k + M) % N] ^ y2 >>> 1 ^ (y2 & 1 ? 2567483615 : 0);\n        }\n        at = 0;\n      }\n      let y = state[at];\n      at += 1;\n      y ^= y >>> 11;\n      y ^= y << 7 & 2636928640;\n      y ^= y << 15 & 4022730752;\n      return (y ^ y >>> 18) >>> 0;\n    };\n    return () => {\n      const [a, b] = [word() >>> 5, word() >>> 6];\n      return (a * 67108864 + b) / 9007199254740992;\n    };\n  }\n  var NUMBERS = ["m", "f", "n", "pl"];\n  var CASES = ["nom", "acc", "dat"];\n  var words = (text) => text.split(" ");\n  var DER = [["der", "die", "das", "die"], ["den", "die", "das", "die"], ["dem", "der", "dem", "den"]];\n  var DIES = [["er", "e", "es", "e"], ["en", "e", "es", "e"], ["em", "er", "em", "en"]];\n  var EIN = [["", "e", "", "e"], ["en", "e", "", "e"], ["em", "er", "em", "en"]];\n  var WEAK = [["e", "e", "e", "en"], ["en", "e", "e", "en"], ["en", "en", "en", "en"]];\n  var MIXED = [["er", "e", "es", "en"], ["en", "e", "es", "en"], ["en", "en", "en", "en"]];\n  var STRONG = ["e", "e", "en"];\n  var NounPhrase = class {\n    constructor(noun, determiner, plural, adjective) {\n      Object.assign(this, { noun, determiner, plural, adjective, definite: determiner !== "ein" });\n    }\n    german(name) {\n      const { noun, determiner, plural, adjective } = this;\n      const of = CASES.indexOf(name);\n      const column = NUMBERS.indexOf(plural ? "pl" : noun.gender);\n      const found = [];\n      if (determiner === "der") found.push(DER[of][column]);\n      else if (determiner === "dieser") found.push(`dies${DIES[of][column]}`);\n      else if (determiner === "mein") found.push(`mein${EIN[of][column]}`);\n      else if (!plural) found.push(`ein${EIN[of][column]}`);\n      if (adjective) found.push(adjective[0] + (determiner === "ein" && plural ? STRONG[of] : (["ein", "mein"].includes(determiner) ? MIXED : WEAK)[of][column]));\n      found.push(plural ? name === "dat" ? noun.dative_plural : noun.plural : name === "nom" ? noun.singular : noun.oblique);\n      return found;\n    }\n    english() {\n      const { noun, determiner, plural, adjective } = this;\n      const found = [...adjective ? [adjective[1]] : [], plural ? noun.en_plural : noun.en];\n      if (determiner !== "ein") return [{ der: "the", mein: "my", dieser: plural ? "these" : "this" }[determiner], ...found];\n      return plural ? found : ["aeiou".includes(found[0][0]) ? "an" : "a", ...found];\n    }\n  };\n  var Pronoun = class {\n    constructor(name, forms) {\n      Object.assign(this, { name, forms, plural: forms[5], definite: true });\n    }\n    german(name) {\n      return [this.forms[CASES.indexOf(name)]];\n    }\n    english(name) {\n      return [this.forms[name === "nom" ? 3 : 4]];\n    }\n  };\n  var Clause = class {\n    constructor(said, lexicon) {\n      Object.assign(this, said, { lexicon });\n    }\n    statement(front) {\n      const [finite, rest] = this.#verbs();\n      return [...this.#part(front), finite, ...this.#middle(front), ...rest];\n    }\n    question() {\n      const [finite, rest] = this.#verbs();\n      return [finite, ...this.#middle(), ...rest];\n    }\n    subordinate() {\n      return [...this.#middle(), ...this.#verbs()[2]];\n    }\n    /** The finite verb, what ends the clause with it, and the cluster that ends a subordinate clause. */\n    #verbs() {\n      const { verb, modal, perfect, lexicon } = this;\n      const { plural } = this.subject;\n      const both = (finite, last) => [finite, [last], [last, finite]];\n      if (modal) return both(lexicon.modals[modal][Number(plural)], verb.prefix + verb.plural);\n      if (perfect) return both(plural ? "haben" : "hat", verb.participle);\n      const form = plural ? verb.plural : verb.third;\n      return [form, verb.prefix ? [verb.prefix] : [], [verb.prefix + form]];\n    }\n    #part(name) {\n      const part = this[name];\n      if (!part) return [];\n      if (name === "time") return [part];\n      if (name === "place") return part[0];\n      return part.german({ subject: "nom", accusative: "acc", dative: "dat" }[name]);\n    }\n    /** Between the verbs: pronouns first, known before new, time before place, "nicht" before "mit". */\n    #middle(front) {\n      const pronouns = ["accusative", "dative"].filter((name) => this[name] instanceof Pronoun);\n      const fresh = this.place && this.accusative && !this.accusative.definite;\n      const order = ["subject", ...pronouns, "dative", ...fresh ? ["place", "accusative"] : ["accusative", "place"]];\n      order.splice(this.negated ? order.length : 1 + pronouns.length, 0, "time");\n      const found = [...new Set(order)].filter((name) => name !== front).flatMap((name) => this.#part(name));\n      if (this.negated) found.push("nicht");\n      if (this.companion) found.push("mit", ...this.companion.german("dat"));\n      return found;\n    }\n    english(front, question = false) {\n      const { verb, place, time } = this;\n      const [helper, main] = this.#englishVerbs(question);\n      const subject = this.subject.english("nom");\n      const often = time === "oft" && front !== "time" ? ["often"] : [];\n      const found = question ? [...helper, ...subject, ...often, ...main] : [...subject, ...helper, ...often, ...main];\n      const some = (text) => text ? words(text) : [];\n      if (this.dative) found.push(...this.dative.english("dat"));\n      if (this.accusative) found.push(...some(verb.en_preposition), ...this.accusative.english("acc"));\n      found.push(...some(verb.en_particle));\n      if (this.companion) found.push("with", ...this.companion.english("dat"));\n      const where = place ? words(place[1]) : [];\n      const when = time && !often.length ? [this.lexicon.times[time]] : [];\n      if (front === "place") return [...where, ...found, ...when];\n      if (front === "time") return [...when, ...found, ...where];\n      return [...found, ...where, ...when];\n    }\n    /** What changes place with the subject in a question, and the verb proper. */\n    #englishVerbs(question) {\n      const { verb, negated, perfect, modal } = this;\n      const { plural } = this.subject;\n      let bare = [verb.en];\n      if (modal) {\n        const [, , one, many, withDo] = this.lexicon.modals[modal];\n        const form = plural ? many : one;\n        if (!withDo) return [[negated ? "cannot" : form], [verb.en]];\n        if (!(negated || question)) return [[], [...words(form), verb.en]];\n        bare = [...words(withDo), verb.en];\n      } else if (!(negated || question)) return [[], [perfect ? verb.en_past : plural ? verb.en : verb.en_third]];\n      const helper = perfect ? "did" : plural ? "do" : "does";\n      return [negated ? [helper, "not"] : [helper], bare];\n    }\n  };\n  function* sentences(seed, lexicon) {\n    const random = uniform2(seed);\n    const below = (n) => Math.floor(random() * n);\n    const chance = (p) => random() < p;\n    const pick = (options) => options[below(options.length)];\n    const known = /* @__PURE__ */ new Map();\n    const fitting = (groups) => {\n      const names = new Set(words(groups));\n      if (!known.has(groups)) known.set(groups, lexicon.nouns.filter(({ group, singular }) => names.has(group) || names.has(singular)));\n      return known.get(groups);\n    };\n    const pronoun = (name) => new Pronoun(name, lexicon.pronouns[name]);\n    const has = (groups) => groups.includes("adult");\n    function nounPhrase(groups, taken) {\n      const used = taken.map(({ noun: noun2 }) => noun2);\n      const noun = pick(fitting(groups).filter((one) => !used.includes(one)));\n      const determiner = pick(["der", "der", "ein", "dieser", noun.mine ? "mein" : "der"]);\n      const adjective = chance(0.35) ? pick(lexicon.adjectives[noun.group]) : void 0;\n      const phrase = new NounPhrase(noun, determiner, chance(0.3), adjective);\n      taken.push(phrase);\n      return phrase;\n    }\n    const actor = (groups) => has(groups) && chance(0.25) ? pronoun(pick(["er", "sie", "wir", "sie alle"])) : nounPhrase(groups, []);\n    function undergoer(groups, taken, name) {\n      if (!has(groups) || !chance(0.25)) return nounPhrase(groups, taken);\n      let names = Object.keys(lexicon.pronouns).filter((one) => lexicon.pronouns[one][CASES.indexOf(name)]);\n      if (taken.some((part) => part.name === "wir")) names = names.filter((one) => !["ich", "wir"].includes(one));\n      return pronoun(pick(names));\n    }\n    function clause({ tense, timed = true, negatable = true } = {}) {\n      const verb = pick(lexicon.verbs);\n      const subject = actor(verb.subjects);\n      const taken = [subject];\n      const dative = verb.dative ? undergoer(verb.dative, taken, "dat") : void 0;\n      const accusative = verb.accusative ? undergoer(verb.accusative, taken, "acc") : void 0;\n      const companion = verb.companion && chance(0.7) ? nounPhrase(verb.companion, taken) : void 0;\n      const perfect = tense === void 0 ? chance(0.25) : tense;\n      const modal = !perfect && chance(0.4) ? pick(["können", "müssen", "wollen", "dürfen"]) : void 0;\n      const definite = [dative, accusative].every((part) => !part || part.definite);\n      const negated = negatable && definite && !["müssen", "dürfen"].includes(modal) && chance(0.2);\n      const place = verb.place && !negated && chance(0.3) ? pick(lexicon.places) : void 0;\n      const time = timed && chance(0.35) ? pick(["heute", perfect ? "gestern" : "jetzt", ...modal || negated ? [] : ["oft"]]) : void 0;\n      return new Clause({ subject, verb, accusative, dative, companion, modal, perfect, negated, time, place }, lexicon);\n    }\n    function front(said) {\n      const options = ["time", "place"].filter((name) => said[name]);\n      for (const [name, genders] of [["accusative", "m"], ["dative", "mfn"]]) {\n        const part = said[name];\n        if (part instanceof NounPhrase && part.definite && !said.negated && (genders.includes(part.noun.gender) && !part.plural || part.plural && name === "dative")) options.push(name);\n      }\n      return options.length && chance(0.5) ? pick(options) : "subject";\n    }\n    const text = (parts) => parts.map((word) => ",.?".includes(word) ? word : ` ${word}`).join("").slice(1);\n    const finish = (german, english, stop) => [german, english].map(([first, ...rest]) => text([first[0].toUpperCase() + first.slice(1), ...rest, stop]));\n    function report() {\n      const [third, many, en, enThird] = pick(lexicon.reporting);\n      const subject = actor("adult sibling child");\n      const negated = chance(0.15);\n      const { plural } = subject;\n      const said = clause();\n      const knows = negated ? [plural ? "do" : "does", "not", en] : [plural ? en : enThird];\n      return finish([...subject.german("nom"), plural ? many : third, ...negated ? ["nicht"] : [], ",", "dass", ...said.subordinate()], [...subject.english("nom"), ...knows, "that", ...said.english()], ".");\n    }\n    function reason() {\n      const main = clause();\n      const why = clause({ tense: main.perfect, timed: main.time === void 0 });\n      if (chance(0.35)) return finish(["weil", ...why.subordinate(), ",", ...main.question()], ["because", ...why.english(), ",", ...main.english()], ".");\n      const first = front(main);\n      return finish([...main.statement(first), ",", "weil", ...why.subordinate()], [...main.english(first), "because", ...why.english()], ".");\n    }\n    function sentence() {\n      const kind = below(100);\n      if (kind < 42) {\n        const said = clause();\n        const first = front(said);\n        return finish(said.statement(first), said.english(first), ".");\n      }\n      if (kind < 54) {\n        const said = clause({ negatable: false });\n        return finish(said.question(), said.english(void 0, true), "?");\n      }\n      return kind < 77 ? report() : reason();\n    }\n    const seen = /* @__PURE__ */ new Set();\n    for (; ; ) {\n      const pair = sentence();\n      if (pair.some((one) => seen.has(one))) continue;\n      for (const one of pair) seen.add(one);\n      yield pair;\n    }\n  }\n  function miniature(lexicon, sizes = { test: 500, valid: 500, train: 6e3 }) {\n    const stream = sentences(0, lexicon);\n    return Object.fromEntries(Object.entries(sizes).map(([part, size]) => [part, Array.from({ length: size }, () => stream.next().value)]));\n  }\n\n  // reservoir_book/explorables/playground/order.mjs\n  var MASK = (1n << 128n) - 1n;\n  var MULTIPLIER = 0x2360ed051fc65da44385df649fccf645n;\n  function words2(seed, number) {\n    const low = (value) => Number(BigInt(value) & 0xffffffffn);\n    const entropy = [seed, number].flatMap((value) => {\n      const found = [];\n      for (let rest = BigInt(value); found.length === 0 || rest; rest >>= 32n) found.push(low(rest));\n      return found;\n    });\n    let constant = 1135663077;\n    const hash = (given) => {\n      let value = given ^ constant;\n      constant = Math.imul(constant, 2468251765);\n      value = Math.imul(value, constant);\n      return value ^ value >>> 16;\n    };\n    const mixed = (x, y) => {\n      const found = Math.imul(3389127133, x) - Math.imul(1232336661, y);\n      return found ^ found >>> 16;\n    };\n    const pool = [0, 1, 2, 3].map((i) => hash(entropy[i] ?? 0));\n    for (let from = 0; from < 4; from += 1) for (let to = 0; to < 4; to += 1) if (from !== to) pool[to] = mixed(pool[to], hash(pool[from]));\n    for (const word of entropy.slice(4)) for (let to = 0; to < 4; to += 1) pool[to] = mixed(pool[to], hash(word));\n    constant = 2337405405;\n    const state = Array.from({ length: 8 }, (_, i) => {\n      let value = pool[i % 4] ^ constant;\n      constant = Math.imul(constant, 1492356589);\n      value = Math.imul(value, constant);\n      return BigInt((value ^ value >>> 16) >>> 0);\n    });\n    const wide = (i) => state[i] | state[i + 1] << 32n;\n    const [begin, stream] = [wide(0) << 64n | wide(2), wide(4) << 64n | wide(6)];\n    const step = (stream << 1n | 1n) & MASK;\n    let at = step + begin & MASK;\n    at = at * MULTIPLIER + step & MASK;\n    return () => {\n      at = at * MULTIPLIER + step & MASK;\n      const value = at >> 64n ^ at & 0xffffffffffffffffn;\n      const turn = at >> 122n;\n      return (value >> turn | value << 64n - turn) & 0xffffffffffffffffn;\n    };\n  }\n  function shuffled(word, n) {\n    const drawn2 = Array.from({ length: n }, word);\n    return Array.from({ length: n }, (_, i) => i).sort((a, b) => drawn2[a] < drawn2[b] ? -1 : drawn2[a] > drawn2[b] ? 1 : a - b);\n  }\n  function epoch(src, tgt, { seed, number, most = 1024 }) {\n    const word = words2(seed, number);\n    const pool = shuffled(word, src.length);\n    const [a, b] = [src, tgt].map((side) => side.map((ids) => ids.length + 1));\n    const rank = (i) => a[i] % 2 ? -b[i] : b[i];\n    const place = new Map(pool.map((i, at) => [i, at]));\n    pool.sort((i, j) => a[i] - a[j] || rank(i) - rank(j) || place.get(i) - place.get(j));\n    let room = 1 + Number(word() % BigInt(most));\n    const cuts = [];\n    let [start, widest] = [0, 0];\n    pool.forEach((i, at) => {\n      const width = Math.max(a[i], b[i]);\n      widest = Math.max(widest, width);\n      if (at > start && (at + 1 - start) * widest > room) {\n        cuts.push(pool.slice(start, at));\n        [start, widest, room] = [at, width, most];\n      }\n    });\n    cuts.push(pool.slice(start));\n    return shuffled(word, cuts.length).map((i) => cuts[i]);\n  }\n\n  // reservoir_book/explorables/playground/save.mjs\n  var FORMAT = "reservoir-model-3";\n  var GENERATOR = "philox4x32-10, names by FNV-1a, version 1";\n  var encode2 = (text) => new TextEncoder().encode(text);\n  var bytesOf = (array) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);\n  var sorted = (value) => JSON.stringify(value, (_, one) => one && typeof one === "object" && !Array.isArray(one) ? Object.fromEntries(Object.keys(one).sort().map((key) => [key, one[key]])) : one);\n  function initialisation({ kind, shape, blocks, masked }, keep) {\n    if (kind === "table") return { kind: "Normal", std: shape[1] ** -0.5, keep: masked ? keep : 1 };\n    if (kind === "matrix") return { kind: "XavierUniform", gain: blocks ? 2 ** -0.5 : 1, keep: masked ? keep : 1 };\n    return { kind: "Constant", value: kind === "gain" ? 1 : 0, keep: 1 };\n  }\n  function packed(chosen) {\n    const bits = new Uint8Array(Math.ceil(chosen.length / 8));\n    chosen.forEach((one, i) => {\n      bits[i >> 3] |= one << (i & 7);\n    });\n    return bits;\n  }\n  function folder(engine, tokenizer, about) {\n    const { settings, vocabulary, tensors } = engine;\n    const mixing = [...lettersOf(settings)].filter(([part]) => /^encoder\\.\\d+\\.attention$/.test(part)).map(([, letter]) => letter === "f" ? "fourier-normalised" : "attention");\n    const counts = countsOf(settings, vocabulary);\n    const config = `${JSON.stringify({\n      config: {\n        src_vocab: vocabulary,\n        tgt_vocab: vocabulary,\n        d_model: settings.width,\n        n_heads: HEADS,\n        d_ff: 2 * settings.width,\n        encoder_layers: settings.encoder,\n        decoder_layers: settings.decoder,\n        norm_first: true,\n        dropout: 0,\n        max_length: LONGEST,\n        tie: "all",\n        encoder_mixing: mixing.includes("fourier-normalised") ? mixing : []\n      },\n      data: null,\n      format: FORMAT,\n      labels: [],\n      model: "EncoderDecoder",\n      origins: Object.fromEntries(Object.entries(counts.byOrigin).map(([origin, { weights: weights2, bytes }]) => [origin, { weights: weights2, stored_bytes: bytes }]))\n    }, void 0, 1)}\n`;\n    const contents = { parameters: {}, masks: {}, buffers: {} };\n    const stored = [];\n    for (const tensor of tensors) {\n      const { stream, shape, moves, masked, blocks, kind } = tensor;\n      const values = engine.read(stream);\n      const said = { shape, moves: moves && !masked };\n      if (moves && !masked) {\n        contents.parameters[stream] = { ...said, origin: "trained", digest: digestOfSums("torch.float32", shape, bytesOf(values)) };\n        stored.push([stream, "F32", shape, values]);\n      } else {\n        contents.parameters[stream] = { ...said, origin: "seeded", seed: engine.seed, stream, blocks: blocks ?? 1, zero_row: kind === "table" ? 0 : null, initialisation: initialisation(tensor, settings.keep), digest: digestOfSums("torch.float32", shape, bytesOf(values)) };\n      }\n      if (!masked) continue;\n      const bits = packed(engine.bits(stream));\n      const name = `${stream}.mask`;\n      contents.masks[name] = { shape, digest: digestOfSums("torch.uint8", [bits.length], bits), modules: kind === "table" ? [stream, "output"] : [stream] };\n      stored.push([name, "U8", [bits.length], bits]);\n    }\n    stored.sort(([, a], [, b]) => (a > b) - (a < b));\n    const text = sorted(contents);\n    const header = { __metadata__: { config: digest(encode2(config)), contents: text, digest: digest(encode2(text)), format: FORMAT, generator: GENERATOR } };\n    let at = 0;\n    for (const [name, dtype, shape, values] of stored) header[name] = { dtype, shape, data_offsets: [at, at += values.byteLength] };\n    let head2 = JSON.stringify(header);\n    head2 += " ".repeat((8 - encode2(head2).length % 8) % 8);\n    const front = encode2(head2);\n    const weights = new Uint8Array(8 + front.length + at);\n    new DataView(weights.buffer).setUint32(0, front.length, true);\n    weights.set(front, 8);\n    let to = 8 + front.length;\n    for (const [, , , values] of stored) {\n      weights.set(bytesOf(values), to);\n      to += values.byteLength;\n    }\n    const rows = Object.entries(counts.byOrigin).map(([origin, { weights: many, bytes }]) => `| ${origin} | ${many} | ${bytes} |`);\n    const card = ["---", "library_name: reservoir", "---", "", "# A translator trained in the playground", "", about, "", `Settings: \\`${written(settings) || "standard"}\\`.`, "", "| origin of the weights | weights | bytes to store |", "|---|---|---|", ...rows, "", "    from reservoir.models import from_pretrained", \'    model = from_pretrained("this folder")\', ""].join("\\n");\n    return { "config.json": encode2(config), "model.safetensors": weights, "tokenizer.json": encode2(tokenizer), "README.md": encode2(card) };\n  }\n  var CRC = Uint32Array.from({ length: 256 }, (_, n) => {\n    let c = n;\n    for (let k = 0; k < 8; k += 1) c = c & 1 ? 3988292384 ^ c >>> 1 : c >>> 1;\n    return c;\n  });\n  function crc32(bytes) {\n    let c = 4294967295;\n    for (const byte of bytes) c = CRC[(c ^ byte) & 255] ^ c >>> 8;\n    return (c ^ 4294967295) >>> 0;\n  }\n  function zip(files, under) {\n    const pieces = [];\n    const directory = [];\n    let at = 0;\n    const record = (signature, fields) => {\n      const bytes = new Uint8Array(4 + fields.reduce((sum, [, size2]) => sum + size2, 0));\n      const view = new DataView(bytes.buffer);\n      view.setUint32(0, signature, true);\n      let to2 = 4;\n      for (const [value, size2] of fields) {\n        if (size2 === 2) view.setUint16(to2, value, true);\n        else view.setUint32(to2, value, true);\n        to2 += size2;\n      }\n      return bytes;\n    };\n    for (const [name, content] of Object.entries(files)) {\n      const path = encode2(`${under}/${name}`);\n      const common = [[20, 2], [2048, 2], [0, 2], [0, 2], [33, 2], [crc32(content), 4], [content.length, 4], [content.length, 4], [path.length, 2], [0, 2]];\n      directory.push(record(33639248, [[20, 2], ...common, [0, 2], [0, 2], [0, 2], [0, 4], [at, 4]]), path);\n      const local = record(67324752, common);\n      pieces.push(local, path, content);\n      at += local.length + path.length + content.length;\n    }\n    const size = directory.reduce((sum, { length }) => sum + length, 0);\n    const n = Object.keys(files).length;\n    const all = [...pieces, ...directory, record(101010256, [[0, 2], [0, 2], [n, 2], [n, 2], [size, 4], [at, 4], [0, 2]])];\n    const whole = new Uint8Array(all.reduce((sum, { length }) => sum + length, 0));\n    let to = 0;\n    for (const piece of all) {\n      whole.set(piece, to);\n      to += piece.length;\n    }\n    return whole;\n  }\n\n  // reservoir_book/explorables/playground/worker.mjs\n  var TURN = 60;\n  var POINTS = 20;\n  var VALID = 200;\n  var WILD = 2;\n  var SAMPLES = [0, 1, 2, 5];\n  var wordsOf = (line) => line.normalize("NFC").match(/\\p{L}+/gu) ?? [];\n  function prepare({ lexicon, tokenizer }) {\n    const vocabulary = vocabularyOf(tokenizer);\n    const { train, valid, test } = miniature(JSON.parse(lexicon));\n    const cut = (pairs, side) => pairs.map((pair) => vocabulary.encode(pair[side]));\n    const known = new Set(train.flatMap(([de]) => wordsOf(de.toLowerCase())));\n    const some = valid.slice(0, VALID);\n    return { vocabulary, text: { valid: some, test }, known, src: cut(train, 0), tgt: cut(train, 1), valid: cut(some, 0), test: cut(test, 0) };\n  }\n  var Training = class {\n    constructor(place, data, settings) {\n      Object.assign(this, { data, settings, engine: new Engine(place, settings, data.vocabulary.tokens.length) });\n      this.reset();\n    }\n    reset() {\n      this.engine.reset(this.settings.seed);\n      Object.assign(this, { seconds: 0, operations: 0, number: 0, at: 0, batches: this.#epoch(0), level: void 0, stopped: void 0 });\n    }\n    #epoch(number) {\n      return epoch(this.data.src, this.data.tgt, { seed: this.settings.seed, number });\n    }\n    get step() {\n      return this.engine.step;\n    }\n    get done() {\n      return this.stopped !== void 0 || this.step >= this.settings.steps;\n    }\n    /** One optimiser step; the loss per token, in nats. */\n    train(now) {\n      if (this.at === this.batches.length) {\n        this.number += 1;\n        this.at = 0;\n        this.batches = this.#epoch(this.number);\n      }\n      const begun = now();\n      this.engine.load(this.data.src, this.data.tgt, this.batches[this.at]);\n      const loss = this.engine.train();\n      this.at += 1;\n      this.seconds += (now() - begun) / 1e3;\n      this.operations = this.engine.operations;\n      this.level = this.level === void 0 ? loss : 0.9 * this.level + 0.1 * loss;\n      if (!Number.isFinite(loss)) this.stopped = this.step + 1;\n      else if (this.level > WILD * this.guessing) this.stopped = this.step;\n      return loss;\n    }\n    /** The loss of one who finds all pieces equally likely. */\n    get guessing() {\n      return Math.log(this.data.vocabulary.tokens.length);\n    }\n    write(ids) {\n      return this.engine.translate(ids).map((one) => this.data.vocabulary.decode(one));\n    }\n    valid() {\n      return bleu(this.write(this.data.valid), this.data.text.valid.map(([, en]) => en));\n    }\n    test() {\n      return bleu(this.write(this.data.test), this.data.text.test.map(([, en]) => en));\n    }\n    samples() {\n      return this.write(SAMPLES.map((i) => this.data.test[i]));\n    }\n    /** A sentence that somebody typed: {translation, cut: whether it was too long, unknown: words that the training text has not}. */\n    translate(sentence) {\n      const ids = this.data.vocabulary.encode(sentence);\n      const unknown = [...new Set(wordsOf(sentence))].filter((word) => !this.data.known.has(word.toLowerCase()));\n      return { translation: this.write([ids.slice(0, LONGEST - 1)])[0], cut: ids.length > LONGEST - 1, unknown };\n    }\n    /** Where a part with attention looks while a sentence is translated: {weights: (heads, rows, columns), rows, columns}, pieces. */\n    attend(part, sentence) {\n      const { engine, data: { vocabulary } } = this;\n      const source = vocabulary.encode(sentence).slice(0, LONGEST - 1);\n      const target = engine.translate([source])[0].slice(0, LONGEST - 1);\n      engine.load([source], [target], [0]);\n      engine.forward();\n      const found = source.length ? engine.attention(part) : void 0;\n      if (!found) return void 0;\n      const pieces = (ids) => ids.map((id) => vocabulary.tokens[id].replace("▁", "") || "␣");\n      const [read, write] = [[...pieces(source), "end"], [...pieces(target), "end"]];\n      const cross = part.endsWith(".cross");\n      return { weights: found.weights, rows: part.startsWith("encoder") ? read : write, columns: cross || part.startsWith("encoder") ? read : ["begin", ...pieces(target)] };\n    }\n    /** A corner of a tensor to look at: {name, rows, columns, values, bits}. */\n    look(part, most = 64) {\n      const tensor = this.engine.tensors.find((one) => one.part === part && one.shape.length === 2) ?? this.engine.tensors.find((one) => one.part === part);\n      if (!tensor) return {};\n      const [rows, columns] = tensor.shape.length === 2 ? tensor.shape : [1, tensor.shape[0]];\n      const [r, c] = [Math.min(rows, most), Math.min(columns, most)];\n      const skip = tensor.kind === "table" ? 4 : 0;\n      const values = this.engine.read(tensor.stream);\n      const bits = tensor.masked ? this.engine.bits(tensor.stream) : void 0;\n      const pick = (from) => from && Float32Array.from({ length: r * c }, (_, i) => from[(Math.floor(i / c) + Math.min(skip, rows - r)) * columns + i % c]);\n      return { name: tensor.stream, origin: tensor.origin, rows: r, columns: c, of: tensor.shape, values: pick(values), bits: pick(bits) };\n    }\n    zip(tokenizer, about) {\n      return zip(folder(this.engine, tokenizer, about), "reservoir-playground");\n    }\n  };\n  function serving(kernels, post, { now = () => performance.now(), later = (turn) => setTimeout(turn) } = {}) {\n    const bench = new Bench(kernels);\n    const runs = /* @__PURE__ */ new Map();\n    let [files, waiting] = [void 0, false];\n    const say = (number, message, life = runs.get(number)?.life) => post({ ...message, run: number, life });\n    const told = (number, more = {}) => {\n      const { step, seconds, operations } = runs.get(number).training;\n      say(number, { kind: "told", step, seconds, operations, ...more });\n    };\n    const shown = ({ training, asked }) => ({ samples: training.samples(), ...asked ? { typed: training.translate(asked) } : {} });\n    function one(number) {\n      const run = runs.get(number);\n      const { training, training: { settings } } = run;\n      const loss = training.train(now);\n      if (training.stopped !== void 0) {\n        run.going = false;\n        say(number, { kind: "failed", step: training.stopped, loss, rate: settings.rate, guessing: training.guessing });\n        return;\n      }\n      const { step } = training;\n      const every = Math.max(1, Math.floor(settings.steps / POINTS));\n      const point = step % every === 0 || step === settings.steps ? { bleu: training.valid() } : {};\n      told(number, { loss, ...point, ...point.bleu === void 0 ? {} : shown(run) });\n      if (step === settings.steps) {\n        run.going = false;\n        say(number, { kind: "done", test: training.test(), seconds: training.seconds });\n      }\n    }\n    function turn() {\n      waiting = false;\n      const [number, run] = [...runs].find(([, { going }]) => going) ?? [];\n      if (!run) return;\n      runs.delete(number);\n      runs.set(number, run);\n      guarded(number, () => {\n        run.training.engine.enter();\n        const until = now() + TURN;\n        while (run.going && now() < until) one(number);\n      });\n      wait();\n    }\n    function wait() {\n      if (!waiting && [...runs.values()].some(({ going }) => going)) {\n        waiting = true;\n        later(turn);\n      }\n    }\n    function guarded(number, work2, life) {\n      try {\n        work2();\n      } catch (error) {\n        if (runs.has(number)) runs.get(number).going = false;\n        say(number, { kind: "refused", why: error.message }, life);\n      }\n    }\n    const work = {\n      start(run, { run: number, life, files: given, settings, sentence }) {\n        runs.get(number)?.training.engine.close();\n        files ??= { ...given, ...prepare(given) };\n        const begun = { life, training: new Training(bench, files, settings), going: false, asked: sentence };\n        runs.set(number, begun);\n        say(number, { kind: "ready", references: SAMPLES.map((i) => files.text.test[i]), ...shown(begun) });\n      },\n      run(run) {\n        run.going = !run.training.done;\n        wait();\n      },\n      pause(run) {\n        run.going = false;\n      },\n      step(run, { run: number }) {\n        run.going = false;\n        if (!run.training.done) one(number);\n        told(number, run.training.done ? {} : shown(run));\n      },\n      translate(run, { run: number, sentence }) {\n        run.asked = sentence;\n        told(number, shown(run));\n      },\n      look({ training, asked }, { run: number, part }) {\n        say(number, { kind: "looked", part, ...training.look(part), attention: training.attend(part, asked || files.text.test[SAMPLES[0]][0]) });\n      },\n      save({ training }, { run: number, about }) {\n        say(number, { kind: "saved", zip: training.zip(files.tokenizer, about) });\n      },\n      end(run, { run: number }) {\n        run.training.engine.close();\n        runs.delete(number);\n      }\n    };\n    return (message) => guarded(message.run, () => {\n      const run = runs.get(message.run);\n      if (run) run.training.engine.enter();\n      else if (message.do !== "start") return;\n      work[message.do](run, message);\n    }, message.life);\n  }\n  function serve(worker) {\n    let answer;\n    worker.onmessage = ({ data }) => {\n      if (answer) answer(data);\n      else answer = serving(new WebAssembly.Module(data.kernels), (message) => worker.postMessage(message));\n    };\n  }\n\n  // reservoir_book/explorables/playground/worker\n  serve(self);\n})();\n';
+
+// reservoir_book/explorables/playground/run.mjs
+var SIMD = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 26, 11);
+function lacking() {
+  if (typeof WebAssembly !== "object" || !WebAssembly.validate(SIMD)) return "this browser has no WebAssembly with 128-bit SIMD (Chrome and Edge have it since version 91, Firefox since 89, Safari since 16.4)";
+  if (typeof Worker !== "function") return "this page may start no worker";
+  return void 0;
+}
+function failure({ step, loss, rate, guessing }) {
+  const what = Number.isFinite(loss) ? `At step ${step} the loss is ${number(loss)} nats a token, where guessing costs ${number(guessing)}` : `At step ${step} the loss is no number any more`;
+  return `${what}: with a learning rate of ${number(rate)} each step goes too far and undoes the last one. Press Reset, and choose a smaller rate.`;
+}
+var large = ({ width, encoder, decoder }) => width > STANDARD.width || encoder > STANDARD.encoder || decoder > STANDARD.decoder;
+var Crew = class {
+  constructor(unable) {
+    Object.assign(this, { unable, workers: [], runs: /* @__PURE__ */ new Map(), number: 0 });
+  }
+  get most() {
+    return Math.min(2, navigator.hardwareConcurrency || 2);
+  }
+  /** Give a run that has none a worker: one without runs, a new one, or the one with the fewest; false if none can be had. */
+  join(run) {
+    if (run.worker) return true;
+    const runsOf = (worker2) => [...this.runs.values()].filter((one) => one.worker === worker2);
+    const load = (worker2) => runsOf(worker2).length;
+    let worker = large(run.settings) && this.workers.find((one) => runsOf(one).some(({ settings }) => large(settings)));
+    if (!worker) {
+      [worker] = [...this.workers].sort((a, b) => load(a) - load(b));
+      if (!worker || load(worker) && this.workers.length < this.most) worker = this.#hire();
+    }
+    if (!worker) return false;
+    this.number += 1;
+    this.runs.set(this.number, Object.assign(run, { worker, number: this.number }));
+    return true;
+  }
+  #hire() {
+    const url = URL.createObjectURL(new Blob([worker_default], { type: "text/javascript" }));
+    let heard = false;
+    let worker;
+    try {
+      worker = new Worker(url);
+    } catch (error) {
+      this.unable(`a worker could not be started (${error.message})`);
+      return void 0;
+    }
+    worker.onmessage = ({ data }) => {
+      URL.revokeObjectURL(url);
+      heard = true;
+      this.runs.get(data.run)?.told(data);
+    };
+    worker.onerror = (event) => {
+      for (const run of this.runs.values()) if (run.worker === worker) run.fail(`The worker stopped: ${event.message || "it could not be started"}.`);
+      if (!heard) this.unable(`a worker could not be started${event.message ? ` (${event.message})` : ""}`);
+    };
+    this.workers.push(worker);
+    worker.postMessage({ kernels: kernels_default });
+    return worker;
+  }
+  /** A run is given up, and its worker with it if that has no other. */
+  leave(run) {
+    const { worker } = run;
+    if (!worker) return;
+    this.runs.delete(run.number);
+    worker.postMessage({ do: "end", run: run.number });
+    if ([...this.runs.values()].some((one) => one.worker === worker)) return;
+    worker.terminate();
+    this.workers.splice(this.workers.indexOf(worker), 1);
+  }
+};
+var FRESH = { state: "new", begun: false, step: 0, seconds: 0, operations: 0, samples: void 0, translated: void 0, test: void 0, why: void 0, look: void 0 };
+var lives = 0;
+var Run = class {
+  constructor(line, owner) {
+    Object.assign(this, { owner, typed: "" });
+    this.set(line);
+  }
+  /** Begin anew with these settings. What was learned can be had back (`restore`) until it trains again. */
+  set(line) {
+    this.pause();
+    if (this.begun && this.step) this.before = this.#said();
+    Object.assign(this, FRESH, { line, settings: read(line), losses: [], points: [], life: void 0 });
+    this.counts = countsOf(this.settings, this.owner.vocabulary);
+  }
+  /** All that `set` forgets. */
+  #said() {
+    const { line, settings, counts, losses, points, life } = this;
+    return { line, settings, counts, losses, points, life, ...Object.fromEntries(Object.keys(FRESH).map((name) => [name, this[name]])) };
+  }
+  restore() {
+    Object.assign(this, this.before, { before: void 0 });
+    if (this.typed) this.translate(this.typed);
+  }
+  #send(message) {
+    this.worker.postMessage({ ...message, run: this.number, life: this.life });
+  }
+  #start() {
+    if (!this.owner.crew.join(this)) return false;
+    if (this.begun) return true;
+    lives += 1;
+    Object.assign(this, { begun: true, before: void 0, life: lives });
+    this.#send({ do: "start", files: this.owner.files, settings: this.settings, sentence: this.typed });
+    return true;
+  }
+  fail(why) {
+    Object.assign(this, { state: "failed", why });
+    this.owner.changed();
+  }
+  /** What its worker says, of this life or of the one before. */
+  told(data) {
+    const to = [this, this.before].find((one) => one?.begun && one.life === data.life);
+    if (!to) return;
+    if (data.kind === "ready") this.references = data.references;
+    if (data.kind === "told") {
+      Object.assign(to, { step: data.step, seconds: data.seconds, operations: data.operations });
+      if (data.loss !== void 0) to.losses.push(data.loss);
+      if (data.bleu !== void 0) to.points.push({ step: data.step, seconds: data.seconds, bleu: data.bleu });
+    }
+    if (data.samples) to.samples = data.samples;
+    if (data.typed) to.translated = data.typed;
+    if (data.kind === "done") Object.assign(to, { state: "done", test: data.test });
+    if (data.kind === "failed") Object.assign(to, { state: "failed", why: failure(data) });
+    if (data.kind === "refused") Object.assign(to, { state: "failed", why: `It stopped: ${data.why}.` });
+    if (data.kind === "looked") to.look = data;
+    if (data.kind === "saved") this.owner.saved(this, data.zip);
+    this.owner.changed(data.kind);
+  }
+  get ended() {
+    return this.state === "done" || this.state === "failed";
+  }
+  train() {
+    if (this.ended || !this.#start()) return;
+    this.state = "training";
+    this.#send({ do: "run" });
+  }
+  pause() {
+    if (this.state === "training") {
+      this.state = "paused";
+      this.#send({ do: "pause" });
+    }
+  }
+  single() {
+    if (this.ended || !this.#start()) return;
+    this.state = "paused";
+    this.#send({ do: "step" });
+  }
+  translate(sentence) {
+    this.typed = sentence;
+    if (this.begun) this.#send({ do: "translate", sentence });
+  }
+  show(part) {
+    if (this.begun) this.#send({ do: "look", part });
+  }
+  save(about) {
+    this.#send({ do: "save", about });
+  }
+  get score() {
+    return this.test ?? this.points.at(-1)?.bleu;
+  }
+  close() {
+    this.owner.crew.leave(this);
+  }
+};
+
+// reservoir_book/explorables/playground/view.mjs
+var RUNS = 4;
+var CALM = 400;
+var DASHES = [void 0, "7 4", "2 3", "9 3 2 3"];
+var ORIGIN_WORDS = { t: "trained", s: "seeded, frozen", m: "masked", f: "fixed" };
+var ORIGIN_HINTS = {
+  t: "Trained: every number is learned.",
+  s: "Seeded, frozen: the weights stay as the seed drew them.",
+  m: "Masked: the weights stay as the seed drew them, and a mask learns which of them to keep.",
+  f: "Fixed by a formula, not by a seed: a Fourier transform for the encoder’s attention, ones and zeros for norms."
+};
+var BUDGETS = [3e4, 1e5, 3e5];
+var SMALL = 520;
+var PHONE = "w48_n300";
+var bytes = (n) => n >= 1e6 ? `${(n / 1e6).toFixed(2)} MB` : n >= 1e3 ? `${(n / 1e3).toFixed(n < 1e4 ? 1 : 0)} kB` : `${n} bytes`;
+var seconds = (s) => s < 10 ? `${s.toFixed(1)} s` : `${Math.round(s)} s`;
+var fixed = (value, digits = 1) => value === void 0 ? "–" : value.toFixed(digits);
+var named = ({ name, kind, side, layer }) => kind === "embedding" ? "embeddings" : `${side}${layer === void 0 ? "" : ` layer ${layer + 1}`}, ${WHAT[kind]}`;
+var without = (line) => written({ ...read(line), seed: STANDARD.seed });
+var view_default = {
+  render({ model, el }) {
+    const ui = explorable({ model, el });
+    const presets = model.get("presets");
+    let why = lacking();
+    const pieces = Object.keys(JSON.parse(model.get("tokenizer")).model.vocab).length;
+    let complaint;
+    let active = 0;
+    let part = "encoder.0.attention";
+    let looking = false;
+    let budget = BUDGETS[1];
+    const best = /* @__PURE__ */ new Map();
+    const held = /* @__PURE__ */ new Set();
+    const owner = {
+      vocabulary: pieces,
+      files: { lexicon: model.get("lexicon"), tokenizer: model.get("tokenizer") },
+      changed(kind) {
+        if (kind === "done") for (const size of BUDGETS) {
+          const run = runs.find((one) => one.state === "done" && one.counts.bytes <= size && one.test > (best.get(size)?.score ?? 0));
+          if (run) best.set(size, { score: run.test, line: run.line });
+        }
+        if (kind !== "looked" && looking && runs[active].begun && performance.now() - looked > 700) peek();
+        later ||= setTimeout(() => {
+          later = 0;
+          ui.redraw();
+        }, CALM);
+      },
+      saved(run, zip) {
+        const link = html("a", { href: URL.createObjectURL(new Blob([zip], { type: "application/zip" })), download: "reservoir-playground.zip" });
+        ui.root.append(link);
+        link.click();
+        link.remove();
+        setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
+      },
+      unable(reason) {
+        why = reason;
+        stopAll();
+        ui.redraw();
+      }
+    };
+    let looked = 0;
+    let later = 0;
+    owner.crew = new Crew(owner.unable);
+    const peek = () => {
+      looked = performance.now();
+      runs[active].show(part);
+    };
+    ui.setting("setup", {
+      parse(text) {
+        try {
+          const lines2 = text.split("~");
+          if (lines2.length > RUNS) throw new Error(`there are at most ${RUNS} runs, got ${lines2.length}`);
+          lines2.forEach(read);
+          return text;
+        } catch (error) {
+          complaint = `The link cannot be used: ${error.message}. The standard settings are shown.`;
+          return void 0;
+        }
+      }
+    });
+    ui.setting("brush", { parse: (text) => text in LETTERS ? text : void 0 });
+    const small = el.clientWidth && el.clientWidth < SMALL;
+    const plain = () => {
+      if (small && !model.get("setup")) model.set("setup", PHONE);
+    };
+    if (!model.book?.address.get("setup")) plain();
+    let runs = model.get("setup").split("~").map((line) => new Run(line, owner));
+    const current = () => runs[active];
+    const keep = () => ui.set("setup", runs.map(({ line }) => line).join("~"));
+    const change = (settings) => {
+      const bad = refused(settings);
+      if (bad) {
+        complaint = `That cannot be: ${bad}.`;
+        ui.redraw();
+        return;
+      }
+      complaint = void 0;
+      current().set(written(settings));
+      if (current().typed !== model.get("sentence")) current().translate(model.get("sentence"));
+      keep();
+      ui.redraw();
+    };
+    const set = (line) => change({ ...read(line), seed: current().settings.seed });
+    model.on("change:setup", () => {
+      plain();
+      const lines2 = model.get("setup").split("~");
+      if (lines2.join("~") === runs.map(({ line }) => line).join("~")) return;
+      runs.splice(lines2.length).forEach((run) => run.close());
+      lines2.forEach((line, i) => {
+        if (runs[i]) runs[i].set(line);
+        else runs.push(new Run(line, owner));
+      });
+      active = Math.min(active, runs.length - 1);
+      complaint = void 0;
+      ui.redraw();
+    });
+    const button = (text, title, onClick, kind) => {
+      const made = html("button", { type: "button", title, class: kind, text });
+      made.addEventListener("click", onClick);
+      return made;
+    };
+    const labelled = (text, control) => html("label", { class: "ex-field" }, html("span", { class: "ex-name", text }), control);
+    const select = (label, options, onChange) => {
+      const made = html("select", { "aria-label": label }, options.map(([value, text]) => html("option", { value, text })));
+      made.addEventListener("change", () => onChange(made.value));
+      return made;
+    };
+    const preset = select("Preset", [["", "own settings"], ...presets.map(({ line, about, chapter }) => [line, chapter ? `Chapter ${chapter}: ${about.replace(/\.$/, "")}` : about.replace(/\.$/, "")])].map(([value, text], i) => [i ? value : "?", text]), (line) => {
+      if (line !== "?") set(line);
+    });
+    const again = () => {
+      complaint = void 0;
+      current().set(current().line);
+      ui.redraw();
+    };
+    const train = button("Train", "Train, pause, or begin again", () => {
+      complaint = void 0;
+      const run = current();
+      if (run.ended) again();
+      else if (run.state === "training") run.pause();
+      else run.train();
+      ui.redraw();
+    }, "pg-train");
+    const every = button("Train all", "Train all runs: on two processor cores where there are as many, in turns", () => {
+      complaint = void 0;
+      for (const run of runs) run.train();
+      ui.redraw();
+    });
+    const step = button("One step", "Make one step of the optimiser", () => {
+      complaint = void 0;
+      current().single();
+      ui.redraw();
+    });
+    const reset = button("Reset", "Begin again; Undo brings back what was learned", again);
+    const undo = button("Undo", "Bring back what this run was and had learned before its settings changed", () => {
+      complaint = void 0;
+      current().restore();
+      keep();
+      ui.redraw();
+      train.focus();
+    });
+    const seed = button("New seed", "Draw all weights from another seed", () => change({ ...current().settings, seed: (current().settings.seed + 1) % 2 ** 32 }));
+    const beside = button("Compare with another run", "Keep this run and what it has learned, and set up one next to it", () => {
+      const { line } = current();
+      if (current().before) current().restore();
+      runs.push(new Run(line, owner));
+      active = runs.length - 1;
+      current().translate(model.get("sentence"));
+      keep();
+      ui.redraw();
+    });
+    ui.controls.append(labelled("Preset", preset), html("div", { class: "pg-buttons" }, train, every, step, reset, undo, seed, beside));
+    const tabs = html("div", { class: "pg-tabs", role: "group", "aria-label": "Runs" });
+    const brushes = html("div", { class: "pg-brushes", role: "radiogroup", "aria-label": "Origin that a click gives" }, Object.entries(ORIGIN_WORDS).map(([letter, text]) => {
+      const made = html("button", { type: "button", role: "radio", class: `pg-brush pg-${LETTERS[letter]}`, "data-letter": letter, text });
+      made.addEventListener("click", () => ui.set("brush", letter));
+      made.addEventListener("keydown", (event) => {
+        const way = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+        if (!way) return;
+        event.preventDefault();
+        const all = [...brushes.children];
+        const next = all[(all.indexOf(made) + way + all.length) % all.length];
+        ui.set("brush", next.dataset.letter);
+        next.focus();
+      });
+      return made;
+    }));
+    const brushHint = html("p", { class: "ex-hint pg-origin" });
+    const fill = html("div", { class: "pg-fill" }, html("span", { text: "Give it to all" }), [["attention", ["attention", "cross"]], ["feed-forward", ["feed_forward"]], ["norms", ["norms", "norm"]], ["parts", void 0]].map(([text, kinds]) => button(text, `Give the chosen origin to all ${text} that can have it`, () => {
+      const letter = model.get("brush");
+      const able = partsOf(current().settings).filter(({ kind, letters }) => (!kinds || kinds.includes(kind)) && letters.includes(letter));
+      if (able.length) change(able.reduce((settings, { name }) => withPart(settings, name, letter), current().settings));
+      else complain(partsOf(current().settings).find(({ kind }) => kinds.includes(kind)));
+    }, "ex-quiet")));
+    const net = html("div", { class: "pg-net", role: "group", "aria-label": "The model, from the bottom up" });
+    const depth = (side) => select(`${side} layers`, RANGES[side].map((n) => [n, `${n} ${side} layer${n > 1 ? "s" : ""}`]), (n) => change(withDepths(current().settings, { [side]: Number(n) })));
+    const sizes = {
+      encoder: depth("encoder"),
+      decoder: depth("decoder"),
+      width: select("Width", RANGES.width.map((n) => [n, `${n} wide`]), (n) => change({ ...current().settings, width: Number(n) })),
+      steps: select("Steps", RANGES.steps.map((n) => [n, `${n} steps`]), (n) => change({ ...current().settings, steps: Number(n) })),
+      rate: select("Learning rate", [1e-3, 2e-3, 4e-3, 8e-3, 0.016, 0.05, 0.2, 1].map((n) => [n, `rate ${n}`]), (n) => change({ ...current().settings, rate: Number(n) })),
+      keep: select("Share that masks keep", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9].map((n) => [n, `masks keep ${Math.round(100 * n)} %`]), (n) => change({ ...current().settings, keep: Number(n) }))
+    };
+    const left = html("div", { class: "pg-left" }, brushes, brushHint, fill, net, html("div", { class: "pg-sizes" }, Object.values(sizes)));
+    const axes = { y: "bleu", x: "step" };
+    const pickAxis = (axis, options) => select(axis === "y" ? "Curve of" : "Against", options, (value) => {
+      axes[axis] = value;
+      ui.redraw();
+    });
+    const right = html("div", { class: "pg-curve" }, html("div", { class: "pg-axes" }, pickAxis("y", [["bleu", "BLEU on validation"], ["loss", "training loss"]]), html("span", { text: "against" }), pickAxis("x", [["step", "steps"], ["seconds", "seconds"]])));
+    const bar = html("div", { class: "pg-bar", role: "progressbar", "aria-label": "Steps of this run" }, html("span"));
+    const numbers = html("div", { class: "pg-numbers" });
+    ui.stage.append(tabs, html("div", { class: "pg-main" }, right, left, numbers));
+    const chart2 = ui.chart({ height: small ? 190 : 250, x: { label: "steps", domain: [0, 500] }, y: { label: "BLEU", domain: [0, 100] } });
+    right.append(bar, chart2.element);
+    const facts = html("table", { class: "pg-facts" });
+    numbers.append(html("div", { class: "pg-scroll", tabindex: 0, role: "region", "aria-label": "The runs in numbers" }, facts), html("p", { class: "ex-hint", text: "BLEU, from 0 to 100, says how many of a translation’s words, alone and in rows of up to four, stand in the reference as well. Chapter 3 explains it." }));
+    const lines = html("tbody");
+    const repeated = html("p", { class: "ex-hint", text: "The same piece again and again: a model first learns which pieces are frequent, whatever it reads. What the German says comes later." });
+    ui.stage.append(html("div", { class: "pg-texts" }, html("table", {}, html("thead", {}, html("tr", {}, ["German, never seen in training", "should be", "the run writes"].map((text) => html("th", { scope: "col", text })))), lines), repeated));
+    const typed = ui.text("sentence", { label: "Type a German sentence", maxLength: 140, lang: "de", hint: "It knows some hundred words: Mann, Frau, Lehrer, Ärztin, Hund, Katze, Buch, Kuchen, sehen, helfen, zeigen, aufmachen …" });
+    const answer = html("p", { class: "pg-answer", lang: "en" });
+    ui.stage.append(html("div", { class: "pg-typed" }, typed.parentElement, answer));
+    ui.root.insertBefore(ui.root.querySelector(".ex-words"), ui.stage);
+    const canvas = html("canvas", { class: "pg-canvas", width: 64, height: 64, role: "img" });
+    const partSelect = select("Part to look at", [["", ""]], (name) => {
+      part = name;
+      current().look = void 0;
+      peek();
+      ui.redraw();
+    });
+    const lookNote = html("p", { class: "ex-hint" });
+    let head = "mean";
+    const headSelect = select("Head", [["mean", "mean of the heads"], ...Array.from({ length: HEADS }, (_, h) => [h, `head ${h + 1}`])], (value) => {
+      head = value;
+      ui.redraw();
+    });
+    const map = heatmap({ cell: 18 });
+    const mapNote = html("p", { class: "ex-hint" });
+    const attention = html("div", { class: "pg-look" }, html("div", {}, headSelect, mapNote), html("div", { class: "pg-scroll", tabindex: 0, role: "region", "aria-label": "Attention weights" }, map.element));
+    const look = html("details", { class: "pg-more" }, html("summary", { text: "Look at weights, masks and attention" }), html("div", { class: "pg-look" }, html("div", {}, partSelect, lookNote), canvas), attention);
+    look.addEventListener("toggle", () => {
+      looking = look.open;
+      if (looking) peek();
+    });
+    const challenge = html("div", {});
+    const budgetSelect = select("Budget", BUDGETS.map((n) => [n, bytes(n)]), (n) => {
+      budget = Number(n);
+      ui.redraw();
+    });
+    budgetSelect.value = budget;
+    const winner = button("Set that model up", "The settings of the best run within the budget", () => change(read(best.get(budget).line)), "ex-quiet");
+    ui.stage.append(look, html("details", { class: "pg-more" }, html("summary", { text: "The challenge: the best score for the fewest bytes" }), html("p", {}, "A model is stored as its trained numbers (4 bytes each), its masks (a bit for each weight) and its seed. Get the best BLEU on the test split within ", budgetSelect, "."), challenge, winner));
+    const save = button("Download the model", "A zip that reservoir.models.from_pretrained loads", () => current().save(`Trained in the page for ${current().step} of ${current().settings.steps} steps; BLEU on test: ${fixed(current().test)}.`));
+    const saveNote = html("span", { class: "ex-hint", text: "Unpack the zip; in Python, from_pretrained(folder) loads it and writes the same translations." });
+    ui.stage.append(html("div", { class: "pg-save" }, save, saveNote));
+    const away = () => {
+      if (document.hidden) for (const run of runs) {
+        if (run.state === "training") {
+          run.pause();
+          held.add(run);
+        }
+      }
+      else {
+        for (const run of held) if (run.state === "paused") run.train();
+        held.clear();
+      }
+      ui.redraw();
+    };
+    document.addEventListener("visibilitychange", away);
+    function stopAll() {
+      for (const one of [train, every, step, reset, undo, seed, beside, save]) one.disabled = true;
+    }
+    if (why) stopAll();
+    let shown = {};
+    let heard = "";
+    ui.draw(({ brush, sentence }) => {
+      const run = current();
+      const { settings } = run;
+      if (sentence !== heard) {
+        heard = sentence;
+        for (const one of runs) one.translate(sentence);
+      }
+      const line = without(run.line);
+      const known = presets.find((one) => one.line === line);
+      preset.value = known ? line : "?";
+      for (const [name, control] of Object.entries(sizes)) {
+        if (![...control.options].some((option) => Number(option.value) === settings[name])) control.append(html("option", { value: settings[name], text: String(settings[name]) }));
+        control.value = settings[name];
+      }
+      sizes.keep.hidden = ![...lettersOf(settings).values()].includes("m");
+      for (const one of brushes.children) {
+        const on = one.dataset.letter === brush;
+        one.setAttribute("aria-checked", String(on));
+        one.tabIndex = on ? 0 : -1;
+      }
+      brushHint.textContent = ORIGIN_HINTS[brush];
+      train.textContent = run.ended ? "Reset" : run.state === "training" ? "Pause" : run.step ? "Go on" : "Train";
+      reset.style.visibility = run.ended ? "hidden" : "";
+      every.hidden = runs.length < 2;
+      if (!why) {
+        step.disabled = run.ended;
+        undo.disabled = !run.before;
+        every.disabled = runs.every((one) => one.ended || one.state === "training");
+        beside.disabled = runs.length === RUNS;
+        save.disabled = !run.step || run.state === "training";
+      }
+      const done = Math.round(100 * run.step / settings.steps);
+      bar.firstChild.style.width = `${done}%`;
+      bar.setAttribute("aria-valuenow", done);
+      const key = `${active} ${runs.map(({ line: each, state }) => `${each}:${state}`).join(" ")}`;
+      if (shown.key !== key) {
+        shown = { key };
+        drawTabs();
+        drawNet(run);
+      }
+      drawCurves(known);
+      drawFacts();
+      drawTexts(run);
+      drawLook(run);
+      drawAttention(run);
+      const inside = run.counts.bytes <= budget;
+      const top = best.get(budget);
+      winner.hidden = !top;
+      challenge.replaceChildren(html("p", { text: `This model takes ${bytes(run.counts.bytes)}: ${inside ? `${bytes(budget - run.counts.bytes)} are left.` : `${bytes(run.counts.bytes - budget)} too many.`} ${top ? `Your best so far: ${top.score.toFixed(1)} BLEU.` : "No run within the budget has ended yet."}` }));
+      ui.say(complaint ?? (why ? `Nothing can be trained here: ${why}. The curves are recorded runs of the presets, made in Python.` : words(run, runs, known)));
+    });
+    function drawTabs() {
+      const focused = [...tabs.querySelectorAll("button")].indexOf(document.activeElement);
+      tabs.hidden = runs.length < 2;
+      tabs.replaceChildren(...runs.map((one, i) => {
+        const tab = html("button", { type: "button", "aria-pressed": String(i === active), text: `Run ${"ABCD"[i]}` });
+        tab.addEventListener("click", () => {
+          active = i;
+          complaint = void 0;
+          ui.redraw();
+        });
+        const gone = html("button", { type: "button", class: "ex-quiet", "aria-label": `Remove run ${"ABCD"[i]}`, text: "×" });
+        gone.addEventListener("click", () => {
+          runs.splice(i, 1)[0].close();
+          if (i < active) active -= 1;
+          active = Math.min(active, runs.length - 1);
+          keep();
+          ui.redraw();
+        });
+        return html("span", { class: "pg-tab" }, tab, gone);
+      }));
+      if (focused >= 0) (tabs.hidden ? beside : [...tabs.querySelectorAll("button")].at(Math.min(focused, 2 * runs.length - 1))).focus();
+    }
+    function complain({ kind, letters }) {
+      const what = WHAT[kind];
+      complaint = `${what[0].toUpperCase()}${what.slice(1)} cannot be ${LETTERS[model.get("brush")]} here, only ${[...letters].map((letter) => LETTERS[letter]).join(" or ")}.`;
+      ui.redraw();
+    }
+    function drawNet(run) {
+      const letters = lettersOf(run.settings);
+      const focused = document.activeElement?.dataset?.part;
+      const box = (one) => {
+        const letter = letters.get(one.name);
+        const fourier = one.kind === "attention" && letter === "f";
+        const made = html(
+          "button",
+          { type: "button", class: `pg-part pg-${LETTERS[letter]} pg-kind-${one.kind}`, "data-part": one.name },
+          html("span", {}, one.side && html("span", { class: "ex-hidden", text: `${one.side}${one.layer === void 0 ? "" : ` layer ${one.layer + 1}`}, ` }), fourier ? "Fourier transform" : WHAT[one.kind]),
+          html("small", { text: letter === "f" && !fourier ? "fixed: ones, zeros" : ORIGIN_WORDS[letter] })
+        );
+        made.addEventListener("click", () => {
+          const brush = model.get("brush");
+          if (!one.letters.includes(brush)) {
+            complain(one);
+            return;
+          }
+          change(withPart(current().settings, one.name, letter === brush ? "t" : brush));
+        });
+        return made;
+      };
+      const all = partsOf(run.settings);
+      const stack = (side) => html(
+        "div",
+        { class: "pg-stack" },
+        html("span", { class: "pg-side", text: side }),
+        Array.from({ length: run.settings[side] }, (_, layer) => html("div", { class: "pg-layer", role: "group", "aria-label": `${side} layer ${layer + 1}` }, all.filter((one) => one.side === side && one.layer === layer).map(box))),
+        all.filter((one) => one.side === side && one.kind === "norm").map(box)
+      );
+      net.replaceChildren(html("div", { class: "pg-input", text: "↑ in: German words (encoder) and the English so far (decoder); read from here up" }), box(all[0]), html("div", { class: "pg-stacks" }, stack("encoder"), html("span", { class: "pg-arrow", "aria-hidden": "true", text: "→" }), stack("decoder")), html("div", { class: "pg-output", text: "out: the next English word, by the same embeddings" }));
+      if (focused) net.querySelector(`[data-part="${focused}"]`)?.focus();
+      const options = all.map((one) => [one.name, named(one)]);
+      partSelect.replaceChildren(...options.map(([value, text]) => html("option", { value, text })));
+      if (!options.some(([value]) => value === part)) part = "embedding";
+      partSelect.value = part;
+    }
+    function drawCurves(known) {
+      const bleu = axes.y === "bleu";
+      const now = JSON.stringify([axes, active, why, runs.map(({ line, life, points, losses }) => [line, life, bleu ? points.length : Math.floor(losses.length / 5)])]);
+      if (shown.curves === now) return;
+      shown.curves = now;
+      const smooth = (run) => {
+        const every2 = Math.max(1, Math.ceil(run.losses.length / 200));
+        const found2 = { x: [], y: [] };
+        for (let i = 0; i < run.losses.length; i += every2) {
+          found2.x.push(axes.x === "step" ? i + 1 : (i + 1) * run.seconds / run.step);
+          found2.y.push(mean(run.losses.slice(Math.max(0, i - 9), i + 1)));
+        }
+        return found2;
+      };
+      const of = (run) => bleu ? { x: [0, ...run.points.map((point) => point[axes.x])], y: [0, ...run.points.map((point) => point.bleu)] } : smooth(run);
+      const found = runs.map(of);
+      const recorded = bleu && axes.x === "step" ? (why ? presets : [known]).map((one) => one && { name: one.about, ...curve(one) }).filter((one) => one?.x) : [];
+      const far = axes.x === "step" ? Math.max(...runs.map(({ settings }) => settings.steps)) : Math.max(5, ...found.flatMap(({ x }) => x));
+      const high = bleu ? 100 : Math.max(2, ...found.flatMap(({ y }) => y));
+      chart2.update({
+        label: `${bleu ? "BLEU on validation sentences" : "Training loss"} against ${axes.x === "step" ? "steps" : "seconds"} of ${runs.length} runs`,
+        x: { label: axes.x === "step" ? "steps" : "seconds of training on this machine", domain: [0, far] },
+        y: { label: bleu ? "BLEU, validation" : "loss, nats a token", domain: [0, high] },
+        marks: [
+          ...recorded.flatMap((one, i) => [{ kind: "band", x: one.x, low: one.low, high: one.high, origin: "fixed" }, { kind: "line", x: one.x, y: one.mean, origin: "fixed", width: 1.4, dash: why ? DASHES[i % 4] : void 0, name: why ? one.name : "recorded in Python, three seeds" }]),
+          ...found.map((line, i) => ({ kind: "line", ...line, width: i === active ? 2.6 : 1.5, dash: DASHES[i], origin: "trained", name: runs.length > 1 ? `run ${"ABCD"[i]}` : "this run, here and now" })),
+          ...bleu ? found.map((line, i) => ({ kind: "points", x: line.x.slice(1), y: line.y.slice(1), size: i === active ? 2.6 : 1.8, origin: "trained" })) : []
+        ]
+      });
+    }
+    function drawFacts() {
+      const rows = [
+        ["trainable", ({ counts }) => short(counts.trainable)],
+        ["stored", ({ counts }) => bytes(counts.bytes)],
+        ["operations a step", ({ operations }) => operations ? short(operations) : "–"],
+        ["steps", ({ step: at, settings }) => `${at} of ${settings.steps}`],
+        ["training", (run) => run.step ? `${seconds(run.seconds)}, ${(run.step / run.seconds).toFixed(0)} a second` : "–"],
+        ["BLEU, validation", ({ points }) => fixed(points.at(-1)?.bleu)],
+        ["BLEU, test", (run) => {
+          const known = presets.find(({ line }) => line === without(run.line));
+          return `${fixed(run.test)}${known?.scores.length ? ` (Python ${fixed(mean(known.scores))})` : ""}`;
+        }]
+      ];
+      if (!shown.facts) {
+        shown.facts = rows.map(() => runs.map(() => html("td")));
+        facts.replaceChildren(
+          ...runs.length > 1 ? [html("thead", {}, html("tr", {}, html("td"), runs.map((_, i) => html("th", { scope: "col", text: "ABCD"[i], class: i === active ? "pg-now" : void 0 }))))] : [],
+          html("tbody", {}, rows.map(([name], i) => html("tr", {}, html("th", { scope: "row", text: name }), shown.facts[i])))
+        );
+      }
+      rows.forEach(([, value], i) => runs.forEach((run, j) => {
+        const text = value(run);
+        if (shown.facts[i][j].textContent !== text) shown.facts[i][j].textContent = text;
+      }));
+    }
+    function drawTexts(run) {
+      const references = runs.find((one) => one.references)?.references ?? [];
+      const rows = references.map(([de, en], i) => [de, en, run.samples?.[i] ?? ""]);
+      const text = JSON.stringify(rows);
+      if (lines.dataset.text !== text) {
+        lines.dataset.text = text;
+        lines.replaceChildren(...rows.length ? rows.map(([de, en, ours]) => html("tr", {}, html("td", { lang: "de", text: de }), html("td", { lang: "en", text: en }), html("td", { lang: "en", class: ours === en ? "pg-right-one" : void 0, text: ours || "…" }))) : [html("tr", {}, html("td", { colspan: 3, class: "ex-hint", text: "Sentences appear here when training begins." }))]);
+      }
+      const of = (run.samples ?? []).map((text2) => text2.toLowerCase().match(/\p{L}+|[.,?]/gu) ?? []);
+      repeated.hidden = !of.length || of.some((all) => all.length < 4 || 2 * new Set(all).size > all.length);
+      const { translated } = run;
+      answer.textContent = translated ? `${translated.translation || "–"}${translated.unknown.length ? ` (it has never seen ${translated.unknown.map((word) => `“${word}”`).join(", ")})` : ""}${translated.cut ? " (only the beginning was read)" : ""}` : run.begun ? "…" : "Press Train, and this run translates it while it learns.";
+    }
+    function drawLook(run) {
+      if (!look.open) return;
+      const found = run.look;
+      canvas.hidden = !found?.values;
+      if (!found?.values) {
+        lookNote.textContent = run.begun ? found ? "A Fourier transform has no weights." : "…" : "Press Train or One step: weights are drawn when a run begins.";
+        return;
+      }
+      const { rows, columns, values, bits, origin, name, of } = found;
+      canvas.width = columns;
+      canvas.height = rows;
+      canvas.style.aspectRatio = `${columns} / ${rows}`;
+      const [r, g, b] = getComputedStyle(ui.root).getPropertyValue(`--${origin}`).trim().match(/\w\w/g).map((hex) => parseInt(hex, 16));
+      const context = canvas.getContext("2d");
+      const image = context.createImageData(columns, rows);
+      const max = values.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-12);
+      for (let i = 0; i < values.length; i += 1) image.data.set([r, g, b, bits && !bits[i] ? 0 : 20 + 235 * (Math.abs(values[i]) / max)], 4 * i);
+      context.putImageData(image, 0, 0);
+      const text = `${name}, ${of.join(" × ")}${rows * columns < of.reduce((x, y) => x * y, 1) ? `, of which ${rows} × ${columns} are shown` : ""}: ${origin === "masked" ? "what the mask keeps of weights drawn from the seed" : origin === "trained" ? "trained, the stronger the larger" : "as drawn, never moved"}.`;
+      lookNote.textContent = text;
+      canvas.setAttribute("aria-label", text);
+    }
+    function drawAttention(run) {
+      if (!look.open) return;
+      const found = run.look?.attention;
+      attention.hidden = !found;
+      if (!found) return;
+      const { weights, rows, columns } = found;
+      const n = rows.length * columns.length;
+      const of = (h) => weights.subarray(h * n, (h + 1) * n);
+      const values = head === "mean" ? of(0).map((_, i) => mean(Array.from({ length: HEADS }, (__, h) => weights[h * n + i]))) : of(Number(head));
+      map.element.firstChild.setAttribute("class", `ex-heatmap ex-${run.look.origin}`);
+      mapNote.textContent = `${part.endsWith(".cross") ? "How much each piece of the translation takes from each piece of the German sentence" : "How much each piece, a row, takes from each of the pieces above the columns"}, for the sentence that you typed.`;
+      map.update({ values, rows: rows.length, cols: columns.length, rowLabels: rows, colLabels: columns, label: `${mapNote.textContent} ${head === "mean" ? "Mean of the heads" : `Head ${Number(head) + 1}`}.` });
+    }
+    model.book?.named((name) => {
+      const found = presets.find((one) => one.name === name);
+      if (found) set(found.line);
+    });
+    return () => {
+      clearTimeout(later);
+      document.removeEventListener("visibilitychange", away);
+      runs.forEach((run) => run.close());
+      ui.close();
+    };
+  }
+};
+function words(run, runs, known) {
+  if (run.state === "failed") return run.why;
+  const { counts, settings } = run;
+  const share = Math.round(100 * counts.trainable / counts.weights);
+  const what = known ? known.about : `${share} % of ${short(counts.weights)} weights are trained or chosen by masks.`;
+  const said = [what];
+  if (run.before) said.push(`What it learned in ${run.before.step} steps is set aside until you press Train: Undo brings it back, and Compare with another run keeps both.`);
+  else if (run.state === "new") said.push(`${short(counts.trainable)} numbers can learn, and ${bytes(counts.bytes)} would be stored. What do you expect? Press Train.`);
+  else if (run.state === "training" && !run.step) said.push("The text is made by its grammar, and the weights are drawn from the seed.");
+  else if (run.test !== void 0) said.push(`After ${run.step} steps and ${seconds(run.seconds)} it has ${run.test.toFixed(1)} BLEU on the test split${known?.scores.length ? `; Python’s recorded runs have ${mean(known.scores).toFixed(1)}` : ""}.`);
+  else said.push(`Step ${run.step} of ${settings.steps}${run.points.length ? `: ${run.points.at(-1).bleu.toFixed(1)} BLEU on validation` : ""}.`);
+  if (run.score !== void 0) for (const other of runs) {
+    if (other === run || other.score === void 0) continue;
+    const gap = run.score - other.score;
+    const size = counts.bytes / other.counts.bytes;
+    said.push(`Compared with run ${"ABCD"[runs.indexOf(other)]} it has ${Math.abs(gap) < 0.05 ? "as many BLEU" : `${Math.abs(gap).toFixed(1)} BLEU ${gap < 0 ? "less" : "more"}`} and stores ${size < 1 ? `${(1 / size).toFixed(1)} times fewer` : size > 1 ? `${size.toFixed(1)} times as many` : "as many"} bytes.`);
+  }
+  return said.join(" ");
+}
+export {
+  view_default as default
+};

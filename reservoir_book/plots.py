@@ -1,0 +1,390 @@
+"""Figures in one style: plotly, colours by a weight's origin, seeds as a band.
+
+A figure sets neither width nor the colours of its template: the page adds both, in light and in dark.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import plotly.io as pio
+from plotly.subplots import make_subplots
+
+from reservoir_book.colours import ORIGINS, colour
+
+GAPS = {"xgap": 1, "ygap": 1}  # pixels between the cells of a heatmap
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+HEIGHT = 360
+HOVER = 40  # characters of a line under the pointer, which a phone has room for
+
+Line = tuple[Sequence[float], Sequence[float]]
+"""The x and the y of one run."""
+
+
+def use_in_notebooks() -> None:
+    """Store figures in notebooks as plotly JSON, which JupyterLab and the book draw; Colab keeps its own renderer."""
+    pio.templates.default = "none"
+    if "google.colab" not in sys.modules:
+        pio.renderers.default = "plotly_mimetype"
+
+
+use_in_notebooks()
+
+
+def bundle(drawn: go.Figure) -> dict[str, Any]:
+    """The figure by MIME type, as a notebook stores it."""
+    content = json.loads(drawn.to_json())
+    return {
+        kind: data
+        for name in pio.renderers.default.split("+")
+        for kind, data in pio.renderers[name].to_mimebundle(content).items()
+    }
+
+
+def figure(*, x: str, y: str, height: int = HEIGHT, **layout: Any) -> go.Figure:
+    """An empty figure with axis titles.
+
+    Args:
+        x, y: titles of the axes, with the unit: "time (s)".
+        height: pixels.
+        layout: more of plotly's layout.
+    """
+    return go.Figure(
+        layout={
+            "template": "none",
+            "height": height,
+            "xaxis": {"title": {"text": x}, "automargin": True},
+            "yaxis": {"title": {"text": y}, "automargin": True},
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+            "margin": {"l": 64, "r": 16, "t": 40, "b": 52},
+            "hovermode": "closest",
+            **layout,
+        }
+    )
+
+
+def curve(
+    runs: Mapping[str, Sequence[Line]],
+    *,
+    x: str,
+    y: str,
+    origins: Mapping[str, str] | None = None,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """One line per name: the mean over its seeds, with a band from the smallest to the largest of them.
+
+    Where the seeds' x differ, as seconds do, the others are interpolated linearly at the x of the first, over the range
+    that all of them cover. Names of one origin share its colour and differ in their dash.
+
+    Args:
+        runs: for each name, its seeds, each an (x, y) pair of sequences.
+        x, y: titles of the axes, with units.
+        origins: for each name a key of `ORIGINS`; "trained" for those not named.
+        height: pixels.
+
+    Raises:
+        ValueError: a name has no run, a run's x and y differ in length, or no x is covered by all seeds.
+    """
+    drawn = figure(x=x, y=y, height=height)
+    used: Counter[str] = Counter()
+    for name, seeds in runs.items():
+        origin = (origins or {}).get(name, "trained")
+        line = {"color": colour(origin), "dash": DASHES[used[origin] % len(DASHES)], "width": 2}
+        used[origin] += 1
+        at, values = aligned(name, seeds)
+        common = {"x": at, "legendgroup": name}
+        if len(seeds) > 1:
+            edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, **common}
+            drawn.add_scatter(y=values.max(0).tolist(), **edge)
+            drawn.add_scatter(
+                y=values.min(0).tolist(), fill="tonexty", fillcolor=colour(origin, 0.22), **edge
+            )
+        label = name if len(seeds) == 1 else f"{name}, {len(seeds)} seeds"
+        look = {"mode": "lines+markers", "line": line, "marker": {"size": 5}}
+        drawn.add_scatter(y=values.mean(0).tolist(), name=label, **look, **common)
+    return drawn.update_layout(showlegend=len(runs) > 1 or any(len(seeds) > 1 for seeds in runs.values()))
+
+
+def reference(
+    drawn: go.Figure,
+    x: Sequence[float],
+    y: Sequence[float],
+    *,
+    name: str,
+    dash: str = "solid",
+    legend: bool = True,
+) -> go.Figure:
+    """Add a grey line to compare others with, such as a formula, a bound or a level; return the figure.
+
+    Args:
+        drawn: the figure.
+        x, y: the line.
+        name: in the legend; lines of one name have one entry there.
+        dash: plotly's name for a dash.
+        legend: whether this line makes the entry.
+    """
+    line = {"color": colour("fixed"), "dash": dash, "width": 1.5}
+    entry = {"name": name, "legendgroup": name, "showlegend": legend}
+    drawn.add_scatter(x=list(x), y=list(y), mode="lines", line=line, **entry)
+    return drawn.update_layout(showlegend=True)
+
+
+def as_array(values: Any) -> np.ndarray:
+    """A tensor, on whatever device and with a gradient or without, or anything else as an array of float64."""
+    return np.asarray(values.detach().float().cpu() if hasattr(values, "detach") else values, dtype=float)
+
+
+def aligned(name: str, seeds: Sequence[Line]) -> tuple[list[float], np.ndarray]:
+    """The x that all seeds of `name` cover, and their y there: (seeds, len(x))."""
+    if not seeds:
+        raise ValueError(f"{name!r} has no run to draw")
+    lines = [(np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)) for xs, ys in seeds]
+    for xs, ys in lines:
+        if xs.shape != ys.shape or xs.ndim != 1 or not len(xs):
+            raise ValueError(
+                f"{name!r} has a run with {xs.size} x and {ys.size} y; give as many, and at least one"
+            )
+    at = lines[0][0]
+    at = at[(at >= max(xs.min() for xs, _ in lines)) & (at <= min(xs.max() for xs, _ in lines))]
+    if not len(at):
+        raise ValueError(f"the runs of {name!r} have no x in common")
+    return at.tolist(), np.stack([np.interp(at, xs, ys) for xs, ys in lines])
+
+
+def bars(
+    values: Mapping[str, Sequence[float]],
+    *,
+    x: str,
+    y: str,
+    origin: str | Mapping[str, str] = "trained",
+    height: int = HEIGHT,
+) -> go.Figure:
+    """One bar per name: the mean over its seeds, with a whisker from the smallest to the largest.
+
+    Args:
+        values: for each name, one value per seed.
+        x, y: titles of the axes, with units.
+        origin: a key of `ORIGINS`, or one for each name.
+        height: pixels.
+    """
+    colours = [colour(origin if isinstance(origin, str) else origin[name]) for name in values]
+    seeds = [np.asarray(each, dtype=float) for each in values.values()]
+    means, spread = [float(each.mean()) for each in seeds], whiskers(seeds, color=ORIGINS["fixed"])
+    drawn = figure(x=x, y=y, height=height, showlegend=False)
+    return drawn.add_bar(x=list(values), y=means, marker={"color": colours}, width=0.6, error_y=spread)
+
+
+def whiskers(seeds: Sequence[np.ndarray], **look: Any) -> dict[str, Any]:
+    """From the mean of each array to its smallest and its largest value, for plotly's `error_y`."""
+    return {
+        "type": "data",
+        "array": [float(each.max() - each.mean()) for each in seeds],
+        "arrayminus": [float(each.mean() - each.min()) for each in seeds],
+        "visible": any(len(each) > 1 for each in seeds),
+        **look,
+    }
+
+
+def scatter(
+    methods: Mapping[str, tuple[Sequence[float], Sequence[float], str]],
+    *,
+    x: str,
+    y: str,
+    stand_out: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
+    height: int = 440,
+) -> go.Figure:
+    """One point per method: the means over its seeds, with whiskers to the smallest and the largest; x is logarithmic.
+
+    Methods of one origin share a colour and one entry of the legend; a method's name shows under the pointer.
+
+    Args:
+        methods: name -> its x and its y, one of each per seed, and a key of `ORIGINS`.
+        x, y: titles of the axes, with units.
+        stand_out: names whose points are filled and large; the others are small and open.
+        names: what the legend calls each origin.
+        height: pixels.
+    """
+    drawn = figure(x=x, y=y, height=height)
+    for origin in ORIGINS:
+        named = {"name": (names or {}).get(origin, origin), "legendgroup": origin, "showlegend": True}
+        for chosen, size, symbol in ((True, 11, "circle"), (False, 7, "circle-open")):
+            group = {
+                name: (np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
+                for name, (xs, ys, of) in methods.items()
+                if of == origin and (name in stand_out) == chosen
+            }
+            if not group:
+                continue
+            spread = whiskers(
+                [y for _, y in group.values()], color=colour(origin, 0.6), thickness=1.2, width=3
+            )
+            drawn.add_scatter(
+                x=[float(xs.mean()) for xs, _ in group.values()],
+                y=[float(ys.mean()) for _, ys in group.values()],
+                mode="markers",
+                text=["<br>".join(textwrap.wrap(name, HOVER, break_on_hyphens=False)) for name in group],
+                hovertemplate="%{text}<br>%{x:.3s}, %{y:.1f}<extra></extra>",
+                marker={"color": colour(origin), "size": size, "symbol": symbol},
+                error_y=spread,
+                **named,
+            )
+            named["showlegend"] = False  # the legend has the origin
+    return drawn.update_xaxes(type="log")
+
+
+def attention_map(
+    weights: Any,
+    *,
+    src: Sequence[str],
+    tgt: Sequence[str],
+    names: Sequence[str] | None = None,
+    prefix: str = "head ",
+    height: int = 500,
+) -> go.Figure:
+    """Attention weights as a heatmap, a row for each query; with several heads, a slider goes through them.
+
+    Args:
+        weights: (tgt, src) or (heads, tgt, src), between 0 and 1; a tensor or an array.
+        src: the tokens that are attended to, across.
+        tgt: the tokens that attend, down.
+        names: short names for the heads on the slider; their numbers from 1 if None.
+        prefix: what comes before the name of the head that is shown.
+        height: pixels.
+
+    Raises:
+        ValueError: the shapes do not fit together.
+    """
+    maps = as_array(weights)
+    maps = maps[None] if maps.ndim == 2 else maps
+    if maps.ndim != 3 or maps.shape[1:] != (len(tgt), len(src)):
+        raise ValueError(
+            f"weights must be (heads, tgt, src) with {len(tgt)} tgt and {len(src)} src tokens, got {maps.shape}"
+        )
+    names = list(names) if names is not None else [str(i + 1) for i in range(len(maps))]
+    if len(names) != len(maps):
+        raise ValueError(f"names must be one for each of the {len(maps)} heads, got {len(names)}")
+    maps = maps.round(3)  # what colour can show, and the notebook stays small
+    # Positions, not tokens, are the coordinates: a token may stand twice. Nothing is paper, so dark pages stay dark.
+    # Room for the tokens is made by their length: plotly's own way leaves too little of a narrow page for the map.
+    left, below = (24 + 7 * max(map(len, tokens)) for tokens in (tgt, src))
+    margin = {"l": left, "r": 8, "t": 24, "b": 28 + below * 3 // 4}
+    drawn = figure(x="attended to", y="attends", height=height, margin=margin)
+    drawn.add_heatmap(
+        z=maps[0].tolist(),
+        zmin=0,
+        zmax=1,
+        colorscale=[[0, colour("trained", 0.0)], [1, colour("trained")]],
+        colorbar={"title": {"text": "weight"}, "thickness": 12, "outlinewidth": 0, "tickvals": [0, 0.5, 1]},
+        customdata=[[[q, k] for k in src] for q in tgt],
+        hovertemplate="%{customdata[0]} → %{customdata[1]}: %{z:.2f}<extra></extra>",
+        **GAPS,
+    )
+    plain = {"showgrid": False, "zeroline": False, "automargin": False}
+    drawn.update_xaxes(tickvals=list(range(len(src))), ticktext=list(src), tickangle=-45, **plain)
+    drawn.update_yaxes(tickvals=list(range(len(tgt))), ticktext=list(tgt), autorange="reversed", **plain)
+    if len(maps) > 1:
+        steps = [
+            {"label": name, "method": "restyle", "args": [{"z": [one.tolist()]}, [0]]}
+            for name, one in zip(names, maps, strict=True)
+        ]
+        slider = {"steps": steps, "currentvalue": {"prefix": prefix}, "y": 1.02, "yanchor": "bottom"}
+        drawn.update_layout(sliders=[slider], margin={"t": 108})
+    return drawn
+
+
+def matrices(
+    shown: Mapping[str, Any], *, origins: Mapping[str, str] | None = None, height: int = 260
+) -> go.Figure:
+    """Matrices side by side, an entry a square: the larger its magnitude, the stronger the colour.
+
+    Hovering shows the entry with its sign.
+
+    Args:
+        shown: for each name a matrix, as a tensor or an array; all share one scale.
+        origins: for each name a key of `ORIGINS`; "seeded" for those not named.
+        height: pixels.
+
+    Raises:
+        ValueError: one of them is no matrix.
+    """
+    values = {name: as_array(one) for name, one in shown.items()}
+    for name, one in values.items():
+        if one.ndim != 2:
+            raise ValueError(f"{name!r} must be a matrix, got the shape {one.shape}")
+    largest = max(float(np.abs(one).max()) for one in values.values()) or 1.0
+    drawn = figure(x="", y="", height=height, margin={"l": 8, "r": 8, "t": 36, "b": 8})
+    make_subplots(1, len(values), figure=drawn, subplot_titles=list(values), horizontal_spacing=0.06)
+    for column, (name, one) in enumerate(values.items(), 1):
+        origin = (origins or {}).get(name, "seeded")
+        drawn.add_heatmap(
+            z=np.abs(one).round(4).tolist(),
+            customdata=one.round(4).tolist(),
+            zmin=0,
+            zmax=largest,
+            colorscale=[[0, colour(origin, 0.04)], [1, colour(origin)]],
+            showscale=False,
+            hovertemplate="row %{y}, column %{x}: %{customdata}<extra></extra>",
+            row=1,
+            col=column,
+            **GAPS,
+        )
+        drawn.update_yaxes(autorange="reversed", scaleanchor=drawn.data[-1].xaxis or "x", col=column)
+    hidden = dict.fromkeys(("showgrid", "zeroline", "showticklabels"), False)
+    plain = {**hidden, "constrain": "domain", "title_text": ""}
+    return drawn.update_xaxes(**plain).update_yaxes(**plain)
+
+
+Prefix = tuple[tuple[str, ...], float]
+"""Pieces written so far, and their log-probability."""
+
+
+def search_tree(
+    steps: Sequence[Sequence[Prefix]], *, marked: Mapping[str, Sequence[str]], height: int = 420
+) -> go.Figure:
+    """The prefixes that a beam search kept: each is a point, joined to the prefix that it continues.
+
+    Args:
+        steps: for each step, the prefixes that were kept, each (pieces, log-probability).
+        marked: translations to trace through the tree, by name: their pieces. The first is drawn solid.
+        height: pixels.
+    """
+    score = {pieces: log_p for step in steps for pieces, log_p in step}
+    drawn = figure(x="pieces written", y="log-probability of the prefix (nats)", height=height)
+    above = score | {(): 0.0}
+    edges = [
+        (len(pieces), above[pieces[:-1]], log_p) for pieces, log_p in score.items() if pieces[:-1] in above
+    ]
+    across = [x for length, _, _ in edges for x in (length - 1, length, None)]
+    down = [y for _, parent, log_p in edges for y in (parent, log_p, None)]
+    line, hidden = {"color": colour("fixed", 0.6), "width": 1}, {"hoverinfo": "skip", "showlegend": False}
+    drawn.add_scatter(x=across, y=down, mode="lines", line=line, **hidden)
+    drawn.add_scatter(
+        x=[len(pieces) for pieces in score],
+        y=list(score.values()),
+        customdata=[["".join(pieces).replace("▁", " ").strip()] for pieces in score],
+        hovertemplate="%{customdata[0]}<br>%{y:.2f} nats<extra></extra>",
+        mode="markers",
+        marker={"color": colour("fixed"), "size": 6},
+        name="kept in the beam",
+    )
+    for number, (name, whole) in enumerate(marked.items()):
+        path = [tuple(whole[:length]) for length in range(1, len(whole) + 1)]
+        path = [pieces for pieces in path if pieces in score]
+        drawn.add_scatter(
+            x=[0, *(len(pieces) for pieces in path)],
+            y=[0.0, *(score[pieces] for pieces in path)],
+            mode="lines+markers",
+            hoverinfo="skip",
+            line={"color": colour("trained"), "width": 2.5, "dash": DASHES[number % len(DASHES)]},
+            marker={"size": 7, "symbol": ("circle", "diamond")[number % 2]},
+            name=name,
+        )
+    return drawn

@@ -1,0 +1,178 @@
+"""Fetch and verify a dataset's files: from the cache, from a mirror, or from where they were published.
+
+Environment:
+    RESERVOIR_CACHE: folder of fetched files; by default the platform's own place for caches.
+    RESERVOIR_MIRROR: a folder or an http address laid out `<dataset>/<file>`, asked before anything is downloaded.
+    RESERVOIR_OFFLINE: set to 1, nothing is downloaded, from an http mirror neither.
+"""
+
+import os
+import shutil
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import requests
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from reservoir.datasets.errors import DataError
+from reservoir.files import WriteError, atomic_write
+from reservoir_lab.corpora import manifest
+from reservoir_lab.corpora.manifest import CACHE_ADVICE, Dataset, File, cache_dir, fault
+
+SILENCE = 30  # seconds without an answer after which a server counts as gone
+
+
+class _Unavailable(Exception):
+    """One source does not have the file; the text says why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of `status()`.
+
+    `state` is "embedded", "cached", "mirror", "absent", or "by hand" where a reader has to put the files in place;
+    `bytes` is the size to fetch, 0 where it is not known.
+    """
+
+    name: str
+    licence: str
+    bytes: int
+    state: str
+    purpose: str
+
+
+def fetch(name: str, *, progress: bool = True) -> Path:
+    """Return the folder that holds the files of dataset `name`, each verified by its sha256.
+
+    A file without a published sha256 is not downloaded, since nothing could verify it: the error says where to get it
+    and where to put it, and the reader checks that it has the right parts.
+
+    Args:
+        name: a dataset of the manifest, "multi30k" for example.
+        progress: show a bar while something is downloaded.
+
+    Raises:
+        DataError: the name is unknown, a file cannot be had, is not what its hash says, or the disk is full.
+    """
+    dataset = manifest.dataset(name)
+    folder = cache_dir() / name
+    missing = [file for file in dataset.files if not _is_good(folder / file.name, file)]
+    if missing:
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        console = Console(stderr=True)
+        with Progress(*columns, console=console, transient=True, disable=not progress) as bars:
+            for file in missing:
+                _get(dataset, file, folder / file.name, bars)
+    return folder
+
+
+def status() -> list[Row]:
+    """Say for every dataset whether it is at hand.
+
+    Goes by names and sizes alone; `fetch` compares the hashes. An http mirror is not asked.
+    """
+    mirror = os.environ.get("RESERVOIR_MIRROR", "")
+    places = [("cached", cache_dir())]
+    if mirror and not _is_address(mirror):
+        places.append(("mirror", Path(mirror).expanduser()))
+    rows = [
+        Row("miniature", "Apache-2.0", 0, "embedded", "a generated German-English grammar, for live cells")
+    ]
+    for dataset in manifest.datasets().values():
+        missing = "absent" if all(file.sha256 for file in dataset.files) else "by hand"
+        state = next((state for state, root in places if _has_all(root / dataset.name, dataset)), missing)
+        rows.append(Row(dataset.name, dataset.licence, dataset.bytes, state, dataset.purpose))
+    return rows
+
+
+def _has_all(folder: Path, dataset: Dataset) -> bool:
+    paths = [(folder / file.name, file.bytes) for file in dataset.files]
+    return all(path.is_file() and size in (None, path.stat().st_size) for path, size in paths)
+
+
+def _is_good(path: Path, file: File) -> bool:
+    """Whether the cache holds `file`; a damaged copy is deleted and named."""
+    if not path.is_file():
+        return False
+    if file.sha256 is None:
+        return True
+    wrong = fault(path, sha256=file.sha256, size=file.bytes)
+    if wrong:
+        path.unlink()
+        warnings.warn(f"{path} {wrong}; it was deleted and is fetched again", stacklevel=3)
+    return wrong is None
+
+
+def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
+    """Put one file into the cache from the first place that has it, or say why none does."""
+
+    def check(path: Path) -> None:
+        if file.sha256 and (wrong := fault(path, sha256=file.sha256, size=file.bytes)):
+            raise _Unavailable(wrong)
+
+    reasons = []
+    for where, place in _places(dataset, file):
+        copy = partial(_download, file, bars, place) if _is_address(place) else partial(_copy, place)
+        try:
+            return atomic_write(target, copy, check, advice=CACHE_ADVICE)
+        except WriteError as error:
+            raise DataError(str(error)) from error
+        except _Unavailable as reason:
+            reasons.append(f"{where} {reason}")
+    if file.sha256 is None:
+        reasons.append(
+            f"its sha256 is not known, so it is not downloaded; get it from {file.url}, and put it at {target}"
+        )
+    elif file.url is None:
+        reasons.append("it has no address to download it from, only a mirror (RESERVOIR_MIRROR) can have it")
+    instead = f"; {dataset.instead} needs no download and can stand in for it" if dataset.instead else ""
+    raise DataError(f"{dataset.name}/{file.name} cannot be had: {'; '.join(reasons)}{instead}")
+
+
+def _places(dataset: Dataset, file: File) -> list[tuple[str, str]]:
+    """Where to look, in order: what to call the place, and its address or path."""
+    mirror = os.environ.get("RESERVOIR_MIRROR", "").rstrip("/")
+    there = f"{mirror}/{dataset.name}/{file.name}"
+    places = [(f"the mirror's {there}", there)] if mirror else []
+    if file.url is not None and file.sha256 is not None:
+        places.append((file.url, file.url))
+    return places
+
+
+def _is_address(place: str) -> bool:
+    return place.startswith(("http://", "https://"))
+
+
+def _copy(path: str, stream: BinaryIO) -> None:
+    try:
+        source = Path(path).expanduser().open("rb")
+    except OSError as error:
+        raise _Unavailable(f"cannot be opened ({error.strerror})") from error
+    with source:
+        shutil.copyfileobj(source, stream)
+
+
+def _download(file: File, bars: Progress, address: str, stream: BinaryIO) -> None:
+    if os.environ.get("RESERVOIR_OFFLINE", "0") not in ("", "0"):
+        raise _Unavailable("was not asked, since RESERVOIR_OFFLINE forbids downloads")
+    try:
+        # A server that compresses on the way, or unpacks a .gz for us, would change the bytes that were hashed.
+        plain = {"Accept-Encoding": "identity"}
+        with requests.get(address, headers=plain, stream=True, timeout=SILENCE) as answer:
+            answer.raise_for_status()
+            bar = bars.add_task(file.name, total=file.bytes)
+            for chunk in answer.iter_content(1 << 16):
+                stream.write(chunk)
+                bars.advance(bar, len(chunk))
+            bars.remove_task(bar)
+    except requests.HTTPError as error:
+        raise _Unavailable(f"answered {error.response.status_code} {error.response.reason}") from error
+    except requests.RequestException as error:
+        if stream.tell() or isinstance(error, requests.exceptions.ChunkedEncodingError):
+            message = f"is truncated: the connection broke off before all of {file.bytes} bytes had come"
+            raise _Unavailable(message) from error
+        raise _Unavailable("cannot be reached (is there a network?)") from error

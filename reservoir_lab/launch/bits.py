@@ -1,0 +1,157 @@
+"""The same bits on every path: what a device, numba, the compiler and the fused kernel draw, compared with PyTorch's.
+
+`python -m reservoir_lab.launch.bits cuda bits.json` compares them and writes what it found. Status 1 means a difference, or
+a path that failed; what this machine lacks, such as numba or a compiler, is said and does not count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from reservoir import weights
+from reservoir.files import atomic_write
+from reservoir.weights.draws import DISTRIBUTIONS, numba_is_here, orthogonal, permutation
+from reservoir.weights.generator import Stream
+from reservoir.weights.initialisation import Initialisation, KaimingUniform, Normal, SignedConstant
+from reservoir.weights.origins import Seeded
+from reservoir.weights.streaming import TILE, TiledWeight, kernel_is_here, pack
+from reservoir_lab.launch.console import show
+from reservoir_lab.runs.machine import code, machine
+
+COLUMNS = 256
+SHAPE = torch.Size((TILE // COLUMNS + 5, COLUMNS))  # a whole tile and part of one
+NO_COMPILER = ("InvalidCxxCompiler", "TritonMissing", "GPUTooOldForTriton")
+"""PyTorch's errors where it has none."""
+DRAWN: tuple[Initialisation, ...] = (KaimingUniform(), SignedConstant(), Normal(0.3))
+
+
+class Absent(Exception):
+    """What a path needs and this machine does not have."""
+
+
+class Matrix:
+    """A matrix that every path can draw, and a mask on it."""
+
+    def __init__(self, initialisation: Initialisation):
+        self.origin = Seeded(2**64 - 3, "Küche.0", initialisation)
+        self.stream = Stream(self.origin.seed, self.origin.stream)
+        self.mask = torch.rand(SHAPE, generator=torch.Generator().manual_seed(0)) < 0.5
+        drawn = initialisation.elementwise(SHAPE)
+        if drawn is None:
+            raise ValueError(f"{initialisation} draws whole matrices only")
+        self.drawn, self.per_block = drawn, DISTRIBUTIONS[drawn.kind].per_block
+
+    def plain(self, device: torch.device | str = "cpu") -> Tensor:
+        """As PyTorch draws it, without numba."""
+        convert, scale = DISTRIBUTIONS[self.drawn.kind].convert, self.drawn.scale
+        flat = self.stream.elements(
+            0,
+            SHAPE.numel(),
+            per_block=self.per_block,
+            convert=lambda block: convert(block, scale),
+            device=device,
+        )
+        return flat.view(SHAPE)
+
+    def by_numba(self) -> Tensor:
+        """On the processor, by numba."""
+        if not numba_is_here():
+            raise Absent("numba is not installed")
+        found = weights.jit.elements(
+            self.stream, self.drawn.kind, self.drawn.scale, self.per_block, 0, SHAPE.numel()
+        )
+        return found.view(SHAPE)
+
+    def tiles(self, device: torch.device, *, compiled: bool) -> Tensor:
+        """Masked, a tile at a time."""
+        tiled = TiledWeight(self.origin, SHAPE, bits=pack(self.mask), compiled=compiled).to(device)
+        try:
+            return torch.cat(list(tiled.tiles(device=device)))
+        except Exception as error:
+            cause = getattr(error, "inner_exception", error)  # which the compiler wraps
+            if compiled and type(cause).__name__ in NO_COMPILER:
+                raise Absent(str(cause).strip().splitlines()[0]) from error
+            raise
+
+    def by_kernel(self, device: torch.device) -> Tensor:
+        """Masked, inside products with unit vectors, from which columns come out as they are: (rows, columns).
+
+        All of it on a GPU; Triton's interpreter is slow, and draws a corner.
+        """
+        if not kernel_is_here():
+            raise Absent("Triton is not installed")
+        if device.type == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
+            raise Absent("without a GPU Triton needs its interpreter: set TRITON_INTERPRET=1")
+        rows, columns = self.corner(device)
+        bits = pack(self.mask[:rows]).to(device)
+        units = torch.eye(COLUMNS, device=device)[:columns].split(8)
+        found = [
+            weights.fused.product(unit, self.stream, self.drawn, (rows, COLUMNS), bits=bits) for unit in units
+        ]
+        return torch.cat(found).T
+
+    def corner(self, device: torch.device) -> tuple[int, int]:
+        """How many rows and columns the kernel draws."""
+        return (SHAPE[0], SHAPE[1]) if device.type == "cuda" else (3, 16)
+
+
+def paths(device: torch.device) -> Iterator[tuple[str, Callable[[], Tensor], Callable[[], Tensor]]]:
+    """What each path is called, what it draws, and what PyTorch draws on the processor for it."""
+    for initialisation in DRAWN:
+        one = Matrix(initialisation)
+        masked = partial(lambda one: one.plain() * one.mask, one)
+        rows, columns = one.corner(device)
+        yield f"{one.drawn.kind}, PyTorch", partial(one.plain, device), one.plain
+        yield f"{one.drawn.kind}, numba", one.by_numba, one.plain
+        yield f"{one.drawn.kind}, masked tiles", partial(one.tiles, device, compiled=False), masked
+        yield f"{one.drawn.kind}, compiled tiles", partial(one.tiles, device, compiled=True), masked
+        corner = partial(lambda whole, rows, columns: whole()[:rows, :columns], masked, rows, columns)
+        yield f"{one.drawn.kind}, Triton", partial(one.by_kernel, device), corner
+    stream = Stream(5, "Küche")
+    for name, draw in (
+        ("permutation", partial(permutation, stream, 9999)),
+        ("orthogonal", partial(orthogonal, stream, 300, 130, gain=1.3)),
+    ):
+        yield name, partial(draw, device=device), partial(draw, device="cpu")
+
+
+def compare(device: torch.device) -> dict[str, str]:
+    """Each path -> "the same bits", how many numbers differ, how it failed, or why it could not be tried."""
+    found = {}
+    for name, draw, expected in paths(device):
+        try:
+            ours, right = draw().cpu() + 0, expected() + 0  # a masked weight may be -0
+            different = int((ours != right).sum())
+            found[name] = f"{different:,} of {right.numel():,} DIFFER" if different else "the same bits"
+        except Absent as error:
+            found[name] = f"not tried: {error}"
+        except Exception as error:  # the other paths do not depend on it
+            traceback.print_exc()
+            found[name] = f"FAILED: {type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+        show(f"{name} on {device}: {found[name]}")
+    return found
+
+
+def main(device: str, file: str) -> int:
+    """Compare all paths on a device, and write to `file` what was found and where; the exit status."""
+    where = torch.device(device)
+    if where.type == "cuda" and not torch.cuda.is_available():
+        show("PyTorch finds no GPU here: compare on the processor, with cpu in place of cuda")
+        return 1
+    found = compare(where)
+    record = {"machine": machine(where), "code": code(), "paths": found}
+    atomic_write(Path(file), json.dumps(record, indent=1, ensure_ascii=False).encode() + b"\n")
+    return int(any("DIFFER" in words or "FAILED" in words for words in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

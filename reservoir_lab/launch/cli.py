@@ -1,0 +1,494 @@
+"""The command line of the library: recipes and data of your own, trained, shown, queued, and their models used.
+
+examples:
+  reservoir list
+  reservoir list components
+  reservoir show transformer/multi30k
+  reservoir run transformer/miniature
+  reservoir run transformer/multi30k --scale laptop --seeds 0 1 2
+  reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
+  reservoir run components --scale full --dry-run --gpu h100 --price 2.20
+  torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir_lab run components/baseline --scale full
+  reservoir submit components narrow --scale full --seeds 0 1 2 --gpus 8 --hours 12
+  reservoir table transformer
+  reservoir table poster/big
+  reservoir export seeds/miniature --to my-translator
+  reservoir data multi30k
+  reservoir queue data/queue.toml --dry-run
+  reservoir audit --sample 10
+  reservoir gpu --minutes 10
+  reservoir run --data it-en --task.src it
+  reservoir translate it-en "tre due uno"
+
+The page "Use it on your own data" (reference/own-data.md) has a command and its output for each kind of data.
+
+exit status:
+  0   done
+  1   it failed, and the last line says why
+  2   the command line cannot be understood
+  75  a signal asked the run to stop: the same command continues from the checkpoint
+  130 interrupted with Ctrl-C
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Union
+
+import tyro
+
+from reservoir.datasets.errors import DataError
+from reservoir.training.preemption import EXIT_STATUS, Preempted
+from reservoir_lab import corpora, launch
+from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, show
+from reservoir_lab.launch.gpus import Target
+from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
+from reservoir_lab.launch.resources import Cluster, Resources
+from reservoir_lab.runs.registry import Scale
+
+
+@dataclass(frozen=True)
+class List:
+    """List the families of recipes and your own runs, or every recipe of some families with the scales recorded.
+
+    examples:
+      reservoir list
+      reservoir list components universal/digits
+      reservoir list it-en --json
+
+    Args:
+        families: Such as components, or universal/digits, or the name of a run of yours.
+        json: Print JSON.
+    """
+
+    families: tyro.conf.Positional[tuple[str, ...]] = ()
+    json: bool = False
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.catalogue.list_recipes(self.families, as_json=self.json)
+
+
+@dataclass(frozen=True)
+class Show:
+    """Show a recipe or a run of yours: its fields, the parts of its model, and its records.
+
+    Any field can be changed, to see what that does to the model. `show RECIPE --help` lists the fields.
+
+    examples:
+      reservoir show transformer/multi30k
+      reservoir show transformer/multi30k --freeze.attention --model.d-model 256
+
+    Args:
+        recipe: Such as transformer/multi30k, or the name of a run of yours.
+        scale: smoke, laptop or full.
+        json: Print JSON.
+    """
+
+    recipe: tyro.conf.Positional[str]
+    scale: Scale = "laptop"
+    json: bool = False
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.show.show_recipe(self.recipe, self.scale, fields, as_json=self.json)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Train, test and record. Any field of the run can be changed: --optimiser.lr 1e-3 --budget.steps 200.
+
+    `run RECIPE --help` lists the fields with their values. A run with changed fields is recorded under
+    a name of its own. `--data PATH` trains on data of your own: parallel text, running text, a labelled table, a folder
+    of pictures or a table of numbers. Its run has a name of its own, by which the other commands find it and its model.
+    The page "Use it on your own data" (reference/own-data.md) has an example of each.
+
+    SIGTERM and SIGUSR1 end a run after the current step, with a checkpoint and exit status 75; the same command
+    continues from there. Under torchrun the processes share every batch: the tokens per step stay the same.
+
+    examples:
+      reservoir run transformer/multi30k --seeds 0 1 2
+      reservoir run --data it-en --task.src it
+      reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
+      reservoir run components/baseline --scale full --dry-run --gpu h200 --gpus 8 --measure
+      reservoir run components reservoirs --scale full --dry-run --gpus 1 8 64
+      reservoir run components/baseline --scale full --compiled
+      torchrun --nproc-per-node 8 --max-restarts 3 -m reservoir_lab run components/baseline --scale full
+
+    Args:
+        names: Recipes, or families such as transformer; with --data none is needed.
+        data: A file or folder of your own to train on.
+        name: Name of a run on data of your own; by default the name of the file or folder.
+        scale: smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs.
+        seeds: One run for each.
+        fresh: Run again what is recorded, from the start.
+        tensorboard: A folder for TensorBoard's logs, if you want them; each run has one of its own inside.
+        dry_run: Train nothing: print what the runs would take of data, operations, memory, hours and money.
+        gpu: With --dry-run: h200, h100, a100, l4, rtx4090 or t4.
+        gpus: With --dry-run: how many GPUs share each batch; several numbers, such as 1 8 64, are compared.
+        price: With --dry-run: dollars per hour of one GPU, instead of the built-in assumption.
+        measure: With --dry-run: time a few real steps first; without a GPU, those of the laptop scale.
+    """
+
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    data: str = ""
+    name: str = ""
+    scale: Scale = "laptop"
+    seeds: tuple[int, ...] = (0,)
+    fresh: bool = False
+    tensorboard: str | None = None
+    dry_run: bool = False
+    gpu: str = Target.name
+    gpus: tuple[int, ...] = (Target.gpus,)
+    price: float | None = Target.price
+    measure: bool = False
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        for option in () if self.dry_run else ("gpu", "gpus", "price", "measure"):
+            if getattr(self, option) != getattr(Run, option):
+                raise ValueError(f"--{option} belongs to a dry run; add --dry-run, or leave it out")
+        for option in ("fresh", "tensorboard") if self.dry_run else ():
+            if getattr(self, option):
+                raise ValueError(
+                    f"--{option} is for training, and a dry run trains nothing; leave one of them out"
+                )
+        runs = launch.train.chosen_runs(
+            self.names, self.scale, self.seeds, fields, data=self.data, name=self.name
+        )
+        if not self.dry_run:
+            launch.train.train_runs(runs, fresh=self.fresh, tensorboard=self.tensorboard)
+            return
+        if not self.gpus:
+            raise ValueError("--gpus needs a number, such as --gpus 1 8 64")
+        target = Target(self.gpu, min(self.gpus), self.price)
+        if len(self.gpus) > 1:
+            if self.measure:
+                raise ValueError("--measure goes with one number of GPUs, such as --gpus 8")
+            launch.scale_out.scale_out(
+                {run.recipe: run for run in runs}, self.gpus, target, seeds=len(self.seeds)
+            )
+        else:
+            launch.dry_run.dry_run(runs, target, measured=self.measure)
+
+
+@dataclass(frozen=True)
+class Submit:
+    """Submit runs as jobs to SLURM, one for each recipe and seed, or run them as processes on this machine.
+
+    A job whose time is nearly up writes a checkpoint, goes back into the queue, and continues from there. What is
+    already recorded is left out. Any field of the runs can be changed, as with `run`.
+
+    examples:
+      reservoir submit components --scale full --seeds 0 1 2 --gpus 8 --hours 12 --partition gpu
+      reservoir submit transformer/miniature --seeds 0 1 --cluster local --gpus 0
+
+    Args:
+        names: Recipes, or families such as components.
+        scale: smoke, laptop or full.
+        seeds: One job for each.
+        fresh: Run again what is recorded, from the start.
+        cluster: slurm; local: processes on this machine; auto: SLURM where there is one.
+        folder: For the jobs' logs; by default `jobs` in the results folder, which all nodes must share.
+    """
+
+    names: tyro.conf.Positional[tuple[str, ...]]
+    scale: Scale = "full"
+    seeds: tuple[int, ...] = (0,)
+    fresh: bool = False
+    cluster: Cluster = "auto"
+    folder: str = ""
+    resources: Annotated[Resources, tyro.conf.OmitArgPrefixes] = field(default_factory=Resources)
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        runs = launch.train.chosen_runs(self.names, self.scale, self.seeds, fields, command="submit")
+        folder = Path(self.folder) if self.folder else None
+        launch.submit.submit_runs(runs, self.resources, cluster=self.cluster, folder=folder, fresh=self.fresh)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Print a table of recorded runs, or a source's table next to ours: means over seeds, with their spread.
+
+    examples:
+      reservoir table components
+      reservoir table poster/big
+      reservoir table one-layer --scale full
+
+    Args:
+        name: A family of recipes, such as transformer, or one recipe or run of yours; or a source, such as poster, or
+            one of its tables.
+        scale: smoke, laptop or full.
+        json: Print JSON.
+    """
+
+    name: tyro.conf.Positional[str]
+    scale: Scale = "laptop"
+    json: bool = False
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.show.show_table(self.name, self.scale, as_json=self.json)
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write the model of a finished run to a folder that stands alone.
+
+    The folder holds seeds, bits and trained tensors, which restore the model bit for bit; the weights of a language
+    model are rounded to half precision.
+
+    examples:
+      reservoir export seeds/miniature --to my-translator
+      reservoir export gpt/wikipedia --to my-gpt --scale laptop --seed 0
+
+    Args:
+        recipe: Such as seeds/miniature or gpt/wikipedia, or the name of a run of yours.
+        to: The folder: missing, empty, or an earlier export, which is replaced.
+        scale: smoke, laptop or full.
+        seed: Of the run.
+    """
+
+    recipe: tyro.conf.Positional[str]
+    to: str
+    scale: Scale = "laptop"
+    seed: int = 0
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.show.export_run(self.recipe, self.to, scale=self.scale, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Data:
+    """List the datasets and where they are, or fetch some.
+
+    examples:
+      reservoir data
+      reservoir data multi30k
+
+    Args:
+        names: Datasets to fetch; none lists all.
+    """
+
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        for name in self.names:
+            show(f"{name}: {corpora.fetch(name)}")
+        if not self.names:
+            table = new_table("dataset", "state", "MB", "licence", "for")
+            for row in corpora.status():
+                size = f"{row.bytes / 1e6:.1f}" if row.bytes else "-"
+                table.add_row(row.name, row.state, size, row.licence, row.purpose)
+            show(table)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """Run what a file lists and nobody has recorded, in its order, and say what is left and how long that takes.
+
+    It can be cut off anywhere and goes on with the same command; the file may be edited meanwhile.
+
+    examples:
+      reservoir queue data/queue.toml --dry-run
+      nice reservoir queue data/queue.toml
+
+    Args:
+        file: Entries [[runs]] with recipes, seeds and why, in TOML.
+        dry_run: Only say what is left.
+    """
+
+    file: tyro.conf.Positional[Path]
+    dry_run: bool = False
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.queue.work_through(self.file, dry_run=self.dry_run)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Begin recorded runs again, and compare what they measure first with their records, to the last digit.
+
+    Where a record does not say in which precision it was computed, both are tried. The exit status is 1 if a record
+    that was audited now gives other figures in each: the last line names it.
+
+    examples:
+      reservoir audit --sample 10 --draw 1
+      reservoir audit language initial/kaiming-50 --sample 0
+      reservoir audit --sample 10 --again
+
+    Args:
+        names: Recipes or families; none for all.
+        sample: How many of their records, drawn by a seed; 0 for all.
+        draw: The seed of that draw.
+        points: How many validations are compared.
+        again: Audit again what is there already. A precision that is not found again stays known.
+        to: Where the results are kept; what is there is not audited again, unless --again asks for it.
+    """
+
+    names: tyro.conf.Positional[tuple[str, ...]] = ()
+    sample: int = 10
+    draw: int = 0
+    points: int = 1
+    again: bool = False
+    to: Path = Path("data/results/audits.json")
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        launch.audits.audit_records(
+            self.names,
+            sample=self.sample,
+            draw=self.draw,
+            points=self.points,
+            file=self.to,
+            again=self.again,
+        )
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """Spend some minutes of a GPU: compare its bits, measure its speed against peers, then run what decides most.
+
+    First the bits that the GPU, numba, the compiler and Triton draw are compared with the processor's. Then, in a third
+    of the time at most, benchmarks against other libraries; then the runs of a queue, several at a time. It can be
+    cut off anywhere: the same command does what is left. Records, benchmarks, logs and the checkpoints that fit go to 8
+    files of at most 16 MiB.
+
+    For a machine without a network, `--pack` collects data and packages here, `--cargo` uses them there, and `--unpack`
+    puts what came back into the results folder; `make records` promotes the records.
+
+    examples:
+      reservoir gpu --device cpu --scale smoke --minutes 5
+      reservoir gpu --minutes 50
+      reservoir gpu --pack .gpu
+      PYTHONPATH=.gpu/site reservoir gpu --minutes 9 --cargo .gpu --to back
+      reservoir gpu --unpack back
+
+    Args:
+        minutes: To spend in all.
+        device: cuda, or cpu to rehearse.
+        scale: Of the runs and benchmarks; by default what the queue says. smoke rehearses everything in minutes.
+        queue: The runs, in the order of what they decide: entries [[runs]] with recipes, seeds, scale and why.
+        stages: Which of them.
+        parallel: Runs that share the GPU: small models leave it idle most of the time.
+        to: Where the files go that come back.
+        cargo: The folder that --pack wrote, on the machine that it was brought to.
+        pack: Only collect data, packages and what came back before in this folder, at most 64 MiB.
+        unpack: Only put the files of this folder, which came back, into the results folder.
+    """
+
+    minutes: float = 10.0
+    device: str = "cuda"
+    scale: Scale | None = None
+    queue: Path = Path("data/gpu.toml")
+    stages: tuple[str, ...] = ("bits", "speed", "queue")
+    parallel: int = 3
+    to: Path = Path("results/back")
+    cargo: Path | None = None
+    pack: Path | None = None
+    unpack: Path | None = None
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        if self.unpack:
+            launch.cargo.unpack(self.unpack)
+        elif self.pack:
+            runs = launch.queue.with_sources(self.queue, scale=self.scale)
+            launch.cargo.pack(runs, self.pack)
+        else:
+            launch.gpu_hour.spend(self)
+
+
+COMMANDS = {
+    "list": List,
+    "show": Show,
+    "run": Run,
+    "submit": Submit,
+    "table": Table,
+    "export": Export,
+    "data": Data,
+    "queue": Queue,
+    "audit": Audit,
+    "gpu": Gpu,
+    "translate": Translate,
+    "classify": Classify,
+    "generate": Generate,
+    "score": Score,
+}
+TAKE_FIELDS = ("show", "run", "submit")
+"""Commands on which any field of a run can be changed."""
+
+
+EXTRAS = {
+    "tyro": "cli",
+    "sacremoses": "data",
+    "PIL": "pictures",
+    "sklearn": "pictures",
+    "plotly": "pages",
+    "anywidget": "pages",
+    "submitit": "cluster",
+}
+"""Module -> the extra of the package that installs it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command, and return the exit status, which the docstring of this module lists."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    message: str | None
+    try:
+        execute(words or ["--help"])
+        return 0
+    except Preempted as signal:
+        status, message = EXIT_STATUS, f"{signal}; {_continues(words)}"
+    except KeyboardInterrupt:
+        status, message = 130, f"stopped; {_continues(words)}" if "run" in words[:1] else "stopped"
+    except BrokenPipeError:  # whoever read the output has had enough, as `head` has: rich ends so too
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # where Python writes what is left as it ends
+        status, message = 1, None
+    except UsageError as error:
+        status, message = 2, str(error)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        install = f"python -m pip install 'reservoir-book[{EXTRAS[error.name]}]'"
+        status, message = 1, f"this needs the package {error.name}: {install}"
+    except (DataError, OSError, ValueError) as error:
+        status, message = 1, str(error)
+    except RuntimeError as error:
+        if not isinstance(error, launch.train.EXPLAINED):
+            raise
+        status, message = 1, str(error)
+    if message is not None:
+        print(f"error: {message}", file=sys.stderr)
+    if "reservoir.training.distribution" in sys.modules:  # without it, this process has joined no others
+        launch.train.leave_world(status)
+    return status
+
+
+def execute(words: list[str]) -> None:
+    """Parse the words of a command line and do what they ask for.
+
+    Raises:
+        UsageError: there is no such command, an argument is missing or has a wrong value, or it takes no such one.
+        SystemExit: help was printed.
+    """
+    name, *rest = words
+    if not name.startswith("-") and name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
+        raise UsageError(f"there is no command {name!r}; {hint}")
+    takes_fields = name in TAKE_FIELDS
+    if takes_fields and {"--help", "-h"} & set(rest) and not rest[0].startswith("-"):
+        launch.catalogue.show_fields(rest[0], name)
+        return
+    kinds: Any = Union[*(Annotated[kind, tyro.conf.subcommand(name)] for name, kind in COMMANDS.items())]
+    options: Any = {"prog": "reservoir", "description": __doc__, "return_unknown_args": True}
+    command, fields = in_one_sentence(lambda: tyro.cli(kinds, args=words, **options))
+    if fields and not takes_fields:
+        raise UsageError(f"unknown argument {fields[0]!r}; see reservoir {name} --help")
+    command(fields)
+
+
+def _continues(words: Sequence[str]) -> str:
+    without = " without --fresh" if "--fresh" in words else ""
+    return f"the same command{without} goes on from the last checkpoint, if there is one"

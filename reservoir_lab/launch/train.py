@@ -1,0 +1,149 @@
+"""The runs that a command line names, with the fields that it changes; and training them, alone or under torchrun."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import tyro
+
+import reservoir_lab.recipes  # noqa: F401 (enters the recipes)
+from reservoir.training.checkpoint import CheckpointError
+from reservoir.training.distribution import World, join_world
+from reservoir.training.distribution import leave_world as leave_world  # for the command line, when it fails
+from reservoir.training.events import Message, automatic
+from reservoir.training.loop import TrainingError
+from reservoir.training.preemption import StopSignal, restarted
+from reservoir.weights.files import WeightsError
+from reservoir_lab.corpora.own import FILES, kind_of
+from reservoir_lab.launch.console import in_one_sentence, new_table, show
+from reservoir_lab.runs import registry
+from reservoir_lab.runs.building import device_of
+from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.own import DEFAULTS, fitted, retargeted
+from reservoir_lab.runs.records import METRICS, Record, RecordError, path_of
+from reservoir_lab.runs.registry import Scale
+from reservoir_lab.runs.run import Run
+
+EXPLAINED = (CheckpointError, RecordError, TrainingError, WeightsError)
+
+
+def chosen_runs(
+    names: Sequence[str],
+    scale: Scale,
+    seeds: Sequence[int],
+    fields: Sequence[str],
+    *,
+    data: str = "",
+    name: str = "",
+    command: str = "run",
+) -> list[Run]:
+    """A run for each recipe and seed.
+
+    Args:
+        names: recipes, families, or runs of one's own.
+        scale, seeds: of the runs.
+        fields: options that change fields, such as "--optimiser.lr", "1e-3".
+        data: a file or folder of one's own; without names its kind says the recipe.
+        name: of the run on them.
+        command: whose help an error names.
+
+    Raises:
+        ValueError: nothing is named, or there is no recipe of a name.
+    """
+    if data and not names:
+        names = (DEFAULTS[kind_of(f"{FILES}{data}")],)
+    if name and (not data or len(names) != 1):
+        raise ValueError("--name names a run on data of your own: give it with --data and at most one recipe")
+    if not names:
+        raise ValueError("name a recipe to run, such as transformer/miniature")
+    if not seeds:
+        raise ValueError("--seeds needs at least one, such as --seeds 0 1 2")
+    if any(word.partition("=")[0] == "--seed" for word in fields):
+        raise ValueError("seeds are given as --seeds 0 1 2")
+    return [
+        chosen_run(recipe, scale=scale, seed=seed, fields=fields, data=data, name=name, command=command)
+        for given in names
+        for recipe in registry.family_or_own(given)
+        for seed in seeds
+    ]
+
+
+def chosen_run(
+    recipe: str,
+    *,
+    scale: Scale,
+    seed: int = 0,
+    fields: Sequence[str] = (),
+    data: str = "",
+    name: str = "",
+    command: str = "run",
+) -> Run:
+    """The run of a recipe, with the fields that the command line changes.
+
+    Raises:
+        UsageError: a field is unknown or its value is not of its type.
+        ValueError: there is no such recipe.
+    """
+    run = registry.find_run(recipe, scale=scale, seed=seed)
+    if data:
+        run = retargeted(run, data, name=name)
+    # The recipe says which kind of task and of model it is: no subcommand chooses another.
+    kind = tyro.conf.AvoidSubcommands[Run]
+    if fields:
+        prog, before = f"reservoir {command} {recipe}", run
+        run = in_one_sentence(lambda: tyro.cli(kind, default=before, args=list(fields), prog=prog))
+    said = {
+        word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"
+    }
+    return fitted(run, keep=said) if data else run
+
+
+def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | None = None) -> None:
+    """Execute runs and print what came of them.
+
+    Args:
+        runs: what to run.
+        fresh: from the start, even if it is recorded; a process that was started again goes on all the same.
+        tensorboard: a folder for TensorBoard's logs.
+
+    Raises:
+        ValueError: a run asks for a device that is not here.
+    """
+    for run in runs:
+        device_of(run)  # before the first of them is trained
+    with join_world() as world, StopSignal() as stop:
+        for run in runs:
+            train(run, world, stop, fresh=fresh and not restarted(), tensorboard=tensorboard)
+
+
+def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
+    """Execute one run; the first process prints what happens."""
+    if not world.main:
+        execute(run, fresh=fresh, stop=stop)
+        return
+    logs = tensorboard and str(Path(tensorboard, run.recipe, run.scale, path_of(run).stem))
+    listeners = automatic(tensorboard=logs)
+    if world.size > 1:
+        for listener in listeners:
+            listener(Message(f"{world.size} processes share every batch"))
+    show_record(execute(run, fresh=fresh, listeners=listeners, stop=stop))
+    show(f"recorded in {path_of(run)}")
+
+
+def show_record(record: Record) -> None:
+    """Print the scores and costs of a finished run."""
+    show(f"{record.recipe} ({record.scale}, seed {record.seed})")
+    table = new_table("test set", METRICS.get(record.scored_by, record.scored_by))
+    for name, metrics in record.tests.items():
+        table.add_row(name, f"{metrics[record.scored_by]:.2f}")
+    show(table)
+    if signature := next(iter(record.tests.values())).get("signature"):
+        show(str(signature))
+    parameters = record.parameters
+    show(
+        f"{parameters['trainable']:,} of {parameters['total']:,} parameters trained"
+        f" in {record.points[-1]['step']:,} steps and {record.seconds:.0f} s;"
+        f" {record.cpu_seconds:.0f} s of processor time with validation and tests"
+        + (f"; peak memory {record.peak_memory / 1e9:.2f} GB" if record.peak_memory else "")
+    )

@@ -1,0 +1,146 @@
+"""Appendix A6, and chapter 12: does the answer change with size? Four comparisons, each at four sizes.
+
+All sizes are trained equally far. A size is a width, and one rule gives the rest: a trained layer for each 64 of the
+width and at least two, heads of 32, feed-forward layers four times as wide, eight tokens a batch per unit of width,
+and tokens in proportion to the weights of the trained layers: eight for each weight where every token is predicted,
+twenty where a fifth is. A row's learning rate is the best of `RATES` at width 64, on validation with seed 0, and falls
+with the root of the width. The full scale is the laptop's.
+
+Three comparisons are of language models on the bytes of WikiText-2. Fourier transforms look ahead, so the fourth is of
+masked language models, on pieces of about one character. In both, a model that mixes nothing is the control. All rows
+have their norms before each part; at width 64 attention and transforms were also tried with norms after each sum, as
+BERT and FNet have them. No rate brings transforms below the control at width 64, so the rate that is chosen there says
+little, and all of `RATES` are tried again at width 128 (`RETRIED`).
+
+A larger size also takes more steps, and from width 256 on it is deeper. Three rows and their control are run again at
+width 128 with one of the two changed (`AGAIN`), to tell it from the width.
+"""
+
+from typing import Any
+
+from reservoir.models import LanguageModelConfig, MaskedLanguageModelConfig
+from reservoir.models.stack import hybrid
+from reservoir.weights import Freeze, Mask, placement
+from reservoir_lab.recipes.reservoirs import placed
+from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
+from reservoir_lab.runs.registry import Scale, enter
+from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+from reservoir_lab.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+
+WIDTHS = (32, 64, 128, 256)
+TUNED = 64  # the width at which learning rates are chosen
+RATES = {f"lr-{n}e-3": n / 1000 for n in (1, 2, 4, 8, 16, 32)}
+ROWS = {
+    "trained": ("lr-8e-3", "a language model on bytes, everything trained"),
+    "reservoirs": ("lr-8e-3", "the same with a frozen feed-forward layer after every second trained layer"),
+    "attention-frozen": ("lr-16e-3", "the same with its attention frozen"),
+    "masks": ("lr-8e-3", "one random layer with a mask for each depth; nothing else is trained"),
+    "no-attention": ("lr-8e-3", "feed-forward layers alone: a byte is predicted from the last one"),
+    "holes-attention": ("lr-4e-3", "a masked language model, everything trained"),
+    "holes-fourier": ("lr-16e-3", "the same with Fourier transforms in the place of attention"),
+    "holes-no-mixing": ("lr-4e-3", "the same with feed-forward layers alone"),
+}
+"""Row -> the rate that was chosen for it, and what it is. The controls have the rate of what they are compared with."""
+AGAIN: dict[str, tuple[str, dict[str, int]]] = {
+    "longer": ("four times as many steps", {"times": 4}),
+    "deeper": ("four layers in place of two, trained equally far", {"layers": 4}),
+}
+"""Name of a change -> what it is, and the options of `baseline` that make it; at width `AGAIN_AT`."""
+AGAIN_AT = 128
+TRIED = {
+    "holes-attention-post-norm": "a masked language model, everything trained, norms after each sum",
+    "holes-fourier-post-norm": "the same with Fourier transforms in the place of attention",
+}
+"""Rows with the other place of the norms, at width `TUNED` alone -> what they are."""
+SWEPT = ("trained", "reservoirs", "attention-frozen", "masks", "holes-attention", "holes-fourier", *TRIED)
+RETRIED = 128  # the width at which transforms are tried with the other rates as well
+POST_NORM = "-post-norm"
+VALID = 20_000  # tokens that are read at each validation point
+
+
+def depth(width: int) -> int:
+    """How many trained layers a model of that width has."""
+    return max(2, width // 64)
+
+
+def weights(width: int, layers: int = 0) -> int:
+    """The weights of its trained layers: 12 width² in each (Kaplan et al. 2020, §2.1); by the rule if 0 are given."""
+    return 12 * width**2 * (layers or depth(width))
+
+
+def baseline(width: int, scale: Scale, *, holes: bool, layers: int = 0, times: int = 1) -> Run:
+    """A language model of a width, or a masked one, everything trained.
+
+    Args:
+        width, scale: of the model and the run.
+        holes: whether it is a masked language model.
+        layers: how many; as many as the rule gives if 0.
+        times: how many times as many steps as the rule gives.
+    """
+    layers = layers or depth(width)
+    batch, length, each = (width // 8, 64, 20) if holes else (width // 16, 128, 8)
+    sizes: dict[str, Any] = {"d_model": width, "n_heads": width // 32, "d_ff": 4 * width, "dropout": 0.0}
+    if scale == "smoke":
+        batch, length, sizes = 8, 24, SIZES["smoke"]
+    window: dict[str, Any] = {"length": length, "batch": batch}
+    if holes:
+        config: Any = MaskedLanguageModelConfig(**sizes, layers=layers, max_length=length)
+        small: Any = MaskedLanguageModelling("miniature", vocabulary=300, **window)
+        large: Any = MaskedLanguageModelling(
+            "wikitext-2", vocabulary=100, share=0.2, valid_tokens=VALID, **window
+        )
+    else:
+        config = LanguageModelConfig(**sizes, layers=layers)
+        small = LanguageModelling("miniature", unit="bytes", vocabulary=260, **window)
+        large = LanguageModelling("wikitext-2", unit="bytes", vocabulary=260, valid_tokens=VALID, **window)
+    steps = 12 if scale == "smoke" else times * each * weights(width, layers) // (batch * length)
+    task = small if scale == "smoke" else large
+    return scaled(f"ladder/{width}", scale, task, config, steps=steps, lr=1.0, warmup=100)
+
+
+def at_rate(width: int, row: str, rate: str, scale: Scale, **changed: int) -> Run:
+    """A row at a width; `rate` is what its learning rate would be at width 64; `changed` are options of `baseline`."""
+    holes = row.startswith("holes-")
+    run = baseline(width, scale, holes=holes, **changed).evolve(
+        optimiser={"lr": RATES[rate] * (TUNED / width) ** 0.5}
+    )
+    if row.endswith(POST_NORM):
+        run = run.evolve(model={"norm_first": False})
+    layers = sizes_of(run).layers
+    match row.removeprefix("holes-").removesuffix(POST_NORM):
+        case "reservoirs":
+            run = placed(run, placement(layers + layers // 2, layers // 2), "ffn", prefix="layer")
+        case "attention-frozen":
+            run = run.evolve(freeze=Freeze(attention=True))
+        case "masks":
+            run = run.evolve(
+                model={"share_layers": True, "bare": True},
+                mask=Mask(keep=0.5, drawn="as-trained"),
+                optimiser={"weight_decay": 0.0},
+            )
+        case "fourier":
+            run = run.evolve(model={"mixing": hybrid(layers, 0, where="top", other="fourier-normalised")})
+        case "no-attention" | "no-mixing":
+            run = run.evolve(model={"kinds": ("ffn",) * layers})
+    return run
+
+
+for _row, (_rate, _words) in ROWS.items():
+    for _width in WIDTHS:
+        _about = f"Ours, width {_width}: {_words}."
+        enter(f"ladder/{_width}/{_row}", _about, at_rate, _width, _row, _rate)
+for _row in SWEPT:
+    for _name in RATES:
+        _words = TRIED[_row] if _row in TRIED else ROWS[_row][1]
+        _about = f"Ours, width {TUNED}, {_name}: {_words}."
+        enter(f"ladder/rates/{_row}/{_name}", _about, at_rate, TUNED, _row, _name)
+_row = "holes-fourier"
+for _name in (name for name in RATES if name != ROWS[_row][0]):
+    _about = f"Ours, width {RETRIED}, {_name} at width {TUNED}: {ROWS[_row][1]}."
+    enter(f"ladder/rates-{RETRIED}/{_row}/{_name}", _about, at_rate, RETRIED, _row, _name)
+for _name, (_change, _changed) in AGAIN.items():
+    for _row in ("trained", "attention-frozen", "masks", "no-attention"):
+        _rate, _words = ROWS[_row]
+        _about = f"Ours, width {AGAIN_AT}, {_change}: {_words}."
+        enter(f"ladder/{AGAIN_AT}-{_name}/{_row}", _about, at_rate, AGAIN_AT, _row, _rate, **_changed)

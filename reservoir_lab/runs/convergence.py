@@ -1,0 +1,121 @@
+"""When a run has converged and what it cost to get there: by rules that are applied to what was recorded."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from reservoir.layers.arguments import check_choice, check_number
+from reservoir.training import Aucc, aucc
+from reservoir_lab.runs.records import Record, RecordError
+
+Axis = Literal["steps", "flops"]
+
+WITHIN = 0.02
+
+
+def steps_to_converge(record: Record, *, within: float = WITHIN) -> int:
+    """The step of the first validation point that is within a share of the run's best one.
+
+    A run of a fixed length whose learning rate falls to zero improves to the end, if only by a little; its very best
+    point says how long it was, this one how soon it came near.
+
+    Args:
+        record: of a finished run.
+        within: 0.02 takes the first point with 98 % of the best score, or with 1 / 0.98 of the smallest where less is
+            better; 0 the best point itself.
+
+    Raises:
+        ValueError: `within` is not in [0, 1).
+    """
+    check_number("within", within, least=0, below=1)
+    scores = [point["metrics"][record.metric] for point in record.points]
+    if record.larger_is_better:
+        near = [score >= (1 - within) * max(scores) for score in scores]
+    else:
+        near = [score * (1 - within) <= min(scores) for score in scores]
+    return record.points[near.index(True)]["step"]
+
+
+def epochs_to_converge(record: Record, *, within: float = WITHIN) -> float:
+    """`steps_to_converge` in passes over the training data.
+
+    Raises:
+        RecordError: the record is too old to say how long an epoch was.
+    """
+    if not record.epoch_steps:
+        raise RecordError(
+            f"the record of {record.recipe} ({record.scale}, seed {record.seed}) does not say how many steps an epoch"
+            " has; run it again with --fresh"
+        )
+    return steps_to_converge(record, within=within) / record.epoch_steps
+
+
+def curve(record: Record, *, axis: Axis = "steps") -> tuple[list[float], list[float]]:
+    """What each validation point had cost, and its metric.
+
+    Args:
+        record: of a finished run.
+        axis: "steps", or "flops", floating-point operations, which hold on any machine.
+    """
+    check_choice("axis", axis, get_args(Axis))
+    key = {"steps": "step", "flops": "flops"}[axis]
+    points: list[Any] = list(record.points)
+    return [point[key] for point in points], [point["metrics"][record.metric] for point in record.points]
+
+
+def best(record: Record) -> float:
+    """The best validation score of a run."""
+    _, scores = curve(record)
+    return max(scores) if record.larger_is_better else min(scores)
+
+
+def nearly(score: float, *, larger_is_better: bool, within: float = WITHIN) -> float:
+    """A score that is a share worse: 98 % of it for 0.02, or 1 / 0.98 of it where less is better."""
+    return score * (1 - within) if larger_is_better else score / (1 - within)
+
+
+def cost_to_reach(record: Record, target: float, *, axis: Axis = "steps") -> float | None:
+    """What a run had cost when its validation score first was `target`; None if it never was.
+
+    Between validation points the score is taken to change linearly. A score that the first point has already cost what
+    that point did.
+    """
+    costs, scores = curve(record, axis=axis)
+    sign = 1 if record.larger_is_better else -1
+    scores, target = [sign * score for score in scores], sign * target
+    for i, score in enumerate(scores):
+        if score < target:
+            continue
+        if i == 0 or score == scores[i - 1]:
+            return float(costs[i])
+        share = (target - scores[i - 1]) / (score - scores[i - 1])
+        return costs[i - 1] + share * (costs[i] - costs[i - 1])
+    return None
+
+
+def cost_ratio(
+    record: Record, against: Record, *, axis: Axis = "steps", within: float = WITHIN
+) -> float | None:
+    """What `record` had cost when it came within a share of the best score of `against`, by what that one had cost.
+
+    Below 1, `record` was there sooner; None if it never was. Both must be scored by one metric on one validation set.
+
+    Args:
+        record, against: finished runs.
+        axis: as in `curve`.
+        within: 0.02 asks for 98 % of the best score, or for 1 / 0.98 of the smallest where less is better; 0 for the
+            best score itself.
+    """
+    if record.metric != against.metric:
+        raise ValueError(f"one is scored by {record.metric}, the other by {against.metric}")
+    target = nearly(best(against), larger_is_better=against.larger_is_better, within=within)
+    ours, theirs = (cost_to_reach(one, target, axis=axis) for one in (record, against))
+    return None if ours is None or theirs is None else ours / theirs
+
+
+def area_under(record: Record, *, horizon: float, axis: Axis = "steps") -> Aucc:
+    """The area under a run's validation curve up to a T̂ that several runs share."""
+    costs, scores = curve(record, axis=axis)
+    rises = record.larger_is_better
+    floor = 0.0 if rises else None
+    return aucc(costs, scores, horizon=horizon, axis=axis, larger_is_better=rises, floor=floor)

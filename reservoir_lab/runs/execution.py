@@ -1,0 +1,261 @@
+"""Executing a run: train it, test it, record what came of it; one that was cut off goes on."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, cast
+
+from torch import nn
+
+from reservoir.files import WriteError, atomic_write
+from reservoir.training import History, Listener, Message, Point, Recorded, StopSignal, Task, aucc, train
+from reservoir.training.checkpoint import clear_partials, write_weights
+from reservoir.training.distribution import current_world
+from reservoir.training.task import has_bf16
+from reservoir.weights import Report, report
+from reservoir_lab.corpora.content import content_digest
+from reservoir_lab.runs.building import (
+    Corpus,
+    build,
+    device_of,
+    outline,
+    precision_of,
+    references,
+    stamp,
+    task_of,
+)
+from reservoir_lab.runs.export import store, vocabulary_of
+from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory
+from reservoir_lab.runs.own import passes
+from reservoir_lab.runs.records import (
+    RESULTS_ADVICE,
+    Record,
+    check_name,
+    other_fields,
+    path_of,
+    read_record,
+    recorded,
+)
+from reservoir_lab.runs.run import Run
+
+PROBE = 4096  # bytes that are written to see whether any can be
+
+
+def execute(
+    run: Run, *, fresh: bool = False, listeners: Sequence[Listener] = (), stop: StopSignal | None = None
+) -> Record:
+    """Train, test and record a run. One that is recorded is not trained again; one that was cut off goes on.
+
+    Several processes that have joined (`reservoir.training.distribution`) execute it together: all call this, share
+    every batch, and get the record that the first one writes.
+
+    Args:
+        run: what to train.
+        fresh: train from the start even if it is recorded or was cut off.
+        listeners: are called with each event.
+        stop: says whether the run was asked to end early; it then does so with a checkpoint.
+
+    Returns:
+        The record, also written to `path_of(run)`, with the weights next to it.
+
+    Raises:
+        Preempted: `stop` said so; calling this again goes on.
+        ValueError: the name is no recipe's, and another run has it; or layers are to be compiled for a processor.
+    """
+    world = current_world()
+    path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
+    if not fresh and (record := recorded(run)):
+        points = [Point(**point) for point in record.points]
+        for listener in listeners:
+            listener(Recorded(str(path), record.run["budget"]["steps"], points))
+        return record
+    if run.compiled and device_of(run).type == "cpu":  # benchmarks/step.py
+        raise ValueError(
+            "compiled=True is for GPUs: on a processor compiled layers train more slowly than eager ones"
+            " (python -m benchmarks step measures by how much); leave it out"
+        )
+    if not fresh:
+        check_name(run)
+    if not fresh and path.exists() and (why := other_fields(read_record(path), run)):
+        _tell(listeners, f"{path} is not used, since it was made with {why}: training anew")
+    world.wait()  # until all have seen that it is not there
+    with world.first():
+        if world.main:
+            for target in (path, checkpoint, path.with_suffix(".safetensors")):
+                clear_partials(target)
+            check_place(run)
+            if fresh:
+                checkpoint.unlink(missing_ok=True)
+        model, task, corpus = build(run)
+    return train_and_test(run, model, task, corpus, listeners=listeners, checkpoint=checkpoint, stop=stop)
+
+
+def check_place(run: Run) -> None:
+    """Check that the results folder can be written to and has room, before anything is trained.
+
+    The room is that of a checkpoint: every weight with two moments of the optimiser, which is more than most runs need.
+
+    Raises:
+        WriteError: it cannot be written to, or is too full.
+    """
+    path = path_of(run).with_suffix(".probe")
+    atomic_write(path, bytes(PROBE), advice=RESULTS_ADVICE)
+    path.unlink(missing_ok=True)
+    needed = 3 * 4 * report(outline(run)).trainable
+    if (free := shutil.disk_usage(path.parent).free) < needed:
+        raise WriteError(
+            f"{path.parent} has {free / 1e6:,.0f} MB free, and a checkpoint of {run.recipe} takes"
+            f" {needed / 1e6:,.0f} MB: {RESULTS_ADVICE}"
+        )
+
+
+def train_and_test(
+    run: Run,
+    model: nn.Module,
+    task: Task,
+    corpus: Corpus,
+    *,
+    listeners: Sequence[Listener] = (),
+    checkpoint: Path | None = None,
+    stop: StopSignal | None = None,
+) -> Record:
+    """What `execute` does with a model that was built: train it in place, test it, write the record.
+
+    Args:
+        run: what to train.
+        model, task, corpus: what `build` made of it.
+        listeners, stop: as in `execute`.
+        checkpoint: where the state is kept while it trains; None keeps none.
+    """
+    world = current_world()
+    if left_out := task.train.dropped:
+        longest = task_of(run).max_length
+        _tell(listeners, f"{left_out:,} training texts are left out: they have more than {longest} tokens")
+    if run.precision == "bf16" and not has_bf16(device_of(run)):
+        _tell(
+            listeners,
+            "products are in bf16, which this machine has no units for, so they are slow;"
+            " --precision fp32 would be faster, but it is another run",
+        )
+    notes = [*getattr(corpus, "notes", ())]
+    if run.base:
+        vocabulary_of(run, task)  # two cannot be stored with the model
+        notes.append(passes(run, len(task.epoch(0)) / run.budget.accumulate))
+    for note in notes:
+        _tell(listeners, note)
+    identity, begun_with = stamp(run, model), references(model)
+    made_of = report(model)  # before training, since what stops later is trained too
+    history = train_run(
+        run,
+        model,
+        task,
+        name=f"{run.recipe} ({run.scale}, seed {run.seed})",
+        identity=identity,
+        checkpoint=checkpoint,
+        listeners=listeners,
+        stop=stop,
+    )
+    if not world.main:
+        world.wait()  # for the first one, which tests
+        return read_record(path_of(run))
+    with stop.at_once() if stop else nullcontext():
+        write_weights(path_of(run).with_suffix(".safetensors"), model, identity=identity)
+        record = replace(_tested(run, model, task, corpus, history, begun_with, made_of), notes=notes)
+        if run.base:
+            store(run, model, task, corpus, record)
+    record.write(path_of(run))
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+    world.wait()
+    return record
+
+
+def train_run(run: Run, model: nn.Module, task: Task, **options: Any) -> History:
+    """Train what `build` made of a run, as its fields say; options are those of `training.train` that are no fields."""
+    return train(
+        model,
+        task,
+        optimiser=run.optimiser,
+        budget=run.budget,
+        seed=run.seed,
+        precision=run.precision,
+        compiled=run.compiled,
+        late=run.freeze if run.freeze.after else None,
+        skip=run.skip,
+        **options,
+    )
+
+
+def _tell(listeners: Sequence[Listener], words: str) -> None:
+    for listener in listeners:
+        listener(Message(words))
+
+
+def _tested(
+    run: Run,
+    model: nn.Module,
+    task: Task,
+    corpus: Corpus,
+    history: History,
+    begun_with: list[str],
+    made_of: Report,
+) -> Record:
+    """Test a model that has been trained, and put all that is known of the run into its record."""
+    started, cpu_before = time.perf_counter(), cpu_seconds()
+    with precision_of(run):
+        tests, samples = task_of(run).test(model, task, corpus)
+    steps = [point.step for point in history.points]
+    area = aucc(
+        [step * history.step_seconds for step in steps],
+        [point.metrics[task.metric] for point in history.points],
+        horizon=run.budget.steps * history.step_seconds,
+        axis="steps × median seconds of a step",
+        larger_is_better=task.larger_is_better,
+        floor=0.0 if task.larger_is_better else None,
+    )
+    return Record(
+        recipe=run.recipe,
+        scale=run.scale,
+        seed=run.seed,
+        run=run.to_json(),
+        overrides=run.overrides(),
+        data=content_digest(run.task.data),
+        labels=list(getattr(corpus, "classes", ())),
+        points=cast(Any, [asdict(point) for point in history.points]),
+        metric=task.metric,
+        larger_is_better=task.larger_is_better,
+        tests=tests,
+        samples=samples,
+        parameters=cast(Any, made_of.counts()),
+        origins=cast(Any, made_of.origins()),
+        aucc=cast(Any, asdict(area)),
+        seconds=history.seconds,
+        cpu_seconds=history.cpu_seconds + cpu_seconds() - cpu_before,
+        step_seconds=history.step_seconds,
+        test_seconds=time.perf_counter() - started,
+        tokens=history.tokens,
+        flops=history.flops,
+        peak_memory=peak_memory(),
+        machine=cast(Any, machine(device_of(run)) | {"processes": current_world().size}),
+        code=cast(Any, code()),
+        left_out=task.train.dropped,
+        epoch_steps=len(task.epoch(0)) / run.budget.accumulate,
+        begun_with=begun_with,
+        skipping=_skipping(history) if run.skip.layers else {},
+    )
+
+
+def _skipping(history: History) -> dict[str, Any]:
+    return {
+        "steps": history.skipped,
+        "flops_per_token": {
+            "full": history.flops_per_token,
+            **({"skipped": history.flops_per_skipped_token} if history.flops_per_skipped_token else {}),
+        },
+        "seconds": history.kind_seconds,
+    }

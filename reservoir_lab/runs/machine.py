@@ -1,0 +1,128 @@
+"""Where a run was made: machine, versions, commit."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import reservoir
+from reservoir.training.task import has_bf16
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """Processor and GPU names, the instructions that torch uses, threads and versions."""
+    return {
+        "cpu": _processor(),
+        "gpu": torch.cuda.get_device_name(device) if device.type == "cuda" else None,
+        "capability": torch.backends.cpu.get_cpu_capability(),
+        "bf16": has_bf16(device),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "system": platform.system(),
+    }
+
+
+def code() -> dict[str, Any]:
+    """Library version and, in a git checkout, the commit and whether the tree differed from it.
+
+    Code that was brought to another machine may lie in a checkout of something else there, or in none. `RESERVOIR_CODE`
+    then says what this function had found where it came from; `reservoir gpu --cargo` sets it.
+    """
+    if brought := os.environ.get("RESERVOIR_CODE"):
+        return json.loads(brought)
+    root = Path(reservoir.__file__).parent.parent
+    commit = dirty = None
+    if (root / ".git").exists():
+        commit = _git(root, "rev-parse", "HEAD")
+        status = _git(root, "status", "--porcelain", "--untracked-files=no")
+        dirty = None if status is None else bool(status)
+    return {"version": reservoir.__version__, "commit": commit, "dirty": dirty}
+
+
+def peak_memory() -> int:
+    """The most memory that this process has held at once, in bytes; 0 where the system does not say."""
+    if resource is None:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def cpu_seconds() -> float:
+    """Processor time of this process so far, in seconds."""
+    times = os.times()
+    return times.user + times.system
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """A machine at its best: operations and bytes a second, and the seconds that it takes to start an operation."""
+
+    flops: float
+    bandwidth: float
+    start: float
+
+
+def peaks(device: torch.device, dtype: torch.dtype) -> Peaks:
+    """Measure a machine, in a second or so: a square product, a copy, and an operation on next to nothing.
+
+    Processor time is what counts on a CPU: other programs on a shared machine do not lengthen it. A GPU is given more
+    at once and many times over, or the clock would count how long it takes to be asked.
+    """
+    size, numbers, times = (8192, 1 << 28, 10) if device.type == "cuda" else (1024, 1 << 24, 1)
+    a = torch.randn(size, size, device=device).to(dtype)
+    large, small = torch.zeros(numbers, device=device), torch.zeros(1, device=device)
+    other = torch.empty_like(large)
+    return Peaks(
+        flops=2 * size**3 / _fastest(lambda: a @ a, device, times),
+        bandwidth=2 * large.nbytes / _fastest(lambda: other.copy_(large), device, times),
+        start=_fastest(lambda: small.add_(1.0), device, 100),
+    )
+
+
+def _fastest(work: Callable[[], object], device: torch.device, times: int, turns: int = 6) -> float:
+    """Seconds that `work` takes, at best, done so many times in a row."""
+    clock, found = (time.process_time if device.type == "cpu" else time.perf_counter), []
+    for _ in range(turns):
+        started = clock()
+        for _ in range(times):
+            work()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        found.append((clock() - started) / times)
+    return max(min(found), 1e-9)

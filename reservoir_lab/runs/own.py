@@ -1,0 +1,189 @@
+"""A recipe on data of your own: the same model and training, with a name, a data set and a budget of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from reservoir.datasets import DataError
+from reservoir_lab.corpora import own
+from reservoir_lab.corpora.own import FILES
+from reservoir_lab.runs import registry
+from reservoir_lab.runs.building import load_data, task_of
+from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves
+from reservoir_lab.runs.start import InitFromRun
+from reservoir_lab.runs.tasks.classification import Classification
+from reservoir_lab.runs.tasks.computation import Computation, Pictures, Sequences
+from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+from reservoir_lab.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+from reservoir_lab.runs.tasks.translation import Translation
+
+TAKES: dict[type, tuple[str, ...]] = {
+    Translation: ("pairs", "labels"),
+    LanguageModelling: ("text",),
+    MaskedLanguageModelling: ("text",),
+    Classification: ("labels", "numbers", "pairs"),
+    Pictures: ("pictures",),
+    Sequences: ("numbers", "labels"),
+}
+"""The kinds of data that a task can be given; a table's kind is a guess, which columns that are named overrule."""
+DEFAULTS = {
+    "pairs": "own/translator",
+    "text": "own/language-model",
+    "labels": "own/classifier",
+    "pictures": "own/pictures",
+    "numbers": "own/sequences",
+}
+"""The recipe that each kind of data gets where none is named."""
+WHOLE = {"tests": (), "characters": 0, "texts": 0, "n": 0, "tested": 0}
+"""Fields that choose among a recipe's own data, and what takes all."""
+PASSES, FEWEST, MOST = {LanguageModelling: 10, MaskedLanguageModelling: 10}, 100, 1000
+"""How often the data are read by default (30 times where nothing is said), and bounds of the steps that follow."""
+
+
+def on_files(run: Run, path: str | Path, *, name: str = "", **changes: Any) -> Run:
+    """The run of a recipe on data of your own, with a budget that fits their size.
+
+    `on_files(recipes.get("own/translator"), "it-en", task={"src": "it"})`
+
+    Args:
+        run: what a recipe makes.
+        path: the file or folder.
+        name: of the new run; by default the file's or folder's, and the recipe's where that is none of `own/…`.
+        changes: as of `Run.evolve`: what is said here is not fitted.
+
+    Raises:
+        DataError: the data are not there, or something is wrong with them.
+        ValueError: the recipe takes data of another kind.
+    """
+    said = {
+        f"{part}.{field}" for part, fields in changes.items() if isinstance(fields, dict) for field in fields
+    }
+    return fitted(retargeted(run, path, name=name).evolve(**changes), keep=said | changes.keys())
+
+
+def retargeted(run: Run, path: str | Path, *, name: str = "") -> Run:
+    """The run with its name and its data replaced, before anything is read but the names of files.
+
+    Raises:
+        DataError, ValueError: as `on_files`.
+    """
+    data, task = f"{FILES}{path}", task_of(run)
+    kind = own.kind_of(data)
+    if isinstance(task, Computation) and not isinstance(task, Pictures):
+        task = Sequences(batch=task.batch)
+    if kind not in TAKES[type(task)]:
+        takes = " or ".join(own.KINDS[one] for one in TAKES[type(task)])
+        raise ValueError(
+            f"{path} holds {kind}, for which there is {DEFAULTS[kind]}; {run.recipe} takes {takes}"
+        )
+    field = next(name for name in ("corpus", "text", "images") if hasattr(task, name))
+    start = run.start
+    if isinstance(start, InitFromRun) and not start.streams:
+        start = None  # only its vocabulary was taken, which is of other texts
+    base = run.base or run.recipe
+    changes = {field: data, **{part: whole for part, whole in WHOLE.items() if hasattr(task, part)}}
+    return run.evolve(
+        recipe=name or _name(Path(path), base), base=base, start=start, task=replace(task, **changes)
+    )
+
+
+def _name(path: Path, base: str) -> str:
+    stem = re.sub(r"[^\w.+-]+", "-", path.resolve().name.partition(".")[0]).strip("-.+") or "mine"
+    name = stem if base.startswith("own/") else f"{stem}/{base.replace('/', '-')}"
+    taken = {recipe.partition("/")[0] for recipe in registry.names()}
+    name = f"my-{name}" if stem in taken else name
+    if not NAME.fullmatch(name):
+        raise ValueError(f"give the run a name, of letters, digits and ._+-: {path} makes {name!r}")
+    return name
+
+
+def fitted(run: Run, *, keep: Collection[str] = ()) -> Run:
+    """The run with languages, windows and budget that fit its data, which are read for it.
+
+    Training data are read 30 times, running text 10 times: in at least 100 steps and at most 1,000, or as many as the
+    recipe has. Smoke-scale runs keep their few steps.
+
+    Args:
+        run: with data of your own.
+        keep: fields, by dotted name, that are not touched.
+
+    Raises:
+        DataError: something is wrong with the data.
+    """
+    if isinstance(run.task, Translation):
+        run = _translating(run, keep)
+    corpus, vocabulary = load_data(run)
+    task: Any = task_of(run)
+    if isinstance(task, LanguageModelling | MaskedLanguageModelling) and "task.length" not in keep:
+        tokens = len(vocabulary.encode_text(cast(Any, corpus).train))
+        if tokens < 8 * task.length:
+            run = run.evolve(task={"length": max(tokens // 8, 2)})
+    if run.scale == "smoke":
+        return run
+    epoch = len(task_of(run).task(corpus, vocabulary, seed=run.seed).epoch(0)) / run.budget.accumulate
+    wanted = round(PASSES.get(type(task), 30) * epoch)
+    steps = (
+        run.budget.steps if "budget.steps" in keep else min(max(wanted, FEWEST), max(MOST, run.budget.steps))
+    )
+    every = max(1, -(-steps // 10))
+    budget = {"steps": steps, "validate_every": every, "checkpoint_every": every}
+    fits: dict[str, Any] = {name: value for name, value in budget.items() if f"budget.{name}" not in keep}
+    rates = {} if "optimiser.warmup" in keep else {"warmup": min(run.optimiser.warmup, steps // 4)}
+    return run.evolve(budget=fits, optimiser=rates)
+
+
+def _translating(run: Run, keep: Collection[str]) -> Run:
+    """The run with the languages of its data, where nobody has said them and there is no doubt."""
+    task = run.task
+    assert isinstance(task, Translation)
+    found = own.languages(task.corpus)
+    if {task.src, task.tgt} <= set(found):
+        return run
+    if len(found) == 2 and not {"task.src", "task.tgt"} & set(keep) and task.tgt in found:
+        return run.evolve(task={"src": next(language for language in found if language != task.tgt)})
+    if len(found) == 2 and "task.src" in keep and task.src in found and "task.tgt" not in keep:
+        return run.evolve(task={"tgt": next(language for language in found if language != task.src)})
+    one, other = (*found, "de", "en")[:2]
+    raise DataError(
+        f"{task.corpus.removeprefix(FILES)} has the languages {', '.join(found) or 'none'}, and"
+        f" {task.src} to {task.tgt} is asked for: say which, such as --task.src {one} --task.tgt {other}"
+    )
+
+
+def passes(run: Run, epoch_steps: float) -> str:
+    """How often a run reads its training data, in words, and how to change that."""
+    times = run.budget.steps / max(epoch_steps, 1e-9)
+    return (
+        f"budget: {run.budget.steps:,} steps, which read the training data {times:.3g} times (--budget.steps)"
+    )
+
+
+def command_of(run: Run) -> str:
+    """The command line that repeats a run; for one without a recipe, the Python that does."""
+    if run.recipe not in registry.RECIPES and run.base not in registry.RECIPES:
+        return f"reservoir_lab.runs.execute(reservoir_lab.runs.run_from_json({json.dumps(run.to_json())}))"
+    words = ["python", "-m", "reservoir_lab", "run", run.base or run.recipe]
+    standard = registry.get(words[-1], scale=run.scale, seed=run.seed)
+    data = run.task.data
+    if run.base:
+        words += ["--data", data.removeprefix(FILES), "--name", run.recipe]
+        standard = retargeted(standard, data.removeprefix(FILES), name=run.recipe)
+    words += ["--scale", run.scale, "--seeds", str(run.seed)]
+    usual = {leaf.name: leaf.value for leaf in leaves(standard)}
+    for leaf in leaves(run):
+        if leaf.name not in NOT_THE_RESULT and leaf.value != usual.get(leaf.name, leaf.default):
+            words += _option(leaf.name, leaf.value)
+    return shlex.join(words)
+
+
+def _option(name: str, value: Any) -> list[str]:
+    *parts, last = name.replace("_", "-").split(".")
+    if isinstance(value, bool):
+        return [f"--{'.'.join([*parts, last if value else f'no-{last}'])}"]
+    return [f"--{'.'.join([*parts, last])}", *map(str, value if isinstance(value, list) else [value])]

@@ -1,0 +1,165 @@
+"""Names: the registry of recipes, which `reservoir_lab.recipes` enters, and where the records of each lie.
+
+It holds functions and imports no run, so that a run can look up the one it begins with. Recipes are found once
+`reservoir_lab.recipes` has been imported, which entry points do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Callable, Collection, Iterable
+from functools import wraps
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from reservoir.datasets.shipped import shipped
+from reservoir.layers.arguments import check_choice
+from reservoir_lab import runs
+
+if TYPE_CHECKING:
+    from reservoir_lab.runs.run import Run
+
+Scale = Literal["smoke", "laptop", "full"]
+SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
+Recipe = Callable[[Scale], "Run"]
+RECIPES: dict[str, Recipe] = {}
+
+
+def recipe(name: str) -> Callable[[Recipe], Recipe]:
+    """Enter a function from a scale to a run under `name`, "<family>/<row>", which becomes the name of its runs."""
+
+    def register(function: Recipe) -> Recipe:
+        if name in RECIPES:
+            raise ValueError(f"there are two recipes named {name!r}")
+
+        @wraps(function)
+        def named(scale: Scale = "laptop") -> Run:
+            return function(scale).evolve(recipe=name)
+
+        RECIPES[name] = named
+        return named
+
+    return register
+
+
+def enter(name: str, words: str, make: Callable[..., Run], *arguments: Any, **options: Any) -> None:
+    """Enter one of many recipes that differ in a few arguments: `make(*arguments, scale, **options)` under `name`.
+
+    Args:
+        name: "<family>/<row>"; the run is given it.
+        words: what it is, in a sentence.
+        make: makes the run.
+        arguments, options: go to `make`, before and after the scale.
+    """
+
+    def run(scale: Scale) -> Run:
+        return make(*arguments, scale, **options)
+
+    run.__doc__, run.__module__ = words, make.__module__
+    recipe(name)(run)
+
+
+def names() -> list[str]:
+    """All recipes, such as "transformer/multi30k"."""
+    return sorted(RECIPES)
+
+
+def family(name: str, among: Iterable[str] | None = None) -> list[str]:
+    """The recipes of a family, such as "transformer", or the one recipe of that name.
+
+    Args:
+        name: of the family or recipe.
+        among: the names of all recipes; those of the registry if None.
+
+    Raises:
+        ValueError: there is none; the nearest name is suggested.
+    """
+    known = names() if among is None else sorted(among)
+    found = [recipe for recipe in known if recipe == name or recipe.startswith(f"{name}/")]
+    if not found:
+        raise ValueError(_unknown(name, sorted({*known, *(n.partition("/")[0] for n in known)})))
+    return found
+
+
+def family_or_own(name: str) -> list[str]:
+    """The recipes of a family, or the one recipe or run of your own of that name.
+
+    Raises:
+        ValueError: there is none; the nearest name is suggested.
+    """
+    return family(name, [*RECIPES, *own_names(RECIPES)])
+
+
+def get(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
+    """The run that a recipe stands for.
+
+    Raises:
+        ValueError: no such recipe or scale; the nearest recipe is named.
+    """
+    if name not in RECIPES:
+        raise ValueError(_unknown(name, names()))
+    check_choice("scale", scale, SCALES)
+    return RECIPES[name](scale).evolve(seed=seed)
+
+
+def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
+    """The run that a recipe stands for, or a run of your own as it is recorded, with this seed or with another.
+
+    Raises:
+        ValueError: there is no such recipe and no such run, or none of that scale.
+    """
+    paths = sorted((results() / name / scale).glob("seed-*.json"))
+    if name in RECIPES or not (paths or elsewhere(name)):
+        return get(name, scale=scale, seed=seed)
+    if not paths:
+        raise ValueError(f"there is no run {name} at the {scale} scale{elsewhere(name)}")
+    path = record_path(results(), name, scale, seed)
+    record = runs.read_record(path if path in paths else paths[0])
+    return runs.run_from_json(record.run).evolve(seed=seed)
+
+
+def elsewhere(name: str) -> str:
+    """At which scales a run of that name is recorded, as the end of a sentence; empty if at none."""
+    scales = " and the ".join(recorded := [scale for scale in SCALES if is_recorded(name, scale)])
+    return f"; it is recorded at the {scales} scale: add --scale {recorded[0]}" if recorded else ""
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    if not known:
+        return f"there is no recipe {name!r}: none has been entered yet; import reservoir_lab.recipes first"
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else "`reservoir list` shows all"
+    return f"there is no recipe {name!r}; {hint}"
+
+
+def results() -> Path:
+    """Where new records go: `$RESERVOIR_RESULTS`, or `results` in the current folder."""
+    return Path(os.environ.get("RESERVOIR_RESULTS") or "results").expanduser()
+
+
+def record_path(
+    folder: Path, recipe: str, scale: str, seed: int, overrides: dict[str, Any] | None = None
+) -> Path:
+    """`<recipe>/<scale>/seed-<n>.json` under `folder`; a run with overrides gets a name of its own."""
+    name = f"seed-{seed}"
+    if overrides:
+        name += "-with-" + blake2b(json.dumps(overrides, sort_keys=True).encode(), digest_size=4).hexdigest()
+    return folder / recipe / scale / f"{name}.json"
+
+
+def is_recorded(recipe: str, scale: str) -> bool:
+    """Whether any seed of a recipe is recorded, as the folders have it: no file is read."""
+    folders = (results(), shipped() / "results")
+    found = (path.name for folder in folders for path in (folder / recipe / scale).glob("seed-*.json"))
+    return any("-with-" not in name for name in found)
+
+
+def own_names(recipes: Collection[str]) -> list[str]:
+    """The names in the results folder that are no recipe's, as the folders have them: no file is read."""
+    folder = results()
+    records = (path for path in folder.glob("**/seed-*.json") if path.parent.name in SCALES)
+    found = {path.parent.parent.relative_to(folder).as_posix() for path in records}
+    return sorted(found.difference(recipes))

@@ -1,0 +1,252 @@
+"""What a run is: all that decides what is trained, on what and for how long, in one frozen dataclass.
+
+Nothing here does anything: `building` makes the model and the data, `execution` trains, tests and records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from enum import Enum
+from typing import Any, NamedTuple, get_args
+
+from reservoir.models import (
+    ClassifierConfig,
+    EncoderDecoderConfig,
+    LanguageModelConfig,
+    MaskedLanguageModelConfig,
+    TextClassifierConfig,
+    UniversalConfig,
+)
+from reservoir.training import Budget, Optimiser, Skip
+from reservoir.training.task import Precision
+from reservoir.weights import Freeze, Mask
+from reservoir.weights.generator import checked_seed
+from reservoir_lab.corpora.content import content_digest
+from reservoir_lab.runs import registry
+from reservoir_lab.runs.registry import Scale
+from reservoir_lab.runs.start import InitFromRelease, InitFromRun
+from reservoir_lab.runs.tasks.classification import Classification
+from reservoir_lab.runs.tasks.computation import Bits, Expressions, Pictures, Proteins, Sequences
+from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+from reservoir_lab.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+from reservoir_lab.runs.tasks.translation import Translation
+
+TaskConfig = (
+    Translation
+    | LanguageModelling
+    | MaskedLanguageModelling
+    | Classification
+    | Bits
+    | Expressions
+    | Pictures
+    | Proteins
+    | Sequences
+)
+"""A task's settings: its data, the sizes that follow from them, what is trained on, and how it is tested."""
+Model = (
+    EncoderDecoderConfig
+    | LanguageModelConfig
+    | MaskedLanguageModelConfig
+    | ClassifierConfig
+    | TextClassifierConfig
+    | UniversalConfig
+)
+
+NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
+NOT_THE_RESULT = {"device", "budget.checkpoint_every", "base"}
+"""Fields that are not meant to change the result: where a run is executed, how often it can be resumed, and whence."""
+
+
+class Absent(Enum):
+    """What stands for a field that is not there; None is a value."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+
+
+@dataclass(frozen=True)
+class Run:
+    """A whole run, as data.
+
+    Args:
+        recipe, scale: its name.
+        seed: of the weights, of the order of the data and of dropout.
+        task: the data and how it is scored.
+        model: sizes; vocabularies of 0 are filled in from the data.
+        freeze: which parts are not trained.
+        skip: which backward passes are left out.
+        mask: which weights are never trained, but chosen among instead.
+        optimiser, budget: how it is trained, and for how long.
+        precision: of products, "fp32" or "bf16"; weights are fp32 either way. The machine has no say in it: on a
+            processor without bf16 units a bf16 run is slow, and the same.
+        compiled: use `torch.compile`, on a GPU.
+        device: "cpu", "cuda", or "auto" for the GPU if there is one.
+        start: the run or the released model whose tensors this one begins with; None begins at its own seed alone.
+        base: the recipe that a run with a name and data of its own was made from; empty for all others.
+    """
+
+    recipe: str
+    scale: Scale
+    task: TaskConfig
+    model: Model
+    budget: Budget
+    seed: int = 0
+    freeze: Freeze = field(default_factory=Freeze)
+    skip: Skip = field(default_factory=Skip)
+    mask: Mask = field(default_factory=Mask)
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    precision: Precision = "fp32"
+    compiled: bool = False
+    device: str = "auto"
+    start: InitFromRun | InitFromRelease | None = None
+    base: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+        if self.scale not in registry.SCALES:
+            raise ValueError(f"scale must be one of {', '.join(registry.SCALES)}, got {self.scale!r}")
+        if self.precision not in get_args(Precision):
+            raise ValueError(
+                f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}"
+            )
+        if not NAME.fullmatch(self.recipe):
+            raise ValueError(
+                f"recipe must be a name such as mine or family/row, of letters, digits and ._+-, got {self.recipe!r}"
+            )
+
+    def evolve(self, **changes: Any) -> Run:
+        """The same run with some fields changed; a dictionary changes some fields of a field.
+
+        `run.evolve(seed=1, budget={"steps": 100})`
+        """
+        return replace(
+            self,
+            **{
+                name: replace(getattr(self, name), **value) if isinstance(value, dict) else value
+                for name, value in changes.items()
+            },
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields as JSON values."""
+        return json.loads(json.dumps(asdict(self)))
+
+    def identity(self) -> str:
+        """A digest of everything that decides the outcome: the fields, and the content of the data.
+
+        Fields that are not meant to change the result (`NOT_THE_RESULT`) are left out. A field that was added later,
+        marked so in its metadata, counts only where it is not at its default.
+
+        Raises:
+            DataError: the data are not there, and only their content could tell which they are.
+        """
+        said = {
+            leaf.name: leaf.value for leaf in leaves(self) if not (leaf.later and leaf.value == leaf.default)
+        }
+        said["data"] = content_digest(self.task.data)
+        return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+    def overrides(self) -> dict[str, Any]:
+        """The fields that differ from the registered recipe, by dotted name; the seed is not one of them.
+
+        A run whose recipe is not registered, made in a notebook or a script, overrides nothing.
+        """
+        if self.recipe not in registry.RECIPES:
+            return {}
+        standard = registry.get(self.recipe, scale=self.scale, seed=self.seed)
+        found = differences(standard.to_json(), self)
+        return {name: ours for name, (_, ours) in found.items() if ours is not ABSENT}
+
+
+class Leaf(NamedTuple):
+    """A field of a run that is not made of fields itself.
+
+    Args:
+        name: dotted, such as "optimiser.lr".
+        part: the dataclass that has it.
+        value, default: as JSON values; the default is `ABSENT` where there is none.
+        later: whether the field was added when there were records and weights already.
+    """
+
+    name: str
+    part: type
+    value: Any
+    default: Any
+    later: bool
+
+
+def leaves(run: Run) -> Iterator[Leaf]:
+    """The fields of a run that decide its outcome, one by one.
+
+    A run that begins with another of its own seed and one that names that seed are the same run.
+    """
+    if isinstance(run.start, InitFromRun | InitFromRelease) and run.start.same_seed:
+        run = run.evolve(start={"seed": run.seed, "same_seed": False})
+    return (leaf for leaf in every_leaf(run) if leaf.name not in NOT_THE_RESULT)
+
+
+def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, Any]]:
+    """The fields in which a run differs from what was recorded, by dotted name: (recorded, the run's).
+
+    A field that a record lacks, since it was added later, has its default. A recorded precision of "auto" agrees with
+    any: then the machine decided, and the record does not say how. `ABSENT` stands where the record has no
+    such field and there is no default, or where the run has no such field.
+
+    Args:
+        recorded: the fields of a run as a record has them.
+        run: what they are compared with.
+    """
+    theirs, found = dict(flat(recorded)), {}
+    if theirs.pop("start.same_seed", False):
+        theirs["start.seed"] = theirs["seed"]
+    for leaf in leaves(run):
+        # Of a part for which the run has None.
+        within = [name for name in theirs if name.startswith(f"{leaf.name}.")]
+        parts = {name.removeprefix(f"{leaf.name}."): theirs.pop(name) for name in within}
+        value = parts or theirs.pop(leaf.name, leaf.default)
+        if value != leaf.value and (leaf.name, value) != ("precision", "auto"):
+            found[leaf.name] = (value, leaf.value)
+    surplus = {name: (value, ABSENT) for name, value in theirs.items() if name not in NOT_THE_RESULT}
+    return found | surplus
+
+
+def every_leaf(part: Any, prefix: str = "", default: Any = ABSENT) -> Iterator[Leaf]:
+    """The fields of a run, one by one.
+
+    Args:
+        part: the run, or a part of it.
+        prefix: of the names.
+        default: what the part is by default.
+    """
+    for entry in fields(part):
+        value, name = getattr(part, entry.name), f"{prefix}{entry.name}"
+        if type(default) is type(part):
+            usual = getattr(default, entry.name)
+        elif entry.default is not MISSING:
+            usual = entry.default
+        else:
+            usual = ABSENT if entry.default_factory is MISSING else entry.default_factory()
+        if is_dataclass(value):
+            yield from every_leaf(value, f"{name}.", usual)
+        else:
+            later = bool(entry.metadata.get("omit_if_default"))
+            yield Leaf(name, type(part), _json(value), _json(usual), later)
+
+
+def flat(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The fields of a run as JSON, by dotted name."""
+    for name, value in part.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _json(value: Any) -> Any:
+    return [_json(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,358 @@
+"""Using a stored model: plain strings, pictures and numbers in, translations, classes and continuations out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from reservoir.datasets import BytePieces, ByteVocabulary, DataError, Labelled, Stored, Vocabulary, Windows
+from reservoir.datasets.examples import padded_numbers
+from reservoir.models import from_pretrained, read_labels
+from reservoir.models.pretrained import TOKENIZER
+from reservoir.training import (
+    CheckpointError,
+    ComputationTask,
+    LanguageModellingTask,
+    TextReader,
+    accuracy,
+    bleu,
+    translate,
+)
+from reservoir.training.task import perplexity
+from reservoir.weights.files import WeightsError, read_json, read_small, shortened
+from reservoir_lab.corpora import own
+from reservoir_lab.runs.building import device_of, precision_of
+from reservoir_lab.runs.export import RUN, export, folder_of, is_export
+from reservoir_lab.runs.reading import run_from_json
+from reservoir_lab.runs.records import read_record
+from reservoir_lab.runs.registry import Scale, elsewhere, record_path, results
+from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.tasks.classification import Classification
+from reservoir_lab.runs.tasks.computation import Pictures, Sequences
+from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+from reservoir_lab.runs.tasks.translation import Translation
+
+DOES = {
+    Translation: "translates",
+    LanguageModelling: "generates text",
+    Classification: "classifies texts",
+    Pictures: "classifies pictures",
+    Sequences: "classifies sequences of numbers",
+}
+"""What a model of a task is good for."""
+Scores = dict[str, float | str]
+"""Metric -> value, with the number of examples."""
+
+
+class TrainedModel:
+    """A trained model with its vocabulary, its classes and the run that made it.
+
+    Args:
+        folder: what `export` wrote, or what a run on data of one's own stored.
+
+    Attributes:
+        module: the model, in eval mode.
+        run: the run that trained it.
+        labels: the names of its classes.
+        vocabulary: what cuts its texts into tokens; None where it has no texts.
+
+    Raises:
+        WeightsError: a file is missing or damaged, or the folder was not written by `export`.
+        DataError: the vocabulary is damaged.
+    """
+
+    def __init__(self, folder: Path | str):
+        self.folder = Path(folder)
+        self.run, self.inputs = _read_run(self.folder / RUN)
+        self.module: Any = from_pretrained(folder, device=device_of(self.run))
+        self.labels = read_labels(folder)
+        self.vocabulary = self._vocabulary()
+
+    def _vocabulary(self) -> Any:
+        if getattr(self.run.task, "unit", "") == "bytes":
+            return ByteVocabulary()
+        path = self.folder / TOKENIZER
+        kind = BytePieces if getattr(self.run.task, "unit", "") == "byte-pieces" else Vocabulary
+        return kind.load(path) if path.is_file() else None
+
+    def __repr__(self) -> str:
+        return f"TrainedModel({str(self.folder)!r}: {self.run.recipe}, {DOES.get(type(self.run.task), 'trained')})"
+
+    def translate(self, texts: str | Sequence[str], *, beam: int | None = None) -> Any:
+        """The translation of a sentence, or of each of a list; a blank one has a blank one.
+
+        Args:
+            texts: one or several.
+            beam: hypotheses that are kept; as many as in the run's test if None, and 1 is quickest.
+        """
+        task = self._task(Translation)
+        decoding = task.decoding if beam is None else type(task.decoding)(beam=beam)
+
+        def several(texts: Sequence[str]) -> list[str]:
+            with precision_of(self.run):
+                found = translate(self.module, self.vocabulary.encode_batch(texts), decoding=decoding)
+            return [self.vocabulary.decode(ids) for ids in found]
+
+        return _each(texts, several)
+
+    def classify(self, things: Any) -> Any:
+        """The class of a text, a picture or a sequence of numbers, or of each of a list.
+
+        Args:
+            things: a text; two texts that are judged together, as a tuple; the path of a picture; or numbers, in a list
+                or in a text with spaces between. Or a list of such.
+
+        Raises:
+            DataError: a text is blank, a picture is broken, or a sequence has too few numbers.
+        """
+        found = self.probabilities(things)
+        return (
+            max(found, key=found.__getitem__)
+            if isinstance(found, dict)
+            else [max(one, key=one.get) for one in found]
+        )
+
+    def probabilities(self, things: Any) -> Any:
+        """The probability of each class, as a dictionary, of a thing that `classify` takes or of each of a list."""
+        task = self._task(Classification, Pictures, Sequences)
+        kinds: Any = {Pictures: (str, Path), Sequences: (str,)}.get(type(task), (str, tuple))
+        single = isinstance(things, kinds) or (
+            isinstance(task, Sequences) and len(things) > 0 and not isinstance(things[0], (str, list, tuple))
+        )
+        if not single and not len(things):
+            return []
+        logits = self._logits([things] if single else list(things))
+        found = [dict(zip(self.labels, row, strict=True)) for row in logits.double().softmax(-1).tolist()]
+        return found[0] if single else found
+
+    def _logits(self, things: list[Any]) -> Tensor:
+        task: Any = self.run.task
+        if isinstance(task, Classification):
+            texts = [(thing,) if isinstance(thing, str) else tuple(thing) for thing in things]
+            if blank := [
+                n for n, text in enumerate(texts, start=1) if not all(side.strip() for side in text)
+            ]:
+                raise DataError(f"text {blank[0]} is blank: give it some words")
+            reader = TextReader(
+                self.vocabulary, lead=(Vocabulary.bos,) if task.begin else (), cut=task.cut or None
+            )
+            with precision_of(self.run):
+                return reader.logits(self.module, Labelled(texts, [0] * len(texts)))
+        if isinstance(task, Pictures):
+            size, channels = tuple(self.inputs["size"]), self.inputs["channels"]
+            pixels = torch.stack([own.read_picture(path, size, channels) for path in things])
+            stored = Stored(pixels, torch.zeros(len(pixels), dtype=torch.int64), prepare=task.sequences)
+        else:
+            rows = [
+                own.numbers_of(
+                    thing.split()
+                    if isinstance(thing, str)
+                    else [str(float(number)) for number in np.ravel(thing)],
+                    f"sequence {number}",
+                    task.features,
+                )
+                for number, thing in enumerate(things, start=1)
+            ]
+            stored = self.stored(rows, [0] * len(rows))
+        with torch.inference_mode(), precision_of(self.run):
+            batches = stored.in_order(batch=200)
+            here = device_of(self.run)
+            return torch.cat(
+                [ComputationTask.logits(self.module, batch.to(here)).float().cpu() for batch in batches]
+            )
+
+    def stored(self, rows: list[list[float]], labels: list[int]) -> Stored:
+        """Return sequences as the model reads them: shifted and scaled as those that it was trained on.
+
+        Args:
+            rows: the numbers of each sequence, position after position.
+            labels: the number of each one's class; any number where only the model's answer is wanted.
+        """
+        mean, spread = (torch.tensor(self.inputs[name], dtype=torch.float64) for name in ("mean", "spread"))
+        shaped = [torch.tensor(row, dtype=torch.float64).view(-1, len(mean)) for row in rows]
+        x, last = padded_numbers([((row - mean) / spread).float() for row in shaped])
+        return Stored(x, torch.tensor(labels), last=last)
+
+    def generate(
+        self, prompts: str | Sequence[str], *, tokens: int = 60, temperature: float = 0.8, seed: int = 0
+    ) -> Any:
+        """How the model goes on after a text, or after each of a list: the text and what follows.
+
+        Args:
+            prompts: what to begin with; "" begins as a new line does.
+            tokens: how many are added.
+            temperature: 0 always takes the most probable token; 1 draws as the model says.
+            seed: of the draws.
+        """
+        self._task(LanguageModelling)
+
+        def several(prompts: Sequence[str]) -> list[str]:
+            found = []
+            for prompt in prompts:
+                ids = self.vocabulary.encode(prompt) or [self.vocabulary.line_end]
+                with precision_of(self.run):
+                    said = self.module.generate(
+                        torch.tensor([ids], device=device_of(self.run)),
+                        max_new_tokens=tokens,
+                        temperature=temperature,
+                        seed=seed,
+                    )
+                found.append(prompt + self._lines(said[0, len(ids) :].tolist()))
+            return found
+
+        return _each(prompts, several)
+
+    def _lines(self, ids: list[int]) -> str:
+        """A continuation as text; a space before it where its first piece begins a word, a line end where one ended."""
+        end, parts, line = self.vocabulary.line_end, list[str](), list[int]()
+        for id in [*ids, end]:
+            if id == end:
+                parts.append(self.vocabulary.decode(line))
+                line = []
+            else:
+                line.append(id)
+        text = "\n".join(parts)
+        first = self.vocabulary.tokens[ids[0]] if ids else ""
+        text = f" {text}" if first.startswith(("▁", "Ġ")) and not text.startswith(" ") else text
+        return text.encode("utf-8", "replace").decode()  # bytes may stop inside a character
+
+    def score(self, path: Path | str) -> dict[str, Scores]:
+        """Scores on files laid out like those that were trained on: BLEU, accuracy, or perplexity.
+
+        Args:
+            path: a file, or a folder whose parts are scored one by one.
+
+        Returns:
+            part -> metric -> value, with the number of examples.
+
+        Raises:
+            DataError: something is wrong with the files, or a class is unknown to the model.
+        """
+        task, name = self._task(*DOES), f"{own.FILES}{path}"
+        if isinstance(task, Translation):
+            pairs = own.own_pairs(name, task.src, task.tgt, task.files, whole=True)[0]
+            return {part: self._bleu(*zip(*rows.rows, strict=True)) for part, rows in pairs.items()}
+        if isinstance(task, LanguageModelling):
+            texts = own.own_text(name, task.files, whole=True)[0]
+            return {part: self._perplexity(text) for part, text in texts.items()}
+        if isinstance(task, Classification):
+            labelled = own.own_labelled(name, task.files, self.labels)[0]
+            return {part: self._accuracy(rows.rows) for part, rows in labelled.items()}
+        if isinstance(task, Pictures):
+            size, channels, unit = (
+                tuple(self.inputs["size"]),
+                self.inputs["channels"],
+                task.patch * task.shrink,
+            )
+            pictures = own.own_pictures(
+                name, task.files, patch=unit, size=size, channels=channels, known=self.labels
+            )[0]
+            stored = {part: Stored(x, y, prepare=task.sequences) for part, (x, y) in pictures.items()}
+        else:
+            numbers = own.own_sequences(name, task.files, self.labels, features=task.features)[0]
+            stored = {part: self.stored(*rows) for part, rows in numbers.items()}
+        with precision_of(self.run):
+            return {
+                part: {**ComputationTask.score(self.module, one), "examples": len(one)}
+                for part, one in stored.items()
+            }
+
+    def _bleu(self, sources: Sequence[str], references: Sequence[str]) -> Scores:
+        found = bleu(self.translate(sources), references)
+        return {"bleu": found.bleu, "signature": found.signature, "examples": len(sources)}
+
+    def _accuracy(self, rows: Sequence[tuple[str, ...]]) -> Scores:
+        numbers = {label: number for number, label in enumerate(self.labels)}
+        said = [numbers[label] for label in self.classify([row[:-1] for row in rows])]
+        return {"accuracy": accuracy(said, [numbers[row[-1]] for row in rows]), "examples": len(rows)}
+
+    def _perplexity(self, text: str) -> Scores:
+        ids, task = self.vocabulary.encode_text(text), self._task(LanguageModelling)
+        length = min(task.length, len(ids) - 1)
+        if length < 1:
+            raise DataError("the text has fewer than two tokens: write more")
+        with precision_of(self.run):
+            windows = Windows(ids, length=length, batch=task.batch, seed=0)
+            nats, tokens = LanguageModellingTask.score(self.module, windows)
+        size = len(text.encode("utf-8", "surrogateescape"))
+        return {
+            "perplexity": perplexity(nats, tokens),
+            "bits_per_byte": nats / math.log(2) / size,
+            "examples": tokens,
+        }
+
+    def _task(self, *kinds: type) -> Any:
+        if not isinstance(self.run.task, kinds):
+            does = DOES.get(type(self.run.task), f"is of the task {type(self.run.task).__name__}")
+            raise ValueError(
+                f"{self.run.recipe} {does}; this needs a model that {' or '.join(DOES[k] for k in kinds)}"
+            )
+        return self.run.task
+
+
+def _read_run(path: Path) -> tuple[Run, dict[str, Any]]:
+    """Return the run that made a stored model, to be used on any device, and what is known of its inputs."""
+    if not path.is_file():
+        raise WeightsError(
+            f"there is no file {path}: give a folder that export wrote, or export the run again"
+        )
+    said = read_json(read_small(path), str(path))
+    for name in ("run", "inputs"):
+        if not isinstance(said.get(name), dict):
+            raise WeightsError(
+                f"{path} must have {name!r}, an object, got {shortened(said.get(name))}: export the run again"
+            )
+    try:
+        return run_from_json(said["run"]).evolve(device="auto"), said["inputs"]
+    except ValueError as error:
+        raise WeightsError(f"{path} describes no run: {error}; export the run again") from error
+
+
+def _each(texts: str | Sequence[str], several: Callable[[Sequence[str]], list[str]]) -> Any:
+    """What `several` makes of a list, or of one text."""
+    return several([texts])[0] if isinstance(texts, str) else several(list(texts))
+
+
+def open_model(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -> TrainedModel:
+    """The stored model of a folder, or of a run in the results folder by its name.
+
+    `open_model("it-en").translate("tre case")`
+
+    Args:
+        name: a folder that `export` wrote; the name of a run of your own; or a recipe that was run here.
+        scale, seed: of the run.
+
+    Raises:
+        CheckpointError: there is no such model.
+    """
+    return TrainedModel(stored_folder(name, scale=scale, seed=seed))
+
+
+def stored_folder(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -> Path:
+    """Where the model of a run lies, or the folder of that name.
+
+    Raises:
+        CheckpointError: there is none.
+    """
+    path = Path(name).expanduser()
+    if is_export(path) and (path / RUN).is_file():
+        return path
+    if is_export(path):
+        raise CheckpointError(
+            f"{path} was exported by an earlier version, which stored no {RUN}: export it again"
+        )
+    record = record_path(results(), str(name), scale, seed)
+    if record.is_file():
+        run = run_from_json(read_record(record).run)
+        folder = folder_of(run)
+        return folder if is_export(folder) else export(run, folder)
+    raise CheckpointError(
+        f"there is no stored model {str(name)!r}: give a folder that export wrote, or the name of a run in"
+        f" {results()} ({scale}, seed {seed}){elsewhere(str(name))}"
+    )
