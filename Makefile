@@ -18,7 +18,7 @@ endif
 # Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir_lab/launch/memory.py).
 KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
 
-.PHONY: help setup library book read lab test unit mutate unit-lowest colab bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
+.PHONY: help setup library book read lab test extra unit mutate unit-lowest colab bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
 
 help:  ## list what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -40,14 +40,22 @@ lab: $(INSTALLED)  ## open the book in JupyterLab
 # Four processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since some of them often
 # wait for a browser, a server or a cluster. Torch in each takes a gigabyte or two.
 # Plugins that other packages bring along are left out: each process would import them, for seconds.
-PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder \
-	-p no:nbval -p no:anyio -p no:typeguard
+PLUGINS := -p no:nbval -p no:anyio -p no:typeguard
+PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PLUGINS)
 
-test: setup  ## run every test, four files at a time; ARGS="-k name" runs some
-	@$(PYTEST) $(ARGS)
+test: setup  ## run every test that needs no more than this, four files at a time; ARGS="-k name" runs some
+	@$(PYTEST) -m "not (extra or attack)" $(ARGS)
+
+# The environment borrows the packages of .venv, so that what it adds is all that it adds.
+extra: setup  ## run the tests that need the benchmarks' peers, from .venv-extra, or SLURM, from the system
+	@rm -rf .venv-extra && $(PYTHON_ENV) -m venv .venv-extra
+	@$(PYTHON_ENV) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $$(echo .venv-extra/lib/python3.*/site-packages)/of-venv.pth
+	@.venv-extra/bin/python -m pip --disable-pip-version-check install --quiet \
+	  --constraint constraints.txt --no-build-isolation $(PIP_ARGS) --editable '.[peers]'
+	@OMP_NUM_THREADS=1 .venv-extra/bin/python -m pytest $(PLUGINS) -m extra $(ARGS)
 
 unit: $(INSTALLED)  ## run the unit tests alone, four files at a time; they need no browser and no data
-	@$(PYTEST) -m "not ($(STAGES))" $(ARGS)
+	@$(PYTEST) -m "not (extra or $(STAGES))" $(ARGS)
 
 mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)
 	@$(PYTHON_ENV) -c 'import cosmic_ray' 2>/dev/null || $(INSTALL) --editable '.[mutate]'

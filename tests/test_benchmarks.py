@@ -1,6 +1,5 @@
 """The peers that the benchmarks measure against do the same work as ours."""
 
-import importlib.util
 import io
 import json
 import math
@@ -72,18 +71,25 @@ def test_transformers_pegasus_with_our_weights_says_what_our_model_says(model):
     torch.testing.assert_close(theirs, ours, atol=1e-5, rtol=1e-5)
 
 
-def test_both_searches_find_the_same_translations_and_are_measured(model):
+@pytest.fixture
+def compared(model):
+    """Decoding next to others: the translations and the speed of each peer that is installed."""
     draw = torch.Generator().manual_seed(1)
     sources = [torch.randint(3, 40, (n,), generator=draw).tolist() for n in range(1, 13)]
-    settings = Settings(0.0, torch.device("cpu"))
-    agreement, speed, *engine = decoding.beside_others(model, sources, case="small", settings=settings)
+    return decoding.beside_others(model, sources, case="small", settings=Settings(0.0, torch.device("cpu")))
+
+
+def test_both_searches_find_the_same_translations_and_are_measured(compared):
+    agreement, speed, *_ = compared
     assert (agreement.same, agreement.of) == (12, 12)
     assert "12 of 12 translations are those of transformers' generate ✓" in str(agreement)
     assert speed.ours > 0 and speed.theirs > 0 and speed.required == decoding.FASTER
-    if importlib.util.find_spec("ctranslate2") is None:
-        assert not engine
-        return
-    same, beside, in_int8, beside_int8 = engine
+
+
+@pytest.mark.extra
+def test_ctranslate2_finds_the_same_translations_and_is_measured(compared):
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is not installed (the extra `peers`)")
+    _, _, same, beside, in_int8, beside_int8 = compared
     assert (same.same, same.of) == (12, 12) and same.peer == beside.peer == "CTranslate2, float32"
     assert beside.required == decoding.LEVEL and beside.theirs > 0
     assert in_int8.required is beside_int8.required is None and in_int8.peer == "CTranslate2, int8"
@@ -188,8 +194,9 @@ def test_peers_of_the_training_step_have_our_sizes(kind):
     assert theirs == ours + places
 
 
+@pytest.mark.extra
 def test_x_transformers_has_our_sizes():
-    pytest.importorskip("x_transformers")
+    pytest.importorskip("x_transformers", reason="x-transformers is not installed (the extra `peers`)")
     config = EncoderDecoderConfig(
         40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=2, decoder_layers=1, dropout=0.0
     )

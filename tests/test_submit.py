@@ -174,6 +174,7 @@ def slurm(tmp_path_factory, monkeypatch):
     cluster.__exit__()
 
 
+@pytest.mark.extra
 @pytest.mark.slow(waits=True)
 def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
     slurm, text, results, tmp_path, monkeypatch
