@@ -609,7 +609,7 @@ var view_default = {
       const state = html("span", { class: "fc-state" });
       const button = html("button", { type: "button", class: "fc-part" }, html("span", { text: NAMES[part] }), state);
       button.addEventListener("click", () => ui.set(part, !model.get(part)));
-      ui.setting(part, { parse: (text) => ({ 1: true, 0: false })[text], write: (value) => value ? "1" : "0" });
+      ui.setting(part, { parse: (text) => /^[01]$/.test(text) ? text === "1" : void 0, write: (value) => value ? "1" : "0" });
       return [part, { button, state }];
     }));
     ui.controls.append(html("div", { class: "ex-field fc-parts", role: "group", "aria-label": "Components" }, PARTS.map((part) => buttons[part].button)));

@@ -916,7 +916,7 @@ var view_default = {
         }
       }
     });
-    ui.setting("brush", { parse: (text) => text in LETTERS ? text : void 0 });
+    ui.setting("brush", { parse: (text) => Object.hasOwn(LETTERS, text) ? text : void 0 });
     const small = el.clientWidth && el.clientWidth < SMALL;
     const plain = () => {
       if (small && !model.get("setup")) model.set("setup", PHONE);
