@@ -163,6 +163,26 @@ def test_several_recipes_and_seeds_run_at_once(call, text, results):
     )
 
 
+def test_a_range_of_seeds_runs_under_one_line_of_progress(call, results):
+    status, out, err = call("run", "bench/brackets/trained", "--scale", "smoke", "--seeds", "200:206")
+    assert status == 0
+    assert {path.name for path in results.rglob("seed-*.json")} == {f"seed-{n}.json" for n in range(200, 206)}
+    lines = err.splitlines()
+    assert (
+        len(lines) == 6
+        and "bench/brackets/trained, seed 205" in lines[-1]
+        and "(6 of 6; 0 s left)" in lines[-1]
+    )
+    header, row = (out.split("bench/brackets/trained")[n] for n in (0, 1))
+    assert all(name in header for name in ("runs", "mean", "sd", "least", "most"))
+    scores = [
+        json.loads(path.read_text())["tests"]["test"]["accuracy"] for path in results.rglob("seed-*.json")
+    ]
+    assert f"{sum(scores) / 6:.2f}" in row and f"{max(scores):.2f}" in row
+    again, out, err = call("run", "bench/brackets/trained", "--scale", "smoke", "--seeds", "200:206")
+    assert again == 0 and "(6 of 6; recorded)" in err
+
+
 def test_a_family_runs_all_its_recipes(call, text, results):
     words = arguments(text)
     words[words.index(RECIPE)] = "transformer"
@@ -216,6 +236,8 @@ BAD = {  # a command line -> (its exit status, what is said)
     "run --model.encoder-layers -2": (2, "encoder_layers"),
     "run --seed 3": (1, "seeds are given as --seeds 0 1 2"),
     "run --seed=3": (1, "seeds are given as --seeds 0 1 2"),
+    "run --seeds 220:200": (1, "--seeds 220:200 must go up"),
+    "run --seeds 5:5": (1, "--seeds 5:5 must go up"),
     "run --measure": (1, "--measure belongs to a dry run"),
     "run transformer/miniature --dry-run --fresh": (
         1,

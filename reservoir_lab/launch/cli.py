@@ -34,6 +34,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import re
 import sys
 import tempfile
 import traceback
@@ -114,6 +115,7 @@ class Run:
 
     examples:
       reservoir run transformer/multi30k --seeds 0 1 2
+      reservoir run bench/circle/trained --seeds 0:10
       reservoir run --data it-en --task.src it
       reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
       reservoir run components/baseline --scale full --dry-run --gpu h200 --gpus 8 --measure
@@ -126,7 +128,7 @@ class Run:
         data: A file or folder of your own to train on.
         name: Name of a run on data of your own; by default the name of the file or folder.
         scale: smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs.
-        seeds: One run for each.
+        seeds: One run for each: numbers, or ranges such as 200:220, which are twenty.
         fresh: Run again what is recorded. What was cut off goes on, with --fresh or without.
         tensorboard: A folder for TensorBoard's logs, if you want them; each run has one of its own inside.
         dry_run: Train nothing: print what the runs would take of data, operations, memory, hours and money.
@@ -369,6 +371,7 @@ TAKE_FIELDS = ("show", "run", "submit")
 """Commands on which any field of a run can be changed."""
 
 
+LONGEST_RANGE = 10_000  # seeds in one range of a command
 EXTRAS = {
     "tyro": "cli",
     "sacremoses": "data",
@@ -381,12 +384,36 @@ EXTRAS = {
 """Module -> the extra of the package that installs it."""
 
 
+def with_ranges(words: Sequence[str]) -> list[str]:
+    """The words of a command in which ranges of seeds, such as `--seeds 200:220`, are written out.
+
+    Raises:
+        ValueError: a range is empty or the wrong way round.
+    """
+    found: list[str] = []
+    option = ""
+    for word in words:
+        option = word if word.startswith("-") else option
+        ends = re.fullmatch(r"(\d+):(\d+)", word)
+        if option != "--seeds" or ends is None:
+            found.append(word)
+            continue
+        first, end = int(ends[1]), int(ends[2])
+        if not first < end <= first + LONGEST_RANGE:
+            raise ValueError(
+                f"--seeds {word} must go up, from the first seed to the one after the last, at most"
+                f" {LONGEST_RANGE:,} of them: 200:220 are twenty"
+            )
+        found += map(str, range(first, end))
+    return found
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and return the exit status, which the docstring of this module lists."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     message: str | None
     try:
-        execute(words or ["--help"])
+        execute(with_ranges(words) or ["--help"])
         return 0
     except Preempted as signal:
         status, message = EXIT_STATUS, f"{signal}; {CONTINUES}"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import statistics
+import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import reservoir_lab.recipes  # noqa: F401 (enters the recipes)
 from reservoir.training.checkpoint import CheckpointError
 from reservoir.training.distribution import World, join_world
 from reservoir.training.distribution import leave_world as leave_world  # for the command line, when it fails
-from reservoir.training.events import Message, automatic
+from reservoir.training.events import Message, TensorBoard, automatic
 from reservoir.training.loop import TrainingError
 from reservoir.training.preemption import StopSignal
 from reservoir.weights.files import WeightsError
@@ -21,10 +26,12 @@ from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import device_of
 from reservoir_lab.runs.execution import Busy, begin_afresh, execute
 from reservoir_lab.runs.own import DEFAULTS, fitted, retargeted
-from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of
+from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of, recorded
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 
+MANY = 6
+"""Runs of one command, from which on they share a line of progress."""
 EXPLAINED = (Busy, CheckpointError, RecordError, TrainingError, WeightsError)
 
 
@@ -118,8 +125,65 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
         with world.first():
             if fresh and world.main:
                 begin_afresh(runs)
+        if len(runs) >= MANY and world.size == 1:
+            show_rows(train_many(runs, stop, fresh=fresh, tensorboard=tensorboard))
+            return
         for run in runs:
             train(run, world, stop, fresh=fresh, tensorboard=tensorboard)
+
+
+def train_many(
+    runs: Sequence[Run], stop: StopSignal, *, fresh: bool, tensorboard: str | None
+) -> list[Record]:
+    """Execute runs under one line of progress, which says what the last one came to and how long the rest will take."""
+    records: list[Record] = []
+    shown = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+    )
+    with shown:
+        line = shown.add_task(f"{len(runs)} runs", total=len(runs), left="")
+        taken: list[float] = []  # by those that were not recorded yet
+        for number, run in enumerate(runs, start=1):
+            started, before = time.perf_counter(), recorded(run)
+            logs = tensorboard and [TensorBoard(_logs(run, tensorboard))]
+            records.append(execute(run, fresh=fresh, listeners=logs or (), stop=stop))
+            if fresh or before is None:
+                taken.append(time.perf_counter() - started)
+            left = f"{in_words(statistics.fmean(taken) * (len(runs) - number))} left" if taken else ""
+            said = f"{run.recipe}, seed {run.seed}: {records[-1].score:.1f}"
+            shown.update(line, advance=1, description=said, left=left)
+            if shown.disable:
+                print(f"{said} ({number} of {len(runs)}; {left or 'recorded'})", file=sys.stderr, flush=True)
+    return records
+
+
+def show_rows(records: Sequence[Record]) -> None:
+    """Print a line for each recipe: how many runs it has, and the scores over seeds."""
+    rows: dict[str, list[float]] = {}
+    for record in records:
+        rows.setdefault(record.recipe, []).append(record.score)
+    table = new_table("recipe", "runs", "mean", "sd", "least", "most")
+    for recipe, scores in rows.items():
+        spread = f"{statistics.stdev(scores):.2f}" if len(scores) > 1 else "-"
+        figures = (f"{value:.2f}" for value in (min(scores), max(scores)))
+        table.add_row(recipe, str(len(scores)), f"{statistics.fmean(scores):.2f}", spread, *figures)
+    show(table)
+
+
+def in_words(seconds: float) -> str:
+    """A duration, such as "1 min 40 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _logs(run: Run, folder: str) -> str:
+    """Where TensorBoard's logs of a run lie."""
+    return str(Path(folder, run.recipe, run.scale, path_of(run).stem))
 
 
 def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
@@ -127,8 +191,7 @@ def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard:
     if not world.main:
         execute(run, fresh=fresh, stop=stop)
         return
-    logs = tensorboard and str(Path(tensorboard, run.recipe, run.scale, path_of(run).stem))
-    listeners = automatic(tensorboard=logs)
+    listeners = automatic(tensorboard=tensorboard and _logs(run, tensorboard))
     if world.size > 1:
         for listener in listeners:
             listener(Message(f"{world.size} processes share every batch"))
