@@ -65,7 +65,8 @@ TASKS = {
     ),
 }
 MAIN = ("circle", "brackets", "facts", "grammar")
-OPEN = ("circle", "lines", "facts", "words")  # whose models see all places: where transforms make sense
+OPEN = ("circle", "lines", "words")  # whose models see all places: where transforms make sense
+STORED = ("brackets", "facts")  # where masks of several shares and rounded rivals are compared
 ALL = tuple(TASKS)
 WIDTHS: dict[LayerKind, str] = {
     "ffn": "",
@@ -340,7 +341,7 @@ def _rows() -> dict[str, Row]:
         **{
             f"mask-{percent}": Row(
                 f"masks of {percent} % over random layers",
-                ("brackets", "facts"),
+                STORED,
                 partial(masked, keep=percent / 100),
             )
             for percent in (10, 30, 70, 90)
@@ -357,7 +358,7 @@ def _rows() -> dict[str, Row]:
         **{
             f"mask-{name}": Row(
                 f"masks of 50 % over layers drawn {drawn}",
-                ("brackets", "facts"),
+                STORED,
                 partial(masked, drawn=drawn),
             )
             for name, drawn in (
@@ -366,13 +367,9 @@ def _rows() -> dict[str, Row]:
                 ("usual", "as-trained"),
             )
         },
-        "mask-wider": Row(
-            "masks of 50 %, twice as wide", ("brackets", "facts"), partial(masked, d_model=64, d_ff=256)
-        ),
-        "mask-deeper": Row("masks of 50 %, twice as deep", ("brackets", "facts"), partial(masked, layers=4)),
-        "mask-longer": Row(
-            "masks of 50 %, four times the steps", ("brackets", "facts"), lambda run: longer(masked(run), 4)
-        ),
+        "mask-wider": Row("masks of 50 %, twice as wide", STORED, partial(masked, d_model=64, d_ff=256)),
+        "mask-deeper": Row("masks of 50 %, twice as deep", STORED, partial(masked, layers=4)),
+        "mask-longer": Row("masks of 50 %, four times the steps", STORED, lambda run: longer(masked(run), 4)),
         "mask-random": Row(
             "masks of 50 % that stay as drawn, over random layers",
             MAIN,
@@ -381,7 +378,7 @@ def _rows() -> dict[str, Row]:
         **{
             f"rounded-{width}": Row(
                 f"everything trained at width {width}, then rounded to 8 and 4 bits",
-                MAIN,
+                STORED,
                 lambda run, width=width: run.evolve(
                     model={"d_model": width, "d_ff": 4 * width}, task={"rounded": (8, 4)}
                 ),
