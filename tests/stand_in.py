@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from reservoir.weights import storage
+
 GPU, CPU = torch.device("cuda", 0), torch.device("cpu")
 ATEN = torch.ops.aten
 COPIES = {ATEN.copy_.default, ATEN._to_copy.default, ATEN._copy_from.default}
@@ -199,5 +201,6 @@ def gpu_stand_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "current_device": 0,
     }.items():
         monkeypatch.setattr(torch.cuda, name, lambda *args, value=value, **options: value)
+    monkeypatch.setattr(storage, "PLAIN", (*storage.PLAIN, OnGPU))  # on a GPU it would be a plain tensor
     with Placed():
         yield

@@ -220,6 +220,7 @@ def test_data_are_named_with_where_they_are(text):
         "bit memory",
         "bit xor",
         "expressions",
+        *("circle", "brackets", "facts", "grammar"),
     }
     assert {dataset(recipes.get(name, scale=scale)) for name in recipes.names() for scale in SCALES} <= known
 

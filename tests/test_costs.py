@@ -37,6 +37,7 @@ def made(tmp_path_factory):
                     recipe=name,
                     seed=seed,
                     run=run.to_json(),
+                    points=[like.points[-1] | {"step": run.budget.steps}],
                     flops=flops,
                     cpu_seconds=100.0 + seed,
                     tests={"test2016": {"bleu": bleu, "signature": "x", "sentences": 1000}},
@@ -174,11 +175,12 @@ def test_bodies_are_those_of_the_rate_that_validation_chose(tmp_path, monkeypatc
     like = next(iter(find_records("components/baseline")))
     for rate, valid, test in (("lr-1e-3", 70.0, 90.0), ("lr-3e-3", 80.0, 75.0)):
         name = f"universal/homology/random/{rate}"
-        point = like.points[-1] | {"metrics": {"accuracy": valid}}
+        run = recipes.get(name)
+        point = like.points[-1] | {"metrics": {"accuracy": valid}, "step": run.budget.steps}
         record = dataclasses.replace(
             like,
             recipe=name,
-            run=recipes.get(name).to_json(),
+            run=run.to_json(),
             metric="accuracy",
             points=[point],
             tests={"test": {"accuracy": test}},

@@ -79,6 +79,7 @@ def test_a_tensor_that_is_left_behind_is_an_error(gpu, monkeypatch):
 
 RUNS = (
     "backskipping/synthetic",
+    "bench/facts/trained",
     "combinations/fourier-reservoirs",
     "combinations/gpt-masks-50/lr-1e-2",
     "components/attention-hollow",

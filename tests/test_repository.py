@@ -344,7 +344,7 @@ def writing(tree: ast.AST, function: str = "") -> Iterator[str]:
 
 
 def test_what_is_read_again_is_written_whole_or_not_at_all():
-    """By `reservoir.files`. Others: a lock, and logs, of which half will do."""
+    """By `reservoir.files`. Others: a lock, logs, of which half will do, and whole lines at the end of a file."""
     scripts = [ROOT / "reference" / f"{name}.py" for name in ("calibration", "claim_dates", "counts")]
     found = {
         f"{path.relative_to(ROOT).as_posix()}: {name}"
@@ -354,6 +354,7 @@ def test_what_is_read_again_is_written_whole_or_not_at_all():
     assert found == {
         "reservoir/files.py: _write",
         "reservoir_lab/launch/cli.py: _unexpected",
+        "reservoir_lab/launch/looking.py: main",
     }
 
 

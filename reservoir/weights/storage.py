@@ -32,6 +32,8 @@ from reservoir.weights.supermask import Supermask, places
 
 STORABLE = frozenset(_TYPES.values())
 """The types of numbers that a file of safetensors holds."""
+PLAIN: tuple[type[Tensor], ...] = (Tensor, nn.Parameter, nn.Buffer)
+"""Tensors whose numbers are all that there is to them."""
 
 
 def save(
@@ -142,7 +144,7 @@ def _check_storable(name: str, tensor: Tensor) -> None:
         what = f"is {tensor.layout}: store it .to_dense(), or keep it with persistent=False"
     elif tensor.is_quantized or tensor.dtype not in STORABLE:
         what = f"is {tensor.dtype}, which safetensors does not hold: keep it as another type"
-    elif type(tensor) not in (Tensor, nn.Parameter, nn.Buffer):
+    elif type(tensor) not in PLAIN:
         what = f"is a {type(tensor).__name__}, whose numbers alone do not bring it back: make it a plain parameter"
     elif tensor.is_meta:
         what = "is on the meta device and holds no numbers: build the model on another device"
