@@ -1,4 +1,4 @@
-# What readers and authors do with the book, one word each. `make help` lists them.
+# What readers and authors do with the book, one word each. `make help` lists the daily ones, `make help-all` all.
 # Needs: make, Python 3.11 to 3.13, node 20 or newer. Everything else goes into .venv and theme/node_modules.
 
 .DEFAULT_GOAL := help
@@ -18,10 +18,13 @@ endif
 # Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir_lab/launch/memory.py).
 KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
 
-.PHONY: help setup library book read lab test extra unit mutate unit-lowest colab bench lint format records queue audit counts notebooks plain pdf publish-to publish release catalogue explorables clean
+.PHONY: help setup library book read lab notebooks generated unit test lint format extra bench records explorables plain pdf colab mutate publish-to publish release clean help-all
+# What `make help` lists.
+DAILY := setup book read lab notebooks generated unit test lint help-all
 
-help:  ## list what there is to do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+help:  ## list what readers and authors do every day
+	@awk -F ':.*## ' -v daily=' $(DAILY) ' '/^[a-z-]+:.*## / && index(daily, " " $$1 " ") \
+	  {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: $(INSTALLED) $(NODE_INSTALLED)  ## install everything into .venv and theme/node_modules (the others do so when needed)
 
@@ -37,14 +40,33 @@ lab: $(INSTALLED)  ## open the book in JupyterLab
 	@[ "$$(id -u)" != 0 ] || root=--allow-root; \
 	$(KEEP_MEMORY) $(PYTHON_ENV) theme/lab.py $$root $(ARGS)
 
+# The Markdown half is the source. A chapter reads shipped data and records alone, so that what is committed can be had
+# from a clone. Two at once; ARGS=--check only says what is stale.
+notebooks: $(INSTALLED)  ## execute the notebooks that are stale; CHAPTERS=chapters/03-transformer.md executes that one
+	@$(KEEP_MEMORY) $(PYTHON_ENV) theme/notebooks.py --jobs 2 $(ARGS) $(CHAPTERS)
+
+# What is derived from the recipes: the digests of their first weights, and what `list` and `run RECIPE --help` print.
+generated: $(INSTALLED)  ## write what is generated from the recipes, after one was added or changed
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) tests/test_same_bits.py
+	@$(PYTHON_ENV) -c 'from reservoir_lab.launch import catalogue; catalogue.write()'
+
 # Four processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since some of them often
 # wait for a browser, a server or a cluster. Torch in each takes a gigabyte or two.
 # Plugins that other packages bring along are left out: each process would import them, for seconds.
 PLUGINS := -p no:nbval -p no:anyio -p no:typeguard
 PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PLUGINS)
 
+unit: $(INSTALLED)  ## run the unit tests alone, four files at a time; they need no browser and no data
+	@$(PYTEST) -m "not (extra or $(STAGES))" $(ARGS)
+
 test: setup  ## run every test that needs no more than this, four files at a time; ARGS="-k name" runs some
 	@$(PYTEST) -m "not (extra or attack)" $(ARGS)
+
+lint: $(INSTALLED)  ## check the code's style with ruff and the library's types with mypy
+	@$(PYTHON_ENV) -m ruff check . && $(PYTHON_ENV) -m ruff format --check . && $(PYTHON_ENV) -m mypy
+
+format: $(INSTALLED)  ## format the code with ruff
+	@$(PYTHON_ENV) -m ruff check --fix --quiet . ; $(PYTHON_ENV) -m ruff format .
 
 # The environment borrows the packages of .venv, so that what it adds is all that it adds.
 extra: setup  ## run the tests that need the benchmarks' peers, from .venv-extra, or SLURM, from the system
@@ -54,27 +76,8 @@ extra: setup  ## run the tests that need the benchmarks' peers, from .venv-extra
 	  --constraint constraints.txt --no-build-isolation $(PIP_ARGS) --editable '.[peers]'
 	@OMP_NUM_THREADS=1 .venv-extra/bin/python -m pytest $(PLUGINS) -m extra $(ARGS)
 
-unit: $(INSTALLED)  ## run the unit tests alone, four files at a time; they need no browser and no data
-	@$(PYTEST) -m "not (extra or $(STAGES))" $(ARGS)
-
-mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)
-	@$(PYTHON_ENV) -c 'import cosmic_ray' 2>/dev/null || $(INSTALL) --editable '.[mutate]'
-	@$(PYTHON_ENV) tests/mutate.py $(ARGS)
-
-unit-lowest: $(INSTALLED)  ## run the unit tests with the lowest versions that pyproject.toml allows, in .venv-lowest
-	@$(PYTHON_ENV) tests/lowest.py .venv-lowest $(ARGS)
-
-colab: plain  ## run the plain notebooks with the versions that Colab ships, in .venv-colab (half an hour)
-	@$(PYTHON_ENV) tests/colab.py .venv-colab $(ARGS)
-
 bench: $(INSTALLED)  ## compare the library's speed with that of its peers, on one thread; ARGS=--compare names what became slower
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
-
-lint: $(INSTALLED)  ## check the code's style with ruff and the library's types with mypy
-	@$(PYTHON_ENV) -m ruff check . && $(PYTHON_ENV) -m ruff format --check . && $(PYTHON_ENV) -m mypy
-
-format: $(INSTALLED)  ## format the code with ruff
-	@$(PYTHON_ENV) -m ruff check --fix --quiet . ; $(PYTHON_ENV) -m ruff format .
 
 records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default ./results) to data/results
 	@from="$${RESERVOIR_RESULTS:-results}"; \
@@ -84,25 +87,22 @@ records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default 
 	  echo "data/results/$${record#./}"; \
 	done
 
-queue: $(INSTALLED)  ## run what data/queue.toml lists and nobody has recorded; ARGS=--dry-run says what is left
-	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir_lab queue data/queue.toml $(ARGS)
-
-audit: $(INSTALLED)  ## begin some records again and compare; ARGS="--sample 20 --draw 3" draws others
-	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m reservoir_lab audit $(ARGS)
-
-counts: $(INSTALLED)  ## count again what the recorded models are made of (data/results/counts.json)
-	@$(PYTHON_ENV) reference/counts.py
-
-# The Markdown half is the source. A chapter reads shipped data and records alone, so that what is committed can be had
-# from a clone. Two at once; ARGS=--check only says what is stale.
-notebooks: $(INSTALLED)  ## execute the notebooks that are stale; CHAPTERS=chapters/03-transformer.md executes that one
-	@$(KEEP_MEMORY) $(PYTHON_ENV) theme/notebooks.py --jobs 2 $(ARGS) $(CHAPTERS)
+explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
+	@node theme/kernels.mjs && node theme/bundle.mjs
+	@$(PYTHON_ENV) theme/widget_modules.py index.ipynb chapters/*.ipynb
 
 plain: book  ## write the notebooks without MyST, for Colab, VS Code and GitHub, to _build/plain
 	@$(PYTHON_ENV) theme/plain.py
 
 pdf: book  ## print the rendered book to _build/book.pdf, with chromium
 	@$(PYTHON_ENV) theme/pdf.py
+
+colab: plain  ## run the plain notebooks with the versions that Colab ships, in .venv-colab (half an hour)
+	@$(PYTHON_ENV) tests/colab.py .venv-colab $(ARGS)
+
+mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)
+	@$(PYTHON_ENV) -c 'import cosmic_ray' 2>/dev/null || $(INSTALL) --editable '.[mutate]'
+	@$(PYTHON_ENV) tests/mutate.py $(ARGS)
 
 publish-to: $(INSTALLED)  ## say where the book is published: REPO=owner/name on GitHub, empty for nowhere
 	@[ '$(origin REPO)' != undefined ] || { echo "Say where: make publish-to REPO=owner/name, or REPO= for nowhere."; exit 1; }
@@ -114,17 +114,13 @@ publish: setup  ## build what the tag of this version publishes and say what wou
 release: setup  ## build wheel, source archive and the pages' archive into dist, and check them in a fresh environment
 	@$(PYTHON_ENV) theme/release.py $(ARGS)
 
-catalogue: $(INSTALLED)  ## write data/recipes.json and fields.json, from which `list` and `run RECIPE --help` print, after recipes have changed
-	@$(PYTHON_ENV) -c 'from reservoir_lab.launch import catalogue; catalogue.write()'
-
-explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
-	@node theme/kernels.mjs && node theme/bundle.mjs
-	@$(PYTHON_ENV) theme/widget_modules.py index.ipynb chapters/*.ipynb
-
 clean:  ## delete what building and testing left behind (keeps .venv and its variants, results and downloaded data)
 	@rm -rf _build build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	@find reservoir tests benchmarks theme chapters -name node_modules -prune -o \
+	@find reservoir reservoir_lab reservoir_book tests benchmarks theme chapters -name node_modules -prune -o \
 	  \( -name __pycache__ -o -name .ipynb_checkpoints \) -print0 2>/dev/null | xargs -0 rm -rf
+
+help-all:  ## list everything that make can do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 $(INSTALLED): pyproject.toml constraints.txt hatch_build.py
 	@fits='import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))'; \

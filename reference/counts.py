@@ -1,7 +1,7 @@
 """What each recorded recipe's model is made of, counted by the library's report.
 
 Records of the first format hold fewer counts than `reservoir.weights.report` defines; what they lack is read from
-`data/results/counts.json`, which this module writes: run `make counts` when records of a new recipe are promoted.
+`data/results/counts.json`, which this module writes: `python reference/counts.py` does.
 """
 
 from __future__ import annotations

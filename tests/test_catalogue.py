@@ -16,7 +16,7 @@ from reservoir_lab.launch.train import chosen_run
 
 def test_the_stored_catalogue_is_the_registrys():
     stored = json.loads((shipped() / "recipes.json").read_text(encoding="utf-8"))
-    assert stored == asdict(catalogue.from_registry()), "recipes have changed: run `make catalogue`"
+    assert stored == asdict(catalogue.from_registry()), "recipes have changed: run `make generated`"
 
 
 @pytest.mark.parametrize("damage", ["digest", "cut", "keys", "gone"])
@@ -38,7 +38,7 @@ def test_the_stored_fields_are_the_recipes():
         asdict(catalogue.fields_from_registry())
     )  # as text: the order is the same in every process
     stored = json.loads((shipped() / "fields.json").read_text(encoding="utf-8"))
-    assert json.dumps(stored) == made, "recipes or their fields have changed: run `make catalogue`"
+    assert json.dumps(stored) == made, "recipes or their fields have changed: run `make generated`"
 
 
 @pytest.mark.parametrize("name", ["own/translator", "combinations/gpt-masks-50/lr-3e-2", "universal/digits"])

@@ -39,7 +39,7 @@ def test_a_dry_run_and_the_report_agree(reports):
 
 
 def test_the_file_of_counts_holds_what_the_report_says(reports):
-    """`make counts` writes it: run that again when this fails. Only records of format 1 need it."""
+    """`python reference/counts.py` writes it: run that again when this fails. Only records of format 1 need it."""
     written = json.loads(counts.COUNTS.read_text())
     known = [f"{recipe}/{scale}" for recipe, scale in counts.recorded()]
     assert list(written) == [key for key in known if key in written]

@@ -185,7 +185,7 @@ def test_the_fields_words_are_used_in_docstrings_and_messages(folder: str):
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "Makefile"])
 def test_the_fields_words_are_used_where_one_starts(name: str):
     found = (ROOT / name).read_text(encoding="utf-8")
-    if name == "Makefile":  # what `make help` lists
+    if name == "Makefile":  # what `make help-all` lists
         found = "\n".join(re.findall(r"^[a-z-]+:.*## (.*)", found, re.MULTILINE))
     assert len(found) > 1000 and not odd_words(found)
 

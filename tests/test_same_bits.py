@@ -1,7 +1,7 @@
 """No draw ever changes: every recipe's smoke-scale model has the bits it had before the library was rearranged.
 
-`tests/fixtures/smoke-weights.json` was written at commit b1fe5e5, before the first move. Run this file as a script to
-add the digests of new recipes; those that are there already are never rewritten.
+`tests/fixtures/smoke-weights.json` was written at commit b1fe5e5, before the first move. `make generated` runs this
+file as a script, which adds the digests of new recipes; those that are there already are never rewritten.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def test_every_recipe_draws_what_it_always_drew():
 
 
 def test_every_recipe_has_a_digest():
-    assert set(recipes.names()) == set(DIGESTS), "run python tests/test_same_bits.py to add new recipes"
+    assert set(recipes.names()) == set(DIGESTS), "recipes were added or removed: run `make generated`"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The recipes with their fields, without importing them: what `list` and `run RECIPE --help` print.
 
 They stand in `data/recipes.json` and `data/fields.json`, made from the registry with a digest of the recipes' sources.
-Where the sources have changed since, the registry itself is asked, which takes seconds. `make catalogue` writes the
+Where the sources have changed since, the registry itself is asked, which takes seconds. `make generated` writes the
 files anew.
 """
 
