@@ -88,7 +88,7 @@ def test_the_commands_print_what_the_page_says(tmp_path, monkeypatch):
     for command, stands, printed in executed(PAGE.read_text(encoding="utf-8")):
         assert stable(printed) == stable(stands), f"{command}; run python tests/test_own_page.py"
         commands.append(command)
-    trained = {shlex.split(command)[5] for command in commands if " run --data " in command}
+    trained = {shlex.split(command)[3] for command in commands if " run --data " in command}
     assert trained == {"it-en", "story.txt", "reviews.csv", "shapes", "waves.csv"}
 
 
