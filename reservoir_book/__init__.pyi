@@ -1,4 +1,4 @@
-from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots, progress
+from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots
 from .diagrams import diagram
 
 __all__ = [
@@ -12,5 +12,4 @@ __all__ = [
     "kernel",
     "live",
     "plots",
-    "progress",
 ]

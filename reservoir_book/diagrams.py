@@ -23,8 +23,8 @@ from html import escape
 from typing import Any
 
 from reservoir.datasets.shipped import shipped
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables.pictures import element, svg
+from reservoir_book.plots import ORIGINS
 
 WIDTH = 340
 LINE = 14  # pixels from one line of words to the next

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from reservoir.training import Event, Finished, Point, Recorded, Started, Stepped, Validated
 from reservoir_book import plots
 from reservoir_book.explorables import pictures
-from reservoir_book.progress import InPlace
+from reservoir_book.kernel import InPlace
 
 POINTS = 200  # of the loss, at most: more could not be seen, and would make the notebook larger
 

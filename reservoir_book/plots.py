@@ -1,4 +1,4 @@
-"""Figures in one style: plotly, colours by a weight's origin, seeds as a band.
+"""Figures in one style: plotly, a colour for each origin of a weight, seeds as a band.
 
 A figure sets neither width nor the colours of its template: the page adds both, in light and in dark.
 """
@@ -17,7 +17,35 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.subplots import make_subplots
 
-from reservoir_book.colours import ORIGINS, colour
+ORIGINS = {
+    "trained": "#0072b2",
+    "seeded": "#d55e00",
+    "masked": "#009e73",
+    "pretrained": "#d264a8",
+    "fixed": "#70767c",
+}
+"""A colour for each origin of a weight, the same through the whole book, after Okabe and Ito's palette.
+
+Each stands out on light and on dark paper, and from the others for readers who are colour-blind. Grey is for what has
+no weights, and for lines that others are compared with.
+"""
+
+
+def colour(origin: str, alpha: float = 1.0) -> str:
+    """The colour of an origin, as CSS.
+
+    Args:
+        origin: a key of `ORIGINS`.
+        alpha: opacity, 0 to 1.
+
+    Raises:
+        ValueError: there is no such origin.
+    """
+    if origin not in ORIGINS:
+        raise ValueError(f"origin must be one of {', '.join(ORIGINS)}, got {origin!r}")
+    red, green, blue = (int(ORIGINS[origin][i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
 
 GAPS = {"xgap": 1, "ygap": 1}  # pixels between the cells of a heatmap
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")

@@ -8,7 +8,7 @@ from nbclient import NotebookClient
 
 from reservoir.training import Finished, Started, Stepped, Stopped
 from reservoir.training.events import ALWAYS
-from reservoir_book import progress
+from reservoir_book import kernel as progress
 
 TRAIN = """\
 from reservoir_book.kernel import ready

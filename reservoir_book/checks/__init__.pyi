@@ -1,16 +1,39 @@
-from .backskipping import annealed, gradient_below, saved_products
-from .components import attention_streams, trained_share, zeroed_diagonals
-from .echo_states import leaky_update, readout_pairs, scaled_to_radius
 from .exercises import EXERCISES
 from .frozen_bodies import lost_brackets, released_counts, swept_rate
-from .masked_language_models import hidden_loss, joined_pair, masking_shares
-from .mixing import directions_kept, mirrored_half, no_leak
-from .random_features import dichotomies, enough_dimensions, kitchen_sinks
+from .masked_language_models import (
+    directions_kept,
+    hidden_loss,
+    joined_pair,
+    masking_shares,
+    mirrored_half,
+    no_leak,
+)
+from .random_features import (
+    dichotomies,
+    enough_dimensions,
+    kitchen_sinks,
+    leaky_update,
+    readout_pairs,
+    scaled_to_radius,
+)
 from .reading import bytes_kept, spread
-from .reservoir_layers import area_under_curve, gradients_needed, places
-from .seeds import bits_bound, break_even, packed_bits
-from .supermasks import choices, score_gradient, top_mask
-from .transformer import causal_mask, length_penalty, parameter_count
+from .reservoir_layers import (
+    annealed,
+    area_under_curve,
+    gradient_below,
+    gradients_needed,
+    places,
+    saved_products,
+)
+from .supermasks import bits_bound, break_even, choices, packed_bits, score_gradient, top_mask
+from .transformer import (
+    attention_streams,
+    causal_mask,
+    length_penalty,
+    parameter_count,
+    trained_share,
+    zeroed_diagonals,
+)
 from .verdict import Exercise, Verdict
 from .whole_picture import front_share, on_the_front, tasks_to_pay
 

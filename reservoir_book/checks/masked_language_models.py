@@ -1,14 +1,16 @@
-"""Checks of chapter 7's exercises."""
+"""Checks of the exercises of chapters 7 and 8, on masked language models and what mixes their tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reservoir_book.checks.verdict import Mistake, call, compare, exercise, refuse
+from reservoir.layers import fourier
+from reservoir_book.checks.verdict import Mistake, call, compare, exercise, refuse, same
 
 
 @exercise("ex-shares", "shares")
@@ -79,3 +81,96 @@ def joined_pair(written: Callable[[list, list, int, int], list]) -> str:
             lambda first, second, bos, eos: [bos, *first, *second, eos],
     }, praise="a beginning, and an end after each", read=read,
        otherwise="{first} and {second} are read as {expected}, yours is {found}")  # fmt: skip
+
+
+def mirrored(
+    half: Tensor, d_model: int
+) -> Tensor:  # (tokens, d_model // 2 + 1) -> (tokens, (d_model - 1) // 2)
+    """The features whose mirror images are missing in half a transform."""
+    return half[:, 1 : (d_model + 1) // 2]
+
+
+def with_half(second: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Tensor]:
+    """Half a transform, and what `second` makes of the features that have a mirror image."""
+    return lambda half, d_model: torch.cat([half, second(mirrored(half, d_model))], 1)
+
+
+@exercise("ex-mirrored-half", "whole")
+def mirrored_half(written: Callable[[Tensor, int], Tensor]) -> str:
+    """Exercise of chapter 8: `whole(half, d_model)`, all features of a transform from the first half of them."""
+
+    def read(found: Any, expected: Tensor) -> Tensor:
+        tokens, d_model = expected.shape
+        shape, given = tuple(getattr(found, "shape", ())), d_model // 2 + 1
+        if shape != (tokens, d_model):
+            odd = " An odd width has one feature that is its own mirror image, an even one two." * (
+                d_model % 2
+            )
+            raise Mistake(f"for {d_model} features the whole is {(tokens, d_model)}, yours is {shape}.{odd}")
+        refuse(
+            {
+                "the first half is given, and must stay as it is": not same(
+                    found[:, :given], expected[:, :given]
+                )
+            }
+        )
+        return found
+
+    xs = [torch.randn(*shape, generator=torch.Generator().manual_seed(0)) for shape in ((5, 8), (4, 7))]
+    cases = [(torch.fft.rfft2(x).real, x.shape[1]) for x in xs]
+    return compare(written, with_half(lambda columns: columns.flip(0, 1).roll(1, 0)), cases, {
+        "you reversed the features alone: the entry at (-n, -k) needs the tokens reversed too":
+            with_half(lambda columns: columns.flip(1)),
+        "token 0 is its own mirror image: it stays in the first row, and the others are reversed":
+            with_half(lambda columns: columns.flip(0, 1)),
+        "you reversed the tokens alone: feature d - k stands for -k, so the columns turn round":
+            with_half(lambda columns: columns.flip(0).roll(1, 0)),
+    }, praise="half a transform and its mirror image are a whole one", read=read,
+       otherwise="with {d_model} features the second half is not the mirror image")  # fmt: skip
+
+
+@exercise("ex-lost", "kept")
+def directions_kept(written: Callable[[int, int], int]) -> str:
+    """Exercise of chapter 8: `kept(length, d_model)`, the rank of Fourier mixing."""
+
+    def alone(length: int, d_model: int) -> int:  # entries that are their own mirror image
+        return (2 - length % 2) * (2 - d_model % 2)
+
+    cases = [(6, 8), (5, 7), (6, 7), (5, 8), (512, 768)]
+    return compare(written, lambda length, d_model: (length * d_model + alone(length, d_model)) // 2, cases, {
+        "that is all of them: x and its mirror image have the same mixing, so some are lost": lambda n, d: n * d,
+        "half is nearly right; but of {length} × {d_model} entries some are their own mirror image, and those are not"
+        " lost": lambda n, d: n * d // 2,
+        "those are the directions that are lost; the others are kept": lambda n, d: (n * d - alone(n, d)) // 2,
+        "you count one entry that is its own mirror image; how many there are depends on which side is even":
+            lambda n, d: (n * d + 1) // 2,
+        "you count four entries that are their own mirror image; how many there are depends on which side is even":
+            lambda n, d: (n * d + 4) // 2,
+    }, praise="one of each pair of mirror images, and all that have no partner",
+       otherwise="of {length} × {d_model} directions {expected} are kept, yours says {found}")  # fmt: skip
+
+
+@exercise("ex-no-leak", "mixed")
+def no_leak(written: Callable[[Tensor, Tensor, int], Tensor]) -> str:
+    """Exercise of chapter 8: `mixed(x, mask, length)`, Fourier mixing that depends on each text alone."""
+    x = torch.randn(3, 6, 8, generator=torch.Generator().manual_seed(1))
+    mask = torch.arange(6) < torch.tensor([[6], [4], [2]])
+    texts = x * mask[..., None]
+    for length in (6, 9):
+        found, whole = call(written, x, mask, length), fourier(x, length=length)
+        if (shape := tuple(getattr(found, "shape", ()))) != x.shape:
+            raise Mistake(
+                f"what comes out has a row for each position that went in, {(3, 6, 8)}; yours is {shape}"
+            )
+        if same(found[mask], fourier(texts, length=length)[mask]):
+            continue
+        refuse({
+            "what fills up the texts is still mixed in: make it zero before the transform":
+                same(found, fourier(x)) or same(found, whole),
+            f"your transform is of 6 tokens, as long as this batch happens to be, and not of {length}: next to a"
+            " longer text another transform would come out": same(found, fourier(texts)),
+            "you hide the rows that come out; what leaks is what goes in":
+                same(found, whole * mask[..., None]) or same(found, fourier(x) * mask[..., None]),
+            f"with length={length} a text is not mixed as if it were filled up with zeros to that": True,
+        })  # fmt: skip
+    return "each text is mixed as if it were alone"

@@ -15,10 +15,10 @@ from reservoir.datasets import Vocabulary
 from reservoir.models import EncoderDecoder
 from reservoir.training.decoding import Decoding
 from reservoir.weights import accounting
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.explorables.recorded import require
+from reservoir_book.plots import ORIGINS
 
 BITS = 6  # of a weight: one character of base64, so that a page's compression sees weights
 LEVELS = 2 ** (BITS - 1) - 1  # on either side of zero

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 import traitlets
 
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
+from reservoir_book.plots import ORIGINS
 from reservoir_lab.evidence.costs import AXES, translators
 from reservoir_lab.evidence.fronts import Method, best_within, methods, stairs, typical_spread
 

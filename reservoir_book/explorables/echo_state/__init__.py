@@ -9,9 +9,9 @@ import traitlets
 from reservoir.datasets import lorenz, mackey_glass
 from reservoir.reservoirs import EchoState, SpectralRadius, free_run, ridge
 from reservoir.weights import initialise
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
+from reservoir_book.plots import ORIGINS
 
 WASHOUT, KNOWN = 200, 1700  # as in model.mjs
 AHEAD = {"mackey-glass": 900, "lorenz": 500}

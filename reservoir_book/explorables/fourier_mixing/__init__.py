@@ -7,9 +7,9 @@ import traitlets
 from torch import Tensor
 
 from reservoir.layers import fourier
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
+from reservoir_book.plots import ORIGINS
 
 TOKENS, FEATURES = 8, 10
 VALUES = {"0": 0.0, "1": 1.0, "2": -1.0}

@@ -8,10 +8,10 @@ from typing import Any
 
 import traitlets
 
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.explorables.recorded import curves, parameters
+from reservoir_book.plots import ORIGINS
 from reservoir_lab import recipes
 from reservoir_lab.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir_lab.runs import find_records

@@ -9,10 +9,10 @@ from typing import Any
 import traitlets
 
 from reservoir.weights.freezing import COMPONENTS
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.explorables.recorded import curves, parameters
+from reservoir_book.plots import ORIGINS
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.recipes.components import ROWS, TABLES, in_table

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from reservoir.training import Detour, Event, Stepped, Task
 from reservoir.training.gradient_estimators import cosine
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
+from reservoir_book.plots import ORIGINS
 
 KINDS = ("value", "identity", "synthetic")
 NAMES = {"value": "value network", "identity": "identity", "synthetic": "synthetic gradient"}

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from reservoir.layers import Linear
 from reservoir.weights import Mask, initialise, supermask
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
+from reservoir_book.plots import ORIGINS
 from reservoir_lab.corpora import images
 from reservoir_lab.recipes.supermasks import PERCENTAGES
 from reservoir_lab.runs import find_records

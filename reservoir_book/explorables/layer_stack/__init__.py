@@ -8,9 +8,9 @@ import traitlets
 
 from reservoir.models.stack import LAYER_KINDS
 from reservoir.training.flops import stack_cost
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
+from reservoir_book.plots import ORIGINS
 from reservoir_lab.recipes import family
 from reservoir_lab.runs.convergence import curve
 from reservoir_lab.runs.records import find_records

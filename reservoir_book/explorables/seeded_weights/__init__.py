@@ -8,9 +8,9 @@ import traitlets
 from torch import Tensor
 
 from reservoir.weights import Stream, draws
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
+from reservoir_book.plots import ORIGINS
 
 DISTRIBUTIONS = ("uniform", "sign", "normal", "orthogonal")
 

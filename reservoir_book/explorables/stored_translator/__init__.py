@@ -17,10 +17,10 @@ from reservoir.models.pretrained import CONFIG, TOKENIZER, WEIGHTS
 from reservoir.training import Decoding, translate
 from reservoir.weights.contents import read_contents
 from reservoir.weights.files import WeightsError
-from reservoir_book.colours import ORIGINS
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.explorables.recorded import require
+from reservoir_book.plots import ORIGINS
 
 SHIPPED = ("translator", "miniature")
 """Folders of `data/models`, the best first: the page takes the first that is there."""
