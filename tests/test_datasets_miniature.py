@@ -8,9 +8,7 @@ import sys
 import pytest
 
 from reservoir.datasets import tagged
-from reservoir.datasets.draws import Draws
-from reservoir.datasets.grammar import NOUNS, PLACES, VERBS, Clause, NounPhrase, Pronoun
-from reservoir.datasets.miniature import sentences
+from reservoir.datasets.grammar import NOUNS, PLACES, VERBS, Clause, Draws, NounPhrase, Pronoun, sentences
 from reservoir_lab.corpora import parallel
 
 FINITE = {"VVFIN", "VMFIN", "VAFIN"}

@@ -2,7 +2,7 @@ from . import bits, listops, pictures
 from .batches import Batch, TokenBatches, Windows, pad_sources
 from .errors import DataError
 from .examples import Examples, Generated, Labelled, Pairs, Stored
-from .miniature import tagged
+from .grammar import tagged
 from .pictures import ImageCorpus, Images, digits
 from .series import lorenz, mackey_glass
 from .shipped import cache_dir, shipped

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets import miniature
+from reservoir.datasets import grammar
 from reservoir.datasets.batches import raw_words
 from reservoir.datasets.errors import check_whole
 
@@ -274,10 +274,10 @@ class Grammar:
 
     def split(self, seed: int) -> tuple[Asked, Asked]:
         """The pairs to train on and those to be asked, drawn from the seed; a pair is in one of the two alone."""
-        drawn = miniature.tagged(seed, train=self.sentences, valid=1, test=self.held_out)
+        drawn = grammar.tagged(seed, train=self.sentences, valid=1, test=self.held_out)
         return self._rows(drawn.train, seed, 0), self._rows(drawn.test, seed, 1)
 
-    def _rows(self, drawn: Sequence[miniature.Sentence], seed: int, number: int) -> Asked:
+    def _rows(self, drawn: Sequence[grammar.Sentence], seed: int, number: int) -> Asked:
         german, english = ({word: at for at, word in enumerate(words)} for words in self.words)
         mark, first = 1 + len(german), 2 + len(german)  # ids: padding 0, German, mark, English, cover
         pairs = [(_cut(one.de), _cut(one.en)) for one in drawn]
@@ -319,7 +319,7 @@ def _cut(sentence: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _words() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    drawn = miniature.tagged(0, train=20_000, valid=1, test=1).train
+    drawn = grammar.tagged(0, train=20_000, valid=1, test=1).train
     german, english = (
         tuple(sorted({word for text in texts for word in _cut(text)}))
         for texts in ([one.de for one in drawn], [one.en for one in drawn])

@@ -1,4 +1,8 @@
-"""The words and the grammar of the miniature dataset: a clause as a meaning, and its German and English wording.
+"""The miniature dataset: any number of German-English sentence pairs from a grammar, without a download; its words,
+the grammar that words a meaning in both languages, and the choices that draw it.
+
+`Draws` makes its choices of `random()` alone: Python promises that `random.Random(seed).random()` gives the same
+numbers for ever, and promises nothing for `choice`, `shuffle` and `sample`.
 
 The words, German nouns, adjectives, verbs and small words with their English, are in `data/miniature.toml`.
 
@@ -11,14 +15,55 @@ Parts of speech are those of the STTS, the tag set of the German treebanks: ART 
 ADJA adjective, NN noun, PPER pronoun, ADV adverb, APPR preposition (APPRART if it contains the article), PTKNEG not,
 PTKVZ separated prefix, KOUS conjunction; VV full verb, VM modal, VA auxiliary, each FIN finite, INF infinitive or
 PP participle; "$," and "$." punctuation.
+
+The vocabulary is small and closed, but the sentences have the difficulties of German word order: three genders and
+three cases with their adjective endings, verbs at the end of subordinate clauses, modals and perfects that enclose
+the clause, separable prefixes, fronted objects. A small transformer learns it in under a minute; a model with a short
+context does not. "Sie" is never the formal address, and the perfect is translated as the English past.
 """
 
+import random
 import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, TypeVar
 
 from reservoir.datasets.shipped import shipped
+
+T = TypeVar("T")
+
+
+class Draws:
+    """A stream of choices that `seed` determines.
+
+    Args:
+        seed: any integer.
+    """
+
+    def __init__(self, seed: int):
+        self._uniform = random.Random(seed).random
+
+    def below(self, n: int) -> int:
+        """Draw one of 0, 1, …, n - 1, each as likely as the others."""
+        return int(self._uniform() * n)
+
+    def chance(self, p: float) -> bool:
+        """Return True with probability `p`."""
+        return self._uniform() < p
+
+    def pick(self, options: Sequence[T]) -> T:
+        """Draw one of `options`."""
+        return options[self.below(len(options))]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """Return `items` in random order (Fisher and Yates)."""
+        order = list(items)
+        for last in range(len(order) - 1, 0, -1):
+            other = self.below(last + 1)
+            order[last], order[other] = order[other], order[last]
+        return order
+
 
 Tagged = list[tuple[str, str]]  # German words with their parts of speech
 
@@ -309,3 +354,182 @@ class Clause:
             bare = [verb.en]
         do = "did" if self.perfect else "do" if plural else "does"
         return ([do, "not"] if self.negated else [do]), bare
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence in both languages.
+
+    Args:
+        de, en: the text.
+        words: the German words and punctuation marks, in the order of `de`.
+        tags: the part of speech of each of `words` (STTS; listed in `reservoir.datasets.grammar`).
+    """
+
+    de: str
+    en: str
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Miniature:
+    """The sentences in three splits, which share no sentence in either language."""
+
+    train: list[Sentence]
+    valid: list[Sentence]
+    test: list[Sentence]
+
+
+def tagged(seed: int = 0, *, train: int = 6000, valid: int = 500, test: int = 500) -> Miniature:
+    """Generate the miniature with its parts of speech.
+
+    The test sentences depend only on `seed` and `test`, so a larger training set is tested on the same ones.
+
+    Args:
+        seed: any integer; the same seed gives the same sentences on every machine.
+        train, valid, test: sentences in each split.
+    """
+    for name, size in (("train", train), ("valid", valid), ("test", test)):
+        if size < 0:
+            raise ValueError(f"{name} must not be negative, got {size}")
+    return Miniature(*map(list, _generated(seed, train, valid, test)))
+
+
+@lru_cache(maxsize=4)
+def _generated(seed: int, train: int, valid: int, test: int) -> tuple[tuple[Sentence, ...], ...]:
+    stream = sentences(seed)
+    parts = [tuple(next(stream) for _ in range(size)) for size in (test, valid, train)]
+    return tuple(reversed(parts))
+
+
+def sentences(seed: int) -> Iterator[Sentence]:
+    """Yield sentences without end; none repeats, in German or in English."""
+    draws = Draws(seed)
+    seen = set()
+    while True:
+        sentence = _sentence(draws)
+        if sentence.de not in seen and sentence.en not in seen:
+            seen |= {sentence.de, sentence.en}
+            yield sentence
+
+
+def _sentence(draws: Draws) -> Sentence:
+    kind = draws.below(100)
+    if kind < 42:
+        clause = _clause(draws)
+        front = _front(draws, clause)
+        return _finish(clause.statement(front), clause.english(front), ".")
+    if kind < 54:
+        clause = _clause(draws, negatable=False)
+        return _finish(clause.question(), clause.english(question=True), "?")
+    if kind < 77:
+        return _report(draws)
+    return _reason(draws)
+
+
+def _report(draws: Draws) -> Sentence:
+    """Die Frau glaubt, dass …"""
+    third, plural_form, en, en_third = draws.pick(REPORTING)
+    subject, negated = _actor(draws, "adult sibling child"), draws.chance(0.15)
+    plural = subject.plural
+    said = _clause(draws)
+    verb = (plural_form if plural else third, "VVFIN")
+    nicht = [("nicht", "PTKNEG")] if negated else []
+    german = [*subject.german("nom"), verb, *nicht, (",", "$,"), ("dass", "KOUS"), *said.subordinate()]
+    if negated:
+        knows = ["do" if plural else "does", "not", en]
+    else:
+        knows = [en if plural else en_third]
+    return _finish(german, [*subject.english("nom"), *knows, "that", *said.english()], ".")
+
+
+def _reason(draws: Draws) -> Sentence:
+    """…, weil …, or with the reason first."""
+    main = _clause(draws)
+    # Both clauses have the same tense, and at most one of them names a time.
+    reason = _clause(draws, tense=main.perfect, timed=main.time is None)
+    if draws.chance(0.35):
+        german = [("weil", "KOUS"), *reason.subordinate(), (",", "$,"), *main.question()]
+        return _finish(german, ["because", *reason.english(), ",", *main.english()], ".")
+    front = _front(draws, main)
+    german = [*main.statement(front), (",", "$,"), ("weil", "KOUS"), *reason.subordinate()]
+    return _finish(german, [*main.english(front), "because", *reason.english()], ".")
+
+
+def _finish(german: list[tuple[str, str]], english: list[str], stop: str) -> Sentence:
+    words, tags = zip(*german, (stop, "$."), strict=True)
+    words = (_capital(words[0]), *words[1:])
+    return Sentence(_text(words), _text((_capital(english[0]), *english[1:], stop)), words, tags)
+
+
+def _capital(word: str) -> str:
+    return word[0].upper() + word[1:]
+
+
+def _text(words: tuple[str, ...]) -> str:
+    return "".join(word if word in ",.?" else " " + word for word in words)[1:]
+
+
+def _clause(draws: Draws, *, tense: bool | None = None, timed: bool = True, negatable: bool = True) -> Clause:
+    """Draw a clause. `tense` asks for the perfect (True) or against it (False)."""
+    verb = draws.pick(VERBS)
+    subject = _actor(draws, verb.subjects)
+    taken = [subject]
+    dative = _undergoer(draws, verb.dative, taken, "dat") if verb.dative else None
+    accusative = _undergoer(draws, verb.accusative, taken, "acc") if verb.accusative else None
+    companion = _noun_phrase(draws, verb.companion, taken) if verb.companion and draws.chance(0.7) else None
+    perfect = draws.chance(0.25) if tense is None else tense
+    modal = None
+    if not perfect and draws.chance(0.4):
+        modal = draws.pick(("können", "müssen", "wollen", "dürfen"))
+    # "nicht" before an indefinite object would have to be "kein", and "must not" is another verb in German.
+    definite = all(part is None or part.definite for part in (dative, accusative))
+    negated = negatable and definite and modal not in ("müssen", "dürfen") and draws.chance(0.2)
+    place = draws.pick(PLACES) if verb.place and not negated and draws.chance(0.3) else None
+    time = None
+    if timed and draws.chance(0.35):
+        times = ["heute", "gestern" if perfect else "jetzt"]
+        if not (modal or negated):
+            times.append("oft")
+        time = draws.pick(times)
+    return Clause(subject, verb, accusative, dative, companion, modal, perfect, negated, time, place)
+
+
+def _front(draws: Draws, clause: Clause) -> str:
+    """Choose what comes first; an object only if its form shows that it is not the subject."""
+    options = [name for name in ("time", "place") if getattr(clause, name)]
+    for name, genders in (("accusative", "m"), ("dative", "mfn")):
+        part = getattr(clause, name)
+        if isinstance(part, NounPhrase) and part.definite and not clause.negated:
+            if (part.noun.gender in genders and not part.plural) or (part.plural and name == "dative"):
+                options.append(name)
+    return draws.pick(options) if options and draws.chance(0.5) else "subject"
+
+
+def _actor(draws: Draws, groups: str) -> NounPhrase | Pronoun:
+    if "adult" in groups and draws.chance(0.25):
+        return Pronoun(draws.pick(("er", "sie", "wir", "sie alle")))
+    return _noun_phrase(draws, groups, [])
+
+
+def _undergoer(draws: Draws, groups: str, taken: list, case: str) -> NounPhrase | Pronoun:
+    """Draw an object; a pronoun only for people, and none that would have to be the reflexive "sich"."""
+    if "adult" in groups and draws.chance(0.25):
+        column = ("nom", "acc", "dat").index(case)
+        names = [name for name, forms in PRONOUNS.items() if forms[column]]
+        if Pronoun("wir") in taken:
+            names = [name for name in names if name not in ("ich", "wir")]
+        return Pronoun(draws.pick(names))
+    return _noun_phrase(draws, groups, taken)
+
+
+def _noun_phrase(draws: Draws, groups: str, taken: list) -> NounPhrase:
+    """Draw a noun phrase whose noun is not in the clause yet."""
+    used = [part.noun for part in taken if isinstance(part, NounPhrase)]
+    noun: Noun = draws.pick([noun for noun in fitting(groups) if noun not in used])
+    determiner = draws.pick(("der", "der", "ein", "dieser", "mein" if noun.mine else "der"))
+    adjective = draws.pick(ADJECTIVES[noun.group]) if draws.chance(0.35) else None
+    phrase = NounPhrase(noun, determiner, draws.chance(0.3), adjective)
+    taken.append(phrase)
+    return phrase

@@ -6,8 +6,8 @@ import math
 import statistics
 from collections.abc import Callable, Sequence
 
-from reservoir.datasets.draws import Draws
 from reservoir.datasets.errors import DataError, check_whole
+from reservoir.datasets.grammar import Draws
 
 OPERATIONS: dict[str, Callable[[Sequence[int]], int]] = {
     "[MIN": min,

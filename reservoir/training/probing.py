@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reservoir.datasets import Vocabulary, pad_sources
-from reservoir.datasets.miniature import Sentence
+from reservoir.datasets.grammar import Sentence
 from reservoir.models import EncoderDecoder
 from reservoir.reservoirs import ridge
 from reservoir.training.task import device_of

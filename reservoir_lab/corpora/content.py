@@ -12,7 +12,7 @@ from pathlib import Path
 from torch import Tensor
 
 from reservoir import datasets
-from reservoir.datasets import cache_dir, listops, miniature
+from reservoir.datasets import cache_dir, grammar, listops
 from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.errors import DataError
@@ -76,7 +76,7 @@ def _short(text: str) -> str:
 
 
 def _miniature() -> Iterable[str]:
-    splits = miniature.tagged()
+    splits = grammar.tagged()
     return (f"{one.de}\t{one.en}" for part in (splits.train, splits.valid, splits.test) for one in part)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from reservoir.datasets import Labelled, miniature
-from reservoir.datasets.draws import Draws
+from reservoir.datasets import Labelled, grammar
 from reservoir.datasets.errors import DataError
+from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import shipped
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch
@@ -102,7 +102,7 @@ def labelled(name: str, *, seed: int = 0, files: Files | None = None) -> Labelle
 
 @lru_cache(maxsize=2)
 def _order(name: str, seed: int) -> LabelledCorpus:
-    reasons = (one for one in miniature.sentences(seed) if "weil" in map(str.lower, one.words))
+    reasons = (one for one in grammar.sentences(seed) if "weil" in map(str.lower, one.words))
 
     def take(size: int) -> Labelled:
         """Half of either class, or the order that is more frequent would be the better guess."""

@@ -6,9 +6,9 @@ from collections import defaultdict
 from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 
-from reservoir.datasets import Pairs, miniature
-from reservoir.datasets.draws import Draws
+from reservoir.datasets import Pairs, grammar
 from reservoir.datasets.errors import DataError
+from reservoir.datasets.grammar import Draws
 from reservoir_lab import corpora
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch
@@ -103,7 +103,7 @@ def text(name: str, *, files: Files | None = None) -> Text:
     if name not in known:
         raise manifest.unknown("text", name, [*known, "files:PATH"])
     if name == "miniature":
-        splits = miniature.tagged()
+        splits = grammar.tagged()
         texts = (splits.train, splits.valid, splits.test)
         train, valid, test = ("".join(f"{one.en}\n" for one in part) for part in texts)
         return Text(name, train, valid, test)
@@ -140,9 +140,9 @@ def _articles(lines: list[str]) -> tuple[str, str, str]:
 
 
 def _miniature(name: str, src: str, tgt: str, seed: int) -> ParallelCorpus:
-    splits = miniature.tagged(seed)
+    splits = grammar.tagged(seed)
 
-    def pairs(part: list[miniature.Sentence]) -> Pairs:
+    def pairs(part: list[grammar.Sentence]) -> Pairs:
         return Pairs(
             [getattr(sentence, src) for sentence in part], [getattr(sentence, tgt) for sentence in part]
         )

@@ -1,4 +1,4 @@
-// The miniature grammar in the page: the sentences that reservoir.datasets.miniature makes, one for one. The words come
+// The miniature grammar in the page: the sentences that reservoir.datasets.grammar makes, one for one. The words come
 // from Python (`lexicon`), so that they stand in one place.
 
 const [N, M] = [624, 397];
