@@ -9,7 +9,7 @@ from small import files
 from stand_in import MixedDevices, OnGPU, gpu_stand_in
 
 from reservoir.layers import fourier
-from reservoir.layers.fourier import _real_part
+from reservoir.layers.mixing import _real_part
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.training import Decoding, Saved, Started, translate
 from reservoir.weights import (

@@ -11,7 +11,7 @@ from torch import nn
 
 import reservoir_book
 from reservoir.layers import Embedding, Linear
-from reservoir.layers.fourier import DFT, Fourier
+from reservoir.layers.mixing import DFT, Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.weights import (
     ORIGIN_NAMES,

@@ -1,11 +1,21 @@
-from .attention import Ancestry, Attention, BeamCache, Cache, CrossAttention, SplitAttention, attend
+from .attention import (
+    Ancestry,
+    Attention,
+    BeamCache,
+    Cache,
+    CrossAttention,
+    LearnedPositions,
+    RotaryAttention,
+    SinusoidalPositions,
+    SplitAttention,
+    attend,
+    sinusoids,
+    turn,
+)
 from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
 from .dropout import Dropout
-from .fourier import DFT, Fourier, fourier
 from .linear import Embedding, Linear
-from .mixing import BiGRU, DynamicConvolution, LinearMixing, MLPMixing
-from .positions import LearnedPositions, SinusoidalPositions, sinusoids
-from .rotary import RotaryAttention, turn
+from .mixing import DFT, BiGRU, DynamicConvolution, Fourier, LinearMixing, MLPMixing, fourier
 
 __all__ = [
     "DFT",

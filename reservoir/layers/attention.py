@@ -1,5 +1,7 @@
-"""Scaled dot-product attention with several heads: to oneself, and to the encoder's output; and the keys and values
-that are kept while a sequence is written token by token."""
+"""Attention: scaled dot-product attention with several heads, to oneself and to the encoder's output, with the keys
+and values that are kept while a sequence is written; positions, fixed, learned or rotary; and attention of the Llama
+family.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,79 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers.dropout import Dropout
-from reservoir.layers.linear import Linear
+from reservoir.layers.linear import Embedding, Linear
+
+
+def sinusoids(length: int, d_model: int, *, device: torch.device | str | None = None) -> Tensor:
+    """Sines and cosines of geometrically spaced frequencies (Vaswani et al. 2017, §3.5).
+
+    The sines fill the first half of the features and the cosines the second, as fairseq and Marian lay them
+    out. The paper interleaves them; a permutation of the features makes no difference to what can be learned.
+
+    Returns:
+        (length, d_model) fp32.
+    """
+    if d_model % 2:
+        raise ValueError(f"d_model must be even for sinusoidal positions, got {d_model}")
+    if torch.empty(0, device=device).is_meta:
+        # To work them out there, PyTorch would import modules for a second.
+        return torch.empty(length, d_model, dtype=torch.float32, device=device)
+    pair = torch.arange(d_model // 2, device=device, dtype=torch.float64)
+    angle = torch.arange(length, device=device, dtype=torch.float64)[:, None] * 10000.0 ** (
+        -2 * pair / d_model
+    )
+    return torch.cat([angle.sin(), angle.cos()], dim=1).float()
+
+
+class SinusoidalPositions(nn.Module):
+    """Adds `sinusoids` to a sequence; the table grows when a longer sequence comes.
+
+    Args:
+        d_model: width of the residual stream, even.
+    """
+
+    table: Tensor  # (positions, d_model)
+
+    def __init__(self, d_model: int):
+        super().__init__()
+        self.d_model = d_model
+        self.table: Tensor
+        self.register_buffer("table", sinusoids(256, d_model), persistent=False)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """(batch, length, d_model) -> the same shape; `start` is the position of the first token."""
+        end = start + x.shape[1]
+        if end > len(self.table):
+            self.table = sinusoids(2 * end, self.d_model, device=x.device).to(self.table.dtype)
+        return x + self.table[start:end]
+
+
+class LearnedPositions(nn.Module):
+    """Adds a trained vector for each position (Gehring et al. 2017; Devlin et al. 2019).
+
+    Rows beyond the longest sequence of the training data never get a gradient: `table.reachable` says how many can, as
+    far as is known, and reports count those alone as trainable.
+
+    Args:
+        max_length: number of positions; a longer sequence is an error.
+        d_model: width of the residual stream.
+        stream: name of the random stream that the table is drawn from.
+    """
+
+    def __init__(self, max_length: int, d_model: int, *, stream: str):
+        super().__init__()
+        self.table = Embedding(max_length, d_model, stream=stream)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """(batch, length, d_model) -> the same shape; `start` is the position of the first token."""
+        end = start + x.shape[1]
+        if end > self.table.num_embeddings:
+            raise ValueError(
+                f"the model has {self.table.num_embeddings} positions, but the sequence needs {end}"
+            )
+        # A table that is made while it is used (`reservoir.weights.streaming`) may be made elsewhere.
+        return x + self.table.effective_weight()[start:end].to(x.device)
+
 
 NARROW = 16  # numbers that AVX-512 computes at once
 
@@ -362,3 +436,55 @@ class CrossAttention(_Heads):
         (q,) = self._split(self.query(x), 1)
         k, _ = self._split(self.kv(memory), 2)
         return attention_weights(q, k, mask=mask)
+
+
+def turn(x: Tensor, *, base: float = 10_000.0) -> Tensor:
+    """Rotary positions (Su et al. 2021): features 2i and 2i+1 at position p turn by `p · base^(-2i / d_head)`.
+
+    The dot product of two turned vectors depends on how far apart they stand and not on where.
+
+    Args:
+        x: (..., length, d_head), d_head even.
+        base: of the angles.
+    """
+    length, d_head = x.shape[-2:]
+    speed = base ** (-torch.arange(0, d_head, 2, device=x.device, dtype=torch.float32) / d_head)
+    angle = torch.outer(torch.arange(length, device=x.device, dtype=torch.float32), speed)
+    cosine, sine = angle.cos(), angle.sin()  # (length, d_head / 2)
+    even, odd = x.float().unflatten(-1, (-1, 2)).unbind(-1)
+    turned = torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], -1)
+    return turned.flatten(-2).to(x.dtype)
+
+
+class RotaryAttention(nn.Module):
+    """Causal self-attention with rotary positions, without biases; groups of heads share keys and values.
+
+    Args:
+        d_model: width of the residual stream.
+        n_heads: number of heads; divides d_model.
+        n_kv_heads: number of heads of keys and values; divides n_heads (Ainslie et al. 2023).
+        stream: prefix of the weights' stream names.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, *, n_kv_heads: int, stream: str):
+        super().__init__()
+        if d_model % n_heads or n_heads % n_kv_heads:
+            raise ValueError(
+                f"n_kv_heads must divide n_heads and n_heads d_model, got {n_kv_heads}, {n_heads} and {d_model}"
+            )
+        self.d_head, self.shared = d_model // n_heads, n_heads // n_kv_heads
+        width = n_kv_heads * self.d_head
+        self.query = Linear(d_model, d_model, stream=f"{stream}.query", bias=False)
+        self.kv = Linear(d_model, 2 * width, stream=f"{stream}.kv", blocks=2, bias=False)
+        self.out = Linear(d_model, d_model, stream=f"{stream}.out", bias=False)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
+        q = turn(self._heads(self.query(x)))
+        k, v = (self._heads(part) for part in self.kv(x).chunk(2, -1))
+        k, v = (part.repeat_interleave(self.shared, 1) for part in (turn(k), v))
+        return self.out(attend(q, k, v, mask=mask, causal=True).transpose(1, 2).flatten(2))
+
+    def _heads(self, x: Tensor) -> Tensor:
+        # (batch, length, heads · d_head) -> (batch, heads, length, d_head)
+        return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers.linear import Undrawn
-from reservoir.layers.precision import full_precision
+from reservoir.layers.mixing import full_precision
 from reservoir.models.config import ModelConfig
 from reservoir.models.pretrained import Familiar
 

@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Linear
 from reservoir.layers.arguments import check_number
-from reservoir.layers.mixing import FixedLength
-from reservoir.layers.precision import full_precision
+from reservoir.layers.mixing import FixedLength, full_precision
 from reservoir.weights.initialisation import Normal
 
 

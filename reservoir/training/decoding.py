@@ -14,8 +14,8 @@ from torch import Tensor
 from reservoir.datasets import Vocabulary
 from reservoir.layers import Ancestry
 from reservoir.layers.arguments import check_number
+from reservoir.layers.attention import LearnedPositions
 from reservoir.layers.linear import ROWS, packed_for_inference
-from reservoir.layers.positions import LearnedPositions
 from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of
 
