@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir.weights.selection import Selection, kept_count, largest
+from reservoir.weights.masks import Selection, kept_count, largest
 
 SIZES = {"laptop": (512, 128), "IWSLT": (1024, 512)}  # a feed-forward map
 

@@ -7,7 +7,7 @@ from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrain
 from reservoir.weights import Freeze, Mask, freeze, held_bytes, initialise, report, supermask
 from reservoir.weights.accounting import account, matrices, round_rows, rounded, rounded_bytes
 from reservoir.weights.files import read_safetensors
-from reservoir.weights.supermask import Supermask
+from reservoir.weights.masks import Supermask
 from reservoir_lab.evidence import sources
 
 D, FF, SRC, TGT = 16, 24, 40, 30

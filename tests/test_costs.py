@@ -6,7 +6,7 @@ import math
 import pytest
 
 from reservoir.weights import report
-from reservoir.weights.report import kind_of
+from reservoir.weights.accounting import kind_of
 from reservoir_lab import recipes
 from reservoir_lab.evidence import costs
 from reservoir_lab.runs import find_record, find_records, read_record

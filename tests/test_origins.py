@@ -32,9 +32,9 @@ from reservoir.weights import (
     set_origin,
     supermask,
 )
+from reservoir.weights.accounting import kind_of, mask_bytes
 from reservoir.weights.initialisation import Normal, XavierUniform
 from reservoir.weights.origins import Scheme
-from reservoir.weights.report import kind_of, mask_bytes
 from reservoir_book import plots
 
 CONFIG = EncoderDecoderConfig(

@@ -21,7 +21,7 @@ from reservoir.datasets import TokenBatches, Vocabulary, train_bpe
 from reservoir.models import EncoderDecoder, from_pretrained
 from reservoir.training import Decoding, TranslationTask, bleu, translate
 from reservoir.weights import freeze, initialise, mark_trained, owned, report, supermask
-from reservoir.weights.supermask import Supermask
+from reservoir.weights.masks import Supermask
 from reservoir_book.explorables import Playground
 from reservoir_book.explorables.playground import WORDS, line_of
 from reservoir_lab import recipes

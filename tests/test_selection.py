@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from reservoir.weights import selection
-from reservoir.weights.selection import Selection, kept_count, largest
+from reservoir.weights import masks
+from reservoir.weights.masks import Selection, kept_count, largest
 
 
 def by_sorting(scores: torch.Tensor, k: int) -> torch.Tensor:
@@ -44,7 +44,7 @@ def test_large_ones_as_well(seed, kind, keep):
         "normal": scores,
         "few values": scores.round(),
         "sorted": scores.sort().values,
-        "periodic": torch.where(torch.arange(n) % (n // selection.SAMPLE) == 0, 100.0 + scores, scores),
+        "periodic": torch.where(torch.arange(n) % (n // masks.SAMPLE) == 0, 100.0 + scores, scores),
         "constant": torch.zeros(n),
         "heavy": scores**9,
     }[kind]
@@ -61,7 +61,7 @@ def test_the_memory_layout_does_not_matter():
 
 def test_a_sample_that_misleads_changes_nothing(monkeypatch):
     scores = torch.randn(100_000, generator=torch.Generator().manual_seed(0))
-    monkeypatch.setattr(selection, "MARGIN", -1)  # the band lies beside the threshold, or is empty
+    monkeypatch.setattr(masks, "MARGIN", -1)  # the band lies beside the threshold, or is empty
     assert torch.equal(largest(scores, 40_000), by_sorting(scores, 40_000))
 
 

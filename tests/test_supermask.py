@@ -9,8 +9,8 @@ from torch import nn
 from reservoir.layers import Embedding, Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, TextClassifierConfig
 from reservoir.weights import FixedMask, Freeze, freeze, initialise, owned, report
-from reservoir.weights.report import mask_bytes
-from reservoir.weights.supermask import MASKED_DRAWS, Mask, Supermask, supermask
+from reservoir.weights.accounting import mask_bytes
+from reservoir.weights.masks import MASKED_DRAWS, Mask, Supermask, supermask
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load
 from reservoir_lab.runs.execution import train_and_test

@@ -13,10 +13,10 @@ from torch import nn
 from reservoir import models
 from reservoir.files import atomic_write
 from reservoir.models.config import ModelConfig
+from reservoir.weights.accounting import report
 from reservoir.weights.contents import FORMAT, Contents, read_contents
 from reservoir.weights.files import WeightsError, canonical_json, digest, read_json, read_small, shortened
 from reservoir.weights.loading import LARGEST, load_model
-from reservoir.weights.report import report
 from reservoir.weights.storage import model_bytes
 
 MODELS = (

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.models.universal import Universal, UniversalConfig
+from reservoir.weights.masks import FixedMask, Supermask, maskable
 from reservoir.weights.naming import Owned, owned
 from reservoir.weights.streaming import pack, unpack
-from reservoir.weights.supermask import FixedMask, Supermask, maskable
 
 
 @dataclass(frozen=True)

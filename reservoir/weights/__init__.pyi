@@ -1,9 +1,11 @@
 from . import accounting, draws, initialisation, jit, streaming
+from .accounting import Report, report
 from .files import WeightsError
 from .freezing import Freeze, freeze, placement, reservoir_layers
 from .generator import Stream, philox
 from .loading import load, load_model
 from .low_rank import low_rank
+from .masks import FixedMask, Mask, Selection, Supermask, kept_count, largest, materialise, supermask
 from .naming import Owned, owned
 from .origins import (
     ORIGIN_NAMES,
@@ -22,11 +24,8 @@ from .origins import (
     redrawn,
     set_origin,
 )
-from .report import Report, report
-from .selection import Selection, kept_count, largest
 from .storage import model_bytes, pretrained, save
 from .streaming import TiledWeight, draw_lazily, held_bytes
-from .supermask import FixedMask, Mask, Supermask, materialise, supermask
 
 __all__ = [
     "ORIGIN_NAMES",

@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from reservoir.layers.linear import unmarked
 from reservoir.weights.contents import BUFFER, Contents, read_contents, tensor_digest
 from reservoir.weights.files import WeightsError, digest, read_tensors, shortened
+from reservoir.weights.masks import FixedMask, places
 from reservoir.weights.naming import Owned, owned, state_buffers
 from reservoir.weights.origins import Pretrained, Seeded, set_origin
 from reservoir.weights.storage import base_files
 from reservoir.weights.streaming import TiledWeight, draw_lazily, streamable, unpack
-from reservoir.weights.supermask import FixedMask, places
 
 LOADED = 2**18
 """Elements of a tile that is drawn while a model is loaded: 1 MB."""

@@ -25,10 +25,10 @@ from reservoir.files import atomic_write
 from reservoir.weights.contents import BUFFER, FORMAT, GENERATOR, tensor_digest
 from reservoir.weights.files import WeightsError, canonical_json, digest, read_tensors, safetensors_bytes
 from reservoir.weights.generator import Stream
+from reservoir.weights.masks import Supermask, places
 from reservoir.weights.naming import Owned, owned, state_buffers
 from reservoir.weights.origins import Pretrained, Seeded, Trained, recorded_origin, set_origin
 from reservoir.weights.streaming import pack
-from reservoir.weights.supermask import Supermask, places
 
 STORABLE = frozenset(_TYPES.values())
 """The types of numbers that a file of safetensors holds."""

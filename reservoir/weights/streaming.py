@@ -20,9 +20,9 @@ from reservoir import weights
 from reservoir.layers import Embedding, Linear
 from reservoir.weights.draws import DISTRIBUTIONS, compiles
 from reservoir.weights.generator import GPU_BLOCKS, MASK, Stream, philox
+from reservoir.weights.masks import FixedMask
 from reservoir.weights.naming import Owned, owned
 from reservoir.weights.origins import Seeded, recorded_origin
-from reservoir.weights.supermask import FixedMask
 
 TILE = 2**16  # elements per tile: 256 kB, which fits a core's cache
 GPU_TILE = 4 * GPU_BLOCKS  # 16 MB: on a GPU few large tiles are faster than many small ones

@@ -16,7 +16,7 @@ import pandas as pd
 from torch import nn
 
 from reservoir.weights import Pretrained, moves, owned, recorded_origin
-from reservoir.weights.report import kind_of
+from reservoir.weights.accounting import kind_of
 from reservoir_lab import recipes
 from reservoir_lab.recipes.universal import BODIES, in_table, sweep_of
 from reservoir_lab.runs.building import outline
