@@ -17,8 +17,8 @@ from reservoir.models import (
     TextEncoderConfig,
     UniversalConfig,
 )
-from reservoir.models.fnet import FNetConfig
-from reservoir.models.lstm import LSTMBody
+from reservoir.models.classifier import LSTMBody
+from reservoir.models.text_encoder import FNetConfig
 from reservoir.weights import Freeze, Mask, freeze, initialise, mark_trained, owned, supermask
 
 IDS = torch.arange(1, 9)[None]

@@ -14,8 +14,7 @@ from optional import ABSENT
 from reservoir.datasets import Pairs, train_bpe
 from reservoir.layers import DFT, Fourier
 from reservoir.layers.arguments import check_choice, check_number
-from reservoir.models.random_mixing import RandomFeatureAttention
-from reservoir.models.stack import hybrid
+from reservoir.models.stack import RandomFeatureAttention, hybrid
 from reservoir.reservoirs.random_features import entries
 from reservoir.training import (
     Budget,

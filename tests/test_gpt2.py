@@ -7,7 +7,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from reservoir.models.gpt2 import load_gpt2
+from reservoir.models.language_model import load_gpt2
 from reservoir.weights import report
 from reservoir.weights.files import WeightsError
 

@@ -10,7 +10,7 @@ import transformers
 from reservoir.files import file_digest
 from reservoir.layers import turn
 from reservoir.models import UniversalConfig
-from reservoir.models.llama import LlamaConfig, load_llama2c
+from reservoir.models.language_model import LlamaConfig, load_llama2c
 from reservoir.training import CheckpointError
 from reservoir.weights import Freeze, Pretrained, freeze, initialise, owned, recorded_origin, report
 from reservoir.weights.files import WeightsError

@@ -8,7 +8,7 @@ import pytest
 
 from reservoir.datasets import shipped
 from reservoir.models import MaskedLanguageModelConfig
-from reservoir.models.fnet import FNetConfig
+from reservoir.models.text_encoder import FNetConfig
 from reservoir.weights import Freeze
 from reservoir_lab import recipes
 from reservoir_lab.evidence import claims

@@ -16,7 +16,7 @@ from reservoir.models import (
     UniversalConfig,
 )
 from reservoir.models.config import LIMITS
-from reservoir.models.fnet import FNetConfig
+from reservoir.models.text_encoder import FNetConfig
 from reservoir.training import translate
 from reservoir.weights import initialise
 from reservoir_lab.launch.cli import main

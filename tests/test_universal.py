@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from reservoir.models import LanguageModel, LanguageModelConfig, UniversalConfig
-from reservoir.models.lstm import LSTMConfig
+from reservoir.models.classifier import LSTMConfig
 from reservoir.training.flops import count_products
 from reservoir.weights import Freeze, freeze, initialise, owned, report
 

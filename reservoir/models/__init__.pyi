@@ -1,16 +1,13 @@
-from . import fnet, stack
-from .classifier import Classifier, ClassifierConfig
+from . import stack, text_encoder
+from .classifier import Classifier, ClassifierConfig, LSTMBody, LSTMConfig
 from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from .fnet import FNet, FNetConfig
-from .gpt2 import load_gpt2
-from .language_model import LanguageModel, LanguageModelConfig
-from .llama import Llama, LlamaConfig, load_llama2c
-from .lstm import LSTMBody, LSTMConfig
+from .language_model import LanguageModel, LanguageModelConfig, Llama, LlamaConfig, load_gpt2, load_llama2c
 from .pretrained import from_pretrained, read_labels, save_pretrained
-from .random_mixing import RandomFeatureAttention, RandomMixing
-from .shared_backbone import SharedBackbone
+from .stack import RandomFeatureAttention, RandomMixing
 from .tagger import Tagger, TaggerConfig
 from .text_encoder import (
+    FNet,
+    FNetConfig,
     MaskedLanguageModel,
     MaskedLanguageModelConfig,
     TextClassifier,
@@ -18,7 +15,7 @@ from .text_encoder import (
     TextEncoder,
     TextEncoderConfig,
 )
-from .universal import Universal, UniversalConfig
+from .universal import SharedBackbone, Universal, UniversalConfig
 
 __all__ = [
     "Classifier",
@@ -46,11 +43,11 @@ __all__ = [
     "TextEncoderConfig",
     "Universal",
     "UniversalConfig",
-    "fnet",
     "from_pretrained",
     "load_gpt2",
     "load_llama2c",
     "read_labels",
     "save_pretrained",
     "stack",
+    "text_encoder",
 ]
