@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reservoir.reservoirs.liquid import Liquid, Synapses
+from reservoir.reservoirs.echo_state import Liquid, Synapses
 from reservoir.weights import Stream, initialise, report
 
 

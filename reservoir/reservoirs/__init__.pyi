@@ -1,13 +1,15 @@
-from .echo_state import DeepEchoState, EchoState, SpectralRadius, spectral_radius
-from .liquid import Liquid, Synapses
+from .echo_state import DeepEchoState, EchoState, Liquid, SpectralRadius, Synapses, spectral_radius
 from .random_features import (
     FourierFeatures,
     RandomFeatures,
     RandomProjection,
+    Readout,
     ReLUFeatures,
     ThresholdFeatures,
+    free_run,
+    memory_curve,
+    ridge,
 )
-from .readout import Readout, free_run, memory_curve, ridge
 
 __all__ = [
     "DeepEchoState",
