@@ -22,8 +22,8 @@ from reservoir.training import (
     tap,
     train,
 )
+from reservoir.training.backskipping import cosine, error, make
 from reservoir.training.flops import count_flops
-from reservoir.training.gradient_estimators import cosine, error, make
 from reservoir.weights import (
     Freeze,
     freeze,

@@ -1,5 +1,16 @@
 from . import probing
-from .backskipping import Backskipping, Skip
+from .backskipping import (
+    Backskipping,
+    Detour,
+    GradientEstimator,
+    IdentityGradient,
+    Skip,
+    SyntheticGradient,
+    ValueGradient,
+    ZeroGradient,
+    skip,
+    tap,
+)
 from .checkpoint import CheckpointError
 from .classification import ClassificationTask, TextReader, accuracy
 from .computation import ComputationTask
@@ -21,22 +32,12 @@ from .events import (
     aucc,
 )
 from .flops import cost, count_flops, layer_cost
-from .gradient_estimators import (
-    Detour,
-    GradientEstimator,
-    IdentityGradient,
-    SyntheticGradient,
-    ValueGradient,
-    ZeroGradient,
-    skip,
-    tap,
-)
 from .language_modelling import LanguageModellingTask, MaskedBatch, MaskedLanguageModellingTask, mask
 from .loop import Budget, TrainingError, train
 from .losses import smoothed_cross_entropy
 from .optimisers import Optimiser
 from .preemption import EXIT_STATUS, Preempted, StopSignal
-from .prefix import CachedPrefix
+from .probing import CachedPrefix
 from .task import Task, has_bf16
 from .translation import Comparison, Score, TranslationTask, bleu, paired_bootstrap
 

@@ -12,7 +12,7 @@ import traitlets
 from torch import Tensor, nn
 
 from reservoir.training import Detour, Event, Stepped, Task
-from reservoir.training.gradient_estimators import cosine
+from reservoir.training.backskipping import cosine
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.plots import ORIGINS
