@@ -16,7 +16,7 @@ from reservoir.weights import report
 from reservoir_lab import recipes
 from reservoir_lab.corpora import status
 from reservoir_lab.evidence import sources
-from reservoir_lab.launch import scale_out
+from reservoir_lab.launch import dry_run
 from reservoir_lab.launch.cli import main
 from reservoir_lab.launch.cost_model import (
     LAUNCH,
@@ -29,8 +29,8 @@ from reservoir_lab.launch.cost_model import (
     plan,
     work,
 )
+from reservoir_lab.launch.dry_run import MATTERS, on_paper, saves_from
 from reservoir_lab.launch.gpus import GPUS, Target
-from reservoir_lab.launch.scale_out import MATTERS, on_paper, saves_from
 from reservoir_lab.runs import find_record
 from reservoir_lab.runs.building import build, outline
 from reservoir_lab.runs.registry import SCALES
@@ -164,7 +164,7 @@ def test_a_gpu_without_bf16_is_given_a_run_in_fp32():
 
 def test_the_slowest_link_decides_what_sending_gradients_costs(monkeypatch):
     once = functools.cache(plan)  # the same sizes are asked for over and over
-    monkeypatch.setattr(scale_out, "plan", once)
+    monkeypatch.setattr(dry_run, "plan", once)
     whole, frozen = (recipes.get(f"components/{row}", scale="full") for row in ("baseline", "attention"))
     gpu = GPUS["h200"]
     one, eight, many = (on_paper(whole, gpus, gpu) for gpus in (1, 8, 64))

@@ -174,7 +174,7 @@ class Run:
         if len(self.gpus) > 1:
             if self.measure:
                 raise ValueError("--measure goes with one number of GPUs, such as --gpus 8")
-            launch.scale_out.scale_out(
+            launch.dry_run.scale_out(
                 {run.recipe: run for run in runs}, self.gpus, target, seeds=len(self.seeds)
             )
         else:
