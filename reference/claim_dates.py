@@ -22,8 +22,7 @@ from datetime import UTC, datetime
 
 from reservoir.datasets.shipped import shipped
 from reservoir.files import atomic_write
-from reservoir_lab.evidence.claims.asked import asked
-from reservoir_lab.evidence.claims.schema import Entry
+from reservoir_lab.evidence.claims.schema import Entry, asked
 from reservoir_lab.evidence.claims.verdicts import digest, entries
 from reservoir_lab.runs.records import all_records
 

@@ -14,7 +14,7 @@ from reservoir.datasets import shipped
 from reservoir_lab import recipes
 from reservoir_lab.evidence import claims, sources
 from reservoir_lab.evidence.claims import LedgerError, NotRunError, budgets, files, measures, verdicts
-from reservoir_lab.evidence.claims.asked import asked
+from reservoir_lab.evidence.claims.schema import asked
 from reservoir_lab.evidence.comparison import comparisons
 from reservoir_lab.evidence.judge import Estimate
 from reservoir_lab.runs.records import all_records, find_records

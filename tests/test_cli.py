@@ -302,7 +302,7 @@ def test_the_help_of_a_recipe_lists_its_fields(call):
 
 def test_a_table_of_a_name_that_nothing_has_is_refused_before_a_record_is_read(call, monkeypatch):
     monkeypatch.setattr(
-        "reservoir_lab.evidence.tables.frame", lambda *_, **__: pytest.fail("records were read")
+        "reservoir_lab.evidence.comparison.frame", lambda *_, **__: pytest.fail("records were read")
     )
     status, _, err = call("table", "nope")
     assert status == 1 and "there is no recipe 'nope'" in flat(err)

@@ -11,7 +11,7 @@ from reservoir_lab import recipes
 from reservoir_lab.evidence import claims
 from reservoir_lab.evidence.claims import NotRunError
 from reservoir_lab.evidence.claims.special import in_class, judged
-from reservoir_lab.evidence.fronts import Method
+from reservoir_lab.evidence.costs import Method
 from reservoir_lab.evidence.judge import Estimate, judge
 from reservoir_lab.launch.cost_model import plan
 from reservoir_lab.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK

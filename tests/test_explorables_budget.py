@@ -11,8 +11,7 @@ import pytest
 
 from reservoir_book.explorables import Budget
 from reservoir_book.explorables.budget import priced, rounded, unpacked
-from reservoir_lab.evidence.costs import AXES
-from reservoir_lab.evidence.fronts import best_within, stairs
+from reservoir_lab.evidence.costs import AXES, best_within, stairs
 
 JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 CHAPTER = Path(__file__).parent.parent / "chapters" / "12-what-to-train.ipynb"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reservoir_lab.evidence.fronts import Method, best_within, front, methods, stairs, typical_spread
+from reservoir_lab.evidence.costs import Method, best_within, front, methods, stairs, typical_spread
 
 FIGURES = st.integers(0, 6).map(float)  # few values, so that there are ties
 ROWS = st.lists(st.tuples(FIGURES, FIGURES), min_size=1, max_size=3)

@@ -17,7 +17,7 @@ from reservoir.files import WriteError
 from reservoir.training import Optimiser
 from reservoir_lab import recipes
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.evidence.tables import over_seeds, table
+from reservoir_lab.evidence.comparison import over_seeds, table
 from reservoir_lab.launch.train import show_record
 from reservoir_lab.runs import records, registry
 from reservoir_lab.runs.records import (

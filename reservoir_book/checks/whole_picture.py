@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reservoir_book.checks.verdict import Mistake, compare, exercise, number
-from reservoir_lab.evidence.fronts import Method, front
+from reservoir_lab.evidence.costs import Method, front
 
 Point = tuple[float, float]
 

@@ -14,7 +14,7 @@ from reservoir.weights import report
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.comparison import comparisons
-from reservoir_lab.evidence.tables import table as recorded_runs
+from reservoir_lab.evidence.comparison import table as recorded_runs
 from reservoir_lab.launch.console import console, new_table, show, show_json
 from reservoir_lab.launch.train import chosen_run, show_record
 from reservoir_lab.runs.building import outline, tokens_found

@@ -11,8 +11,15 @@ import traitlets
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.plots import ORIGINS
-from reservoir_lab.evidence.costs import AXES, translators
-from reservoir_lab.evidence.fronts import Method, best_within, methods, stairs, typical_spread
+from reservoir_lab.evidence.costs import (
+    AXES,
+    Method,
+    best_within,
+    methods,
+    stairs,
+    translators,
+    typical_spread,
+)
 
 WIDTH, HEIGHT = 480, 260  # of the picture
 UNITS = {"trained": "", "bytes": "B", "flops": "", "seconds": "s"}
@@ -67,7 +74,7 @@ def packed(runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def unpacked(found: list[dict[str, Any]], axis: str) -> list[Method]:
-    """The same for `reservoir_lab.evidence.fronts`."""
+    """The same for `reservoir_lab.evidence.costs`."""
     return [Method(m["name"], tuple(m["quality"]), (m[axis],) * len(m["quality"])) for m in found]
 
 

@@ -1,5 +1,5 @@
 // What the explorable of budgets computes: who can be afforded, who wins, who might have, and the best at every budget.
-// The same rules as in reservoir_lab/evidence/fronts.py.
+// The same rules as in reservoir_lab/evidence/costs.py.
 
 import { mean, short } from '../shared/records.mjs';
 

@@ -13,8 +13,7 @@ from typing import cast
 import pandas as pd
 
 from reservoir_lab import recipes
-from reservoir_lab.evidence.claims.measures import CHOSEN, Measure, alternatives
-from reservoir_lab.evidence.claims.quantities import Leaf, leaves
+from reservoir_lab.evidence.claims.measures import CHOSEN, Leaf, Measure, alternatives, leaves
 from reservoir_lab.evidence.claims.schema import Block, Compared, Ledger, Order
 from reservoir_lab.runs.records import find_record
 from reservoir_lab.runs.registry import Scale

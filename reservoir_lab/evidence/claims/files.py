@@ -19,10 +19,17 @@ from reservoir.datasets.shipped import shipped
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.claims import budgets
-from reservoir_lab.evidence.claims.asked import OF_A_BLOCK, asked
-from reservoir_lab.evidence.claims.measures import Measure
-from reservoir_lab.evidence.claims.quantities import OPERATIONS, RELATIONS, Vocabulary, check
-from reservoir_lab.evidence.claims.schema import Block, Compared, Entry, Ledger, Mark, Order
+from reservoir_lab.evidence.claims.measures import OPERATIONS, RELATIONS, Measure, Vocabulary, check
+from reservoir_lab.evidence.claims.schema import (
+    OF_A_BLOCK,
+    Block,
+    Compared,
+    Entry,
+    Ledger,
+    Mark,
+    Order,
+    asked,
+)
 from reservoir_lab.evidence.claims.special import JUDGES, check_arguments
 from reservoir_lab.evidence.comparison import comparisons
 

@@ -20,12 +20,10 @@ from pathlib import Path
 import pandas as pd
 
 from reservoir_lab.evidence import sources
-from reservoir_lab.evidence.claims.measures import CannotTellError, Measure, NotRunError, size
-from reservoir_lab.evidence.claims.quantities import Figure, check
+from reservoir_lab.evidence.claims.measures import CannotTellError, Figure, Measure, NotRunError, check, size
 from reservoir_lab.evidence.claims.schema import Order
 from reservoir_lab.evidence.comparison import Line, comparisons
-from reservoir_lab.evidence.costs import AXES, translators
-from reservoir_lab.evidence.fronts import Method, methods
+from reservoir_lab.evidence.costs import AXES, Method, methods, translators
 from reservoir_lab.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, judge
 from reservoir_lab.recipes.components import ROWS
 from reservoir_lab.runs.registry import results

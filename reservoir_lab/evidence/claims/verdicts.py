@@ -16,13 +16,16 @@ from reservoir_lab import recipes
 from reservoir_lab.evidence import judge, sources
 from reservoir_lab.evidence.claims import budgets, special
 from reservoir_lab.evidence.claims.files import LedgerError, ledger
-from reservoir_lab.evidence.claims.measures import CannotTellError, NotRunError, alternatives, records
-from reservoir_lab.evidence.claims.quantities import (
+from reservoir_lab.evidence.claims.measures import (
     OPERATIONS,
     RELATIONS,
+    CannotTellError,
     Figure,
+    NotRunError,
+    alternatives,
     evaluate,
     leaves,
+    records,
 )
 from reservoir_lab.evidence.claims.schema import Block, Compared, Entry, Ledger
 from reservoir_lab.evidence.judge import AnyOf, Clause, Comparison, Estimate, Every, told
