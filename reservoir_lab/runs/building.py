@@ -76,7 +76,7 @@ def load_data(run: Run) -> tuple[Corpus, Any]:
         ValueError: the run that this one begins with has a vocabulary of another size.
     """
     if isinstance(run.task, OnPuzzle):
-        return run.task.examples(run.seed), range(run.task.vocabulary)
+        return run.task.load(seed=run.seed)
     if not isinstance(run.start, InitFromRun) or isinstance(run.task, Computation):
         return task_of(run).load()
     source = run.start.source(run.scale, run.seed)

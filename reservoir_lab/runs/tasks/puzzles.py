@@ -51,6 +51,10 @@ class OnPuzzle:
         """The name of the data, as `content_digest` knows it."""
         return type(self.puzzle).__name__.lower()
 
+    def load(self, vocabulary: None = None, *, seed: int = 0) -> tuple[Examples, range]:
+        """The sequences that the seed draws, and the ids of their tokens."""
+        return self.examples(seed), range(self.vocabulary)
+
     def examples(self, seed: int) -> Examples:
         """What is trained on, validated on and asked in the end."""
         puzzle, names = self.puzzle, tuple(map(str, range(self.puzzle.answers)))
