@@ -1,5 +1,7 @@
 """The bench's tasks, against slow implementations of their definitions, and what its rows share."""
 
+import dataclasses
+import json
 import math
 from collections import Counter
 
@@ -254,6 +256,23 @@ def test_a_sweep_goes_on_until_the_best_rate_lies_inside(monkeypatch):
         ("circle/trained", 3e-2, s): line("circle/trained", 3e-2, s, scores[3e-2]) for s in looking.SEEDS
     }
     assert not list(looking.wanted(found))
+
+
+def test_a_line_counts_for_the_row_that_it_was_made_by_alone(monkeypatch):
+    key = ("circle/trained", 3e-3, 0)
+    whole = json.dumps(line(*key, 100.0) | {"run": looking.run_of(*key).identity()})
+    looking.found_file().write_text(whole + "\n" + whole[:40])  # the second was cut off
+    assert set(looking.read()) == {key}
+    longer = dataclasses.replace(bench.TASKS["circle"], steps=1001)
+    monkeypatch.setitem(bench.TASKS, "circle", longer)
+    assert not looking.read()
+
+
+def test_the_shipped_lines_are_of_todays_rows(monkeypatch):
+    monkeypatch.undo()
+    lines = looking.found_file().read_text(encoding="utf-8").splitlines()
+    assert len(looking.read()) == len(lines) > 100
+    assert looking.choose() == bench.rates()
 
 
 def test_of_equal_rates_the_cheaper_one_is_chosen():

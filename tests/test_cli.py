@@ -164,13 +164,13 @@ def test_several_recipes_and_seeds_run_at_once(call, text, results):
 
 
 def test_a_range_of_seeds_runs_under_one_line_of_progress(call, results):
-    status, out, err = call("run", "bench/brackets/trained", "--scale", "smoke", "--seeds", "200:206")
+    status, out, err = call("run", "bench/brackets/trained", "--scale", "smoke", "--seeds", "20:26")
     assert status == 0
-    assert {path.name for path in results.rglob("seed-*.json")} == {f"seed-{n}.json" for n in range(200, 206)}
+    assert {path.name for path in results.rglob("seed-*.json")} == {f"seed-{n}.json" for n in range(20, 26)}
     lines = err.splitlines()
     assert (
         len(lines) == 6
-        and "bench/brackets/trained, seed 205" in lines[-1]
+        and "bench/brackets/trained, seed 25" in lines[-1]
         and "(6 of 6; 0 s left)" in lines[-1]
     )
     header, row = (out.split("bench/brackets/trained")[n] for n in (0, 1))
@@ -179,7 +179,7 @@ def test_a_range_of_seeds_runs_under_one_line_of_progress(call, results):
         json.loads(path.read_text())["tests"]["test"]["accuracy"] for path in results.rglob("seed-*.json")
     ]
     assert f"{sum(scores) / 6:.2f}" in row and f"{max(scores):.2f}" in row
-    again, out, err = call("run", "bench/brackets/trained", "--scale", "smoke", "--seeds", "200:206")
+    again, out, err = call("run", "bench/brackets/trained", "--scale", "smoke", "--seeds", "20:26")
     assert again == 0 and "(6 of 6; recorded)" in err
 
 

@@ -21,22 +21,23 @@ from typing import Any
 import torch
 
 from reservoir.datasets.shipped import shipped
+from reservoir.files import atomic_write
 from reservoir.training import TrainingError
 from reservoir.weights import report
 from reservoir_lab.recipes import bench
-from reservoir_lab.runs.building import build, device_of, task_of
+from reservoir_lab.runs.building import build, task_of
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.run import Run
 
 SEEDS = range(3)
-FACTOR = math.sqrt(10)
 FEWEST, MOST = 1e-4, 1e-1  # rates beyond which no sweep goes
+ADVICE = "looking writes into the checkout"
 LEVEL = 90.0  # percent: a run has learned once a validation reaches it
 
 
 def rate(number: int) -> float:
-    """Rate `number` of a sweep, in which 0 is 3e-3 and each is the factor √10 above the one before."""
-    return float(f"{3.1622776601683795e-3 * FACTOR**number:.0e}") if number else 3e-3
+    """Rate `number` of a sweep to one digit: 0 is 3e-3, and each is the factor √10 above the one before."""
+    return float(f"{10 ** (number / 2 - 2.5):.0e}")
 
 
 def found_file() -> Path:
@@ -45,13 +46,27 @@ def found_file() -> Path:
 
 
 def read() -> dict[tuple[str, float, int], dict[str, Any]]:
-    """What was found, by (row, rate, seed); a line of a row that was something else then does not count."""
-    found = {}
-    if found_file().exists():
-        for line in found_file().read_text(encoding="utf-8").splitlines():
-            one = json.loads(line)
-            found[one["row"], one["lr"], one["seed"]] = one
+    """What was found, by (row, rate, seed).
+
+    A line does not count if its row is gone or was something else then, or if it was cut off as it was written.
+    """
+    found: dict[tuple[str, float, int], dict[str, Any]] = {}
+    text = found_file().read_text(encoding="utf-8") if found_file().exists() else ""
+    known = {f"{task}/{row}" for task, row in bench.table()}
+    for line in text.splitlines(keepends=True):
+        if not line.endswith("}\n"):
+            continue
+        one = json.loads(line)
+        key = one["row"], one["lr"], one["seed"]
+        if one["row"] in known and one["run"] == run_of(*key).identity():
+            found[key] = one
     return found
+
+
+def run_of(name: str, lr: float, seed: int) -> Run:
+    """The run of a row, "<task>/<row>", at a rate and with a seed."""
+    task, _, row = name.partition("/")
+    return bench.make(task, row, "laptop", lr=lr).evolve(recipe=f"bench/{name}", seed=seed, device="cpu")
 
 
 def score(lines: list[dict[str, Any]]) -> tuple[float, float]:
@@ -95,7 +110,12 @@ def look(run: Run) -> dict[str, Any]:
     started = time.process_time()
     model, task, corpus = build(run)
     trainable = report(model).trainable
-    line = {"row": run.recipe.removeprefix("bench/"), "lr": run.optimiser.lr, "seed": run.seed}
+    line = {
+        "row": run.recipe.removeprefix("bench/"),
+        "lr": run.optimiser.lr,
+        "seed": run.seed,
+        "run": run.identity(),
+    }
     try:
         history = train_run(run, model, task, name=run.recipe)
     except TrainingError:
@@ -129,6 +149,11 @@ def choose() -> dict[str, float]:
     return chosen
 
 
+def _whole(path: Path) -> bool:
+    """Whether the last line of a file was written to its end."""
+    return path.read_bytes().endswith(b"\n")
+
+
 def main() -> None:
     """Run what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -145,19 +170,18 @@ def main() -> None:
             break
         for task, row, lr, seed in mine:
             started = time.time()
-            run = bench.make(task, row, "laptop", lr=lr).evolve(
-                recipe=f"bench/{task}/{row}", seed=seed, device="cpu"
-            )
-            device_of(run)
-            line = look(run)
+            line = look(run_of(f"{task}/{row}", lr, seed))
             with found_file().open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+                begun = "" if file.tell() == 0 or _whole(found_file()) else "\n"
+                file.write(begun + json.dumps(line) + "\n")
             print(
                 f"{task}/{row} {lr:g} seed {seed}: {line['score']:.1f}, {time.time() - started:.0f} s",
                 flush=True,
             )
     rates = choose()
-    (shipped() / "bench" / "rates.json").write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
+    atomic_write(
+        shipped() / "bench" / "rates.json", (json.dumps(rates, indent=1) + "\n").encode(), advice=ADVICE
+    )
 
 
 if __name__ == "__main__":
