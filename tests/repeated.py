@@ -5,7 +5,17 @@ from typing import Any
 
 from reservoir_lab.runs.records import Record
 
-CLOCKS = ("seconds", "cpu_seconds", "step_seconds", "peak_memory", "machine", "code", "test_seconds", "aucc")
+CLOCKS = (
+    "seconds",
+    "cpu_seconds",
+    "step_seconds",
+    "peak_memory",
+    "machine",
+    "code",
+    "test_seconds",
+    "aucc",
+    "date",
+)
 """What may differ between two runs with the same seed."""
 
 

@@ -88,6 +88,10 @@ def make(seed=0, bleu=30.0, scale="laptop", **changes) -> Record:
             "system": "Linux",
         },
         code={"version": "0", "commit": None, "dirty": None},
+        date="2026-11-27T20:43:12Z",
+        rules="",
+        together=1,
+        extrapolated=False,
     )
     if {"recipe", "overrides"} & changes.keys():  # a run that agrees, whatever a test makes of the rest
         run = json.loads(json.dumps(record.run)) | {"recipe": changes.get("recipe", NAME)}
@@ -143,7 +147,8 @@ def test_what_is_not_json_or_cut_short_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "field", [field.name for field in fields(Record) if field.name not in ("format", "notes")]
+    "field",
+    [field.name for field in fields(Record) if field.name not in {"format", "notes", *records.LATER}],
 )
 def test_a_missing_field_and_a_wrong_type_are_named(tmp_path, field):
     path, data = tmp_path / "seed-0.json", asdict(make())
@@ -202,6 +207,8 @@ NAN, INF = float("nan"), float("inf")
             "overrides['optimiser.lr'] is 7.0, which the run does not have",
         ),
         ({"overrides": {"nonsense": 1}}, "overrides['nonsense'] is 1, which the run does not have"),
+        ({"date": "yesterday"}, "date must be in UTC"),
+        ({"together": 0}, "together must be at least 1, got 0"),
         ({"surprise": 3}, "it has a field that no version knows, 'surprise'"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,7 +33,7 @@ from reservoir_lab.runs.building import (
     task_of,
 )
 from reservoir_lab.runs.export import check_own_folder, folder_of, is_export, stored_files, vocabulary_of
-from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory
+from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory, rules
 from reservoir_lab.runs.own import passes
 from reservoir_lab.runs.records import (
     RESULTS_ADVICE,
@@ -337,6 +338,10 @@ def _tested(
         epoch_steps=len(task.epoch(0)) / run.budget.accumulate,
         begun_with=begun_with,
         skipping=_skipping(history) if run.skip.layers else {},
+        date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        rules=rules(),
+        together=1,
+        extrapolated=True,
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 import reservoir
+from reservoir.datasets import shipped
 from reservoir.training.task import has_bf16
 
 try:
@@ -53,6 +54,12 @@ def code() -> dict[str, Any]:
         status = _git(root, "status", "--porcelain", "--untracked-files=no")
         dirty = None if status is None else bool(status)
     return {"version": reservoir.__version__, "commit": commit, "dirty": dirty}
+
+
+def rules() -> str:
+    """The digest of the rules that runs are judged by: `rules` in `data/bench/rules.json`, or empty without it."""
+    path = shipped() / "bench" / "rules.json"
+    return json.loads(path.read_text(encoding="utf-8"))["rules"] if path.exists() else ""
 
 
 def peak_memory() -> int:

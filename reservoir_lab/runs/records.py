@@ -24,6 +24,8 @@ from reservoir_lab.runs.registry import Scale, record_path, results
 from reservoir_lab.runs.run import ABSENT, Run, differences, flat
 
 FORMAT = 2
+LATER = {"date": "", "rules": "", "together": 1, "extrapolated": True}
+"""What records lack that were made before these fields came."""
 FEW = 4  # fields that a sentence names
 METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity"}
 """What tables call the metrics."""
@@ -32,6 +34,7 @@ RANGES = {"bleu": (0, 100 + 1e-6), "accuracy": (0, 100 + 1e-6), "perplexity": (1
 LARGEST = 2**26
 """Bytes of the longest record that is read."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
+DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
 
 
@@ -70,6 +73,11 @@ class Record:
         begun_with: checkpoints that tensors were taken from, by name and digest.
         skipping: where backward passes were skipped: in how many steps; operations per token, and the median seconds,
             of a full step and of a skipped one.
+        date: when the run ended, in UTC, such as "2026-11-27T20:43:12Z".
+        rules: the digest of the rules under which the run was made; empty where there were none.
+        together: how many seeds were trained at once, in one batch of products; 1 where each was trained alone.
+        extrapolated: whether `flops` is the first batch's operations per token times all tokens, and not a sum over all
+            batches.
         notes: what was said of data of one's own: sizes, splits, what was left out; and of the budget.
         format: version of this schema.
     """
@@ -102,6 +110,10 @@ class Record:
     epoch_steps: schema.Amount
     begun_with: list[str]
     skipping: dict[str, Any]
+    date: str
+    rules: str
+    together: schema.Positive
+    extrapolated: bool
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
@@ -180,7 +192,7 @@ def parse_record(content: bytes, path: Path) -> Record:
             " newest known here): update the library"
         )
     try:
-        data = {"notes": [], **(upgraded(data) if version == 1 else data)}
+        data = {"notes": []} | LATER | (upgraded(data) if version == 1 else data)
         wrong = _wrong(data, path)
     except RecursionError:
         wrong = "it is nested too deeply"
@@ -225,6 +237,8 @@ def _disagreement(data: dict[str, Any], path: Path) -> str:
         has_parts = any(key.startswith(f"{name}.") for key in fields_of_run)
         if not has_parts and fields_of_run.get(name, ABSENT) != value:
             return f"overrides[{name!r}] is {value!r}, which the run does not have"
+    if data["date"] and not DATE.fullmatch(data["date"]):
+        return f"date must be in UTC, such as 2026-11-27T20:43:12Z, got {data['date'][:40]!r}"
     if parameters["trainable"] > parameters["total"]:
         return f"parameters.trainable is {parameters['trainable']}, more than parameters.total, {parameters['total']}"
     budget = run.get("budget")

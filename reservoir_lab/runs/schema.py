@@ -23,6 +23,7 @@ LARGEST = 2**64
 """No whole number of a record is larger, nor any that a float could not hold."""
 # The number is the least that the value may be, or the fewest entries that a list or an object may have.
 Count = Annotated[int, 0]
+Positive = Annotated[int, 1]
 Amount = Annotated[float, 0]
 
 
@@ -78,11 +79,11 @@ class Machine(TypedDict):
 
     cpu: str
     gpu: str | None
-    threads: Annotated[int, 1]
+    threads: Positive
     torch: str
     python: str
     system: str
-    processes: NotRequired[Annotated[int, 1]]
+    processes: NotRequired[Positive]
     capability: NotRequired[str]
     bf16: NotRequired[bool]
 
