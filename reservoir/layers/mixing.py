@@ -54,9 +54,16 @@ def fourier(x: Tensor, *, length: int | None = None) -> Tensor:
 
 class _Fourier(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, length: int) -> Tensor:
-        ctx.length = length
+    def forward(x: Tensor, length: int) -> Tensor:
         return _real_part(x, length)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
+        ctx.length = inputs[1]
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int, None], x: Tensor, length: int) -> tuple[Tensor, int]:
+        return _Fourier.apply(x.movedim(dims[0], 0), length), 0
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -40,10 +41,37 @@ class PuzzleTask:
         check_number("seed", seed, least=0, whole=True)
         self.puzzle, self.examples, self.batch, self.seed = puzzle, examples, batch, seed
         self.train = self
+        self._table: tuple[Tensor, Tensor, list[int]] | None = None
 
     def epoch(self, number: int) -> Sequence[Batch]:
         """The batches of an epoch."""
         return self.examples.train.epoch(number, batch=self.batch, seed=self.seed)
+
+    def table(self, steps: int) -> tuple[Tensor, Tensor, list[int]]:
+        """The batches of the first steps as one table, kept for whoever asks again.
+
+        A batch that is short is filled up with sequences of which nothing is asked.
+
+        Returns:
+            x: (steps, batch, length) int16.
+            y: (steps, batch, places, questions) int16, `NOTHING` where nothing is asked.
+            The places of each batch.
+        """
+        if self._table is None or len(self._table[0]) < steps:
+            batches = list(itertools.islice(self._batches(), steps))
+            first = batches[0]
+            x = torch.zeros(steps, self.batch, *first.x.shape[1:], dtype=torch.int16)
+            y = torch.full((steps, self.batch, *first.y.shape[1:]), NOTHING, dtype=torch.int16)
+            for step, batch in enumerate(batches):
+                x[step, : len(batch)], y[step, : len(batch)] = batch.x, batch.y
+            self._table = x, y, [self.size(batch)[1] for batch in batches]
+        x, y, sizes = self._table
+        return x[:steps], y[:steps], sizes[:steps]
+
+    def _batches(self) -> Iterator[Batch]:
+        for number in itertools.count():
+            epoch = self.epoch(number)
+            yield from (epoch[index] for index in range(len(epoch)))
 
     def size(self, batch: Batch) -> tuple[int, int]:
         """Questions, and places."""
@@ -77,12 +105,18 @@ class PuzzleTask:
             "bits" are those that the model knows of the ones that were asked: the sum of log₂(values) minus the
             cross-entropy.
         """
+        device = device_of(model)
+        return self.measured(stored, lambda batch: self.logits(model, batch.to(device)))
+
+    @torch.inference_mode()
+    def measured(self, stored: Stored, logits_of: Callable[[Batch], Tensor]) -> dict[str, float]:
+        """As `score`, of whatever answers: `logits_of` a batch are (n, places, questions, answers)."""
         right: dict[str, int] = defaultdict(int)
         asked: dict[str, int] = defaultdict(int)
-        nats, device = 0.0, device_of(model)
+        nats = 0.0
         for batch in stored.in_order(batch=AT_ONCE):
-            batch = batch.to(device)
-            logits = self.logits(model, batch)
+            logits = logits_of(batch)
+            batch = batch.to(logits.device)
             counts = self.puzzle.counts(batch.x, batch.y, logits.argmax(-1) == batch.y)
             for name, (here, there) in counts.items():
                 right[name] += here

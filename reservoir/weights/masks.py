@@ -162,6 +162,22 @@ class _Masked(torch.autograd.Function):
         return found, None, None, None
 
 
+def masked(scores: Tensor, weight: Tensor, keep: float, *, by: By) -> Tensor:
+    """What the masks of many models make of their weights: (models, …), (models, …) -> (models, …).
+
+    Each model's mask is that of `Supermask` with its scores, and so is the gradient.
+    """
+    best = scores.detach().abs() if by == "magnitude" else scores.detach()
+    flat = best.flatten(1)
+    k = kept_count(flat.shape[1], keep)
+    if flat.is_cuda:  # all at once, and without waiting for the GPU
+        order = flat.sort(dim=1, descending=True, stable=True).indices
+        mask = torch.zeros_like(flat, dtype=torch.bool).scatter_(1, order[:, :k], True)
+    else:
+        mask = torch.stack([largest(row, k) for row in flat])
+    return _Masked.apply(scores, weight, mask.view(scores.shape), by == "magnitude")
+
+
 def supermask(
     model: nn.Module,
     plan: Mask | None = None,

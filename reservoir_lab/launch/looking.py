@@ -1,8 +1,8 @@
 """Look at the bench before it is judged: every row at the rates of one sweep, on the seeds that are for looking.
 
 `python -m reservoir_lab.launch.looking` runs what is missing in `data/bench/looking.jsonl`, a line a run, and writes
-the rate that is best for each row to `data/bench/rates.json`. It can be cut off and started again at any time, and
-several processes can share the work. The sweep goes on where a row's best rate is the first or the last that was tried.
+the rate that is best for each row to `data/bench/rates.json`. It can be cut off and started again at any time. Every
+row is tried at five rates from 3e-4 to 3e-2, and at more where the best is the first or the last.
 """
 
 from __future__ import annotations
@@ -10,26 +10,29 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import statistics
 import time
-import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from reservoir.datasets.shipped import shipped
 from reservoir.files import atomic_write
-from reservoir.training import TrainingError
+from reservoir.training import History, TrainingError
 from reservoir.weights import report
+from reservoir_lab.launch.crowd import Failed, Job, alone, spread
 from reservoir_lab.recipes import bench
+from reservoir_lab.recipes.bench import USUAL
 from reservoir_lab.runs.building import build, task_of
 from reservoir_lab.runs.execution import train_run
+from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.together import build_all, training_of
 
 SEEDS = range(3)
+NUMBERS = range(-2, 3)  # of the rates that every row is trained at
 FEWEST, MOST = 1e-4, 1e-1  # rates beyond which no sweep goes
 ADVICE = "looking writes into the checkout"
 LEVEL = 90.0  # percent: a run has learned once a validation reaches it
@@ -63,10 +66,11 @@ def read() -> dict[tuple[str, float, int], dict[str, Any]]:
     return found
 
 
-def run_of(name: str, lr: float, seed: int) -> Run:
+def run_of(name: str, lr: float, seed: int, *, device: str = "cpu", scale: Scale = "laptop") -> Run:
     """The run of a row, "<task>/<row>", at a rate and with a seed."""
     task, _, row = name.partition("/")
-    return bench.make(task, row, "laptop", lr=lr).evolve(recipe=f"bench/{name}", seed=seed, device="cpu")
+    run = bench.make(task, row, scale, lr=lr)
+    return run.evolve(recipe=f"bench/{name}", seed=seed, device=device)
 
 
 def score(lines: list[dict[str, Any]]) -> tuple[float, float]:
@@ -80,45 +84,99 @@ def best(tried: dict[float, list[dict[str, Any]]]) -> float:
     return max(tried, key=lambda lr: score(tried[lr]))
 
 
-def wanted(found: dict[tuple[str, float, int], dict[str, Any]]) -> Iterator[tuple[str, str, float, int]]:
-    """The runs that are missing: (task, row, rate, seed)."""
-    missing = []
-    for task, row in bench.table():
-        name = f"{task}/{row}"
-        numbers = [0, 1, -1]
-        while True:
-            tried = {rate(n): [found.get((name, rate(n), seed)) for seed in SEEDS] for n in numbers}
-            gaps = [
-                (task, row, lr, seed) for lr, lines in tried.items() for seed in SEEDS if lines[seed] is None
-            ]
-            missing += gaps
-            if gaps:
-                break
-            lr = best(tried)  # type: ignore[arg-type]
-            low, high = min(numbers), max(numbers)
-            if lr == rate(low) and rate(low - 1) >= FEWEST:
-                numbers.append(low - 1)
-            elif lr == rate(high) and rate(high + 1) <= MOST:
-                numbers.append(high + 1)
-            else:
-                break
-    return iter(missing)
+def missing() -> list[str]:
+    """The rows whose sweep is not complete, those that others begin with first."""
+    by_row = tried()
+    return [name for name in rows() if not _done(by_row.get(name, {}))]
+
+
+def rows() -> list[str]:
+    """All rows, "<task>/<row>", those that others begin with first."""
+    names = [f"{task}/{row}" for task, row in bench.table()]
+    return sorted(names, key=lambda name: not name.endswith("/trained"))
+
+
+def tried() -> dict[str, dict[float, list[dict[str, Any]]]]:
+    """The lines of each row and rate."""
+    by_row: dict[str, dict[float, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for (row, lr, _), line in read().items():
+        by_row[row][lr].append(line)
+    return by_row
+
+
+def _done(tried: dict[float, list[dict[str, Any]]]) -> bool:
+    whole = {lr: lines for lr, lines in tried.items() if len(lines) == len(SEEDS)}
+    return {rate(n) for n in NUMBERS} <= set(whole) and not extended(whole)
 
 
 def look(run: Run) -> dict[str, Any]:
     """Train and test one run, and say what came of it in a line."""
-    started = time.process_time()
     model, task, corpus = build(run)
     trainable = report(model).trainable
+    try:
+        history: History | TrainingError = train_run(run, model, task, name=run.recipe)
+    except TrainingError as error:
+        history = error
+    return line_of(run, model, task, corpus, history, trainable)
+
+
+def looking(runs: Sequence[Run]) -> Generator[None, None, list[dict[str, Any]]]:
+    """`look` at runs of one row together, in pieces (`reservoir.training.together`)."""
+    models, tasks, corpora = build_all(runs)
+    yield
+    trainable = report(models[0]).trainable
+    histories = yield from training_of(runs, models, tasks)
+    found = []
+    for at, (run, history) in enumerate(zip(runs, histories, strict=True)):
+        line = line_of(run, models[at], tasks[at], corpora[at], history, trainable)
+        found.append(line | {"together": len(runs)})
+        yield
+    return found
+
+
+def sweep(name: str, scale: Scale = "laptop", *, device: str) -> Generator[None, None, list[dict[str, Any]]]:
+    """Look at a row at all rates of the sweep and beyond, as far as `extended` says, in pieces."""
+    tried: dict[float, list[dict[str, Any]]] = {}
+    numbers = list(NUMBERS)
+    while numbers:
+        runs = [
+            run_of(name, rate(number), seed, device=device, scale=scale)
+            for number in numbers
+            for seed in SEEDS
+        ]
+        if alone(runs[0]):
+            lines = []
+            for run in runs:
+                lines.append(look(run.evolve(device="cpu")))
+                yield
+        else:
+            lines = yield from looking(runs)
+        for line in lines:
+            tried.setdefault(line["lr"], []).append(line)
+        numbers = extended(tried)
+    return [line for lines in tried.values() for line in lines]
+
+
+def extended(tried: dict[float, list[dict[str, Any]]]) -> list[int]:
+    """The number of the rate that is to be tried next, where the best is the first or the last; nothing elsewhere."""
+    numbers = sorted(n for n in range(-4, 5) if rate(n) in tried)
+    lr, low, high = best(tried), numbers[0], numbers[-1]
+    if lr == rate(low) and rate(low - 1) >= FEWEST:
+        return [low - 1]
+    return [high + 1] if lr == rate(high) and rate(high + 1) <= MOST else []
+
+
+def line_of(
+    run: Run, model: Any, task: Any, corpus: Any, history: History | TrainingError, trainable: int
+) -> dict[str, Any]:
+    """What came of a run, as a line."""
     line = {
         "row": run.recipe.removeprefix("bench/"),
         "lr": run.optimiser.lr,
         "seed": run.seed,
         "run": run.identity(),
     }
-    try:
-        history = train_run(run, model, task, name=run.recipe)
-    except TrainingError:
+    if isinstance(history, TrainingError):
         return line | {"score": 0.0, "to_90": None, "diverged": True}
     tests, _ = task_of(run).test(model, task, corpus)
     reached = next((p for p in history.points if p.metrics[task.metric] >= LEVEL), None)
@@ -131,57 +189,71 @@ def look(run: Run) -> dict[str, Any]:
         "trainable": trainable,
         "measures": measures,
         "curve": [round(point.metrics[task.metric], 1) for point in history.points],
-        "seconds": round(time.process_time() - started, 1),
+        "seconds": round(history.cpu_seconds, 1),
     }
 
 
 def choose() -> dict[str, float]:
-    """The best rate of each row for which the first three were tried with all seeds."""
-    by_row: dict[str, dict[float, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-    for (row, lr, seed), line in read().items():
-        if seed in SEEDS:
-            by_row[row][lr].append(line)
-    chosen = {}
-    for row, tried in sorted(by_row.items()):
-        whole = {lr: lines for lr, lines in tried.items() if len(lines) == len(SEEDS)}
-        if len(whole) >= 3:
-            chosen[row] = best(whole)
-    return chosen
+    """The best rate of each row whose sweep is complete."""
+    return {name: best(lines) for name, lines in sorted(tried().items()) if _done(lines)}
 
 
-def _whole(path: Path) -> bool:
-    """Whether the last line of a file was written to its end."""
-    return path.read_bytes().endswith(b"\n")
+def write_rates() -> None:
+    """Write `choose` to where recipes read it, in this process too."""
+    text = json.dumps(choose(), indent=1) + "\n"
+    atomic_write(shipped() / "bench" / "rates.json", text.encode(), advice=ADVICE)
+    bench.rates.cache_clear()
+
+
+def note(lines: Sequence[dict[str, Any]]) -> None:
+    """Append lines to the file; one that was cut off as it was written does not break the next."""
+    with found_file().open("a", encoding="utf-8") as file:
+        begun = "" if file.tell() == 0 or found_file().read_bytes().endswith(b"\n") else "\n"
+        file.write(begun + "".join(json.dumps(line) + "\n" for line in lines))
+
+
+def look_at(names: Sequence[str], **how: Any) -> None:
+    """Look at rows, note what is found and write the rates.
+
+    Args:
+        names: "<task>/<row>".
+        how: as in `spread`: device, processes, ways, others, until.
+    """
+    jobs = [Job(sweep, (name,), alone(run_of(name, USUAL, 0))) for name in names]
+    started = time.time()
+    for number, found in enumerate(spread(jobs, **how), start=1):
+        if isinstance(found, Failed):
+            print(f"{found.job.arguments[0]} failed: {found.why}", flush=True)
+            continue
+        note(found)
+        lr = best(by_rate(found))
+        mean = statistics.fmean(line["score"] for line in found if line["lr"] == lr)
+        print(
+            f"{number} of {len(jobs)}, {time.time() - started:.0f} s: {found[0]['row']}, {mean:.1f} at {lr:g}",
+            flush=True,
+        )
+    write_rates()
+
+
+def by_rate(lines: Sequence[dict[str, Any]]) -> dict[float, list[dict[str, Any]]]:
+    """Lines of one row by their rate."""
+    return {lr: [line for line in lines if line["lr"] == lr] for lr in {line["lr"] for line in lines}}
 
 
 def main() -> None:
     """Run what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", type=int, default=0, help="which of the processes this is, from 0")
-    parser.add_argument("--of", type=int, default=1, help="how many processes share the work")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="how many share the work")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--choose", action="store_true", help="only write the rates that are best")
     chosen = parser.parse_args()
-    torch.set_num_threads(1)
-    while not chosen.choose:
-        missing = [one for one in wanted(read()) if chosen.only in f"{one[0]}/{one[1]}"]
-        mine = [one for one in missing if zlib.crc32(repr(one).encode()) % chosen.of == chosen.part]
-        if not mine:
-            break
-        for task, row, lr, seed in mine:
-            started = time.time()
-            line = look(run_of(f"{task}/{row}", lr, seed))
-            with found_file().open("a", encoding="utf-8") as file:
-                begun = "" if file.tell() == 0 or _whole(found_file()) else "\n"
-                file.write(begun + json.dumps(line) + "\n")
-            print(
-                f"{task}/{row} {lr:g} seed {seed}: {line['score']:.1f}, {time.time() - started:.0f} s",
-                flush=True,
-            )
-    rates = choose()
-    atomic_write(
-        shipped() / "bench" / "rates.json", (json.dumps(rates, indent=1) + "\n").encode(), advice=ADVICE
-    )
+    if chosen.choose:
+        write_rates()
+        return
+    # Rows that begin with trained weights want those of the rate that is best.
+    for donors in (True, False):
+        names = [name for name in missing() if name.endswith("/trained") == donors and chosen.only in name]
+        look_at(names, device="cpu", processes=chosen.processes, ways=1)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ class Task:
         layers: depth of the model.
         steps, every: optimiser steps, and steps between validations.
         causal: whether the model reads from left to right.
+        width, heads: of the model; its feed-forward layers are four times as wide.
     """
 
     about: str
@@ -52,22 +53,91 @@ class Task:
     steps: int
     every: int
     causal: bool = False
+    width: int = 32
+    heads: int = 2
 
 
-TASKS = {
+TASKS: dict[str, Task] = {
     "circle": Task("depth", OnPuzzle(Circle()), 4, 1000, 25),
     "brackets": Task("attention in order", OnPuzzle(Brackets(), tested=4000), 2, 500, 25, causal=True),
     "lines": Task("attention in order, all places at once", OnPuzzle(Brackets(), tested=4000), 2, 800, 40),
     "facts": Task("memory", OnPuzzle(Facts(), batch=128, held_out=256), 2, 1500, 50),
     "grammar": Task("the meaning of words", OnPuzzle(Grammar(), held_out=100), 2, 1500, 75, causal=True),
     "words": Task(
-        "the meaning of words, some of them covered", OnPuzzle(Grammar(hidden=0.3), held_out=200), 2, 1500, 75
+        "the meaning of words, some of them covered",
+        OnPuzzle(Grammar(hidden=0.3), held_out=200),
+        2,
+        3000,
+        150,
     ),
+}
+WIDE = (16, 32, 64, 128)
+"""Widths at which the rows that sentences rest on are run."""
+TABLES = {16: 72, 32: 128, 64: 192}
+"""Subjects, and as many relations, of the tables that a model of each width cannot remember whole."""
+SEEN = 150
+"""How often each fact of such a table is shown."""
+
+
+def _memory(width: int, seen: int) -> Task:
+    """A table of facts that is too large for a model of this width: how many bits of it does it remember?"""
+    n, batch = TABLES[width], 256 if width < 64 else 1024
+    steps = round(seen * n * n / batch / 20) * 20
+    puzzle = OnPuzzle(Facts(n, n, 96), batch=batch, held_out=1024)
+    return Task(f"bits remembered at width {width}", puzzle, 2, steps, steps // 20, width=width, heads=4)
+
+
+def _sized() -> dict[str, Task]:
+    found = {}
+    for task in ("circle", "brackets"):
+        for width in WIDE:
+            about = f"{TASKS[task].about}, at width {width}"
+            found[f"{task}-{width}"] = replace(TASKS[task], about=about, width=width, heads=4)
+    for heads in (2, 8):
+        found[f"circle-64-{heads}-heads"] = replace(
+            TASKS["circle"], about=f"depth, at width 64 with {heads} heads", width=64, heads=heads
+        )
+    for layers in (2, 6):
+        found[f"circle-64-{layers}-layers"] = replace(
+            TASKS["circle"],
+            about=f"depth, at width 64 with {layers} layers",
+            layers=layers,
+            width=64,
+            heads=4,
+        )
+    for width in TABLES:
+        found[f"memory-{width}"] = _memory(width, SEEN)
+    for seen in (50, 450):
+        about = f"bits remembered at width 32, each fact seen {seen} times"
+        found[f"memory-32-seen-{seen}"] = replace(_memory(32, seen), about=about)
+    return found
+
+
+MAIN_TASKS = tuple(TASKS)
+SIZED = _sized()
+"""The same tasks for models of several sizes, and tables that grow with the model."""
+TASKS |= SIZED
+SIZED_ROWS = (
+    "trained",
+    "half",
+    "frozen-attention",
+    "frozen-queries-keys",
+    "frozen-values-output",
+    "frozen-feed-forward",
+    "frozen-embeddings",
+    "mask",
+)
+"""What is run at every width; of heads and depths the rows that they may change."""
+FEW_ROWS = {
+    "heads": ("trained", "frozen-attention", "frozen-queries-keys", "frozen-values-output"),
+    "layers": ("trained", "frozen-feed-forward", "mask"),
+    "50": ("trained", "frozen-feed-forward", "mask"),
+    "450": ("trained", "frozen-feed-forward", "mask"),
 }
 MAIN = ("circle", "brackets", "facts", "grammar")
 OPEN = ("circle", "lines", "words")  # whose models see all places: where transforms make sense
 STORED = ("brackets", "facts")  # where masks of several shares and rounded rivals are compared
-ALL = tuple(TASKS)
+ALL = MAIN_TASKS
 WIDTHS: dict[LayerKind, str] = {
     "ffn": "",
     "ffn-4": ", four times as wide",
@@ -81,7 +151,7 @@ def trained(task: str, scale: Scale) -> Run:
     found = TASKS[task]
     steps, every = (8, 4) if scale == "smoke" else (found.steps, found.every)
     puzzle = (
-        replace(found.puzzle, **SMALL.get(task, {}), batch=8, held_out=8, tested=16)
+        replace(found.puzzle, **SMALL.get(task.partition("-")[0], {}), batch=8, held_out=8, tested=16)
         if scale == "smoke"
         else found.puzzle
     )
@@ -89,7 +159,13 @@ def trained(task: str, scale: Scale) -> Run:
         f"bench/{task}",
         scale,
         puzzle,
-        TaggerConfig(layers=found.layers, causal=found.causal),
+        TaggerConfig(
+            layers=found.layers,
+            causal=found.causal,
+            d_model=found.width,
+            n_heads=found.heads,
+            d_ff=4 * found.width,
+        ),
         Budget(steps, validate_every=every, checkpoint_every=0),
         optimiser=Optimiser(lr=USUAL, weight_decay=0.0, schedule="trapezoid", warmup=min(30, steps // 4)),
     )
@@ -97,6 +173,7 @@ def trained(task: str, scale: Scale) -> Run:
 
 SMALL: dict[str, dict[str, Any]] = {
     "facts": {"puzzle": Facts(8, 8, 8)},
+    "memory": {"puzzle": Facts(8, 8, 8)},
     "grammar": {"puzzle": Grammar(sentences=200, held_out=50)},
     "words": {"puzzle": Grammar(sentences=200, held_out=50, hidden=0.3)},
 }
@@ -449,9 +526,10 @@ def about(task: str, row: str) -> str:
 
 
 def table() -> list[tuple[str, str]]:
-    """All (task, row), those that begin with others' weights last."""
+    """All (task, row): those of several sizes, and those that begin with others' weights, last."""
     found = [(task, name) for name, row in (ROWS | BEGUN).items() for task in row.tasks]
-    return found + [(task, f"body-{how}") for task in DONORS for how in HOWS]
+    sized = [(task, name) for task in SIZED for name in FEW_ROWS.get(task.rpartition("-")[2], SIZED_ROWS)]
+    return found + sized + [(task, f"body-{how}") for task in DONORS for how in HOWS]
 
 
 for _task, _row in table():

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from reservoir.datasets import Examples, Vocabulary
+from reservoir.datasets import Examples
 from reservoir.layers import LearnedPositions
 from reservoir.training import CheckpointError, Task
 from reservoir.training.checkpoint import read_weights
@@ -112,7 +112,7 @@ def build(run: Run) -> tuple[nn.Module, Task, Corpus]:
         CheckpointError: the run begins with weights that are not there, or are damaged.
     """
     corpus, vocabulary = load_data(run)
-    return _model(run, vocabulary), task_of(run).task(corpus, vocabulary, seed=run.seed), corpus
+    return model_of(run, vocabulary), task_of(run).task(corpus, vocabulary, seed=run.seed), corpus
 
 
 def tokens_found(run: Run) -> int | None:
@@ -168,7 +168,7 @@ def trained(run: Run) -> tuple[nn.Module, str]:
         CheckpointError: as in `load`.
     """
     weights = _weights(run)
-    model = _model(run, load_data(run)[1])
+    model = model_of(run, load_data(run)[1])
     return model, _read(run, weights, model)
 
 
@@ -192,7 +192,8 @@ def references(model: nn.Module, *, frozen: bool = False) -> list[str]:
     return sorted(found)
 
 
-def _model(run: Run, vocabulary: Vocabulary) -> nn.Module:
+def model_of(run: Run, vocabulary: Any) -> nn.Module:
+    """The initialised model, with its freezing plan applied if that begins at once, for a vocabulary of that length."""
     model = bare_model(run, len(vocabulary)).to(device_of(run))
     initialise(model, seed=run.seed, scheme=Scheme())
     _begin(run, model)

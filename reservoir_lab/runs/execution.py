@@ -243,7 +243,7 @@ def train_and_test(
         return read_record(path_of(run))
     path, folder = path_of(run), folder_of(run)
     with stop.at_once() if stop else nullcontext():
-        record = replace(_tested(run, model, task, corpus, history, begun_with, made_of), notes=notes)
+        record = replace(tested(run, model, task, corpus, history, begun_with, made_of), notes=notes)
         check_own_folder(run)
         files: dict[Path, Any] = {path.with_suffix(".safetensors"): weights_bytes(model, identity=identity)}
         if run.base:
@@ -284,7 +284,7 @@ def _tell(listeners: Sequence[Listener], words: str) -> None:
         listener(Message(words))
 
 
-def _tested(
+def tested(
     run: Run,
     model: nn.Module,
     task: Task,

@@ -1,0 +1,95 @@
+"""Seeds that are trained together learn what each learns alone."""
+
+import dataclasses
+
+import pytest
+
+from reservoir.training import TrainingError
+from reservoir.training.together import Stack, train_together
+from reservoir_lab.launch.crowd import alone
+from reservoir_lab.recipes import bench
+from reservoir_lab.runs import registry
+from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.execution import execute, train_run
+from reservoir_lab.runs.records import path_of, read_record
+from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.together import build_all, execute_together
+
+SEEDS = (3, 4, 5)  # the first, whose modules compute for all, among others
+KINDS = {row: task for task, row in reversed(bench.table()) if row in bench.ROWS and task in bench.MAIN_TASKS}
+
+
+def runs_of(task: str, row: str, **changes: object) -> list[Run]:
+    return [bench.make(task, row, "smoke").evolve(seed=seed, device="cpu", **changes) for seed in SEEDS]
+
+
+@pytest.mark.parametrize("row", KINDS)
+def test_seeds_learn_together_what_each_learns_alone(row):
+    runs = runs_of(KINDS[row], row)
+    if alone(runs[0]):
+        pytest.skip("is trained alone, which another test holds")
+    models, tasks, _ = build_all(runs)
+    rates = [run.optimiser for run in runs]
+    late = runs[0].freeze if runs[0].freeze.after else None
+    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget, late=late)
+    for run, model, history in zip(runs, models, found, strict=True):
+        single, task, _ = build(run)
+        expected = train_run(run, single, task)
+        assert history.losses == pytest.approx(expected.losses, rel=1e-4)
+        assert [p.step for p in history.points] == [p.step for p in expected.points]
+        assert (history.tokens, history.flops) == (expected.tokens, pytest.approx(expected.flops))
+        assert not model.embedding.weight[0].any() or "mask" in row  # the padding
+        theirs = dict(single.named_parameters())
+        for name, parameter in model.named_parameters():
+            # Some have no effect, such as a key's bias: their gradient is rounding alone, of which Adam makes steps.
+            off = (parameter - theirs[name]).abs()
+            assert name.endswith("bias") or off.median() < 3e-5, name
+            assert parameter.requires_grad == theirs[name].requires_grad
+
+
+def test_a_model_that_diverges_does_not_touch_its_neighbours():
+    runs = runs_of("circle", "trained")
+    models, tasks, _ = build_all(runs)
+    rates = [dataclasses.replace(runs[0].optimiser, lr=lr) for lr in (3e-3, 1e30, 3e-3)]
+    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget)
+    assert isinstance(found[1], TrainingError) and "not finite at step" in str(found[1])
+    single, task, _ = build(runs[2])
+    assert found[2].losses == pytest.approx(train_run(runs[2], single, task).losses, rel=1e-4)
+
+
+def test_each_model_has_its_own_learning_rate():
+    runs = runs_of("brackets", "trained")
+    models, tasks, _ = build_all(runs)
+    rates = [dataclasses.replace(runs[0].optimiser, lr=lr) for lr in (1e-3, 3e-3, 1e-2)]
+    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget)
+    for run, rate, history in zip(runs, rates, found, strict=True):
+        run = run.evolve(optimiser=rate)
+        model, task, _ = build(run)
+        assert history.losses == pytest.approx(train_run(run, model, task).losses, rel=1e-4)
+
+
+def test_what_is_built_differently_or_left_out_by_chance_is_refused():
+    (one, other), _, _ = build_all([runs_of("circle", row)[0] for row in ("trained", "frozen-attention")])
+    with pytest.raises(ValueError, match="number 1 is not"):
+        Stack([one, other])
+    (model,), _, _ = build_all(runs_of("circle", "layer-drop")[:1])
+    with pytest.raises(ValueError, match="trained alone"):
+        Stack([model])
+    runs = [registry.get(f"bench/circle/{row}", scale="smoke") for row in ("trained", "half")]
+    with pytest.raises(ValueError, match="seed and lr alone"):
+        execute_together(runs)
+    with pytest.raises(ValueError, match="one by one"):
+        execute_together([registry.get("bench/circle/backskipping", scale="smoke")])
+
+
+def test_records_say_that_they_were_made_together_and_are_not_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    runs = [registry.get("bench/facts/rounded-8", scale="smoke", seed=seed) for seed in (0, 1)]
+    first = execute_together(runs[:1])
+    both = execute_together(runs)
+    assert [record.together for record in both] == [1, 1]
+    assert read_record(path_of(runs[0])) == first[0] == execute(runs[0])
+    assert "accuracy at 4 bits" in both[1].tests["test"]
+    (record,) = execute_together([registry.get("bench/facts/trained", scale="smoke", seed=2)])
+    model, task, corpus = load(registry.get("bench/facts/trained", scale="smoke", seed=2))
+    assert task.score(model, corpus.test)["accuracy"] == pytest.approx(record.score)
