@@ -143,7 +143,7 @@ def finish(
 
 
 def look(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
-    """Every row at the rates of the sweep; rows that others begin with first."""
+    """Every row at the rates of the sweep; rows that begin with others' weights last, at the best of those."""
     looking.found_file().write_text("", encoding="utf-8")
 
     def take(lines: list[dict[str, Any]]) -> str:
@@ -153,27 +153,18 @@ def look(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
         return f"{lines[0]['row']}: {mean:.1f} at {lr:g}"
 
     names = sorted((name for name in looking.rows() if chosen.only in name), key=cost, reverse=True)
-    donors = [name for name in names if begins_others(name)]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["RESERVOIR_RESULTS"] = folder
-        for group in (donors, [name for name in names if name not in donors]):
+        for later in (False, True):
             jobs = [
                 Job(looking.sweep, (name, chosen.scale), alone(looking.run_of(name, bench.USUAL, 0)))
-                for name in group
+                for name in names
+                if looking.begins_with_others(name) == later
             ]
             finish(jobs, how, take, lambda job: job.arguments[0])
             looking.write_rates()
-            if group is donors:
-                runs = [(f"bench/{name}", chosen.scale, list(looking.SEEDS)) for name in donors]
-                finish([Job(judged, run) for run in runs], how, str, lambda job: job.arguments[0])
     for path in (looking.found_file(), looking.found_file().with_name("rates.json")):
         shutil.copy(path, chosen.out / path.name)
-
-
-def begins_others(name: str) -> bool:
-    """Whether other rows begin with this one's weights."""
-    task, _, row = name.partition("/")
-    return row == "trained" and task in bench.MAIN_TASKS
 
 
 def cost(name: str) -> float:
@@ -184,23 +175,25 @@ def cost(name: str) -> float:
 
 
 def judge(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
-    """The judged seeds of every row, rows that others begin with first, those of other sizes last."""
+    """The judged seeds of every row."""
     results = Path(tempfile.mkdtemp())
     os.environ["RESERVOIR_RESULTS"] = str(results)
     names = [name for name in looking.rows() if chosen.only in name]
-    sized = [name for name in names if name.partition("/")[0] in bench.SIZED]
-    donors = [name for name in names if begins_others(name)]
-    rest = [name for name in names if name not in sized and name not in donors]
-    for group, seeds in ((donors, "main"), (rest, "main"), (sized, "sized")):
-        jobs = []
-        for name in sorted(group, key=cost, reverse=True):
-            recipe, own = f"bench/{name}", list(SEEDS[seeds])
-            if alone(registry.get(recipe, scale=chosen.scale)):
-                jobs += [Job(judged, (recipe, chosen.scale, [seed]), True) for seed in own]
-            else:
-                jobs.append(Job(judged, (recipe, chosen.scale, own)))
-        finish(jobs, how, str, lambda job: f"{job.arguments[0]} {job.arguments[2]}")
+    jobs = []
+    for name in sorted(names, key=order):
+        recipe = f"bench/{name}"
+        seeds = list(SEEDS["sized" if name.partition("/")[0] in bench.SIZED else "main"])
+        if alone(registry.get(recipe, scale=chosen.scale)):
+            jobs += [Job(judged, (recipe, chosen.scale, [seed]), True) for seed in seeds]
+        else:
+            jobs.append(Job(judged, (recipe, chosen.scale, seeds)))
+    finish(jobs, how, str, lambda job: f"{job.arguments[0]} {job.arguments[2]}")
     send_back(results, chosen.out)
+
+
+def order(name: str) -> tuple[bool, bool, float]:
+    """Other sizes last, since time may run out; before them what begins with others' weights."""
+    return name.partition("/")[0] in bench.SIZED, looking.begins_with_others(name), -cost(name)
 
 
 def judged(recipe: str, scale: Any, seeds: list[int], *, device: str) -> Generator[None, None, str]:
@@ -219,7 +212,8 @@ def judged(recipe: str, scale: Any, seeds: list[int], *, device: str) -> Generat
 
 def send_back(results: Path, out: Path) -> None:
     """Write all records as lines, in files that are small enough to be sent."""
-    number, lines, size = 0, [], 0
+    number, size = 0, 0.0
+    lines: list[str] = []
     paths = sorted(results.rglob("seed-*.json"))
 
     def write() -> None:
@@ -233,7 +227,7 @@ def send_back(results: Path, out: Path) -> None:
         size += len(line) / 4  # gzip makes them at least this much smaller
         if size > LARGEST:
             write()
-            number, lines, size = number + 1, [], 0
+            number, lines, size = number + 1, [], 0.0
     if lines:
         write()
 

@@ -29,7 +29,7 @@ from reservoir_lab.runs.building import build, task_of
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import build_all, training_of
+from reservoir_lab.runs.together import begin_with, build_all, training_of
 
 SEEDS = range(3)
 NUMBERS = range(-2, 3)  # of the rates that every row is trained at
@@ -85,15 +85,19 @@ def best(tried: dict[float, list[dict[str, Any]]]) -> float:
 
 
 def missing() -> list[str]:
-    """The rows whose sweep is not complete, those that others begin with first."""
+    """The rows whose sweep is not complete."""
     by_row = tried()
     return [name for name in rows() if not _done(by_row.get(name, {}))]
 
 
 def rows() -> list[str]:
-    """All rows, "<task>/<row>", those that others begin with first."""
-    names = [f"{task}/{row}" for task, row in bench.table()]
-    return sorted(names, key=lambda name: not name.endswith("/trained"))
+    """All rows, "<task>/<row>"."""
+    return [f"{task}/{row}" for task, row in bench.table()]
+
+
+def begins_with_others(name: str) -> bool:
+    """Whether a row begins with weights that another one has trained."""
+    return run_of(name, USUAL, 0).start is not None
 
 
 def tried() -> dict[str, dict[float, list[dict[str, Any]]]]:
@@ -122,6 +126,7 @@ def look(run: Run) -> dict[str, Any]:
 
 def looking(runs: Sequence[Run]) -> Generator[None, None, list[dict[str, Any]]]:
     """`look` at runs of one row together, in pieces (`reservoir.training.together`)."""
+    yield from begin_with(runs)
     models, tasks, corpora = build_all(runs)
     yield
     trainable = report(models[0]).trainable
@@ -251,8 +256,8 @@ def main() -> None:
         write_rates()
         return
     # Rows that begin with trained weights want those of the rate that is best.
-    for donors in (True, False):
-        names = [name for name in missing() if name.endswith("/trained") == donors and chosen.only in name]
+    for later in (False, True):
+        names = [name for name in missing() if begins_with_others(name) == later and chosen.only in name]
         look_at(names, device="cpu", processes=chosen.processes, ways=1)
 
 

@@ -15,7 +15,7 @@ from reservoir.training.checkpoint import weights_bytes
 from reservoir.training.loop import TrainingError
 from reservoir.training.together import training
 from reservoir.weights import report
-from reservoir_lab.runs.building import model_of, references, stamp, task_of
+from reservoir_lab.runs.building import missing_sources, model_of, references, stamp, task_of
 from reservoir_lab.runs.execution import tested
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
 from reservoir_lab.runs.run import Run
@@ -34,6 +34,13 @@ def build_all(runs: Sequence[Run]) -> tuple[list[nn.Module], list[Any], list[Any
     known = [_known(replace(task_of(run), rounded=()), run.seed) for run in runs]
     models = [model_of(run, range(run.task.vocabulary)) for run in runs]
     return models, [task for task, _ in known], [corpus for _, corpus in known]
+
+
+def begin_with(runs: Sequence[Run]) -> Generator[None, None, None]:
+    """Execute the runs whose weights these begin with and that are not here, those of one recipe together."""
+    while missing := [source for run in runs for source in missing_sources(run)]:
+        name = missing[0].recipe
+        yield from executing([source for source in missing if source.recipe == name])
 
 
 def training_of(
@@ -73,6 +80,7 @@ def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | Traini
     runs = [run for run in runs if run.seed not in found]
     if not runs:
         return list(found.values())
+    yield from begin_with(runs)
     models, tasks, corpora = build_all(runs)
     yield
     stamps, made_of = [stamp(run, model) for run, model in zip(runs, models, strict=True)], report(models[0])
