@@ -1,13 +1,17 @@
-from . import claims, comparison, costs, coverage, power, sources, trend
+from . import asked, cells, claims, comparison, costs, coverage, power, rules, ruling, sources, trend
 from .comparison import over_seeds
 
 __all__ = [
+    "asked",
+    "cells",
     "claims",
     "comparison",
     "costs",
     "coverage",
     "over_seeds",
     "power",
+    "rules",
+    "ruling",
     "sources",
     "trend",
 ]

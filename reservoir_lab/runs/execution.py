@@ -44,6 +44,7 @@ from reservoir_lab.runs.records import (
     read_record,
     recorded,
 )
+from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
 
 PROBE = 4096  # bytes that are written to see whether any can be
@@ -208,8 +209,12 @@ def train_and_test(
         listeners, stop: as in `execute`.
         checkpoint: where the state is kept while it trains; None keeps none.
         fresh: begin at the start where the checkpoint cannot be used.
+
+    Raises:
+        ValueError: the run is to be judged, and the rules are not settled (`reservoir_lab.runs.rules`).
     """
     world = current_world()
+    unsettled = check_settled(run)
     if left_out := task.train.dropped:
         longest = task_of(run).max_length
         _tell(listeners, f"left out of training: {left_out:,} of its texts, of more than {longest} tokens")
@@ -219,7 +224,7 @@ def train_and_test(
             "products are in bf16, which this machine has no units for, so they are slow;"
             " --precision fp32 would be faster, but it is another run",
         )
-    notes = [*getattr(corpus, "notes", ())]
+    notes = [*getattr(corpus, "notes", ()), *filter(None, [unsettled])]
     if run.base:
         vocabulary_of(run, task)  # two cannot be stored with the model
         notes.append(passes(run, len(task.epoch(0)) / run.budget.accumulate))
