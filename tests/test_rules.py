@@ -171,6 +171,10 @@ def test_where_some_runs_fail_elsewhere_shares_are_judged():
     told = answer(better("a", "b")[0], "grammar", world(a=80.0, b=one_fails))
     assert told.outcome() == "undecided" and "90% of the runs" in told.seen
     assert outcome(better("a", "b"), a=80.0, b=[3.0] * N) == "holds"
+    half_fail = [80.0] * (N // 2) + [3.0] * (N // 2)
+    for asks in (as_good("a", "b", 5), keeps("a", "b", 80)):
+        assert outcome(asks, a=half_fail, b=80.0) == "does not hold"
+        assert outcome(asks, a=80.0, b=half_fail) == outcome(asks, a=one_fails, b=80.0) == "undecided"
 
 
 def test_at_the_ceiling_as_good_is_a_question_of_cost():
@@ -287,6 +291,16 @@ def test_every_rule_is_as_old_as_the_runs_that_it_judges():
         assert rules.changes(rules.at(digest, ROOT)) == [], (
             f"rules have changed since the runs under {digest}"
         )
+
+
+def test_a_judge_that_answers_otherwise_is_another_rule(monkeypatch):
+    before = json.loads(json.dumps(rules.current()))
+    monkeypatch.setattr(cells, "OF_THE_REFERENCE", 0.5)
+    rules.current.cache_clear()
+    try:
+        assert {"judge: answers to 'cheaper'", "judge: of the reference"} <= set(rules.changes(before))
+    finally:
+        rules.current.cache_clear()
 
 
 @pytest.fixture

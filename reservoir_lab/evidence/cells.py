@@ -3,10 +3,12 @@
 A `Claim` is a sentence with what it asks of the bench; on one task it is a *cell* of the table claims × tasks.
 `reservoir_lab.evidence.asked` has all of them, `reservoir_lab.evidence.ruling` the tests. Here is what joins them:
 
-- **Circle** is judged by the share of runs that reach `LEARNED` % of "6 on", since a run learns it or does not. Other
-  tasks are judged by the mean, or by the share where some runs of a row fail and others do not (`Judged.fails`).
-- Where the reference is at the ceiling, or runs either learn or do not, "as good as" is a question of cost: at most
-  `SLOWER` times the operations to the level. Which of two rows at the ceiling is better cannot be said.
+- **Circle** is judged by the share of runs that reach `LEARNED` % of "6 on", since a run learns it or does not: "keeps"
+  is then a question of most runs, and "as good as" one of cost, at most `SLOWER` times the operations to the level.
+- Other tasks are judged by the mean. Where of a row some runs fail (`Judged.fails`) and others do not, a mean describes
+  none: then the share that does not fail is compared, which can say that a row is not as good, and never that it is.
+- Where the reference is at the ceiling, "as good as" is a question of cost there too. Which of two rows at the ceiling
+  is better cannot be said.
 - "As good as" and "keeps a share" need a reference that has learned the task: above twice chance and above `fails`.
 - All cells of one source share the level (Holm), so a claim that names no task pays for being asked on several.
 
@@ -64,6 +66,13 @@ JUDGED = {
     "grammar": Judged("sentences that are right as a whole, mean", 0.0, 9.0),
     "words": Judged("sentences whose covered words are all right, mean", 0.0, 14.0),
 }
+
+
+def rule_of(task: str) -> Judged:
+    """How a task is judged; one at another size, such as "circle-64", as the usual one."""
+    return JUDGED[task.partition("-")[0]]
+
+
 How = Literal["better", "as good", "keeps", "cheaper", "fewer", "more area", "loses more"]
 
 
@@ -143,7 +152,7 @@ class Claim:
             for row in rows:
                 if task not in known[row]:
                     raise ValueError(f"{self.name} asks of {row!r} on {task}, which has no such row")
-        return self.tasks or tuple(task for task in bench.TASKS if all(task in known[row] for row in rows))
+        return self.tasks or tuple(task for task in JUDGED if all(task in known[row] for row in rows))
 
 
 def better(a: str, b: str, by: float = 0.0, of: str = "score") -> tuple[Ask, ...]:
@@ -324,7 +333,7 @@ def answer(ask: Ask, task: str, rows: Rows = judged) -> Finding:
         return undecidable(
             "not run: " + ", ".join(sorted(n for n, f in zip(names, found, strict=True) if not f)), 0
         )
-    rule = JUDGED[task]
+    rule = rule_of(task)
     ofs = [
         f"accuracy at {bits}" if bits else ask.of for _, _, bits in (row.partition(" at ") for row in names)
     ]
@@ -336,27 +345,25 @@ def answer(ask: Ask, task: str, rows: Rows = judged) -> Finding:
     if ask.of != "score":
         return _of_means(ask, values[0], values[1], runs)
     a, b = values
-    level = LEARNED if rule.fails is None else rule.fails
-    learned = [[float(value >= level) for value in row] for row in (a, b)]
-    shares = rule.fails is None or any(len(set(row)) > 1 for row in learned)
-    full = (
-        all(all(row) for row in learned)
-        if rule.fails is None
-        else min(map(statistics.fmean, (a, b))) > ruling.CEILING
-    )
+    circle = rule.fails is None
+    learned = [[float(value >= (rule.fails or LEARNED)) for value in row] for row in (a, b)]
+    shares = circle or any(len(set(row)) > 1 for row in learned)
+    reference = statistics.fmean(b)
     if ask.how in ("as good", "keeps"):
-        if statistics.fmean(b) <= max(2 * rule.chance, rule.fails or 0.0):
-            return undecidable(f"the reference does not learn the task ({statistics.fmean(b):.1f} %)", runs)
-        if ask.how == "as good" and (shares or statistics.fmean(b) > ruling.CEILING):
+        if reference <= max(2 * rule.chance, rule.fails or 0.0):
+            return undecidable(f"the reference does not learn the task ({reference:.1f} %)", runs)
+        if circle and ask.how == "keeps":
+            return _most_keep(a, statistics.median(b) * ask.margin / 100, runs)
+        if ask.how == "as good" and (circle or reference > ruling.CEILING):
             return _no_slower(found, rule, runs)
-        if ask.how == "keeps" and shares:
-            return _most_keep(a, statistics.fmean(b) * ask.margin / 100, runs)
-    elif full:
+    elif all(map(all, learned)) if circle else min(statistics.fmean(a), reference) > ruling.CEILING:
         return undecidable("both are at the ceiling", runs)
-    elif shares:
-        told = ruling.compare(*learned, measure="share")
-        return _told(told, runs, f"{told.a:.0%} and {told.b:.0%} of the runs learn it")
-    return _of_means(ask, a, b, runs)
+    if not shares:
+        return _of_means(ask, a, b, runs)
+    told = ruling.compare(*learned, measure="share")
+    seen = f"{told.a:.0%} and {told.b:.0%} of the runs learn it"
+    # That one row fails more often than another says that it is not as good; nothing says that it is.
+    return Finding(told.above if ask.how == "better" else 1.0, told.below, runs, seen)
 
 
 def _told(told: Difference, runs: int, seen: str) -> Finding:
@@ -403,8 +410,7 @@ def _most_keep(a: list[float], level: float, runs: int) -> Finding:
 
 def _loses_more(ask: Ask, rule: Judged, values: list[list[float]], runs: int) -> Finding:
     """A difference of differences, of sums of runs: whether `a[0] + b[1]` is above `a[1] + b[0]`."""
-    level = LEARNED if rule.fails is None else rule.fails
-    if any(len({value >= level for value in row}) > 1 for row in values):
+    if any(len({value >= (rule.fails or LEARNED) for value in row}) > 1 for row in values):
         return undecidable("some runs of a row fail and others do not, so means describe none", runs)
     first, second, third, fourth = (np.asarray(row[:runs]) for row in values)
     more, less = list(first + fourth), list(second + third)
@@ -416,7 +422,7 @@ def _of_costs(ask: Ask, task: str, found: list[list[Ran]], runs: int) -> Finding
     """Costs to a level by ranks, totals and areas by means."""
     one, other = found
     if ask.how == "cheaper":
-        level = _level(JUDGED[task], other)
+        level = _level(rule_of(task), other)
         a, b = ([run.cost(level, ask.of) for run in row] for row in found)
         return _told(
             ruling.cheaper(b, a), runs, f"{ask.of} to {level:.0f} %: {_median(a)} against {_median(b)}"

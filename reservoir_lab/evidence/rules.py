@@ -47,9 +47,51 @@ def current() -> dict[str, Any]:
         if one.asks
     }
     return {
-        "judge": judge,
+        "judge": judge | _answers(),
         "tasks": {name: asdict(one) for name, one in cells.JUDGED.items()},
         "claims": claims,
+    }
+
+
+def _answers() -> dict[str, str]:
+    """What the judge says of some rows, by kind of question: it changes with what changes verdicts, and no more."""
+    rise = [at / 5 for at in range(20)]
+    rows = {
+        "low": [60 + x for x in rise],
+        "high": [63 + x for x in rise],
+        "failing": [3.0, 3.0, *(70 + x for x in rise[2:])],
+        "best": [99.1 + x / 5 for x in rise],
+        "none": [5.0] * 20,
+    }
+    kinds = {
+        "better": cells.better("a", "b"),
+        "better by": cells.better("a", "b", 5),
+        "as good": cells.as_good("a", "b", 5),
+        "keeps": cells.keeps("a", "b", 90),
+        "cheaper": cells.cheaper("a", "b"),
+        "fewer": cells.fewer("a", "b"),
+        "more area": cells.more_area("a", "b"),
+        "loses more": cells.loses_more(("a", "low"), ("high", "b")),
+    }
+
+    def run(score: float, slow: float) -> cells.Ran:
+        curve = tuple((10.0 * at * slow, 10 * at, min(score, score * at / 6)) for at in range(1, 11))
+        return cells.Ran({"score": score}, curve, 100.0 * slow, 1000.0, 500.0)
+
+    def said(ask: cells.Ask, task: str, a: str, b: str) -> str:
+        def of(name: str) -> list[cells.Ran]:
+            kind = name.partition("/")[2]
+            kind = {"a": a, "b": b}.get(kind, kind)
+            return [run(score, 1.2 if kind == "high" else 1.0) for score in rows[kind]]
+
+        found = cells.answer(ask, task, of)
+        return f"{found.above:.1g} {found.below:.1g}" if found.decided else "-"
+
+    every = [(task, a, b) for task in ("circle", "grammar") for a in rows for b in rows]
+    answers = {kind: ", ".join(said(ask, *where) for where in every) for kind, (ask,) in kinds.items()}
+    return {
+        f"answers to {kind!r}": blake2b(said.encode(), digest_size=4).hexdigest()
+        for kind, said in answers.items()
     }
 
 
