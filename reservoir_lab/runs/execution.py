@@ -33,7 +33,7 @@ from reservoir_lab.runs.building import (
     task_of,
 )
 from reservoir_lab.runs.export import check_own_folder, folder_of, is_export, stored_files, vocabulary_of
-from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory, rules
+from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory
 from reservoir_lab.runs.own import passes
 from reservoir_lab.runs.records import (
     RESULTS_ADVICE,
@@ -44,7 +44,7 @@ from reservoir_lab.runs.records import (
     read_record,
     recorded,
 )
-from reservoir_lab.runs.rules import check_settled
+from reservoir_lab.runs.rules import check_settled, digest
 from reservoir_lab.runs.run import Run
 
 PROBE = 4096  # bytes that are written to see whether any can be
@@ -344,7 +344,7 @@ def tested(
         begun_with=begun_with,
         skipping=_skipping(history) if run.skip.layers else {},
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        rules=rules(),
+        rules=digest(),
         together=1,
         extrapolated=True,
     )

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 
 import reservoir
-from reservoir.datasets import shipped
 from reservoir.training.task import has_bf16
 
 try:
@@ -50,16 +49,10 @@ def code() -> dict[str, Any]:
     root = Path(reservoir.__file__).parent.parent
     commit = dirty = None
     if (root / ".git").exists():
-        commit = _git(root, "rev-parse", "HEAD")
-        status = _git(root, "status", "--porcelain", "--untracked-files=no")
+        commit = git(root, "rev-parse", "HEAD")
+        status = git(root, "status", "--porcelain", "--untracked-files=no")
         dirty = None if status is None else bool(status)
     return {"version": reservoir.__version__, "commit": commit, "dirty": dirty}
-
-
-def rules() -> str:
-    """The digest of the rules that runs are judged by: `rules` in `data/bench/rules.json`, or empty without it."""
-    path = shipped() / "bench" / "rules.json"
-    return json.loads(path.read_text(encoding="utf-8"))["rules"] if path.exists() else ""
 
 
 def peak_memory() -> int:
@@ -76,7 +69,8 @@ def cpu_seconds() -> float:
     return times.user + times.system
 
 
-def _git(root: Path, *arguments: str) -> str | None:
+def git(root: Path, *arguments: str) -> str | None:
+    """What git answers, without blanks at its ends; None where it cannot."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10

@@ -13,7 +13,7 @@ from typing import Any
 
 import reservoir
 from reservoir.datasets.shipped import shipped
-from reservoir_lab.runs.machine import _git, code
+from reservoir_lab.runs.machine import code, git
 from reservoir_lab.runs.run import Run
 
 FILES = (
@@ -48,7 +48,7 @@ def changed(root: Path | None = None) -> list[str] | None:
     root = root or Path(reservoir.__file__).parent.parent
     if not (root / ".git").exists():
         return None
-    status = _git(root, "status", "--porcelain", "--untracked-files=all", "--", *FILES)
+    status = git(root, "status", "--porcelain", "--untracked-files=all", "--", *FILES)
     # The first line has lost its leading space.
     return None if status is None else [line.split(maxsplit=1)[-1] for line in status.splitlines()]
 

@@ -18,6 +18,7 @@ from reservoir.weights import report
 from reservoir_lab.runs.building import missing_sources, model_of, references, stamp, task_of
 from reservoir_lab.runs.execution import tested
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
+from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
 
 KNOWN = 128  # tasks whose batches a process keeps, since other rows learn from the same
@@ -80,6 +81,7 @@ def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | Traini
     runs = [run for run in runs if run.seed not in found]
     if not runs:
         return list(found.values())
+    notes = [list(filter(None, [check_settled(run)])) for run in runs]
     yield from begin_with(runs)
     models, tasks, corpora = build_all(runs)
     yield
@@ -91,7 +93,7 @@ def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | Traini
             found[run.seed] = TrainingError(f"{run.recipe} (seed {run.seed}): {history}")
             continue
         record = tested(run, models[at], tasks[at], corpora[at], history, begun[at], made_of)
-        record = replace(record, together=len(runs))
+        record = replace(record, together=len(runs), notes=notes[at])
         path = path_of(run)
         files = {
             path.with_suffix(".safetensors"): weights_bytes(models[at], identity=stamps[at]),
