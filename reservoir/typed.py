@@ -9,27 +9,29 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
+from reservoir.files import read_bounded
+
 T = TypeVar("T")
 DIGITS = 20  # of a whole number, which has to fit 64 bits
 SHOWN = 300  # characters of a message: what it quotes may be long
 
 
-def decode(content: bytes, kind: type[T], path: Path, *, remedy: str) -> T:
-    """What a file at `path` with this content says, as a value of type `kind`.
+def decode(path: Path, kind: type[T], *, remedy: str, largest: int = 2**24) -> T:
+    """What a file says, as a value of type `kind`.
 
     Args:
-        content: TOML where the path ends in .toml, or else JSON.
+        path: of TOML where it ends in .toml, or else of JSON.
         kind: a type as msgspec knows them: a dataclass, TypedDict or Struct, with `Annotated[…, msgspec.Meta(…)]` for
             ranges.
-        path: what errors call the file.
-        remedy: what they tell the reader to do.
+        remedy: what an error tells the reader to do.
+        largest: bytes that it may have.
 
     Raises:
-        ValueError: the content is no such value, in one sentence with path, place and remedy.
+        ValueError: it holds no such value or cannot be read, in one sentence with path, place and remedy.
     """
     try:
-        return typed(parse(content, toml=path.suffix == ".toml"), kind)
-    except ValueError as error:
+        return typed(parse(read_bounded(path, largest), toml=path.suffix == ".toml"), kind)
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}; {remedy}") from error
 
 
