@@ -81,13 +81,9 @@ extra: setup  ## run the tests that need the benchmarks' peers, from .venv-extra
 bench: $(INSTALLED)  ## compare the library's speed with that of its peers, on one thread; ARGS=--compare names what became slower
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
 
-records: $(INSTALLED)  ## promote the records in $RESERVOIR_RESULTS (by default ./results) to data/results
-	@from="$${RESERVOIR_RESULTS:-results}"; \
-	[ -d "$$from" ] || { echo "There is nothing to promote: $$from does not exist; a run writes its record there."; exit 1; }; \
-	here=$$PWD; cd "$$from" && find . -name 'seed-*.json' | sort | while read -r record; do \
-	  mkdir -p "$$here/data/results/$$(dirname "$$record")" && cp "$$record" "$$here/data/results/$$record" || exit 1; \
-	  echo "data/results/$${record#./}"; \
-	done
+records: $(INSTALLED)  ## put the records in $RESERVOIR_RESULTS (by default ./results) into the files in data/results
+	@$(PYTHON_ENV) -c 'import sys; sys.tracebacklimit = 0; \
+	  from reservoir_lab import recipes, runs; print(*runs.pack(), sep="\n")'
 
 explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
 	@node theme/kernels.mjs && node theme/bundle.mjs

@@ -173,5 +173,5 @@ def test_the_shipped_audits_are_of_the_shipped_records():
 def test_a_damaged_file_of_audits_is_named(tmp_path, text):
     file = tmp_path / "audits.json"
     file.write_text(text)
-    with pytest.raises(RecordError, match=r"audits\.json is damaged"):
+    with pytest.raises(RecordError, match=r"audits\.json cannot be read: .*; delete it, or restore it"):
         read_audits(file)

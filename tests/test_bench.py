@@ -16,7 +16,7 @@ from reservoir_lab.launch import looking
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import train_run
-from reservoir_lab.runs.reading import run_from_json
+from reservoir_lab.runs.run import run_from_json
 
 
 @pytest.fixture(autouse=True)

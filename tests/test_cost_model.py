@@ -10,7 +10,6 @@ import torch
 import torch.nn.functional as F
 from small import RECIPE, files, sentence, small_run, write_text
 
-from reservoir.datasets import shipped
 from reservoir.training import Stepped, train
 from reservoir.weights import report
 from reservoir_lab import recipes
@@ -33,14 +32,12 @@ from reservoir_lab.launch.dry_run import MATTERS, on_paper, saves_from
 from reservoir_lab.launch.gpus import GPUS, Target
 from reservoir_lab.runs import find_record
 from reservoir_lab.runs.building import build, outline
-from reservoir_lab.runs.registry import SCALES
+from reservoir_lab.runs.registry import SCALES, shipped_rows
 from reservoir_lab.runs.run import Freeze
 from reservoir_lab.runs.tasks.batch_spec import share_of
 
 FAMILIES = sorted({name.partition("/")[0] for name in recipes.names()})
-RECORDED = [
-    family for family in FAMILIES if any((shipped() / "results" / family).glob("**/laptop/seed-0.json"))
-]
+RECORDED = [family for family in FAMILIES if any(row.endswith("/laptop") for row in shipped_rows(family))]
 
 
 @pytest.fixture(scope="module")

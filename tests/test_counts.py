@@ -1,16 +1,14 @@
-"""One definition of each count: over every recipe, reports, dry runs and the file of counts say the same."""
+"""One definition of each count: over every recipe, reports, dry runs and records say the same."""
 
-import json
 from fnmatch import fnmatchcase
 
-import counts
 import pytest
 
 from reservoir.weights import owned, report
 from reservoir_lab import recipes
 from reservoir_lab.launch.cost_model import plan
 from reservoir_lab.runs.building import build, outline
-from reservoir_lab.runs.records import find_record
+from reservoir_lab.runs.records import all_records
 
 
 @pytest.fixture(scope="module")
@@ -38,27 +36,11 @@ def test_a_dry_run_and_the_report_agree(reports):
         assert (sized.total, sized.trained) == (found.total, found.trainable), name
 
 
-def test_the_file_of_counts_holds_what_the_report_says(reports):
-    """`python reference/counts.py` writes it: run that again when this fails. Only records of format 1 need it."""
-    written = json.loads(counts.COUNTS.read_text())
-    known = [f"{recipe}/{scale}" for recipe, scale in counts.recorded()]
-    assert list(written) == [key for key in known if key in written]
-    for file in counts.COUNTS.parent.glob("**/seed-*.json"):
-        record = json.loads(file.read_text())
-        assert record["format"] > 1 or f"{record['recipe']}/{record['scale']}" in written, file
-    for key, found in written.items():
-        recipe, _, scale = key.rpartition("/")
-        assert found == (reports[recipe].counts() if scale == "laptop" else counts.counts(recipe, scale)), key
-
-
 def test_counts_are_those_of_the_records(reports):
     """What was trained had as many weights as its outline, and its file as many bytes."""
-    for recipe, scale in counts.recorded():
-        record = find_record(recipe, scale=scale) or find_record(recipe, scale=scale, seed=1)
-        if record is not None and scale == "laptop":
-            found = reports[recipe]
-            assert record.parameters["total"] in (found.weights, found.total), recipe
-            assert record.parameters["stored_bytes"] == found.stored_bytes, recipe
+    for record in all_records():
+        if record.scale == "laptop":
+            assert record.parameters == reports[record.recipe].counts(), record.recipe
 
 
 @pytest.mark.parametrize("task", ["digits", "bit-xor", "bit-memory", "listops", "homology"])

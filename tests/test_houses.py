@@ -9,7 +9,7 @@ import pytest
 from houses import HOUSES, ROOT, Imports, code_lines, sources
 
 ROOMS = {  # each room of a house may import those before it
-    "reservoir": ("files", "datasets", "layers", "weights", "reservoirs", "models", "training"),
+    "reservoir": ("files", "typed", "datasets", "layers", "weights", "reservoirs", "models", "training"),
     "reservoir_lab": ("corpora", "runs", "recipes", "evidence", "launch", "__main__"),
 }
 WITHOUT_DATA = ("layers", "weights", "reservoirs", "models")  # know nothing of datasets

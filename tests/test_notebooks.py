@@ -32,25 +32,35 @@ import sys
 from pathlib import Path
 
 data = Path("data").absolute()
-record = (data / "results/family/row/laptop/seed-0.json").read_text()
+record = (data / "results/family.jsonl").read_text()
+sys.audit("reservoir.read", str(data / "results/family/row/laptop"))  # as the library does: which records it wants
 score = 31.0412
 names = sorted(path.name for path in (data / "sources").iterdir())
 (data / "models").exists()
-sys.audit("reservoir.read", str(data / "missing"))  # as the library does where it looks for records
+sys.audit("reservoir.read", str(data / "results/family/none/laptop"))
+(data / "missing").exists() or sys.audit("reservoir.read", str(data / "missing"))
 ```
 
 Four layers reach {eval}`f"{score:.1f}"` BLEU in {eval}`len(names)` tables, {eval}`f"{score:.1f}"` in all.
 """
 
 
+def lines(**rows: list[int]) -> str:
+    """The file of a family's records: for each row what its seeds share, then the seeds."""
+    return "".join(
+        f'{{"recipe":"family/{row}","scale":"laptop"}}\n' + "".join(f'{{"seed":{seed}}}\n' for seed in seeds)
+        for row, seeds in rows.items()
+    )
+
+
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a page and the data that it reads: a record, two listed folders, and one that is not there."""
+    """A folder with a page and the data that it reads: records, a listed folder, and what is not there."""
     folder = tmp_path_factory.mktemp("page")
     data = folder / "data"
-    for name in ("results/family/row/laptop/seed-0.json", "sources/one.toml", "models/unread.json"):
+    for name in ("results/family.jsonl", "sources/one.toml", "models/unread.json"):
         (data / name).parent.mkdir(parents=True)
-        (data / name).write_text("{}")
+        (data / name).write_text(lines(row=[0], other=[0]) if name.endswith("l") else "{}")
     markdown = folder / "01-page.md"
     markdown.write_text(PAGE)
     assert notebooks.stale(markdown, data) == ["it was never executed"]
@@ -77,7 +87,12 @@ def test_sentences_hold_their_values_and_the_page_says_what_it_read(executed):
     ]
     said = [one["result"]["data"]["text/plain"] for one in text.metadata["user_expressions"]]
     assert said == ["'31.0'", "1"]
-    assert set(stored.metadata["inputs"]) == {"results/family/row/laptop", "sources", "missing"}
+    assert set(stored.metadata["inputs"]) == {
+        "results/family/row/laptop",
+        "results/family/none/laptop",
+        "sources",
+        "missing",
+    }
     assert "user_expressions" not in markdown.read_text()
 
 
@@ -85,13 +100,22 @@ def test_sentences_hold_their_values_and_the_page_says_what_it_read(executed):
     ("change", "reason"),
     [
         (
-            lambda data: (data / "results/family/row/laptop/seed-0.json").write_text("[]"),
+            lambda data: (data / "results/family.jsonl").write_text(lines(row=[1], other=[0])),
             "data/results/family/row/laptop has changed",
         ),
         (
-            lambda data: (data / "results/family/row/laptop/seed-1.json").write_text("{}"),
+            lambda data: (data / "results/family.jsonl").write_text(lines(row=[0, 1], other=[0])),
             "data/results/family/row/laptop has changed",
         ),
+        (
+            lambda data: (data / "results/family.jsonl").write_text(lines(other=[0])),
+            "data/results/family/row/laptop is gone",
+        ),
+        (
+            lambda data: (data / "results/family.jsonl").write_text(lines(none=[0], row=[0], other=[0])),
+            "data/results/family/none/laptop is new",
+        ),
+        (lambda data: (data / "results/family.jsonl").write_text(lines(other=[0, 1], row=[0])), None),
         (lambda data: (data / "sources/two.toml").write_text(""), "data/sources has changed"),
         (lambda data: (data / "missing").mkdir(), "data/missing is new"),
         (lambda data: (data / "models/unread.json").write_text("[]"), None),

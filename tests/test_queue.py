@@ -97,14 +97,17 @@ def test_a_run_that_is_left_after_its_training_is_not_tried_for_ever(file, monke
     ("text", "words"),
     [
         ("[[runs", "cannot be read"),
-        (ENTRY.replace('why = "a test"', ""), "entry 1: why is missing"),
-        (ENTRY.replace("[7, 8]", "7"), "entry 1: seeds = 7"),
-        (ENTRY + "hurry = true\n", "entry 1: there is no field 'hurry'"),
-        (ENTRY.replace("[[runs]]", "[runs]"), "double brackets"),
-        ("runs = 3", "double brackets"),
-        (ENTRY.replace('"smoke"', '"huge"'), "scale must be one of smoke, laptop, full"),
+        (ENTRY.replace('why = "a test"', ""), "runs[0]: object missing required field why"),
+        (ENTRY.replace("[7, 8]", "7"), "runs[0].seeds: expected array, got int"),
+        (ENTRY + "hurry = true\n", "runs[0]: object contains unknown field hurry"),
+        (
+            ENTRY.replace("[[runs]]", "[runs]"),
+            "runs: expected array, got object; each entry stands under [[runs]]",
+        ),
+        ("runs = 3", "runs: expected array, got int"),
+        (ENTRY.replace('"smoke"', '"huge"'), "runs[0].scale: invalid enum value 'huge'"),
         (ENTRY.replace("digits", "digit"), "norms-only/digit/"),
-        (ENTRY + ENTRY.replace("digits", "digit"), "entry 2: there is no recipe"),
+        (ENTRY + ENTRY.replace("digits", "digit"), "there is no recipe"),
     ],
 )
 def test_a_wrong_file_is_refused_with_a_sentence(file, text, words, capsys):

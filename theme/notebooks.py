@@ -10,7 +10,8 @@ text in the same kernel (each where it stands, after the cells above it, or afte
 defined there yet, as in a summary that opens a page), and stores in the notebook
 
 - each value in its Markdown cell's `user_expressions`, as jupyterlab_myst does, from where the book renders it;
-- the digest of every shipped file that the run read, in the notebook's metadata under `inputs`;
+- the digest of every shipped file and of every row of records that the run read, in the notebook's metadata under
+  `inputs`;
 - the processor and the version of PyTorch, under `processor`: with both the same, a number comes out the same.
 
 So a page is stale when what it says may no longer be what it would say today, and only then.
@@ -39,11 +40,13 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat import NotebookNode
 
+from reservoir_lab.runs.registry import shipped_rows
+
 ROOT = Path(__file__).resolve().parent.parent
 EVAL = re.compile(r"\{eval\}`([^`]+)`")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 CODE = re.compile(r"^\w+(\.\w+)*\(|^<")  # np.float64(67.8), <object at 0x...>
-RECORDS = "results"  # a folder of the data that is looked at recipe by recipe
+RECORDS = "results"  # a folder of the data that is looked at row by row: "results/<recipe>/<scale>"
 DIGITS = 16
 TIMEOUT = 900  # seconds that a cell may take
 STATE = "application/vnd.jupyter.widget-state+json"
@@ -56,8 +59,8 @@ OWN = {"jupytext", "kernelspec", "language_info", "inputs", "processor", "widget
 COPIED = {"fig-answer": ROOT / "theme" / "answer.svg"}
 
 # Notes in the kernel which files of the data folder are opened and which of its folders are listed: an audit hook sees
-# both, whichever library does it. What is looked for and not there, and what is opened outside Python, the library
-# announces by `sys.audit("reservoir.read", path)`.
+# both, whichever library does it. What is looked for and not there, what is opened outside Python, and which records of
+# a file, the library announces by `sys.audit("reservoir.read", path)`.
 WATCH = """
 def _watch(root):
     import os, sys
@@ -110,15 +113,14 @@ def sources(path: Path) -> list[tuple[str, str, set[str]]]:
 
 
 def digest(data: Path, name: str) -> str:
-    """Of an input below the data folder: of a file's content, of all records in a folder of records, of the names in
+    """Of an input below the data folder: of a file's content, of the lines of some or all records, of the names in
     another folder, or "absent"."""
     path = data / name
     found = hashlib.sha256()
     if path.is_file():
         found.update(path.read_bytes())
-    elif path.is_dir() and name.partition("/")[0] == RECORDS:
-        for entry in sorted(path.rglob("*.json")):
-            found.update(entry.relative_to(path).as_posix().encode() + b"\0" + entry.read_bytes() + b"\0")
+    elif name.partition("/")[0] == RECORDS and (records := rows(data / RECORDS, name)):
+        found.update(records)
     elif path.is_dir():
         found.update("\0".join(sorted(entry.name for entry in path.iterdir())).encode())
     else:
@@ -126,15 +128,20 @@ def digest(data: Path, name: str) -> str:
     return found.hexdigest()[:DIGITS]
 
 
+def rows(folder: Path, name: str) -> bytes:
+    """The lines of all records of a recipe or family, "results/<recipe>/<scale>", "results/<family>" or "results"."""
+    inside = f"{name}/".partition("/")[2]
+    found = shipped_rows(inside.partition("/")[0], folder)
+    return b"".join(lines for row, lines in sorted(found.items()) if f"{row}/".startswith(inside))
+
+
 def grouped(names: Sequence[str]) -> list[str]:
-    """The inputs to keep: a folder stands for the records in it, since a new seed there would matter too."""
-    kept: set[str] = set()
-    for name in names:
-        path = Path(name)
-        if path.parts[:1] == (RECORDS,) and path.suffix == ".json" and len(path.parts) > 2:
-            path = path.parent
-        kept.add(path.as_posix())
-    folders = {name for name in kept if name.partition("/")[0] == RECORDS}
+    """The inputs to keep: a recipe or family stands for the records in it, since a new seed there would matter too.
+
+    The file that they stand in is none: the library says which of its records were wanted.
+    """
+    kept = {name for name in names if not (name.startswith(f"{RECORDS}/") and name.endswith(".jsonl"))}
+    folders = {name for name in kept if name.partition("/")[0] == RECORDS and not name.endswith(".json")}
     inside = {name for name in folders if any(parent.as_posix() in folders for parent in Path(name).parents)}
     return sorted(kept - inside - {"."})
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from msgspec import Struct
+
 from reservoir.datasets import Labelled, grammar
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import shipped
+from reservoir.typed import decode
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch
 from reservoir_lab.corpora.own import FILES, Files, own_labelled
@@ -36,8 +38,7 @@ class LabelledCorpus:
     places: Mapping[str, Callable[[int], str]] = field(default_factory=dict, repr=False, compare=False)
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     """A corpus in tab-separated files: its columns, how its files write the classes, and how many texts validate.
 
     Args:
@@ -55,10 +56,7 @@ class _Table:
     broken: int = 0
 
 
-TABLES = {
-    name: _Table(**entry)
-    for name, entry in tomllib.loads((shipped() / "labelled.toml").read_text(encoding="utf-8")).items()
-}
+TABLES = decode(shipped() / "labelled.toml", dict[str, _Table], remedy="restore it from the repository")
 CLASSES = {
     "miniature-order": ("effect first", "cause first"),
     **{name: tuple(table.classes.values()) for name, table in TABLES.items()},

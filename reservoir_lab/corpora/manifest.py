@@ -1,19 +1,19 @@
 """What can be fetched (address, hash, size, licence and purpose of every file), and the cache that holds it."""
 
 import difflib
-import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.shipped import shipped
 from reservoir.files import file_digest
+from reservoir.typed import parse, typed
 
 
-@dataclass(frozen=True)
-class File:
+class File(Struct, frozen=True, forbid_unknown_fields=True):
     """One file of a dataset, as it is on a server.
 
     Args:
@@ -28,8 +28,7 @@ class File:
     url: str | None = None
 
 
-@dataclass(frozen=True)
-class Dataset:
+class Dataset(Struct, frozen=True, forbid_unknown_fields=True):
     """One dataset of the manifest.
 
     Args:
@@ -68,13 +67,11 @@ def _datasets(path: Path, changed: int) -> dict[str, Dataset]:
 
     It is read once, since every record that is looked up asks whether its data is still the same.
     """
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {name: _dataset(name, entry) for name, entry in content.items()}
-
-
-def _dataset(name: str, entry: dict) -> Dataset:
-    files = tuple(File(name=file, **fields) for file, fields in entry["files"].items())
-    return Dataset(name=name, **{**entry, "files": files})
+    found = {}
+    for name, entry in parse(path.read_bytes(), toml=True).items():
+        files = [{"name": file} | fields for file, fields in entry["files"].items()]
+        found[name] = typed({"name": name} | entry | {"files": files}, Dataset)
+    return found
 
 
 def dataset(name: str) -> Dataset:

@@ -20,6 +20,7 @@ from rich.table import Column
 
 from reservoir.datasets.shipped import shipped
 from reservoir.files import atomic_writes
+from reservoir.typed import decode
 from reservoir_lab import launch
 from reservoir_lab.corpora.own.parts import FILES
 from reservoir_lab.launch.console import new_table, show, show_json
@@ -107,8 +108,8 @@ def fields_from_registry() -> Fields:
 
 def _stored(kind: type[T], name: str, make: Callable[[], T]) -> T:
     try:
-        found = kind(**json.loads((shipped() / name).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        found = decode(shipped() / name, kind, remedy="make generated")
+    except ValueError:
         return make()
     return found if found.digest == sources_digest() else make()
 

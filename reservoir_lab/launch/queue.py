@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import statistics
-import tomllib
 from pathlib import Path
-from typing import Any
+
+from msgspec import Struct
 
 from reservoir.datasets.errors import DataError
-from reservoir.files import read_bounded
 from reservoir.training.loop import TrainingError
+from reservoir.typed import decode
 from reservoir_lab import recipes
 from reservoir_lab.launch.console import new_table, show
 from reservoir_lab.launch.dry_run import in_hours
@@ -18,13 +18,26 @@ from reservoir_lab.runs.audit import precision
 from reservoir_lab.runs.building import missing_sources
 from reservoir_lab.runs.execution import Busy
 from reservoir_lab.runs.records import find_record, find_records, recorded
-from reservoir_lab.runs.registry import SCALES, Scale
+from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 
-LARGEST = 2**20
-"""Bytes of the longest queue that is read."""
-FIELDS = {"recipes": list, "seeds": list, "why": str, "scale": str, "again": bool}
-NEEDED = ("recipes", "seeds", "why")
+REMEDY = "each entry stands under [[runs]] and has recipes, seeds and why; scale is smoke, laptop or full"
+
+
+class Entry(Struct, forbid_unknown_fields=True):
+    """Runs that are wanted, and why; `again` counts a record only if it is known to be of its recipe's precision."""
+
+    recipes: list[str]
+    seeds: list[int]
+    why: str
+    scale: Scale = "laptop"
+    again: bool = False
+
+
+class Queue(Struct, forbid_unknown_fields=True):
+    """The content of a queue's file."""
+
+    runs: list[Entry] = []
 
 
 def read_queue(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str]]:
@@ -57,45 +70,17 @@ def with_sources(file: Path, *, scale: Scale | None = None) -> list[Run]:
 
 def all_runs(file: Path, *, scale: Scale | None = None) -> list[tuple[Run, str, bool]]:
     """All runs of a queue: each with the reason why, and whether a record of unknown precision does not count."""
+    entries = decode(file, Queue, remedy=REMEDY).runs
     try:
-        entries = tomllib.loads(read_bounded(file, LARGEST).decode()).get("runs", [])
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(f"the queue {file} cannot be read: {error}") from error
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-        raise ValueError(f"the queue {file} needs its entries under [[runs]], with double brackets")
-    return [
-        found
-        for number, entry in enumerate(entries, 1)
-        for found in _entry(entry, f"{file}, entry {number}", scale)
-    ]
-
-
-def _entry(entry: dict[str, Any], where: str, chosen: Scale | None) -> list[tuple[Run, str, bool]]:
-    for name in NEEDED:
-        if name not in entry:
-            raise ValueError(f"{where}: {name} is missing; an entry has {', '.join(NEEDED)}")
-    for name, value in entry.items():
-        if name not in FIELDS:
-            raise ValueError(f"{where}: there is no field {name!r}; there are {', '.join(FIELDS)}")
-        if not isinstance(value, FIELDS[name]):
-            raise ValueError(f"{where}: {name} = {value!r:.60} must be a {FIELDS[name].__name__}")
-    for name, kind in (("recipes", str), ("seeds", int)):
-        for value in entry[name]:
-            if type(value) is not kind:
-                raise ValueError(f"{where}: {name} must be a list of {kind.__name__}, got {value!r:.60}")
-    scale = chosen or entry.get("scale", "laptop")
-    if scale not in SCALES:
-        raise ValueError(f"{where}: scale must be one of {', '.join(SCALES)}, got {scale!r}")
-    try:
-        runs = [
-            recipes.get(recipe, scale=scale, seed=seed)
-            for name in entry["recipes"]
+        return [
+            (recipes.get(recipe, scale=scale or entry.scale, seed=seed), entry.why, entry.again)
+            for entry in entries
+            for name in entry.recipes
             for recipe in recipes.family(name)
-            for seed in entry["seeds"]
+            for seed in entry.seeds
         ]
     except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
-    return [(run, str(entry["why"]), bool(entry.get("again"))) for run in runs]
+        raise ValueError(f"{file}: {error}") from error
 
 
 def seconds_of(run: Run) -> float | None:

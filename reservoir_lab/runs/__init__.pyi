@@ -3,9 +3,8 @@ from .building import bare_model, build, load, outline
 from .execution import execute, train_and_test
 from .machine import cpu_seconds
 from .own import command_of, on_files
-from .reading import run_from_json
-from .records import Record, RecordError, find_record, find_records, find_run, frame, read_record
-from .run import Run
+from .records import Record, RecordError, find_record, find_records, find_run, frame, pack, read_record
+from .run import Run, run_from_json
 from .start import InitFromRelease, InitFromRun
 from .tasks.classification import Classification
 from .tasks.computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
@@ -46,6 +45,7 @@ __all__ = [
     "on_files",
     "open_model",
     "outline",
+    "pack",
     "read_record",
     "run_from_json",
     "sweep",

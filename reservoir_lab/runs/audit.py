@@ -22,6 +22,7 @@ from reservoir.datasets import shipped
 from reservoir.files import atomic_write
 from reservoir.training import Event, Listener, Validated
 from reservoir.training.task import Precision
+from reservoir.typed import decode
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build, device_of
 from reservoir_lab.runs.execution import train_run
@@ -122,12 +123,10 @@ def key(record: Record) -> str:
 def read_audits(file: Path | None = None) -> dict[str, Audit]:
     """The audits that a file holds, by record; none where there is no file. By default those of the shipped records."""
     file = file or shipped() / "results" / FILE
-    if not file.exists():
-        return {}
     try:
-        return {name: Audit(**found) for name, found in json.loads(file.read_text(encoding="utf-8")).items()}
-    except (ValueError, TypeError, AttributeError) as error:
-        raise RecordError(f"{file} is damaged ({error}): delete it, or restore it") from error
+        return decode(file, dict[str, Audit], remedy="delete it, or restore it") if file.exists() else {}
+    except ValueError as error:
+        raise RecordError(str(error)) from error
 
 
 def write_audits(found: dict[str, Audit], file: Path) -> None:

@@ -322,7 +322,7 @@ def tested(
         overrides=run.overrides(),
         data=content_digest(run.task.data),
         labels=list(getattr(corpus, "classes", ())),
-        points=cast(Any, [asdict(point) for point in history.points]),
+        points=cast(Any, [asdict(point) | {"seconds": round(point.seconds, 3)} for point in history.points]),
         metric=task.metric,
         larger_is_better=task.larger_is_better,
         tests=tests,

@@ -7,25 +7,24 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, cast, get_type_hints
+from typing import Annotated, Any, cast
 
 import pandas as pd
 
 from reservoir.datasets import DataError, shipped
-from reservoir.files import atomic_write, read_bounded
+from reservoir.files import atomic_write, atomic_writes, read_bounded
+from reservoir.typed import parse, typed
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import registry, schema
-from reservoir_lab.runs.reading import run_from_json, upgraded
 from reservoir_lab.runs.registry import Scale, record_path, results
-from reservoir_lab.runs.run import ABSENT, Run, differences, flat
+from reservoir_lab.runs.run import ABSENT, Run, differences, flat, run_from_json
 
-FORMAT = 2
-LATER = {"date": "", "rules": "", "together": 1, "extrapolated": True}
-"""What records lack that were made before these fields came."""
+FORMAT = 3
 FEW = 4  # fields that a sentence names
 METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity"}
 """What tables call the metrics."""
@@ -33,6 +32,14 @@ RANGES = {"bleu": (0, 100 + 1e-6), "accuracy": (0, 100 + 1e-6), "perplexity": (1
 """What a metric can be."""
 LARGEST = 2**26
 """Bytes of the longest record that is read."""
+AGAIN = "delete it and run again"
+EACH = {
+    "seed", "points", "tests", "samples", "aucc", "seconds", "cpu_seconds", "step_seconds", "test_seconds", "tokens",
+    "flops", "peak_memory", "date",
+}  # fmt: skip
+"""What every line of a family's file has for itself."""
+JUDGED = 200
+"""The first of the bench's seeds that are judged."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
@@ -85,14 +92,14 @@ class Record:
     recipe: str
     scale: str
     seed: schema.Count
-    run: Annotated[dict[str, Any], 1]
+    run: Annotated[dict[str, Any], schema.Some]
     overrides: dict[str, Any]
     data: str
     labels: list[str]
-    points: Annotated[list[schema.Point], 1]
+    points: Annotated[list[schema.Point], schema.Some]
     metric: str
     larger_is_better: bool
-    tests: Annotated[dict[str, dict[str, float | str]], 1]
+    tests: Annotated[dict[str, dict[str, int | schema.Number | str]], schema.Some]
     samples: list[schema.Sample]
     parameters: schema.Parameters
     origins: dict[str, schema.Held]
@@ -123,10 +130,14 @@ class Record:
         Raises:
             RecordError: a field has a value that no record may have, such as NaN.
         """
-        data = asdict(self)
-        if wrong := _wrong(data, path):
-            raise RecordError(f"the record {path} is not written: {wrong[:300]}")
-        return (json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+        try:
+            typed(asdict(self), Record)
+            if wrong := _disagreement(self, path):
+                raise ValueError(wrong[:300])
+            text = json.dumps(_stored(self), indent=1, ensure_ascii=False, allow_nan=False)
+        except ValueError as error:
+            raise RecordError(f"the record {path} is not written: {error}") from error
+        return f"{text}\n".encode()
 
     def write(self, path: Path) -> None:
         """Check the record and write it to `path`, atomically.
@@ -154,21 +165,18 @@ def read_record(path: Path) -> Record:
 
     Raises:
         RecordError: the file is not JSON, or a field is missing, is not what the schema says, or contradicts another
-            one or the place where the file lies; or the record was made by a newer version.
+            one or the place where the file lies; or the record was made by another version.
     """
     try:
         found = path.stat()
+        return _read(path, (found.st_mtime_ns, found.st_size, found.st_ino))
     except OSError as error:
-        raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
-    return _read(path, (found.st_mtime_ns, found.st_size, found.st_ino))
+        raise RecordError(f"record {path} cannot be read ({error}); {AGAIN}") from error
 
 
 @cache  # the ledger alone asks for twenty thousand
 def _read(path: Path, stamp: tuple[int, ...]) -> Record:
-    try:
-        return parse_record(read_bounded(path, LARGEST), path)
-    except OSError as error:
-        raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
+    return parse_record(read_bounded(path, LARGEST), path)
 
 
 def parse_record(content: bytes, path: Path) -> Record:
@@ -178,101 +186,122 @@ def parse_record(content: bytes, path: Path) -> Record:
         RecordError: as in `read_record`.
     """
     try:
-        data = json.loads(content.decode(), parse_constant=_refused, object_pairs_hook=_once)
+        data = parse(content)
     except ValueError as error:
-        raise RecordError(f"record {path} cannot be read ({error}); delete it and run again") from error
-    except RecursionError:
-        raise RecordError(f"record {path} is nested too deeply; delete it and run again") from None
+        raise RecordError(f"record {path} cannot be read ({error}); {AGAIN}") from error
+    return _record(data, str(path), path)
+
+
+def parse_lines(content: bytes, where: str) -> Iterator[Record]:
+    """The records that lines hold, each a whole one, or what it adds to the line above that says what several share.
+
+    Raises:
+        RecordError: as in `read_record`.
+    """
+    shared: dict[str, Any] = {}
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            data = parse(line)
+            if "recipe" in data and "seed" not in data:
+                shared = data
+                continue
+            data = shared | data
+            data["run"] = {"seed": data["seed"]} | data["run"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise RecordError(f"{where}, line {number}: it holds no record ({error}); {AGAIN}") from error
+        yield _record(data, f"{where}, line {number}")
+
+
+def _record(data: Any, where: str, path: Path = Path()) -> Record:
     version = data.get("format") if isinstance(data, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise RecordError(f"record {path} has no format from 1 to {FORMAT}; delete it and run again")
-    if version > FORMAT:
+    if type(version) is int and version > FORMAT:
         raise RecordError(
-            f"record {path} was made by a newer version of the library (its format is {version}, and {FORMAT} is the"
-            " newest known here): update the library"
+            f"record {where} was made by a newer version of the library (its format is {version}, and {FORMAT} is the"
+            " one known here): update the library"
         )
+    if version != FORMAT:
+        raise RecordError(f"record {where} has not format {FORMAT}; {AGAIN}")
     try:
-        data = {"notes": []} | LATER | (upgraded(data) if version == 1 else data)
-        wrong = _wrong(data, path)
-    except RecursionError:
-        wrong = "it is nested too deeply"
-    if wrong:
-        raise RecordError(f"record {path}: {wrong[:300]}; delete it and run again")
-    return Record(**data)
+        if surplus := sorted(data.keys() - _names()):
+            raise ValueError(f"it has a field that no version knows, {surplus[0]!r}")
+        record = typed(data | {"points": _rows(data.get("points"))}, Record)
+    except ValueError as error:
+        raise RecordError(f"record {where}: {error}; {AGAIN}") from error
+    if wrong := _disagreement(record, path):
+        raise RecordError(f"record {where}: {wrong[:300]}; {AGAIN}")
+    return record
 
 
-def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(entry.name for entry in fields(Record))
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, in which no name may occur twice."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name occurs twice in an object")
-    return found
+def _rows(stored: Any) -> list[dict[str, Any]]:
+    """Validation points, one by one, that are stored as a list for each of their fields."""
+    columns: Any = typed({"points": stored}, schema.Stored)["points"]
+    metrics = columns["metrics"]
+    names = [name for name in columns if name != "metrics"]
+    lists = [columns[name] for name in names] + list(metrics.values())
+    if len({len(values) for values in lists}) > 1:
+        raise ValueError("points has lists of several lengths")
+    return [
+        dict(zip(names, row, strict=False)) | {"metrics": dict(zip(metrics, row[len(names) :], strict=True))}
+        for row in zip(*lists, strict=True)
+    ]
 
 
-def _wrong(data: dict[str, Any], path: Path) -> str:
-    """The first thing that is wrong with the content of a record at `path`, in words; empty if nothing is."""
-    hints = _hints()
-    if missing := [name for name in hints if name not in data]:
-        return f"it lacks {missing[0]!r}"
-    if unknown := sorted(data.keys() - hints.keys()):
-        return f"it has a field that no version knows, {unknown[0]!r}"
-    for name, hint in hints.items():
-        for fault in schema.faults(data[name], hint, name):
-            return fault
-    return _disagreement(data, path)
+def _stored(record: Record) -> dict[str, Any]:
+    """A record as it is stored: validation points as lists."""
+    points: Any = record.points
+    metrics = {name: [point["metrics"][name] for point in points] for name in points[0]["metrics"]}
+    lists = {name: [point[name] for point in points] for name in points[0] if name != "metrics"}
+    return asdict(record) | {"points": lists | {"metrics": metrics}}
 
 
-def _disagreement(data: dict[str, Any], path: Path) -> str:
+def _disagreement(record: Record, path: Path) -> str:
     """Where fields of a record contradict each other or the place where it lies, in words; empty if nowhere."""
-    run, parameters = data["run"], data["parameters"]
+    run, parameters = record.run, record.parameters
     for name in ("recipe", "scale", "seed"):
-        if run.get(name) != data[name]:
-            return f"run.{name} is {run.get(name)!r}, but {name} is {data[name]!r}"
+        if run.get(name) != getattr(record, name):
+            return f"run.{name} is {run.get(name)!r}, but {name} is {getattr(record, name)!r}"
     fields_of_run = dict(flat(run))
-    for name, value in data["overrides"].items():
+    for name, value in record.overrides.items():
         has_parts = any(key.startswith(f"{name}.") for key in fields_of_run)
         if not has_parts and fields_of_run.get(name, ABSENT) != value:
             return f"overrides[{name!r}] is {value!r}, which the run does not have"
-    if data["date"] and not DATE.fullmatch(data["date"]):
-        return f"date must be in UTC, such as 2026-11-27T20:43:12Z, got {data['date'][:40]!r}"
+    if record.date and not DATE.fullmatch(record.date):
+        return f"date must be in UTC, such as 2026-11-27T20:43:12Z, got {record.date[:40]!r}"
     if parameters["trainable"] > parameters["total"]:
         return f"parameters.trainable is {parameters['trainable']}, more than parameters.total, {parameters['total']}"
     budget = run.get("budget")
-    last, most = {"step": -1}, budget.get("steps") if isinstance(budget, dict) else None
-    for number, point in enumerate(data["points"]):
-        if data["metric"] not in point["metrics"]:
-            return f"points[{number}].metrics lacks {data['metric']!r}"
+    last: Mapping[str, Any] = {"step": -1}
+    most = budget.get("steps") if isinstance(budget, dict) else None
+    for number, point in enumerate(cast(list[dict[str, Any]], record.points)):
+        if record.metric not in point["metrics"]:
+            return f"points[{number}].metrics lacks {record.metric!r}"
+        if point["metrics"].keys() != record.points[0]["metrics"].keys():
+            return f"points[{number}] has other metrics than the first point"
         if any(point[name] < last.get(name, 0) for name in ("seconds", "tokens", "flops")) or not (
             last["step"] < point["step"] <= (most if isinstance(most, int) else point["step"])
         ):
             return f"points[{number}] does not follow the one before, or is beyond budget.steps"
         last = point
-    for where, found in [
-        *data["tests"].items(),
-        *((f"points[{n}]", p["metrics"]) for n, p in enumerate(data["points"])),
-    ]:
+    scores: dict[str, Mapping[str, Any]] = dict(record.tests)
+    scores |= {f"points[{number}]": point["metrics"] for number, point in enumerate(record.points)}
+    for where, found in scores.items():
         for name, value in found.items():
             low, high = RANGES.get(name, (-math.inf, math.inf))
             if isinstance(value, int | float) and not low <= value <= high:
                 return f"{name} of {where} must be from {low:g} to {high:g}, got {value:g}"
-    if not any(isinstance(value, float) for value in next(iter(data["tests"].values())).values()):
+    if not any(isinstance(value, float) for value in next(iter(record.tests.values())).values()):
         return "tests has no score, a number with a fraction, in its first test set"
     if path.parent.name in registry.SCALES and path.name.startswith("seed-"):
-        filed = record_path(Path(), data["recipe"], data["scale"], data["seed"])
-        name = path.name.partition("-with-")[0] + ".json" if data["overrides"] else path.name
+        filed = record_path(Path(), record.recipe, record.scale, record.seed)
+        name = path.name.partition("-with-")[0] + ".json" if record.overrides else path.name
         if path.with_name(name).parts[-len(filed.parts) :] != filed.parts:
             return f"it is of {filed}, and does not belong here"
     return ""
-
-
-@cache
-def _hints() -> dict[str, Any]:
-    hints = get_type_hints(Record, include_extras=True)
-    return {entry.name: hints[entry.name] for entry in fields(Record)}
 
 
 def path_of(run: Run) -> Path:
@@ -360,14 +389,6 @@ def _shown(value: Any) -> str:
     return "absent" if value is ABSENT else json.dumps(value, ensure_ascii=False)
 
 
-def _folders() -> tuple[Path, Path]:
-    """Where records lie, the reader's own first.
-
-    Who looks there announces it to audit hooks, so that a page knows which records it depends on, missing ones too.
-    """
-    return results(), shipped() / "results"
-
-
 def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
     """The run that a recipe stands for, or a run of your own as it is recorded, with this seed or with another.
 
@@ -389,21 +410,18 @@ def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record 
 
     A record that was made with other fields than the registered recipe has today is passed over with a warning.
     """
-    for folder in _folders():
-        path = record_path(folder, recipe, scale, seed)
-        sys.audit("reservoir.read", str(path.parent))
-        if path.exists() and (record := _of_recipe(path)):
-            return record
-    return None
+    path = record_path(results(), recipe, scale, seed)
+    if path.exists() and (record := _of_recipe(read_record(path), str(path))):
+        return record
+    record = _shipped(recipe, scale).get(seed)
+    return record and _of_recipe(record, f"{recipe}/{scale}/seed-{seed} among the shipped ones")
 
 
 def find_records(recipe: str, *, scale: str = "laptop") -> list[Record]:
     """The records of a recipe, one per seed, in the numerical order of the seeds; none if nobody has run it."""
-    folders = [folder / recipe / scale for folder in _folders()]
-    for folder in folders:
-        sys.audit("reservoir.read", str(folder))
-    names = {path.name for folder in folders for path in folder.glob("seed-*.json")}
-    seeds = sorted(int(found[1]) for name in names if (found := SEED_FILE.fullmatch(name)))
+    names = (path.name for path in (results() / recipe / scale).glob("seed-*.json"))
+    own = {int(found[1]) for name in names if (found := SEED_FILE.fullmatch(name))}
+    seeds = sorted(own.union(_shipped(recipe, scale)))
     return [record for seed in seeds if (record := find_record(recipe, scale=scale, seed=seed))]
 
 
@@ -413,38 +431,153 @@ def all_records(family: str = "") -> Iterator[Record]:
     Args:
         family: a family of recipes such as "transformer", or one recipe; all if empty.
     """
-    seen = set()
-    for folder in _folders():
-        sys.audit("reservoir.read", str(folder / family))
-        for path in sorted((folder / family).glob("**/seed-*.json")):
-            key = path.relative_to(folder)
-            if key not in seen and SEED_FILE.fullmatch(path.name) and (record := _of_recipe(path)):
-                seen.add(key)
-                yield record
+    sys.audit("reservoir.read", str(shipped() / "results" / family))
+    own = (path.parent for path in (results() / family).glob("**/seed-*.json"))
+    rows = {folder.relative_to(results()).as_posix() for folder in own}
+    rows |= {
+        row
+        for row in registry.shipped_rows(family.partition("/")[0])
+        if f"{row}/".startswith(f"{family}/" if family else "")
+    }
+    for row in sorted(rows):
+        recipe, _, scale = row.rpartition("/")
+        yield from find_records(recipe, scale=scale)
 
 
-def _of_recipe(path: Path) -> Record | None:
-    """The record at `path`, unless the registered recipe has other fields today."""
-    record = read_record(path)
-    made = registry.RECIPES.get(record.recipe)
-    if made is None:
-        return record
-    if why := _changed(path, record, made):
-        warnings.warn(f"record {path} is not used: it was made with {why}", RecordWarning, stacklevel=3)
+def _shipped(recipe: str, scale: str) -> dict[int, Record]:
+    """The shipped records of a recipe, by seed.
+
+    Who looks here announces it to audit hooks, so that a page knows which records it depends on, missing ones too.
+    """
+    sys.audit("reservoir.read", str(shipped() / "results" / recipe / scale))
+    family = recipe.partition("/")[0]
+    return _parsed(
+        registry.shipped_rows(family).get(f"{recipe}/{scale}", b""), f"{family}.jsonl, {recipe}/{scale}"
+    )
+
+
+@cache
+def _parsed(lines: bytes, where: str) -> dict[int, Record]:
+    return {record.seed: record for record in parse_lines(lines, where)}
+
+
+def _of_recipe(record: Record, where: str) -> Record | None:
+    """A record, unless the registered recipe has other fields today."""
+    if why := _changed(record, where):
+        warnings.warn(f"record {where} is not used: it was made with {why}", RecordWarning, stacklevel=3)
         return None
     return record
 
 
-def _changed(path: Path, record: Record, made: registry.Recipe) -> str:
+def _changed(record: Record, where: str) -> str:
     """How the recipe has changed since, in words; the answer is kept as long as record and recipe are the same."""
-    known = _compared.get(path)
-    if known is None or known[:2] != (record, made):
+    made = registry.RECIPES.get(record.recipe)
+    if made is None:
+        return ""
+    known = _compared.get(where)
+    if known is None or known[0] is not record or known[1] is not made:
         run = registry.get(record.recipe, scale=cast(Any, record.scale), seed=record.seed)
-        known = _compared[path] = (record, made, other_fields(record, run))
+        known = _compared[where] = (record, made, other_fields(record, run))
     return known[2]
 
 
-_compared: dict[Path, tuple[Record, registry.Recipe, str]] = {}
+_compared: dict[str, tuple[Record, registry.Recipe, str]] = {}
+
+
+# ---- what ships ------------------------------------------------------------------------------------------------------
+
+
+def pack(folder: Path | None = None, to: Path | None = None) -> list[str]:
+    """Put the records below a folder into the files of their families, a line a run, in place of older ones.
+
+    Left out with a warning is what could not ship: runs of other fields than a recipe has, of a checkout that differed
+    from its commit, or of judged seeds before there were rules.
+
+    Args:
+        folder: holds records, a file each or many in a .jsonl file; by default the results folder.
+        to: where the families' files lie; by default those that ship.
+
+    Returns:
+        What was put there, "family/row/scale/seed-0".
+
+    Raises:
+        RecordError: there is no record, or one is damaged.
+    """
+    folder, to = folder or results(), to or shipped() / "results"
+    files = sorted(
+        path for path in folder.glob("**/*") if SEED_FILE.fullmatch(path.name) or path.suffix == ".jsonl"
+    )
+    came = [record for file in files for record in _records_in(file)]
+    if not came:
+        raise RecordError(
+            f"there is nothing to pack: no record lies in {folder}; a run writes its record there"
+        )
+    packed: dict[str, dict[tuple[str, str, int], Record]] = {}
+    changed: list[str] = []
+    for record in came:
+        where = f"{record.recipe}/{record.scale}/seed-{record.seed}"
+        if why := _unfit(record, where):
+            warnings.warn(f"{where} is left out: {why}", RecordWarning, stacklevel=2)
+            continue
+        family = record.recipe.partition("/")[0]
+        if family not in packed:
+            file = to / f"{family}.jsonl"
+            packed[family] = {_key(one): one for one in (_records_in(file) if file.exists() else ())}
+        older = packed[family].get(_key(record))
+        if older is None or older.date <= record.date:
+            packed[family][_key(record)] = record
+            changed.append(where)
+    atomic_writes({to / f"{family}.jsonl": _lines(records) for family, records in packed.items()})
+    return changed
+
+
+def _unfit(record: Record, where: str) -> str:
+    """Why a record cannot ship, in words; empty if it can."""
+    if record.recipe not in registry.RECIPES:
+        return "it is of no recipe of the book"
+    if record.overrides:
+        return f"it has other fields than its recipe ({', '.join(record.overrides)})"
+    if why := _changed(record, where):
+        return f"it was made with {why}"
+    if record.code["dirty"] is not False:
+        return "its checkout had changes that no commit has: commit them, and run it again"
+    if record.recipe.startswith("bench/") and record.seed >= JUDGED and not record.rules:
+        return f"seeds from {JUDGED} on are run once the rules are written, and it was run before"
+    return ""
+
+
+def _key(record: Record) -> tuple[str, str, int]:
+    return record.recipe, record.scale, record.seed
+
+
+def _records_in(file: Path) -> Iterator[Record]:
+    try:
+        content = read_bounded(file, LARGEST)
+    except OSError as error:
+        raise RecordError(f"{file} cannot be read: {error}") from error
+    return parse_lines(content, str(file)) if file.suffix == ".jsonl" else iter([parse_record(content, file)])
+
+
+def _lines(records: Mapping[tuple[str, str, int], Record]) -> bytes:
+    """The lines of a family's file: for each recipe and scale what its records share, then the rest, seed by seed."""
+    text: list[str] = []
+    for (recipe, scale), row in groupby(sorted(records.items()), key=lambda item: item[0][:2]):
+        stored = [_stored(record) for _, record in row]
+        for one in stored:
+            del one["run"]["seed"]
+        first = stored[0]
+        shared = {
+            name: value
+            for name, value in first.items()
+            if name not in EACH and all(one[name] == value for one in stored)
+        }
+        head = {"recipe": recipe, "scale": scale} | shared
+        for line in [head, *({name: one[name] for name in one if name not in head} for one in stored)]:
+            text.append(json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
+    return "".join(text).encode()
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
 
 
 def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFrame:

@@ -9,20 +9,24 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable
-from functools import wraps
+from functools import cache, wraps
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Literal
 
 from reservoir.datasets.shipped import shipped
 from reservoir.layers.arguments import check_choice
+from reservoir.typed import parse
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
 Recipe = Callable[[Scale], Any]
 """From a scale to a run. `Run` itself stands above: what it begins with is another recipe, which it finds here."""
 RECIPES: dict[str, Recipe] = {}
+HEAD = b'{"recipe":'
+"""How a line begins that says what the records below it share."""
 
 
 def recipe(name: str) -> Callable[[Recipe], Recipe]:
@@ -131,11 +135,45 @@ def record_path(
     return folder / recipe / scale / f"{name}.json"
 
 
+def shipped_rows(family: str = "", folder: Path | None = None) -> dict[str, bytes]:
+    """The lines of the records that ship, by "<recipe>/<scale>", as they stand in the file of each family.
+
+    The first line of each has what the records share, and the others a seed's record each.
+
+    Args:
+        family: one family; all if empty.
+        folder: where the files lie; by default the shipped ones.
+    """
+    folder = folder or shipped() / "results"
+    files = [folder / f"{family}.jsonl"] if family else sorted(folder.glob("*.jsonl"))
+    found: dict[str, bytes] = {}
+    for file in files:
+        if file.is_file():
+            found |= _rows(file, file.stat().st_mtime_ns)
+    return found
+
+
+@cache
+def _rows(file: Path, changed: int) -> dict[str, bytes]:
+    rows: dict[str, list[bytes]] = {}
+    try:
+        for line in file.read_bytes().splitlines(keepends=True):
+            if line.startswith(HEAD):
+                head = parse(line)
+                row = rows[f"{head['recipe']}/{head['scale']}"] = []
+            row.append(line)
+    except (ValueError, TypeError, KeyError, UnboundLocalError) as error:
+        raise ValueError(f"{file} cannot be read ({error}): restore it from the repository") from error
+    return {name: b"".join(lines) for name, lines in rows.items()}
+
+
 def is_recorded(recipe: str, scale: str) -> bool:
-    """Whether any seed of a recipe is recorded, as the folders have it: no file is read."""
-    folders = (results(), shipped() / "results")
-    found = (path.name for folder in folders for path in (folder / recipe / scale).glob("seed-*.json"))
-    return any("-with-" not in name for name in found)
+    """Whether any seed of a recipe is recorded; no record is read."""
+    sys.audit("reservoir.read", str(shipped() / "results" / recipe / scale))
+    found = (path.name for path in (results() / recipe / scale).glob("seed-*.json"))
+    return any("-with-" not in name for name in found) or f"{recipe}/{scale}" in shipped_rows(
+        recipe.partition("/")[0]
+    )
 
 
 def own_names(recipes: Collection[str]) -> list[str]:

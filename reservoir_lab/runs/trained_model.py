@@ -32,10 +32,9 @@ from reservoir.weights.files import WeightsError, read_json, shortened
 from reservoir_lab.corpora import own
 from reservoir_lab.runs.building import device_of, precision_of
 from reservoir_lab.runs.export import export, folder_of
-from reservoir_lab.runs.reading import run_from_json
 from reservoir_lab.runs.records import read_record
 from reservoir_lab.runs.registry import Scale, elsewhere, record_path, results
-from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.run import Run, run_from_json
 from reservoir_lab.runs.tasks.classification import Classification
 from reservoir_lab.runs.tasks.computation import Pictures, Sequences
 from reservoir_lab.runs.tasks.language_modelling import LanguageModelling

@@ -190,12 +190,14 @@ def test_records(trained, tmp_path, capsys):
     broken = [
         *(json.dumps(next(made)).encode() for _ in range(150)),
         *(source.read_bytes()[: chance.randrange(source.stat().st_size)] for _ in range(10)),
-        b"[" * 10**6, b'{"a":' * 10**6, b"1" * 10**6, b'{"format": 2, "format": 2}', b"\xff", b"null", b"[]", b'"',
+        b"[" * 10**6, b'{"a":' * 10**6, b"1" * 10**6, b'{"format": 3, "format": 3}', b"\xff", b"null", b"[]", b'"',
     ]  # fmt: skip
     for change in (
         {"seconds": 10**400}, {"flops": -1}, {"seed": 2**70}, {"points": []},
-        {"points": known["points"][::-1]} if len(known["points"]) > 1 else {"points": [{}]},
-        {"points": [{**known["points"][-1], "step": 10**6}]},
+        {"points": {name: values[::-1] for name, values in known["points"].items() if name != "metrics"}},
+        {"points": {**known["points"], "step": known["points"]["step"][:-1]}},
+        {"points": {**known["points"], "step": [*known["points"]["step"][:-1], 10**6]}},
+        {"date": "2026-13-01"}, {"together": 0}, {"rules": None}, {"extrapolated": 1},
         *({"tests": {"test": {name: value}}} for name, value in
           (("accuracy", 1e308), ("accuracy", -5.0), ("bleu", 101.0), ("perplexity", 0.5))),
         {"metric": "\x1b[31m"}, {"recipe": "../../etc"}, {"scale": "/"},
