@@ -357,12 +357,22 @@ def _rows() -> dict[str, Row]:
             MAIN,
             partial(frozen, attention=True, drawn="hollow"),
         ),
+        "hollow-feed-forward": Row(
+            "feed-forward layers frozen at random, their diagonals zero",
+            MAIN,
+            partial(frozen, feed_forward=True, drawn="hollow"),
+        ),
         "narrow": Row("feed-forward layers of a quarter of the width", MAIN, partial(narrow, freeze=False)),
         "narrow-frozen": Row("the same, frozen at random", MAIN, partial(narrow, freeze=True)),
         "only-norms": Row(
             "the norms alone are trained",
             MAIN,
             partial(frozen, embeddings=True, attention=True, feed_forward=True, patterns=("readout*",)),
+        ),
+        "only-norms-readout": Row(
+            "norms and readout alone are trained",
+            MAIN,
+            partial(frozen, embeddings=True, attention=True, feed_forward=True),
         ),
         "only-embeddings": Row(
             "embeddings and readout alone are trained",
@@ -376,10 +386,10 @@ def _rows() -> dict[str, Row]:
         ),
         # Reservoirs.
         "reservoir-ffn": Row(
-            "every second layer a frozen feed-forward layer", MAIN, partial(alternate, kind="ffn")
+            "every second layer a frozen feed-forward layer", (*MAIN, "words"), partial(alternate, kind="ffn")
         ),
         "reservoir-transformer": Row(
-            "every second layer frozen", MAIN, partial(alternate, kind="transformer")
+            "every second layer frozen", (*MAIN, "words"), partial(alternate, kind="transformer")
         ),
         "reservoir-gru": Row(
             "every second layer a frozen GRU", ("circle", "facts"), partial(alternate, kind="gru")
@@ -427,6 +437,27 @@ def _rows() -> dict[str, Row]:
         "mask-shared": Row(
             "one random layer and a mask of 50 % for each depth", MAIN, partial(masked, share_layers=True)
         ),
+        "mask-shared-everything": Row(
+            "one random layer and a mask of 50 % for each depth, and one over all the rest; nothing else is trained",
+            MAIN,
+            partial(masked, patterns="*", bare=True, share_layers=True),
+        ),
+        "mask-shared-wider": Row(
+            "one random layer, twice as wide, and a mask of 50 % for each depth",
+            STORED,
+            partial(masked, share_layers=True, d_model=64, d_ff=256),
+        ),
+        "mask-shared-deeper": Row(
+            "one random layer and a mask of 50 % for each of twice as many depths",
+            STORED,
+            partial(masked, share_layers=True, layers=4),
+        ),
+        **{
+            f"mask-{name}-90": Row(
+                f"masks of 90 % over layers drawn {drawn}", STORED, partial(masked, keep=0.9, drawn=drawn)
+            )
+            for name, drawn in (("xavier", "xavier-uniform"), ("kaiming", "kaiming-uniform"))
+        },
         "mask-everything": Row(
             "masks of 50 % over everything, embeddings and readout too; nothing else is trained",
             MAIN,
