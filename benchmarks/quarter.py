@@ -1,12 +1,12 @@
-"""A quarter of an hour of one GPU: the bench looked at or judged, from a checkout and without a network.
+"""A quarter of an hour of one GPU: the whole bench looked at and judged, from a checkout and without a network.
 
-    python -m benchmarks.quarter look --out OUT --minutes 5
-    python -m benchmarks.quarter judge --out OUT --minutes 9
+    python -m benchmarks.quarter --out OUT --minutes 9
 
-`look` tries every row's learning rates on the seeds that are for looking and writes `looking.jsonl` and `rates.json`;
-`judge` runs the judged seeds of every row and writes `records-*.jsonl.gz`, which `reservoir records` packs. Both first
-say whether a GPU's weights have a CPU's bits and what it gains to train many seeds together. They stop in time: what
-was finished is written, and what was not is named. `--scale smoke` tries all of it on a CPU in a minute.
+Every row is tried at the rates of the sweep on the seeds that are for looking, unless `data/bench/looking.jsonl` has
+them, and its judged seeds are run at the best. At first it says whether a GPU's weights have a CPU's bits and what it
+gains to train many seeds together. It stops in time: what was finished is written, and what was not is counted.
+`looking.jsonl`, `rates.json` and `records-*.jsonl.gz` lie in OUT then; `reservoir records` packs the last. With
+`--scale smoke` all of it runs on a CPU in minutes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,6 @@ from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.together import executing
 
-SEEDS = {"main": bench.JUDGED, "sized": range(200, 210)}
 LARGEST = 15e6  # bytes of a file that is sent back
 STEPS = 60  # of a timing
 
@@ -47,9 +46,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["look", "judge"])
     parser.add_argument("--out", type=Path, required=True, help="folder for what is found")
-    parser.add_argument("--minutes", type=float, default=5.0, help="after which it stops")
+    parser.add_argument("--minutes", type=float, default=9.0, help="after which it stops")
     parser.add_argument("--processes", type=int, default=11, help="that train groups of seeds")
     parser.add_argument("--ways", type=int, default=3, help="groups that each has under way")
     parser.add_argument("--others", type=int, default=5, help="processes for what is trained alone, on a CPU")
@@ -74,7 +72,7 @@ def main() -> None:
         "others": chosen.others,
         "until": until,
     }
-    (look if chosen.what == "look" else judge)(chosen, how)
+    bench_on(chosen, how)
 
 
 def say(words: str) -> None:
@@ -117,7 +115,8 @@ def ratio(device: str, scale: str) -> None:
             single.append(train_run(run, model, task).step_seconds)
         for n in (16, 64) if device == "cuda" else (4,):
             built = [build(run.evolve(seed=seed)) for seed in range(n)]
-            models, tasks = [one[0] for one in built], [one[1] for one in built]
+            models: list[Any] = [one[0] for one in built]
+            tasks: list[Any] = [one[1] for one in built]
             for task in tasks:
                 task.table(STEPS)  # so that drawing data is not timed
             begun = time.perf_counter()
@@ -129,85 +128,78 @@ def ratio(device: str, scale: str) -> None:
             )
 
 
-def finish(
-    jobs: Sequence[Job], how: dict[str, Any], take: Callable[[Any], str], label: Callable[[Job], str]
-) -> None:
-    """Do jobs and say what comes of each; at the end, how many there were no time for."""
-    begun, done = time.time(), 0
-    for found in spread(jobs, **how):
-        done += 1
-        words = f"{label(found.job)} FAILED: {found.why}" if isinstance(found, Failed) else take(found)
-        say(f"{done}/{len(jobs)} {time.time() - begun:.0f} s {words}")
-    if done < len(jobs):
-        say(f"no time for {len(jobs) - done} of {len(jobs)}")
-
-
-def look(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
-    """Every row at the rates of the sweep; rows that begin with others' weights last, at the best of those."""
-    looking.found_file().write_text("", encoding="utf-8")
-
-    def take(lines: list[dict[str, Any]]) -> str:
-        looking.note(lines)
-        lr = looking.best(looking.by_rate(lines))
-        mean = statistics.fmean(line["score"] for line in lines if line["lr"] == lr)
-        return f"{lines[0]['row']}: {mean:.1f} at {lr:g}"
-
-    names = sorted((name for name in looking.rows() if chosen.only in name), key=cost, reverse=True)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["RESERVOIR_RESULTS"] = folder
-        for later in (False, True):
-            jobs = [
-                Job(looking.sweep, (name, chosen.scale), alone(looking.run_of(name, bench.USUAL, 0)))
-                for name in names
-                if looking.begins_with_others(name) == later
-            ]
-            finish(jobs, how, take, lambda job: job.arguments[0])
-            looking.write_rates()
+def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
+    """All rows: those that begin with others' weights after those, and other sizes last, since time may run out."""
+    results = Path(tempfile.mkdtemp())
+    os.environ["RESERVOIR_RESULTS"] = str(results)
+    names = [name for name in looking.rows() if chosen.only in name]
+    missing = set(looking.missing()) if chosen.scale == "laptop" else set(names)
+    begun = time.time()
+    begin_later = [name for name in names if looking.begins_with_others(name)]
+    sized = [name for name in names if name.partition("/")[0] in bench.SIZED]
+    tasks = [name for name in names if name not in (*begin_later, *sized)]
+    for group in (tasks, begin_later, sized):  # the last is the first to be cut off
+        jobs = []
+        for name in sorted(group, key=order):
+            one = (name, chosen.scale)
+            if not alone(looking.run_of(name, bench.USUAL, 0)):
+                jobs.append(Job(row, (*one, list(bench.JUDGED), name in missing)))
+            elif name in missing:
+                jobs.append(Job(row, (*one, [], True), True))
+            else:
+                jobs += [Job(row, (*one, [seed], False), True) for seed in bench.JUDGED]
+        done = 0
+        for found in spread(jobs, **how):
+            done += 1
+            if isinstance(found, Failed):
+                say(f"{found.job.arguments} FAILED: {found.why}")
+                continue
+            lines, words = found
+            looking.note(lines)
+            say(f"{done}/{len(jobs)} {time.time() - begun:.0f} s {words}")
+        say(f"{done} of {len(jobs)} done")
+        looking.write_rates()
     for path in (looking.found_file(), looking.found_file().with_name("rates.json")):
         shutil.copy(path, chosen.out / path.name)
+    send_back(results, chosen.out)
+
+
+def row(
+    name: str, scale: Any, seeds: list[int], missing: bool, *, device: str
+) -> Generator[None, None, tuple[list[dict[str, Any]], str]]:
+    """Look at a row if that is missing, and execute its judged seeds at the best rate; what came of it in a line."""
+    lines: list[dict[str, Any]] = []
+    words = name
+    if missing:
+        lines = yield from looking.sweep(name, scale, device=device)
+        by_rate = looking.by_rate(lines)
+        lr = looking.best(by_rate)
+        bench.rates()[name] = lr  # what the recipe is told in this process
+        words += f", looked at: {statistics.fmean(line['score'] for line in by_rate[lr]):.1f} at {lr:g}"
+    runs: list[Run] = [registry.get(f"bench/{name}", scale=scale, seed=seed) for seed in seeds]
+    if runs and alone(runs[0]):
+        yield
+        found: list[Any] = [execute(run.evolve(device="cpu")) for run in runs]
+    else:
+        found = (yield from executing([run.evolve(device=device) for run in runs])) if runs else []
+    bad = [str(one) for one in found if isinstance(one, TrainingError)]
+    scores = [one.score for one in found if not isinstance(one, TrainingError)]
+    if scores:
+        words += f", judged: {statistics.fmean(scores):.1f} of {len(scores)} seeds"
+    return lines, "; ".join([words, *bad])
+
+
+def order(name: str) -> tuple[int, float]:
+    """The largest tables last, since their products keep everyone waiting; and the longest runs first."""
+    task = name.partition("/")[0]
+    return (task == "memory-64") + ("450" in task), -cost(name)
 
 
 def cost(name: str) -> float:
     """About how long a row takes: what is begun last should be short."""
     run = looking.run_of(name, bench.USUAL, 0)
     task = bench.TASKS[name.partition("/")[0]]
-    return run.budget.steps * (1 + (task.width / 64) ** 2) * run.model.layers
-
-
-def judge(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
-    """The judged seeds of every row."""
-    results = Path(tempfile.mkdtemp())
-    os.environ["RESERVOIR_RESULTS"] = str(results)
-    names = [name for name in looking.rows() if chosen.only in name]
-    jobs = []
-    for name in sorted(names, key=order):
-        recipe = f"bench/{name}"
-        seeds = list(SEEDS["sized" if name.partition("/")[0] in bench.SIZED else "main"])
-        if alone(registry.get(recipe, scale=chosen.scale)):
-            jobs += [Job(judged, (recipe, chosen.scale, [seed]), True) for seed in seeds]
-        else:
-            jobs.append(Job(judged, (recipe, chosen.scale, seeds)))
-    finish(jobs, how, str, lambda job: f"{job.arguments[0]} {job.arguments[2]}")
-    send_back(results, chosen.out)
-
-
-def order(name: str) -> tuple[bool, bool, float]:
-    """Other sizes last, since time may run out; before them what begins with others' weights."""
-    return name.partition("/")[0] in bench.SIZED, looking.begins_with_others(name), -cost(name)
-
-
-def judged(recipe: str, scale: Any, seeds: list[int], *, device: str) -> Generator[None, None, str]:
-    """Execute the seeds of a recipe, together where they can be; what came of them in a line."""
-    runs: list[Run] = [registry.get(recipe, scale=scale, seed=seed).evolve(device=device) for seed in seeds]
-    if alone(runs[0]):
-        yield
-        found: list[Any] = [execute(run.evolve(device="cpu")) for run in runs]
-    else:
-        found = yield from executing(runs)
-    bad = [str(one) for one in found if isinstance(one, TrainingError)]
-    scores = [one.score for one in found if not isinstance(one, TrainingError)]
-    mean = f"{statistics.fmean(scores):.1f} of {len(scores)} seeds" if scores else "none"
-    return f"{recipe}: {mean}{'; ' + '; '.join(bad) if bad else ''}"
+    return run.budget.steps * (1 + (task.width / 64) ** 2) * task.layers
 
 
 def send_back(results: Path, out: Path) -> None:

@@ -220,6 +220,65 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Recall:
+    """Keys and their values stand in a row, and then the keys are asked in another order: which value was its?
+
+    It was built after the predictions were written, to see whether they hold on a task that nobody had looked at. It
+    needs two layers that look things up: the first lets each value know the key before it, the second finds the value
+    whose key is the one that is asked. (Graves et al. 2014 call it associative recall.) Chance is 1 / values.
+
+    Args:
+        pairs: of a key and a value; all are asked.
+        keys: that there are; each stands in a row once at most.
+        values: that a key may have, drawn evenly.
+    """
+
+    pairs: int = 8
+    keys: int = 16
+    values: int = 8
+
+    def __post_init__(self) -> None:
+        for name in ("pairs", "values"):
+            check_whole(name, getattr(self, name), least=2)
+        check_whole("keys", self.keys, least=self.pairs)
+
+    questions = 1
+
+    @property
+    def length(self) -> int:
+        return 3 * self.pairs
+
+    @property
+    def places(self) -> int:
+        """At how many places, the last ones, something is asked."""
+        return self.pairs
+
+    @property
+    def vocabulary(self) -> int:
+        return self.keys + self.values
+
+    @property
+    def answers(self) -> int:
+        return self.values
+
+    def draw(self, n: int, *, seed: int, number: int = 0) -> Asked:
+        """`n` rows, as in `Circle.draw`."""
+        words = raw_words(seed, number)
+        order = np.argsort(words(n * self.keys).reshape(n, self.keys), axis=1, kind="stable")
+        keys = torch.from_numpy(order[:, : self.pairs])
+        values = torch.from_numpy((words(n * self.pairs) % self.values).astype(np.int64)).view(n, self.pairs)
+        asked = torch.from_numpy(
+            np.argsort(words(n * self.pairs).reshape(n, self.pairs), axis=1, kind="stable")
+        )
+        pairs = torch.stack([keys, self.keys + values], 2).flatten(1)
+        return 1 + torch.cat([pairs, keys.gather(1, asked)], 1), values.gather(1, asked)[..., None]
+
+    def counts(self, x: Tensor, y: Tensor, right: Tensor) -> dict[str, tuple[int, int]]:
+        """As in `Circle.counts`."""
+        return {"recalled": (int(right.sum()), right.numel())}
+
+
+@dataclass(frozen=True)
 class Grammar:
     """The miniature language, German and then English in one row: a translator without an encoder.
 
@@ -327,4 +386,4 @@ def _words() -> tuple[tuple[str, ...], tuple[str, ...]]:
     return german, english
 
 
-Puzzle = Circle | Brackets | Facts | Grammar
+Puzzle = Circle | Brackets | Facts | Grammar | Recall

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from reservoir import datasets
 from reservoir.datasets import cache_dir, grammar, listops
-from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar
+from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar, Recall
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.errors import DataError
 from reservoir.files import file_digest
@@ -119,6 +119,7 @@ MADE: dict[str, Callable[[], Iterable[str | bytes]]] = {
     "made-up": _made_up,
     "circle": lambda: _examples(*Circle().draw(16, seed=0)),
     "brackets": lambda: _examples(*Brackets().draw(16, seed=0)),
+    "recall": lambda: _examples(*Recall().draw(16, seed=0)),
     "facts": lambda: _examples(
         (puzzle := Facts(8, 8, 8)).table(0), *puzzle.draw(16, seed=0, table=puzzle.table(0))
     ),

@@ -131,5 +131,10 @@ def _work(jobs: Any, device: str, ways: int, results: Any, until: float) -> None
                 lines = traceback.format_exc().strip().splitlines()
                 results.put(Failed(job, f"{type(error).__name__}: {error}\n" + "\n".join(lines[-6:])))
                 under_way.remove(entry)
+                if "CUDA" in str(error):  # whose state may be broken for all that this process has under way
+                    for other, *_ in under_way:
+                        results.put(Failed(other, "its process had an error on the GPU"))
+                    under_way.clear()
+                    empty = True
     results.close()
     results.join_thread()

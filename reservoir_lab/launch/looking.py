@@ -142,7 +142,9 @@ def looking(runs: Sequence[Run]) -> Generator[None, None, list[dict[str, Any]]]:
 def sweep(name: str, scale: Scale = "laptop", *, device: str) -> Generator[None, None, list[dict[str, Any]]]:
     """Look at a row at all rates of the sweep and beyond, as far as `extended` says, in pieces."""
     tried: dict[float, list[dict[str, Any]]] = {}
-    numbers = list(NUMBERS)
+    # Together with the others, one rate more on either side costs nothing, and one later costs as much as all.
+    more = 0 if alone(run_of(name, USUAL, 0)) else 1
+    numbers = list(range(NUMBERS.start - more, NUMBERS.stop + more))
     while numbers:
         runs = [
             run_of(name, rate(number), seed, device=device, scale=scale)

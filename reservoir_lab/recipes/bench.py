@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar
+from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar, Recall
 from reservoir.datasets.shipped import shipped
 from reservoir.models import TaggerConfig
 from reservoir.models.stack import LayerKind, hybrid
@@ -114,6 +114,28 @@ def _sized() -> dict[str, Task]:
 
 
 MAIN_TASKS = tuple(TASKS)
+TASKS["recall"] = Task("looking up, held out", OnPuzzle(Recall(), tested=4000), 2, 800, 25, causal=True)
+HELD_OUT_ROWS = (
+    "trained",
+    "no-attention",
+    "no-feed-forward",
+    "half",
+    "half-longer",
+    "frozen-attention",
+    "frozen-queries-keys",
+    "frozen-values-output",
+    "frozen-feed-forward",
+    "frozen-embeddings",
+    "frozen-attention-feed-forward",
+    "only-embeddings",
+    "reservoir-ffn",
+    "reservoir-transformer",
+    "mask",
+    "mask-random",
+    "mask-shared",
+    "rounded-16",
+)
+"""What is run on the task that was built after the predictions were written."""
 SIZED = _sized()
 """The same tasks for models of several sizes, and tables that grow with the model."""
 TASKS |= SIZED
@@ -560,7 +582,8 @@ def table() -> list[tuple[str, str]]:
     """All (task, row): those of several sizes, and those that begin with others' weights, last."""
     found = [(task, name) for name, row in (ROWS | BEGUN).items() for task in row.tasks]
     sized = [(task, name) for task in SIZED for name in FEW_ROWS.get(task.rpartition("-")[2], SIZED_ROWS)]
-    return found + sized + [(task, f"body-{how}") for task in DONORS for how in HOWS]
+    held_out = [("recall", name) for name in HELD_OUT_ROWS]
+    return found + held_out + sized + [(task, f"body-{how}") for task in DONORS for how in HOWS]
 
 
 for _task, _row in table():
