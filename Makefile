@@ -81,9 +81,8 @@ extra: setup  ## run the tests that need the benchmarks' peers, from .venv-extra
 bench: $(INSTALLED)  ## compare the library's speed with that of its peers, on one thread; ARGS=--compare names what became slower
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
 
-records: $(INSTALLED)  ## put the records in $RESERVOIR_RESULTS (by default ./results) into the files in data/results
-	@$(PYTHON_ENV) -c 'import sys; sys.tracebacklimit = 0; \
-	  from reservoir_lab import recipes, runs; print(*runs.pack(), sep="\n")'
+records: $(INSTALLED)  ## put the records in $RESERVOIR_RESULTS (by default ./results) or in FROM=folder into data/results
+	@$(PYTHON_ENV) -m reservoir_lab records $(FROM)
 
 explorables: setup  ## bundle the explorables' JavaScript, and update the copies that executed notebooks store
 	@node theme/kernels.mjs && node theme/bundle.mjs

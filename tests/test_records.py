@@ -1,5 +1,6 @@
 """Records: written whole, validated when read, one's own before the shipped ones."""
 
+import gzip
 import json
 import re
 import shutil
@@ -545,7 +546,7 @@ def test_lines_are_packed_whole_or_below_what_they_share(folders, tmp_path):
     sent = tmp_path / "sent"
     sent.mkdir()
     whole = [json.dumps(stored(clean(seed=seed))) + "\n" for seed in range(3)]
-    (sent / "some.jsonl").write_text("".join(whole))
+    (sent / "some.jsonl.gz").write_bytes(gzip.compress("".join(whole).encode()))
     (sent / "more.jsonl").write_bytes(
         records._lines({records._key(one): one for one in [clean(seed=3), clean(seed=4)]})
     )

@@ -25,7 +25,7 @@ from reservoir.training.events import History, Point
 from reservoir.training.flops import flops_per_token
 from reservoir.training.loop import Budget, TrainingError
 from reservoir.training.optimisers import Optimiser
-from reservoir.training.puzzles import PuzzleTask
+from reservoir.training.puzzles import METRIC, PuzzleTask
 from reservoir.weights import Freeze, freeze, mark_trained, owned
 from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 
@@ -268,7 +268,7 @@ def training(
             seconds = (time.perf_counter() - begun) / n
             for history, task, each in zip(histories, tasks, logits, strict=True):
                 history.seconds = seconds
-                metrics = task.measured(task.examples.valid, partial(_told, each))
+                metrics = {METRIC: task.measured(task.examples.valid, partial(_told, each))[METRIC]}
                 history.points.append(Point(made, seconds, history.tokens, history.flops, metrics))
     for history, losses in zip(histories, steps.losses.T.tolist(), strict=True):
         history.losses, history.flops_per_token = losses, cost

@@ -16,6 +16,7 @@ examples:
   reservoir data multi30k
   reservoir queue data/queue.toml --dry-run
   reservoir audit --sample 10
+  reservoir records
   reservoir run --data it-en --task.src it
   reservoir translate it-en "tre due uno"
 
@@ -52,6 +53,7 @@ from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table,
 from reservoir_lab.launch.gpus import Target
 from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
 from reservoir_lab.launch.resources import Cluster, Resources
+from reservoir_lab.runs.records import pack
 from reservoir_lab.runs.registry import Scale
 
 
@@ -352,6 +354,26 @@ class Audit:
         )
 
 
+@dataclass(frozen=True)
+class Records:
+    """Put records into the files that ship with the book, a line a run, in place of older ones.
+
+    What could not ship, such as a run of a checkout with changes that no commit has, is left out with a warning.
+
+    examples:
+      reservoir records
+      reservoir records sent-back
+
+    Args:
+        folder: Where they lie, a file each or many in .jsonl or .jsonl.gz; the results folder if none is given.
+    """
+
+    folder: tyro.conf.Positional[Path | None] = None
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        show("\n".join(pack(self.folder)) or "no record is newer than those that ship")
+
+
 COMMANDS = {
     "list": List,
     "show": Show,
@@ -362,6 +384,7 @@ COMMANDS = {
     "data": Data,
     "queue": Queue,
     "audit": Audit,
+    "records": Records,
     "translate": Translate,
     "classify": Classify,
     "generate": Generate,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
 import sys
 import warnings
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -494,7 +497,7 @@ def pack(folder: Path | None = None, to: Path | None = None) -> list[str]:
     from its commit, or of judged seeds before there were rules.
 
     Args:
-        folder: holds records, a file each or many in a .jsonl file; by default the results folder.
+        folder: holds records, a file each or many in .jsonl or .jsonl.gz; by default the results folder.
         to: where the families' files lie; by default those that ship.
 
     Returns:
@@ -505,7 +508,9 @@ def pack(folder: Path | None = None, to: Path | None = None) -> list[str]:
     """
     folder, to = folder or results(), to or shipped() / "results"
     files = sorted(
-        path for path in folder.glob("**/*") if SEED_FILE.fullmatch(path.name) or path.suffix == ".jsonl"
+        path
+        for path in folder.glob("**/*")
+        if SEED_FILE.fullmatch(path.name) or path.name.endswith((".jsonl", ".jsonl.gz"))
     )
     came = [record for file in files for record in _records_in(file)]
     if not came:
@@ -553,9 +558,13 @@ def _key(record: Record) -> tuple[str, str, int]:
 def _records_in(file: Path) -> Iterator[Record]:
     try:
         content = read_bounded(file, LARGEST)
-    except OSError as error:
+        if file.suffix == ".gz":
+            with gzip.open(BytesIO(content)) as stream:
+                if len(content := stream.read(4 * LARGEST)) == 4 * LARGEST:
+                    raise OSError(f"it has more than {4 * LARGEST:,} bytes")
+    except (OSError, EOFError, zlib.error) as error:
         raise RecordError(f"{file} cannot be read: {error}") from error
-    return parse_lines(content, str(file)) if file.suffix == ".jsonl" else iter([parse_record(content, file)])
+    return iter([parse_record(content, file)]) if file.suffix == ".json" else parse_lines(content, str(file))
 
 
 def _lines(records: Mapping[tuple[str, str, int], Record]) -> bytes:
