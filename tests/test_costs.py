@@ -120,9 +120,13 @@ def test_what_nobody_has_recorded_is_unknown(world):
     assert line["own flops"] == like.flops and line["own seconds"] == like.cpu_seconds
 
 
-def test_operations_are_those_of_one_seed(world):
+def test_operations_that_the_first_batch_stands_for_are_those_of_one_seed_and_others_are_each_seed_s(world):
     assert set(world.loc["keep/trained"]["flops"]) == {8e12}
     assert list(world.loc["keep/trained"]["quality"].loc[[0, 1]]) == [20.0, 21.0]
+    found = find_records("keep/trained")
+    summed = [dataclasses.replace(record, extrapolated=False) for record in found]
+    said = [line["flops"] for line in costs.lines(summed, lambda record: record.score)]
+    assert said == [record.flops for record in found] and len(set(said)) > 1
 
 
 def test_every_run_has_a_kind(world):

@@ -97,7 +97,8 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
     sources = {record.seed: begun_with(run.evolve(seed=record.seed)) for record in records}
     unknown = math.nan if run.start and run.start.streams else 0.0
     begun = {seed: source.cpu_seconds if source else unknown for seed, source in sources.items()}
-    source = sources[first.seed]
+    flops = _flops({record.seed: record for record in records}, first.seed, unknown)
+    before = _flops(sources, first.seed, unknown)
     words = (recipes.RECIPES[first.recipe].__doc__ or "").strip().partition("\n")[0]
     return [
         {
@@ -110,9 +111,8 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
             "trained": record.parameters["trainable"],
             "total": record.parameters["total"],
             "bytes": record.parameters["stored_bytes"] + more,
-            # Counted on the first batch, which the seed draws: for a comparison of rows, one seed's.
-            "flops": first.flops + (source.flops if source else unknown),
-            "own flops": first.flops,
+            "flops": flops[record.seed] + before[record.seed],
+            "own flops": flops[record.seed],
             "seconds": record.cpu_seconds + begun[record.seed],
             "own seconds": record.cpu_seconds,
             "steps": record.points[-1]["step"],
@@ -121,6 +121,15 @@ def lines(records: Iterable[Record], score: Callable[[Record], float]) -> list[d
         }
         for record in records
     ]
+
+
+def _flops(records: dict[int, Record | None], first: int, unknown: float) -> dict[int, float]:
+    """The operations of each seed; what was counted on the first batch alone is one seed's, to compare rows by."""
+    said = {
+        seed: records[first] if record is None or record.extrapolated else record
+        for seed, record in records.items()
+    }
+    return {seed: record.flops if record else unknown for seed, record in said.items()}
 
 
 def _table(
