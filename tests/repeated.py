@@ -1,9 +1,11 @@
 """What a run measures again whenever it is repeated on one machine."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from reservoir_lab.runs.records import Record
+from reservoir.files import atomic_write
+from reservoir_lab.runs.records import RESULTS_ADVICE, Record
 
 CLOCKS = (
     "seconds",
@@ -17,6 +19,11 @@ CLOCKS = (
     "date",
 )
 """What may differ between two runs with the same seed."""
+
+
+def write(record: Record, path: Path) -> None:
+    """Write a record's file, as `execute` does."""
+    atomic_write(path, record.to_bytes(path), advice=RESULTS_ADVICE)
 
 
 def deterministic(record: Record) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from repeated import write
 
 from reservoir.weights import report
 from reservoir.weights.accounting import kind_of
@@ -43,7 +44,7 @@ def made(tmp_path_factory):
                     tests={"test2016": {"bleu": bleu, "signature": "x", "sentences": 1000}},
                     parameters=made_of.counts(),
                 )
-                record.write(record_path(folder, name, "laptop", seed))
+                write(record, record_path(folder, name, "laptop", seed))
         return folder, costs.translators().set_index(["recipe", "seed"])
 
 
@@ -189,7 +190,7 @@ def test_bodies_are_those_of_the_rate_that_validation_chose(tmp_path, monkeypatc
             points=[point],
             tests={"test": {"accuracy": test}},
         )
-        record.write(record_path(tmp_path, name, "laptop", 0))
+        write(record, record_path(tmp_path, name, "laptop", 0))
     found = costs.bodies("homology").set_index("body").loc["random"]
     assert read_record(record_path(tmp_path, "universal/homology/random/lr-3e-3", "laptop", 0))
     assert "quality" in found and not bool(found["complete"])

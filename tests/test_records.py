@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from repeated import deterministic
+from repeated import deterministic, write
 from small import files, full_disk, sentence
 
 from reservoir.datasets import shipped
@@ -129,7 +129,7 @@ def stored(record) -> dict:
 
 def put(folder, record):
     path = record_path(folder, record.recipe, record.scale, record.seed, record.overrides)
-    record.write(path)
+    write(record, path)
     return path
 
 
@@ -144,7 +144,7 @@ def refused(path, content, *parts):
 
 def test_what_was_written_is_read_again(tmp_path):
     record = make()
-    record.write(tmp_path / "a" / "seed-0.json")
+    write(record, tmp_path / "a" / "seed-0.json")
     assert read_record(tmp_path / "a" / "seed-0.json") == record
     assert read_record(tmp_path / "a" / "seed-0.json") is read_record(tmp_path / "a" / "seed-0.json")
     assert files(tmp_path) == ["seed-0.json"]
@@ -233,7 +233,7 @@ def test_what_is_wrong_within_a_record_is_named_when_it_is_read_and_before_it_is
     tmp_path, changes, said
 ):
     with pytest.raises(RecordError) as error:
-        Record(**within(asdict(make()), changes)).write(tmp_path / "new" / "seed-0.json")
+        write(Record(**within(asdict(make()), changes)), tmp_path / "new" / "seed-0.json")
     assert said in sentence(str(error.value)) and not (tmp_path / "new").exists()
     if not next(iter(changes)).startswith("points"):  # which are stored in another form
         data = within(stored(make()), changes)
@@ -248,7 +248,8 @@ def test_what_is_wrong_within_a_record_is_named_when_it_is_read_and_before_it_is
         ({"points.step.1": -1}, "points.step[1]: expected int >= 0"),
         ({"points.step.1": 5}, "points[1] does not follow the one before"),
         ({"points.tokens": [1]}, "points has lists of several lengths"),
-        ({"points.metrics": {}}, "points[0].metrics lacks 'bleu'"),
+        ({"points.metrics": {}}, "points has lists of several lengths"),
+        ({"points.metrics": {"loss": [1.0, 2.0]}}, "points[0].metrics lacks 'bleu'"),
         ({"points.metrics.bleu.0": "good"}, "points.metrics[...][0]: expected float, got str"),
         ({"surprise": 3}, "it has a field that no version knows, 'surprise'"),
     ],
@@ -262,9 +263,9 @@ def test_what_is_wrong_with_stored_points_and_fields_is_named(tmp_path, changes,
 @pytest.mark.parametrize("name", ["seconds", "tests.test.bleu", "points.0.metrics.bleu", "aucc.value"])
 def test_no_record_holds_a_number_that_is_none(tmp_path, name, value):
     with pytest.raises(RecordError, match=r"is not written: .*: expected .*float [<>]= (-?1\.79|0)"):
-        Record(**within(asdict(make()), {name: value})).write(tmp_path / "new" / "seed-0.json")
+        write(Record(**within(asdict(make()), {name: value})), tmp_path / "new" / "seed-0.json")
     with pytest.raises(RecordError, match=r"is not written: .* not JSON compliant"):
-        Record(**within(asdict(make()), {"run.optimiser.lr": value})).write(tmp_path / "new" / "seed-0.json")
+        write(Record(**within(asdict(make()), {"run.optimiser.lr": value})), tmp_path / "new" / "seed-0.json")
     text = json.dumps(within(stored(make()), {name.replace("0.metrics", "metrics"): value}))
     refused(tmp_path / "seed-0.json", text.encode(), "cannot be read", "is no number of JSON")
     huge = text.replace("-Infinity", "-1e999").replace("Infinity", "1e999")
@@ -316,11 +317,11 @@ def test_a_record_in_another_run_s_place_is_refused(folders, place):
         f"it is of {NAME}/laptop/seed-0.json, and does not belong here",
     )
     with pytest.raises(RecordError):
-        make().write(path)
+        write(make(), path)
     changed = make(overrides={"optimiser.lr": 1.0})
     with pytest.raises(RecordError):
-        changed.write(path)
-    changed.write(own / NAME / "laptop" / "seed-0-with-0123abcd.json")
+        write(changed, path)
+    write(changed, own / NAME / "laptop" / "seed-0-with-0123abcd.json")
 
 
 def test_a_record_that_does_not_say_its_precision_answers_for_either_and_others_for_their_own(folders):
@@ -357,7 +358,7 @@ def test_the_page_about_the_schema_names_every_field():
 def test_a_full_disk_leaves_the_older_record(tmp_path):
     path = put(tmp_path, make())
     with full_disk(1000), pytest.raises(WriteError) as error:
-        make(bleu=31.0).write(path)
+        write(make(bleu=31.0), path)
     assert str(path) in sentence(str(error.value))
     assert read_record(path) == make() and files(tmp_path) == [path.name]
 
@@ -637,7 +638,7 @@ def test_where_the_system_does_not_say_how_much_memory_was_held_a_record_says_0(
     code = f"{lacking}; from reservoir_lab.runs.machine import peak_memory; print(peak_memory())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
-    make(peak_memory=int(done.stdout)).write(tmp_path / "seed-0.json")
+    write(make(peak_memory=int(done.stdout)), tmp_path / "seed-0.json")
     show_record(read_record(tmp_path / "seed-0.json"))
     assert "processor time" in (said := capsys.readouterr().out) and "peak memory" not in said
     show_record(make(peak_memory=10**9))

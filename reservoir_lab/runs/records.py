@@ -20,7 +20,7 @@ from typing import Annotated, Any, cast
 import pandas as pd
 
 from reservoir.datasets import DataError, shipped
-from reservoir.files import atomic_write, atomic_writes, read_bounded
+from reservoir.files import atomic_writes, read_bounded
 from reservoir.typed import parse, typed
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import registry, schema
@@ -142,15 +142,6 @@ class Record:
             raise RecordError(f"the record {path} is not written: {error}") from error
         return f"{text}\n".encode()
 
-    def write(self, path: Path) -> None:
-        """Check the record and write it to `path`, atomically.
-
-        Raises:
-            RecordError: as in `to_bytes`.
-            WriteError: the disk is full or the folder cannot be written to.
-        """
-        atomic_write(path, self.to_bytes(path), advice=RESULTS_ADVICE)
-
     @property
     def scored_by(self) -> str:
         """The metric of the test sets, such as "bleu"; validation may have watched another."""
@@ -173,26 +164,13 @@ def read_record(path: Path) -> Record:
     try:
         found = path.stat()
         return _read(path, (found.st_mtime_ns, found.st_size, found.st_ino))
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise RecordError(f"record {path} cannot be read ({error}); {AGAIN}") from error
 
 
 @cache  # the ledger alone asks for twenty thousand
 def _read(path: Path, stamp: tuple[int, ...]) -> Record:
-    return parse_record(read_bounded(path, LARGEST), path)
-
-
-def parse_record(content: bytes, path: Path) -> Record:
-    """The record that the bytes of a file at `path` hold.
-
-    Raises:
-        RecordError: as in `read_record`.
-    """
-    try:
-        data = parse(content)
-    except ValueError as error:
-        raise RecordError(f"record {path} cannot be read ({error}); {AGAIN}") from error
-    return _record(data, str(path), path)
+    return _record(parse(read_bounded(path, LARGEST)), str(path), path)
 
 
 def parse_lines(content: bytes, where: str) -> Iterator[Record]:
@@ -225,7 +203,7 @@ def _record(data: Any, where: str, path: Path = Path()) -> Record:
     if version != FORMAT:
         raise RecordError(f"record {where} has not format {FORMAT}; {AGAIN}")
     try:
-        if surplus := sorted(data.keys() - _names()):
+        if surplus := sorted(data.keys() - {entry.name for entry in fields(Record)}):
             raise ValueError(f"it has a field that no version knows, {surplus[0]!r}")
         record = typed(data | {"points": _rows(data.get("points"))}, Record)
     except ValueError as error:
@@ -235,23 +213,18 @@ def _record(data: Any, where: str, path: Path = Path()) -> Record:
     return record
 
 
-@cache
-def _names() -> frozenset[str]:
-    return frozenset(entry.name for entry in fields(Record))
-
-
 def _rows(stored: Any) -> list[dict[str, Any]]:
     """Validation points, one by one, that are stored as a list for each of their fields."""
-    columns: Any = typed({"points": stored}, schema.Stored)["points"]
-    metrics = columns["metrics"]
-    names = [name for name in columns if name != "metrics"]
-    lists = [columns[name] for name in names] + list(metrics.values())
-    if len({len(values) for values in lists}) > 1:
-        raise ValueError("points has lists of several lengths")
-    return [
-        dict(zip(names, row, strict=False)) | {"metrics": dict(zip(metrics, row[len(names) :], strict=True))}
-        for row in zip(*lists, strict=True)
-    ]
+    points: Any = typed({"points": stored}, schema.Stored)["points"]
+    metrics = points.pop("metrics")
+    try:
+        rows, scores = zip(*points.values(), strict=True), zip(*metrics.values(), strict=True)
+        return [
+            dict(zip(points, row, strict=True)) | {"metrics": dict(zip(metrics, score, strict=True))}
+            for row, score in zip(rows, scores, strict=True)
+        ]
+    except ValueError:
+        raise ValueError("points has lists of several lengths") from None
 
 
 def _stored(record: Record) -> dict[str, Any]:
@@ -556,6 +529,8 @@ def _key(record: Record) -> tuple[str, str, int]:
 
 
 def _records_in(file: Path) -> Iterator[Record]:
+    if file.suffix == ".json":
+        return iter([read_record(file)])
     try:
         content = read_bounded(file, LARGEST)
         if file.suffix == ".gz":
@@ -564,7 +539,7 @@ def _records_in(file: Path) -> Iterator[Record]:
                     raise OSError(f"it has more than {4 * LARGEST:,} bytes")
     except (OSError, EOFError, zlib.error) as error:
         raise RecordError(f"{file} cannot be read: {error}") from error
-    return iter([parse_record(content, file)]) if file.suffix == ".json" else parse_lines(content, str(file))
+    return parse_lines(content, str(file))
 
 
 def _lines(records: Mapping[tuple[str, str, int], Record]) -> bytes:
