@@ -569,8 +569,8 @@ def test_lines_are_packed_whole_or_below_what_they_share(folders, tmp_path):
             {"run": recipes.get(NAME).evolve(optimiser={"lr": 9.0}).to_json()},
             "it was made with optimiser.lr 9.0",
         ),
-        ({"code": {"version": "0", "commit": "c", "dirty": True}}, "changes that no commit has"),
-        ({"code": {"version": "0", "commit": None, "dirty": None}}, "changes that no commit has"),
+        ({"code": {"version": "0", "commit": "c", "dirty": True}}, "not known to be a commit"),
+        ({"code": {"version": "0", "commit": None, "dirty": None}}, "not known to be a commit"),
     ],
 )
 def test_what_is_no_run_of_a_committed_recipe_does_not_ship(folders, tmp_path, changes, why):
@@ -581,17 +581,6 @@ def test_what_is_no_run_of_a_committed_recipe_does_not_ship(folders, tmp_path, c
     with pytest.warns(RecordWarning, match=why):
         assert pack(tmp_path / "sent") == []
     assert not list(shipped.glob("*"))
-
-
-def test_a_judged_seed_that_was_run_before_the_rules_does_not_ship(folders):
-    own, _ = folders
-    run = recipes.get("bench/brackets/trained", seed=records.JUDGED)
-    one = clean(recipe=run.recipe, seed=run.seed, run=run.to_json())
-    put(own, one)
-    with pytest.warns(RecordWarning, match="once the rules are written"):
-        assert pack() == []
-    put(own, replace(one, rules="0123"))
-    assert pack() == [f"{run.recipe}/laptop/seed-{run.seed}"]
 
 
 def test_nothing_to_pack_is_said(folders):

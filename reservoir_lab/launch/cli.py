@@ -358,7 +358,7 @@ class Audit:
 class Records:
     """Put records into the files that ship with the book, a line a run, in place of older ones.
 
-    What could not ship, such as a run of a checkout with changes that no commit has, is left out with a warning.
+    What could not ship, such as a run of a checkout with uncommitted changes, is left out with a warning.
 
     examples:
       reservoir records

@@ -41,8 +41,6 @@ EACH = {
     "flops", "peak_memory", "date",
 }  # fmt: skip
 """What every line of a family's file has for itself."""
-JUDGED = 200
-"""The first of the bench's seeds that are judged."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
@@ -466,8 +464,8 @@ _compared: dict[str, tuple[Record, registry.Recipe, str]] = {}
 def pack(folder: Path | None = None, to: Path | None = None) -> list[str]:
     """Put the records below a folder into the files of their families, a line a run, in place of older ones.
 
-    Left out with a warning is what could not ship: runs of other fields than a recipe has, of a checkout that differed
-    from its commit, or of judged seeds before there were rules.
+    Left out with a warning is what could not ship: runs of other fields than a recipe has, or of code that is no
+    commit's.
 
     Args:
         folder: holds records, a file each or many in .jsonl or .jsonl.gz; by default the results folder.
@@ -518,9 +516,7 @@ def _unfit(record: Record, where: str) -> str:
     if why := _changed(record, where):
         return f"it was made with {why}"
     if record.code["dirty"] is not False:
-        return "its checkout had changes that no commit has: commit them, and run it again"
-    if record.recipe.startswith("bench/") and record.seed >= JUDGED and not record.rules:
-        return f"seeds from {JUDGED} on are run once the rules are written, and it was run before"
+        return "its code is not known to be a commit's: run it in a checkout without changes"
     return ""
 
 
