@@ -134,3 +134,8 @@ class PuzzleTask:
     def predict(self, model: Tagger, batch: Batch) -> Tensor:
         """The model's answers, as `y`."""
         return self.logits(model, batch.to(device_of(model))).argmax(-1)
+
+
+def rounded_measures(measures: dict[str, float]) -> dict[str, float]:
+    """Measures to two decimals."""
+    return {name: round(value, 2) for name, value in measures.items()}

@@ -79,9 +79,11 @@ def score(lines: list[dict[str, Any]]) -> tuple[float, float]:
     return round(statistics.fmean(line["score"] for line in lines), 1), -statistics.median(costs)
 
 
-def best(tried: dict[float, list[dict[str, Any]]]) -> float:
-    """The best rate of those that have all seeds."""
-    return max(tried, key=lambda lr: score(tried[lr]))
+def best(tried: dict[float, list[dict[str, Any]]], known: float | None = None) -> float:
+    """The best rate; of equals `known`, or the highest."""
+    top = max(map(score, tried.values()))
+    equals = [lr for lr, lines in tried.items() if score(lines) == top]
+    return known if known in equals else max(equals)
 
 
 def missing() -> list[str]:
@@ -201,8 +203,9 @@ def line_of(
 
 
 def choose() -> dict[str, float]:
-    """The best rate of each row whose sweep is complete."""
-    return {name: best(lines) for name, lines in sorted(tried().items()) if _done(lines)}
+    """The best rate of each row whose sweep is complete; one that was chosen stays while none is better."""
+    known = bench.rates()
+    return {name: best(lines, known.get(name)) for name, lines in sorted(tried().items()) if _done(lines)}
 
 
 def write_rates() -> None:
