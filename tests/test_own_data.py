@@ -61,6 +61,12 @@ def test_parts_without_files_are_split_off_by_the_seed_and_said(tmp_path):
     assert any("valid: 5 pairs split off by seed 0 (--task.files.valid 0.1" in note for note in corpus.notes)
 
 
+@pytest.mark.parametrize(("words", "told"), [("w w w", True), ("w w w w", False)])
+def test_a_side_without_groups_of_words_is_told_of_another_tokeniser(tmp_path, words, told):
+    name = write(tmp_path, train__it=lines(20), train__en="".join(f"{words}{i}\n" for i in range(20)))
+    assert any("--task.tokenise cuts texts otherwise" in note for note in pairs(name).notes) == told
+
+
 def test_a_text_that_trains_never_tests_after_a_split(tmp_path):
     twice = lines(10) * 3
     corpus = pairs(write(tmp_path, train__it=twice, train__en=twice))
@@ -125,8 +131,8 @@ def test_blank_lines_are_left_out_and_counted_where_that_is_asked_for(tmp_path):
     name = write(tmp_path, train__it=lines(20) + "\nx\n\n\n", train__en=lines(20) + "\n\n\n\n")
     corpus = pairs(name, files=Files(blank="skip"))
     assert sum(map(len, (corpus.train, corpus.valid, corpus.tests["test"]))) == 20
-    assert any("2 lines left out, without text: 21, 22" in note for note in corpus.notes)
-    assert any("2 blank lines left out at the end" in note for note in corpus.notes)
+    assert any("left out, without text: lines 21, 22 (2 in all)" in note for note in corpus.notes)
+    assert any("blank lines left out at the end: 2" in note for note in corpus.notes)
 
 
 def test_pairs_may_stand_in_a_table(tmp_path):
@@ -324,7 +330,7 @@ def test_a_broken_picture_is_named_and_what_is_none_is_counted(tmp_path):
     (tmp_path / "cat" / "notes.txt").write_text("mine")
     (tmp_path / "cat" / ".DS_Store").write_text("theirs")
     *_, notes = own_pictures(f"files:{tmp_path}", Files(), patch=4)
-    assert any(note.startswith("1 files left out that are no pictures") for note in notes)
+    assert any("that are no pictures" in note and "(1 in all)" in note for note in notes)
     whole = (tmp_path / "dog" / "1.png").read_bytes()
     (tmp_path / "dog" / "1.png").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"dog/1\.png is damaged, or no picture .*: replace it, or delete it"):
@@ -433,7 +439,7 @@ def test_pictures_that_a_table_names_are_pictures(tmp_path, name, content):
     parts, classes, _, notes = own_pictures(f"files:{folder}", Files(), patch=4)
     assert classes == ("c", "d") and sum(len(labels) for _, labels in parts.values()) == 24
     assert all(((x.amax((1, 2, 3)) >= 100) == (y == 1)).all() for x, y in parts.values())
-    assert any("1 files left out" in note and "stray.png" in note for note in notes)
+    assert any("stray.png (1 in all)" in note for note in notes)
     (folder / "3.png").unlink()
     with pytest.raises(DataError, match=r"line [45]: there is no picture .*3\.png"):
         own_pictures(f"files:{folder}", Files(), patch=4)

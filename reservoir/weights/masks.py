@@ -221,8 +221,8 @@ def supermask(
     found = maskable(model)
     if not found and any(isinstance(module, nn.RNNBase) for module in model.modules()):
         raise ValueError(
-            "no mask can reach the weights of a recurrent stack, which torch hands to a kernel: build it of cells, such as"
-            " nn.LSTMCell"
+            "no mask can reach the weights of a recurrent stack, which torch hands to a kernel: build it of cells,"
+            " such as nn.LSTMCell"
         )
     wanted = chosen(
         found, layers=layers, patterns=plan.patterns, where=where, what="linear map and no embedding"

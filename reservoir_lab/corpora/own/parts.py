@@ -255,10 +255,10 @@ def without_blanks(part: Rows, files: Files, notes: list[str], *, unit: str) -> 
         )
     if blank:
         notes.append(
-            f"{names}: {len(blank):,} lines left out, without text: {listed([part.lines[i] for i in blank])}"
+            f"{names}: left out, without text: lines {listed([part.lines[i] for i in blank])} ({len(blank):,} in all)"
         )
     if end < len(part):
-        notes.append(f"{names}: {len(part) - end:,} blank lines left out at the end")
+        notes.append(f"{names}: blank lines left out at the end: {len(part) - end:,}")
     return part.chosen([row for row in range(end) if not empty[row]])
 
 
