@@ -384,7 +384,7 @@ def test_a_benchmark_that_is_cut_off_keeps_its_lines_and_goes_on(tmp_path, monke
     assert not measured_before(path, asked) and read_lines(path) == []
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_the_playground_makes_the_same_steps_as_python():
     with playground.node("engine") as ours:
         playground.same(ours, playground.PyTorch(), "PyTorch", 5)

@@ -242,7 +242,7 @@ def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
 # Time
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_a_measured_estimate_is_near_what_training_takes():
     """By processor time, which a busy machine lengthens less; `benchmarks.estimate` has exact figures, and bars."""
     run = recipes.get(RECIPE, scale="smoke").evolve(budget={"steps": 30, "validate_every": 30})
