@@ -350,7 +350,7 @@ def test_what_is_read_again_is_written_whole_or_not_at_all():
     assert found == {
         "reservoir/files.py: _write",
         "reservoir_lab/launch/cli.py: _unexpected",
-        "reservoir_lab/launch/looking.py: main",
+        "reservoir_lab/launch/looking.py: note",
     }
 
 
