@@ -33,4 +33,5 @@ def is_changed(notebook: Path, root: Path, files: Set[str]) -> bool:
     halves = {notebook.relative_to(root).with_suffix(ending).as_posix() for ending in (".md", ".ipynb")}
     read = json.loads(notebook.read_text(encoding="utf-8"))["metadata"].get("inputs", {})
     inputs = {f"data/{name}" for name in read}
+    inputs |= {f"data/results/{name.split('/')[1]}.jsonl" for name in read if name.startswith("results/")}
     return any(file in halves or inputs & {file, *map(str, Path(file).parents)} for file in files)

@@ -347,8 +347,8 @@ def test_a_chapter_is_changed_with_its_halves_and_with_what_it_read(tmp_path):
 
     for name in ("one", "two"):
         page = nbformat.v4.new_notebook(metadata={"inputs": {f"results/{name}/row": "0", "sources": "0"}})
-        (tmp_path / "first" / "data" / "results" / name / "row").mkdir(parents=True)
-        (tmp_path / "first" / "data" / "results" / name / "row" / "seed-0.json").write_text("{}")
+        (tmp_path / "first" / "data" / "results").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "first" / "data" / "results" / f"{name}.jsonl").write_text("{}")
         nbformat.write(page, tmp_path / "first" / f"{name}.ipynb")
         (tmp_path / "first" / f"{name}.md").write_text("words")
     git("init", cwd=tmp_path / "first"), git("add", ".", cwd=tmp_path / "first")
@@ -364,10 +364,14 @@ def test_a_chapter_is_changed_with_its_halves_and_with_what_it_read(tmp_path):
     assert found() == ""
     (clone / "README.md").write_text("no page reads it")
     assert found() == ""
-    (clone / "data" / "results" / "one" / "row" / "seed-1.json").write_text("{}")
+    (clone / "data" / "results" / "one.jsonl").write_text("{}\n{}")
     assert found() == "one"
     git("add", "."), git("commit", "-m", "y")
     assert found() == "one"
     (clone / "two.md").write_text("other words")
+    assert found() == "one two"
+    (clone / "data" / "sources").mkdir()
+    (clone / "data" / "sources" / "new.toml").write_text("")
+    git("checkout", "two.md")
     assert found() == "one two"
     assert changed.edited(tmp_path) == set()  # no checkout
