@@ -63,7 +63,7 @@ test: setup  ## test the code, and the chapters that were changed, four files at
 	@$(PYTEST) -m "changed or not (text or extra or $(CHECKED))" $(ARGS)
 
 check: setup  ## then all the rest: every chapter, page and recipe, the wheel, kills, and what `make extra` runs
-	@$(PYTEST) -m "$(CHECKED)" $(ARGS)
+	@$(PYTEST) -m "($(CHECKED)) and not extra" $(ARGS)
 	@$(MAKE) --no-print-directory extra
 
 lint: $(INSTALLED)  ## check style with ruff, types with mypy, and that the repository holds what it says
