@@ -477,7 +477,7 @@ def test_a_file_is_the_same_whatever_carries_the_model(tmp_path):
     assert plain == carried
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize("plan", ["frozen", "masked"])
 def test_a_compiled_model_learns_what_the_plain_one_does(tmp_path, plan):
     torch._dynamo.reset()
