@@ -8,7 +8,8 @@ INSTALLED := $(VENV)/.installed
 NODE_INSTALLED := theme/node_modules/.installed
 INSTALL = $(PYTHON_ENV) -m pip --disable-pip-version-check install --quiet \
 	--constraint constraints.txt --no-build-isolation $(PIP_ARGS)
-STAGES := slow or data or chapters or book or browser or wheel or attack
+# What `make check` runs in addition to `make test`; tests of the repository's own text belong to `make lint`.
+CHECKED := check or chapters or book or browser or wheel or attack
 
 # The stamp holds the folder it was made in: an editable install in a moved clone would import the old place.
 ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
@@ -18,9 +19,9 @@ endif
 # Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir_lab/launch/memory.py).
 KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
 
-.PHONY: help setup library book read lab notebooks generated unit test lint format extra bench records explorables plain pdf colab mutate publish-to publish release clean help-all
+.PHONY: help setup library book read lab notebooks generated test check lint format extra bench records explorables plain pdf colab publish-to publish release clean help-all
 # What `make help` lists.
-DAILY := setup book read lab notebooks generated unit test lint help-all
+DAILY := setup book read lab notebooks generated test check lint help-all
 
 help:  ## list what readers and authors do every day
 	@awk -F ':.*## ' -v daily=' $(DAILY) ' '/^[a-z-]+:.*## / && index(daily, " " $$1 " ") \
@@ -58,20 +59,22 @@ generated: $(INSTALLED)  ## write what is generated from the recipes, after one 
 PLUGINS := -p no:nbval -p no:anyio -p no:typeguard
 PYTEST := OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PLUGINS)
 
-unit: $(INSTALLED)  ## run the unit tests alone, four files at a time; they need no browser and no data
-	@$(PYTEST) -m "not (extra or $(STAGES))" $(ARGS)
+test: setup  ## test the code, and the chapters that were changed, four files at a time; ARGS="-k name" runs some
+	@$(PYTEST) -m "changed or not (text or extra or $(CHECKED))" $(ARGS)
 
-test: setup  ## run every test that needs no more than this, four files at a time; ARGS="-k name" runs some
-	@$(PYTEST) -m "not (extra or attack)" $(ARGS)
+check: setup  ## then all the rest: every chapter, page and recipe, the wheel, kills, and what `make extra` runs
+	@$(PYTEST) -m "($(CHECKED)) and not extra" $(ARGS)
+	@$(MAKE) --no-print-directory extra
 
-lint: $(INSTALLED)  ## check the code's style with ruff and the library's types with mypy
+lint: $(INSTALLED)  ## check style with ruff, types with mypy, and that the repository holds what it says
 	@$(PYTHON_ENV) -m ruff check . && $(PYTHON_ENV) -m ruff format --check . && $(PYTHON_ENV) -m mypy
+	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m pytest $(PLUGINS) -m text $$(grep -l 'mark\.text' tests/test_*.py) $(ARGS)
 
 format: $(INSTALLED)  ## format the code with ruff
 	@$(PYTHON_ENV) -m ruff check --fix --quiet . ; $(PYTHON_ENV) -m ruff format .
 
 # The environment borrows the packages of .venv, so that what it adds is all that it adds.
-extra: setup  ## run the tests that need the benchmarks' peers, from .venv-extra, or SLURM, from the system
+extra: setup  ## run the tests that need the benchmarks' peers, from .venv-extra
 	@rm -rf .venv-extra && $(PYTHON_ENV) -m venv .venv-extra
 	@$(PYTHON_ENV) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > $$(echo .venv-extra/lib/python3.*/site-packages)/of-venv.pth
 	@.venv-extra/bin/python -m pip --disable-pip-version-check install --quiet \
@@ -96,10 +99,6 @@ pdf: book  ## print the rendered book to _build/book.pdf, with chromium
 
 colab: plain  ## run the plain notebooks with the versions that Colab ships, in .venv-colab (half an hour)
 	@$(PYTHON_ENV) tests/colab.py .venv-colab $(ARGS)
-
-mutate: $(INSTALLED)  ## change the library in small ways, and see whether a unit test notices (an hour; not part of CI)
-	@$(PYTHON_ENV) -c 'import cosmic_ray' 2>/dev/null || $(INSTALL) --editable '.[mutate]'
-	@$(PYTHON_ENV) tests/mutate.py $(ARGS)
 
 publish-to: $(INSTALLED)  ## say where the book is published: REPO=owner/name on GitHub, empty for nowhere
 	@[ '$(origin REPO)' != undefined ] || { echo "Say where: make publish-to REPO=owner/name, or REPO= for nowhere."; exit 1; }

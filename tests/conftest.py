@@ -33,7 +33,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("book")
 
 ROOT = Path(__file__).resolve().parent.parent
-STAGES = ("unit", "slow", "data", "chapters", "book", "browser", "wheel", "attack")
+STAGES = ("unit", "text", "slow", "data", "check", "chapters", "book", "browser", "wheel", "attack")
 
 counts: dict[str, Counter] = defaultdict(Counter)  # stage -> outcome -> number of tests
 seconds: Counter = Counter()  # stage -> seconds spent in it
@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     test that only waits, for minutes, is before all of them.
     """
     waiting = {
-        item.path for item in items if any(mark.kwargs.get("waits") for mark in item.iter_markers("slow"))
+        item.path for item in items if any(mark.kwargs.get("waits") for mark in item.iter_markers("check"))
     }
     first: dict[str, int] = {}
     for item in items:  # a property goes with a test's report, from another process as well
@@ -92,8 +92,7 @@ def stage_of(test: pytest.Item | pytest.TestReport) -> str:
 
 NO_BROWSER = (
     "the browser tests need chromium, and none was found: install the system's (Debian: apt-get install chromium) or"
-    " run '.venv/bin/python -m playwright install chromium', name one in CHROMIUM, or leave these tests out with"
-    " make test ARGS='-m \"not browser\"'"
+    " run '.venv/bin/python -m playwright install chromium', or name one in CHROMIUM; make test goes without"
 )
 
 

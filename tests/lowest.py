@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
-UNIT = "not (slow or data or chapters or book or browser or wheel)"
+UNIT = "not (slow or text or data or check or chapters or book or browser or wheel or extra or attack)"
 TOOLS = {
     "hatchling",
     "jupyterlab-myst",

@@ -1,6 +1,6 @@
 """What the two files of smoke runs share: which recipes they run, and what a run has to leave behind.
 
-Two files, because `make test` gives each file to one of two processes.
+Two files, because `make check` gives each file to one process.
 """
 
 import json

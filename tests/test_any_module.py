@@ -477,7 +477,7 @@ def test_a_file_is_the_same_whatever_carries_the_model(tmp_path):
     assert plain == carried
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize("plan", ["frozen", "masked"])
 def test_a_compiled_model_learns_what_the_plain_one_does(tmp_path, plan):
     torch._dynamo.reset()
@@ -885,6 +885,8 @@ def test_masks_reach_experts_bilinear_maps_and_cells_and_the_report_says_what_th
     found = report(model)
     assert found.unmasked == ("stack.weight_ih_l0 (16, 3)", "stack.weight_hh_l0 (16, 4)")
     assert "no mask can reach stack.weight_ih_l0 (16, 3), stack.weight_hh_l0" in found.summary()
+    with pytest.raises(ValueError, match=r"recurrent stack.*: build it of cells, such as nn\.LSTMCell"):
+        supermask(initialise(nn.LSTM(3, 4), seed=0), keep=0.5, seed=0)
 
 
 def test_a_second_mask_takes_the_place_of_the_first_or_is_refused():

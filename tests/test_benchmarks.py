@@ -36,6 +36,8 @@ from reservoir.weights import draws, initialise
 from reservoir_book import benchmarks as page
 from reservoir_lab.runs.machine import machine
 
+pytestmark = pytest.mark.check
+
 
 @pytest.fixture(scope="module")
 def model():
@@ -384,7 +386,6 @@ def test_a_benchmark_that_is_cut_off_keeps_its_lines_and_goes_on(tmp_path, monke
     assert not measured_before(path, asked) and read_lines(path) == []
 
 
-@pytest.mark.slow
 def test_the_playground_makes_the_same_steps_as_python():
     with playground.node("engine") as ours:
         playground.same(ours, playground.PyTorch(), "PyTorch", 5)

@@ -16,6 +16,8 @@ import reservoir
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
 import notebooks
 
+pytestmark = pytest.mark.text
+
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "chapters"
 NAMES = sorted({path.stem for path in CHAPTERS.glob("[0-9A-Z]*-*.*") if path.suffix in (".md", ".ipynb")})

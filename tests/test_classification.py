@@ -1,5 +1,7 @@
 """Classifiers: padding changes nothing, a bag knows no order, what is frozen stays, and a readout learns."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from reservoir.training import Budget, ClassificationTask, Optimiser, accuracy, 
 from reservoir.weights import Freeze, freeze, initialise, owned
 from reservoir_lab import recipes
 from reservoir_lab.corpora import labelled
+from reservoir_lab.runs import Classification
 from reservoir_lab.runs.execution import execute
 
 SIZES = dict(vocab=50, classes=3, d_model=8, d_encoder=10)
@@ -174,3 +177,16 @@ def test_cut_texts_keep_both_sentences_and_the_longer_one_loses_first(vocabulary
         assert kept[1] == len(right) or abs(kept[0] - kept[1]) <= 1
     with pytest.raises(ValueError, match="cut must be at least 5, got 4; the lead has 1 ids"):
         read(4)
+
+
+def test_a_sample_shows_what_the_model_said_and_not_what_was_right():
+    model = SimpleNamespace(predict=lambda model, texts: [1, 0, 1], metric="accuracy")
+    texts = Labelled([("a",), ("b",), ("c",)], [0, 0, 1])
+    corpus = SimpleNamespace(tests={"test": texts}, classes=("bad", "good"))
+    tests, samples = Classification("miniature-order").test(None, model, corpus)
+    assert [(one["reference"], one["prediction"]) for one in samples] == [
+        ("bad", "good"),
+        ("bad", "bad"),
+        ("good", "good"),
+    ]
+    assert tests == {"test": {"accuracy": pytest.approx(200 / 3), "sentences": 3}}

@@ -162,7 +162,7 @@ def test_a_masked_gpt_differs_from_the_random_body_in_its_start_and_share(scale)
             assert run.evolve(recipe=theirs.recipe, start=None, mask=theirs.mask) == theirs
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize(
     "row", ["fourier-reservoirs", "random-mixing", "masked-embeddings-frozen-feed-forward"]
 )
@@ -177,7 +177,7 @@ def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
     assert record.tests
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_a_masked_gpt_runs_at_smoke_scale(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     execute(recipes.get(released.OURS, scale="smoke"))

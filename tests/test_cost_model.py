@@ -172,6 +172,8 @@ def test_the_slowest_link_decides_what_sending_gradients_costs(monkeypatch):
     assert on_paper(whole, 64, slow)["share"] == pytest.approx(MATTERS)
     saved = once(frozen, processes=8, bf16=True).trained / once(whole, processes=8, bf16=True).trained
     assert on_paper(frozen, 8, gpu)["sent"] / eight["sent"] == pytest.approx(saved)
+    without = on_paper(whole, 1, replace(gpu, bf16=0.0))  # a GPU that has no bf16 computes in fp32
+    assert without["memory"] == once(whole, processes=1, bf16=False).memory != one["memory"]
     from_ = saves_from(whole, frozen, gpu)
     assert from_ and saves_from(whole, frozen, replace(gpu, link=gpu.link / 50)) == 2 < from_
     assert saves_from(whole, whole, gpu) is None
@@ -242,7 +244,7 @@ def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
 # Time
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_a_measured_estimate_is_near_what_training_takes():
     """By processor time, which a busy machine lengthens less; `benchmarks.estimate` has exact figures, and bars."""
     run = recipes.get(RECIPE, scale="smoke").evolve(budget={"steps": 30, "validate_every": 30})

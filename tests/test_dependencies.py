@@ -108,7 +108,7 @@ def test_the_programs_are_declared_and_imported_by_nobody():
     assert PROGRAMS <= requirements("book", "test").keys()
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_the_library_alone_needs_no_extra():
     """Recipes, evidence and everything below are imported as if only the hard dependencies were installed."""
     extra = requirements(*PROJECT["optional-dependencies"]).keys() - in_turn(set(requirements()))

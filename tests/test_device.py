@@ -107,7 +107,7 @@ def test_every_kind_of_model_is_among_the_runs():
     assert {kind(name) for name in recipes.names()} == {kind(name) for name in RUNS}
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_is_trained_tested_stored_and_resumed_on_a_gpu(gpu, name):
     run = recipes.get(name, scale="smoke").evolve(

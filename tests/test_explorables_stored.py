@@ -222,7 +222,7 @@ def test_the_words_and_the_picture_say_what_is_shown_first():
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_the_shipped_model_translates_in_node_as_in_python():
     folder, some = shipped_model(), sentences()[:40]
     script = "const m = new StoredModel(filesOf(given)); "

@@ -353,7 +353,9 @@ def test_pairs_without_text_are_refused_or_left_out_and_an_empty_sentence_has_an
         execute(run)
     run = run.evolve(task={"files": replace(run.task.files, blank="skip")})
     record = execute(run)
-    assert any("2 lines left out, without text: 149, 150" in note for note in record.notes), record.notes
+    assert any("left out, without text: lines 149, 150 (2 in all)" in note for note in record.notes), (
+        record.notes
+    )
     model, task, _ = load(run)
     assert task.translate(model, task.src_vocabulary.encode_batch(["", "   "])) == ["", ""]
 

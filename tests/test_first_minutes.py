@@ -23,19 +23,21 @@ ROWS = {
 sys.path.insert(0, str(ROOT / "theme"))
 
 
+@pytest.mark.text
 def test_the_table_has_a_row_for_each_place():
     places = " ".join(ROWS)
     for place in ("pages", "JupyterLab", "VS Code", "marimo", "Colab", "GitHub", "Binder", "terminal"):
         assert place in places
 
 
+@pytest.mark.text
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"`make ([a-z-]+)`", " ".join(ROWS.values())))))
 def test_each_command_of_the_table_is_a_target_that_make_explains(target):
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.search(rf"^{target}:.*## ", makefile, re.MULTILINE)
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_the_shortest_command_trains_a_model(tmp_path):
     """Word for word what README says, after the set-up."""
     (command,) = re.findall(r"^    make library && \.venv/bin/(reservoir run .*)$", README, re.MULTILINE)

@@ -109,7 +109,7 @@ def test_streams_are_uncorrelated():
     assert (signs[:, 1:] * signs[:, :-1]).mean(1).abs().max() < 6 / n**0.5  # neighbours
 
 
-@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.check)])
 def test_a_compiled_function_gives_the_same_words_for_every_stream(backend):
     if backend == "inductor" and not (shutil.which("g++") or shutil.which("clang++")):
         pytest.skip("torch.compile needs a C++ compiler, and there is none here")

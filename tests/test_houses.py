@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from houses import HOUSES, ROOT, Imports, code_lines, sources
 
+pytestmark = pytest.mark.text
+
 ROOMS = {  # each room of a house may import those before it
     "reservoir": ("files", "typed", "datasets", "layers", "weights", "reservoirs", "models", "training"),
     "reservoir_lab": ("corpora", "runs", "recipes", "evidence", "launch", "__main__"),

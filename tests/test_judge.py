@@ -199,7 +199,7 @@ def test_the_expected_share_of_false_verdicts_is_that_of_benjamini_and_hochberg(
 TABLES = [np.random.default_rng(3).normal(0, [[0.5], [1.0], [1.5], [0.7], [1.2]] * 4, (20, 3)).tolist()]
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize("name", calibration.SHAPES)
 @pytest.mark.parametrize("kind", calibration.WORLDS)
 def test_few_verdicts_are_wrong_where_nothing_differs(name, kind):
@@ -254,7 +254,7 @@ def test_the_power_for_reported_effects_is_that_of_rows_with_three_runs():
     assert (found["power"] >= 0.8).equals(found["reported"].abs() >= found["shown"])
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_an_effect_is_seen():
     found = calibration.residuals(TABLES)
     assert (

@@ -483,7 +483,7 @@ COMPILED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize("changes", COMPILED.values(), ids=COMPILED)
 def test_compiled_layers_learn_what_eager_ones_do(text, changes, monkeypatch):
     """Without the last stage of `torch.compile`, which writes code, is PyTorch's own, and takes a minute a case."""

@@ -1,10 +1,12 @@
 """A notebook is executed when it is stale, and says in its metadata what it read and what its sentences say."""
 
 import shutil
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
+import changed
 import nbformat
 import pytest
 
@@ -334,3 +336,42 @@ def test_a_picture_that_another_page_shows_is_copied(tmp_path):
     notebooks.copy_pictures(nbformat.v4.new_notebook(cells=cells), {"fig-answer": tmp_path / "answer.svg"})
     assert (tmp_path / "answer.svg").read_text() == "<svg/>"
     assert all(path.parts[-2:] == ("theme", "answer.svg") for path in notebooks.COPIED.values())
+
+
+def test_a_chapter_is_changed_with_its_halves_and_with_what_it_read(tmp_path):
+    """Against the branch that is followed, committed or not; another chapter stays as it is."""
+
+    def git(*words: str, cwd: Path = tmp_path / "clone") -> None:
+        name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *name, *words], cwd=cwd, check=True, capture_output=True)
+
+    for name in ("one", "two"):
+        page = nbformat.v4.new_notebook(metadata={"inputs": {f"results/{name}/row": "0", "sources": "0"}})
+        (tmp_path / "first" / "data" / "results").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "first" / "data" / "results" / f"{name}.jsonl").write_text("{}")
+        nbformat.write(page, tmp_path / "first" / f"{name}.ipynb")
+        (tmp_path / "first" / f"{name}.md").write_text("words")
+    git("init", cwd=tmp_path / "first"), git("add", ".", cwd=tmp_path / "first")
+    git("commit", "-m", "x", cwd=tmp_path / "first"), git("clone", "first", "clone", cwd=tmp_path)
+    clone = tmp_path / "clone"
+
+    def found() -> str:
+        files = changed.edited(clone)
+        return " ".join(
+            name for name in ("one", "two") if changed.is_changed(clone / f"{name}.ipynb", clone, files)
+        )
+
+    assert found() == ""
+    (clone / "README.md").write_text("no page reads it")
+    assert found() == ""
+    (clone / "data" / "results" / "one.jsonl").write_text("{}\n{}")
+    assert found() == "one"
+    git("add", "."), git("commit", "-m", "y")
+    assert found() == "one"
+    (clone / "two.md").write_text("other words")
+    assert found() == "one two"
+    (clone / "data" / "sources").mkdir()
+    (clone / "data" / "sources" / "new.toml").write_text("")
+    git("checkout", "two.md")
+    assert found() == "one two"
+    assert changed.edited(tmp_path) == set()  # no checkout

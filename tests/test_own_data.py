@@ -8,17 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow
+import pyarrow.ipc
 import pytest
 import torch
 from PIL import Image
 
 from reservoir.datasets import DataError
-from reservoir_lab import corpora
+from reservoir_lab import corpora, recipes
 from reservoir_lab.corpora import Files, labelled, parallel
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.corpora.own import kind_of, own_pictures, own_sequences, read_picture
-from reservoir_lab.corpora.own.parts import CONVERT
-from reservoir_lab.runs import Pictures, Sequences
+from reservoir_lab.runs import Pictures, Sequences, on_files
+from reservoir_lab.runs.building import load_data
+from reservoir_lab.runs.own import DEFAULTS
 
 
 def write(folder: Path, **files: str | bytes) -> str:
@@ -56,6 +59,12 @@ def test_parts_without_files_are_split_off_by_the_seed_and_said(tmp_path):
     assert corpus == pairs(name) and corpus.train != pairs(name, files=Files(seed=1)).train
     assert len(pairs(name, files=Files(valid=0.3)).valid) == 15
     assert any("valid: 5 pairs split off by seed 0 (--task.files.valid 0.1" in note for note in corpus.notes)
+
+
+@pytest.mark.parametrize(("words", "told"), [("w w w", True), ("w w w w", False)])
+def test_a_side_without_groups_of_words_is_told_of_another_tokeniser(tmp_path, words, told):
+    name = write(tmp_path, train__it=lines(20), train__en="".join(f"{words}{i}\n" for i in range(20)))
+    assert any("--task.tokenise cuts texts otherwise" in note for note in pairs(name).notes) == told
 
 
 def test_a_text_that_trains_never_tests_after_a_split(tmp_path):
@@ -122,8 +131,8 @@ def test_blank_lines_are_left_out_and_counted_where_that_is_asked_for(tmp_path):
     name = write(tmp_path, train__it=lines(20) + "\nx\n\n\n", train__en=lines(20) + "\n\n\n\n")
     corpus = pairs(name, files=Files(blank="skip"))
     assert sum(map(len, (corpus.train, corpus.valid, corpus.tests["test"]))) == 20
-    assert any("2 lines left out, without text: 21, 22" in note for note in corpus.notes)
-    assert any("2 blank lines left out at the end" in note for note in corpus.notes)
+    assert any("left out, without text: lines 21, 22 (2 in all)" in note for note in corpus.notes)
+    assert any("blank lines left out at the end: 2" in note for note in corpus.notes)
 
 
 def test_pairs_may_stand_in_a_table(tmp_path):
@@ -321,7 +330,7 @@ def test_a_broken_picture_is_named_and_what_is_none_is_counted(tmp_path):
     (tmp_path / "cat" / "notes.txt").write_text("mine")
     (tmp_path / "cat" / ".DS_Store").write_text("theirs")
     *_, notes = own_pictures(f"files:{tmp_path}", Files(), patch=4)
-    assert any(note.startswith("1 files left out that are no pictures") for note in notes)
+    assert any("that are no pictures" in note and "(1 in all)" in note for note in notes)
     whole = (tmp_path / "dog" / "1.png").read_bytes()
     (tmp_path / "dog" / "1.png").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DataError, match=r"dog/1\.png is damaged, or no picture .*: replace it, or delete it"):
@@ -400,6 +409,10 @@ def objects(n: int = 40) -> str:
     return "".join(json.dumps({"text": f"a film {i}", "label": i % 2}) + "\n" for i in range(n))
 
 
+def frame() -> pd.DataFrame:
+    return pd.DataFrame([json.loads(line) for line in objects().splitlines()])
+
+
 def listed(folder: Path, name: str, content: str, n: int = 24) -> Path:
     folder.mkdir(parents=True)
     for i in range(n):
@@ -426,7 +439,7 @@ def test_pictures_that_a_table_names_are_pictures(tmp_path, name, content):
     parts, classes, _, notes = own_pictures(f"files:{folder}", Files(), patch=4)
     assert classes == ("c", "d") and sum(len(labels) for _, labels in parts.values()) == 24
     assert all(((x.amax((1, 2, 3)) >= 100) == (y == 1)).all() for x, y in parts.values())
-    assert any("1 files left out" in note and "stray.png" in note for note in notes)
+    assert any("stray.png (1 in all)" in note for note in notes)
     (folder / "3.png").unlink()
     with pytest.raises(DataError, match=r"line [45]: there is no picture .*3\.png"):
         own_pictures(f"files:{folder}", Files(), patch=4)
@@ -526,10 +539,9 @@ def test_a_readme_is_no_training_text(tmp_path):
 
 def test_tables_of_json_lines_and_parquet_are_read_as_those_of_commas_are(tmp_path):
     write(tmp_path / "a", train__jsonl=objects())
-    frame = pd.DataFrame([json.loads(line) for line in objects().splitlines()])
-    frame.to_csv((tmp_path / "c").mkdir() or tmp_path / "c" / "train.csv", index=False)
+    frame().to_csv((tmp_path / "c").mkdir() or tmp_path / "c" / "train.csv", index=False)
     (tmp_path / "b").mkdir()
-    frame.to_parquet(tmp_path / "b" / "train.parquet")
+    frame().to_parquet(tmp_path / "b" / "train.parquet")
     found = [labelled(f"files:{tmp_path / folder}") for folder in "abc"]
     assert found[0].train == found[1].train == found[2].train and found[0].classes == ("0", "1")
     pd.DataFrame({"translation": [{"it": f"w{i}", "en": f"t{i}"} for i in range(20)]}).to_parquet(
@@ -551,27 +563,58 @@ def test_a_table_of_pictures_in_bytes_says_what_would_do(tmp_path):
         kind_of(f"files:{tmp_path}")
 
 
+def arrow(open_, path: Path) -> None:
+    found = pyarrow.Table.from_pandas(frame())
+    with open_(path, found.schema) as writer:
+        writer.write_table(found)
+
+
 @pytest.mark.parametrize(
-    ("ending", "said"),
+    ("ending", "make", "instead"),
     [
-        ("xlsx", "pandas.read_excel"),
-        ("json", "pandas.read_json"),
-        ("tmx", "train.de and train.en"),
-        ("pdf", ".txt"),
+        ("json", lambda path: frame().to_json(path, orient="records"), None),
+        ("feather", lambda path: frame().to_feather(path), None),
+        ("arrow", lambda path: arrow(pyarrow.ipc.new_stream, path), None),
+        ("arrow", lambda path: arrow(pyarrow.ipc.new_file, path), "open_file for open_stream"),
     ],
 )
-def test_other_formats_are_refused_with_what_would_convert_them(tmp_path, ending, said):
-    with pytest.raises(DataError, match=f"a.{ending} is not read as it is: .*{re.escape(said)}"):
-        kind_of(write(tmp_path, **{f"a__{ending}": "x"}))
-
-
-def test_the_advice_for_a_file_of_json_makes_it_one_that_is_read(tmp_path, monkeypatch):
-    name = write(tmp_path, FILE=json.dumps([json.loads(line) for line in objects().splitlines()]))
+def test_the_advice_for_a_table_in_another_format_makes_one_that_is_read(
+    tmp_path, monkeypatch, ending, make, instead
+):
     monkeypatch.chdir(tmp_path)
-    advice = CONVERT[".json"].removeprefix("in Python, ").replace("FILE", "'FILE'")
-    eval(advice, {"pandas": pd})
-    (tmp_path / "FILE").unlink()
-    assert len(labelled(name).train) == 32
+    make(tmp_path / f"a.{ending}")
+    with pytest.raises(DataError, match=f"a.{ending} is not read as it is: in Python, ") as error:
+        kind_of(f"files:{tmp_path}")
+    advice, _, other = str(error.value).rpartition(": in Python, ")[2].partition(", or ")
+    if instead:
+        assert other == instead
+        new, _, old = other.partition(" for ")
+        advice = advice.replace(old, new)
+    eval(advice.replace("FILE", f"'a.{ending}'"), {"pandas": pd, "pyarrow": pyarrow})
+    assert len(labelled(f"files:{tmp_path}").train) == 32
+
+
+WAVES = "label,a,b\n" + "".join(f"{'xy'[i % 2]},{i},{i + 1}\n" for i in range(40))
+
+
+@pytest.mark.parametrize(
+    ("ending", "advice", "files"),
+    [
+        ("xlsx", "save its sheet as .csv, in UTF-8", dict(a__csv=table(40))),
+        ("tmx", "write its sentences to train.de and train.en, one a line",
+         dict(train__de=lines(40), train__en=lines(40))),
+        ("npy", "write it as a table, .csv, with a column of labels", dict(a__csv=WAVES)),
+        ("pdf", "write its text to a .txt file in UTF-8", dict(a__txt="a man saw the sea\n" * 300)),
+    ],
+)  # fmt: skip
+def test_what_other_formats_are_to_become_is_read_with_the_old_file_beside_it(
+    tmp_path, ending, advice, files
+):
+    with pytest.raises(DataError, match=f"a.{ending} is not read as it is: {re.escape(advice)}"):
+        kind_of(write(tmp_path, **{f"a__{ending}": "x"}))
+    recipe = DEFAULTS[kind_of(write(tmp_path, **files))]
+    run = on_files(recipes.get(recipe, scale="smoke"), tmp_path)
+    assert re.search(rf"left out.* a\.{ending}", " ".join(load_data(run)[0].notes))
 
 
 @pytest.mark.parametrize(

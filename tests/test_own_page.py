@@ -79,7 +79,7 @@ def stable(output: str) -> str:
     return re.sub(r"\d[\d.,]*(e[+-]?\d+)?", "#", " ".join(plain.split()))
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_the_commands_print_what_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RESERVOIR_RESULTS", raising=False)

@@ -504,7 +504,7 @@ console.log(JSON.stringify({ step: training.step, valid: training.valid(), test:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_the_default_run_ends_where_the_recorded_runs_of_python_do():
     """Sums in another order make it another draw: it lies where 95 % of further seeds would, by the spread of three."""
     playground = Playground.of_presets()

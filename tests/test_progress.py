@@ -35,6 +35,12 @@ def test_a_short_training_says_nothing():
     assert told(events, [0.0, 0.1, 0.2, 0.3, 0.4]) == []
 
 
+def test_the_first_line_comes_after_two_seconds_and_the_others_every_half():
+    seconds = {1: 1.9, 2: 2.1, 3: 2.3, 4: 2.7}
+    said = told([Started("a", 0, 9, 1, 1), *map(stepped, seconds)], [0.0, *seconds.values()])
+    assert [line.split()[1] for line in said] == ["2", "4"]
+
+
 def test_a_long_one_says_how_much_time_is_left_and_at_last_how_long_it_took():
     events = [Started("a", 0, 100, 1, 1), stepped(10), stepped(50), Finished(100, 1.0)]
     said = told(events, [0.0, 12.0, 60.0, 120.0])

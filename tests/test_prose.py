@@ -7,6 +7,8 @@ from pathlib import Path
 import jupytext
 import pytest
 
+pytestmark = pytest.mark.text
+
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "chapters"
 NAMES = (

@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "theme"))
 import publish  # noqa: E402
 
+pytestmark = pytest.mark.check
+
 REPOSITORY = "https://github.com/someone/a-book"
 
 

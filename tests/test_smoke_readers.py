@@ -10,13 +10,13 @@ def together(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize("name", one_of_each(translators=False))
 def test_it_runs(name, together, monkeypatch):
     runs_from_end_to_end(name, together, monkeypatch)
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_all_other_models_compute_a_loss_on_their_data():
     for name in the_others():
         computes_a_loss(name)

@@ -10,7 +10,7 @@ def together(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize("name", one_of_each(translators=True))
 def test_it_runs(name, together, monkeypatch):
     runs_from_end_to_end(name, together, monkeypatch)

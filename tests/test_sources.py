@@ -8,6 +8,8 @@ import pytest
 
 from reservoir_lab.evidence import sources
 
+pytestmark = pytest.mark.text
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = Path(os.environ.get("RESERVOIR_DOCUMENTS", ROOT.parent / "shared" / "sources"))
 

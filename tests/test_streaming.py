@@ -225,7 +225,7 @@ def test_a_mask_that_is_still_learning_is_refused():
     assert isinstance(draw_lazily(model)[0], StreamedLinear)
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.skipif(
     not shutil.which("g++"), reason="torch.compile needs a C++ compiler, and there is none here"
 )

@@ -112,7 +112,7 @@ def test_a_job_goes_on_where_it_was_even_if_it_was_begun_afresh(text):
 # On this machine
 
 
-@pytest.mark.slow
+@pytest.mark.check
 def test_a_local_job_that_is_asked_to_stop_is_started_again_and_finishes(
     text, results, tmp_path, monkeypatch, capsys
 ):
@@ -174,8 +174,7 @@ def slurm(tmp_path_factory, monkeypatch):
     cluster.__exit__()
 
 
-@pytest.mark.extra
-@pytest.mark.slow(waits=True)
+@pytest.mark.check(waits=True)
 def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
     slurm, text, results, tmp_path, monkeypatch
 ):

@@ -92,7 +92,7 @@ def test_a_recipe_freezes_what_it_says(name):
         assert not inside and {"input", "readout", "norm"} <= moving
 
 
-@pytest.mark.slow
+@pytest.mark.check
 @pytest.mark.parametrize("name", [*(name_of(*pair) for pair in RUNS), *SWITCHED])
 def test_one_recipe_of_each_kind_runs_at_smoke_scale(pretrained, name):
     run = recipes.get(name, scale="smoke")

@@ -1,6 +1,6 @@
 """The wheel and a notebook are enough: an empty folder, an empty home, no network, no mirror, nothing cached.
 
-This is the one pass that runs the chapters."""
+This is the one pass that runs the chapters: `make check` all of them, `make test` those that were changed."""
 
 import inspect
 import os
@@ -16,6 +16,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
+from changed import edited, is_changed
 from conftest import made_once
 from houses import HOUSES
 
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
+EDITED = edited(ROOT)
 
 
 def build_wheel(folder: Path) -> Path:
@@ -330,7 +332,13 @@ def run_notebook(notebook: Path, reader) -> tuple[subprocess.CompletedProcess, f
 
 
 @pytest.mark.chapters
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "notebook",
+    [
+        pytest.param(page, id=page.stem, marks=[pytest.mark.changed] * is_changed(page, ROOT, EDITED))
+        for page in NOTEBOOKS
+    ],
+)
 def test_a_chapter_runs_on_the_wheel_alone(notebook: Path, reader, record_property):
     done, seconds = run_notebook(notebook, reader)
     record_property("processor seconds", round(seconds))

@@ -201,8 +201,8 @@ def supermask(
         fields: of `Mask`, in the place of a plan: `supermask(model, keep=0.5, seed=0)`.
 
     Raises:
-        ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing; `keep` is so small that a
-            tensor keeps no weight; or there is a plan and something else.
+        ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing; the model is a recurrent stack;
+            `keep` is so small that a tensor keeps no weight; or there is a plan and something else.
     """
     named = layers is not None or where is not None
     if plan is None:
@@ -219,6 +219,11 @@ def supermask(
             f" keep={plan.keep:g}"
         )
     found = maskable(model)
+    if not found and any(isinstance(module, nn.RNNBase) for module in model.modules()):
+        raise ValueError(
+            "no mask can reach the weights of a recurrent stack, which torch hands to a kernel: build it of cells,"
+            " such as nn.LSTMCell"
+        )
     wanted = chosen(
         found, layers=layers, patterns=plan.patterns, where=where, what="linear map and no embedding"
     )

@@ -28,13 +28,14 @@ CALLED = {
 ABOUT = ("readme", "license", "licence", "changelog", "citation")
 """Files that tell of data and are none."""
 TEXT_TOO = "write its text to a .txt file in UTF-8"
+LINES = ".to_json('train.jsonl', orient='records', lines=True)"
 CONVERT = {
     **dict.fromkeys(
-        (".xlsx", ".xls", ".ods"), "in Python, pandas.read_excel(FILE).to_csv('train.csv', index=False)"
+        (".xlsx", ".xls", ".ods"), "save its sheet as .csv, in UTF-8, by the program that made it"
     ),
-    ".json": "in Python, pandas.read_json(FILE).to_json('train.jsonl', orient='records', lines=True)",
-    ".feather": "in Python, pandas.read_feather(FILE).to_csv('train.csv', index=False)",
-    ".arrow": "in Python, datasets.load_from_disk(FOLDER)['train'].to_json('train.jsonl')",
+    ".json": f"in Python, pandas.read_json(FILE){LINES}",
+    ".feather": f"in Python, pandas.read_feather(FILE){LINES}",
+    ".arrow": f"in Python, pyarrow.ipc.open_stream(FILE).read_pandas(){LINES}, or open_file for open_stream",
     **dict.fromkeys((".tmx", ".xlf", ".xliff"), "write its sentences to train.de and train.en, one a line"),
     **dict.fromkeys((".npy", ".npz", ".mat"), "write it as a table, .csv, with a column of labels"),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".html", ".xml", ".tex"), TEXT_TOO),
@@ -254,10 +255,10 @@ def without_blanks(part: Rows, files: Files, notes: list[str], *, unit: str) -> 
         )
     if blank:
         notes.append(
-            f"{names}: {len(blank):,} lines left out, without text: {listed([part.lines[i] for i in blank])}"
+            f"{names}: left out, without text: lines {listed([part.lines[i] for i in blank])} ({len(blank):,} in all)"
         )
     if end < len(part):
-        notes.append(f"{names}: {len(part) - end:,} blank lines left out at the end")
+        notes.append(f"{names}: blank lines left out at the end: {len(part) - end:,}")
     return part.chosen([row for row in range(end) if not empty[row]])
 
 

@@ -62,7 +62,9 @@ def own_pictures(
         strays += [file for file in path.iterdir() if file.is_file() and not hidden(file, path)]
     if strays:
         names = ", ".join(str(file) for file in strays[:FEW]) + (" …" if strays[FEW:] else "")
-        notes.append(f"{len(strays):,} files left out that are no pictures, or none with a label: {names}")
+        notes.append(
+            f"files left out that are no pictures, or none with a label: {names} ({len(strays):,} in all)"
+        )
     if not known:
         parts = split(parts, files, notes, unit="pictures", stratum=lambda row: row[-1])
     classes = checked_classes(parts, notes, known)

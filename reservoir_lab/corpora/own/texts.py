@@ -77,8 +77,8 @@ def own_pairs(
     found = {part: without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
     if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
         notes.append(
-            f"BLEU counts groups of {WORDS} words, which no text in {tgt} has: it will be 0; where a language writes no"
-            " spaces, count characters with --task.tokenise char"
+            f"no text in {tgt} has {WORDS} words with spaces between, as BLEU counts them: it will be 0, unless"
+            " --task.tokenise cuts texts otherwise; char counts characters"
         )
     return found if whole else split(found, files, notes, unit="pairs"), notes
 
