@@ -1,4 +1,4 @@
-"""Auditing records from the command line: some drawn by a seed, or those that are named; each once, or again."""
+"""Records from the command line: audited, some drawn by a seed or those that are named; and packed to ship."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reservoir.training.events import automatic
 from reservoir_lab.launch.console import new_table, show
 from reservoir_lab.recipes import RECIPES
 from reservoir_lab.runs.audit import Audit, audit, key, read_audits, write_audits
-from reservoir_lab.runs.records import Record, RecordError, all_records
+from reservoir_lab.runs.records import Record, RecordError, all_records, pack
 
 PRECISE = 6  # digits of a figure that is shown; all of them are compared
 
@@ -59,6 +59,11 @@ def audit_records(
     if different:
         reasons = "code, packages or processor may have changed since"
         raise RecordError(f"{', '.join(different)}: no precision gave the recorded figures; {reasons}")
+
+
+def pack_records(folder: Path | None) -> None:
+    """Put records into the files that ship, those of the results folder if none is named, and print which."""
+    show("\n".join(pack(folder)) or "no record is newer than those that ship")
 
 
 def _draw(names: Sequence[str], sample: int, draw: int) -> list[Record]:

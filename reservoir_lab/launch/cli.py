@@ -53,7 +53,6 @@ from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table,
 from reservoir_lab.launch.gpus import Target
 from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
 from reservoir_lab.launch.resources import Cluster, Resources
-from reservoir_lab.runs.records import pack
 from reservoir_lab.runs.registry import Scale
 
 
@@ -371,7 +370,7 @@ class Records:
     folder: tyro.conf.Positional[Path | None] = None
 
     def __call__(self, fields: Sequence[str]) -> None:
-        show("\n".join(pack(self.folder)) or "no record is newer than those that ship")
+        launch.audits.pack_records(self.folder)
 
 
 COMMANDS = {
