@@ -33,7 +33,7 @@ from reservoir.weights import (
 )
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load
-from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.execution import execute, train_run
 
 LAYER = "encoder.1"
 CPU = torch.device("cpu")
@@ -385,3 +385,12 @@ def test_what_a_skipped_step_saves_is_the_backward_pass_of_the_reservoir(text):
     maps = 4 * c.d_model * c.d_model + 2 * c.d_model * c.d_ff
     attention = 4 * length * c.d_model  # scores and mixtures, each with two gradients
     assert found[False] - found[True] == 2 * rows * length * (maps + attention)
+
+
+def test_every_validation_says_the_same_of_the_estimates_even_where_all_steps_before_it_were_skipped():
+    run = recipes.get("bench/circle/backskipping", scale="smoke")
+    run = run.evolve(budget={"steps": 20, "validate_every": 1}, skip={"warmup": 2, "anneal": 2}, device="cpu")
+    model, task, _ = build(run)
+    history = train_run(run, model, task)
+    assert any(point.metrics["skipped"] == 1 for point in history.points)
+    assert len({tuple(point.metrics) for point in history.points}) == 1

@@ -243,19 +243,30 @@ def line(row, lr, seed, score, cost=None):
     return {"row": row, "lr": lr, "seed": seed, "score": score, "to_90": cost}
 
 
-def test_a_sweep_goes_on_until_the_best_rate_lies_inside(monkeypatch):
+def lines_of(scores):
+    return {
+        lr: [line("circle/trained", lr, seed, score) for seed in looking.SEEDS]
+        for lr, score in scores.items()
+    }
+
+
+def test_a_sweep_goes_on_until_the_best_rate_lies_inside():
+    scores = {1e-3: 10.0, 3e-3: 20.0, 1e-2: 30.0}
+    assert looking.extended(lines_of(scores)) == [2] and looking.rate(2) == 3e-2
+    assert looking.extended(lines_of(scores | {3e-2: 25.0})) == []
+    assert looking.extended(lines_of({1e-3: 30.0, 3e-3: 20.0})) == [-2] and looking.rate(-2) == 3e-4
+    assert looking.extended(lines_of({1e-4: 30.0, 3e-4: 20.0})) == []  # no sweep goes further
+
+
+def test_rows_are_missing_until_all_rates_have_all_seeds(monkeypatch):
     monkeypatch.setattr(bench, "table", lambda: [("circle", "trained")])
-    scores = {1e-3: 10.0, 3e-3: 20.0, 1e-2: 30.0, 3e-2: 25.0}
-    found = {
-        ("circle/trained", lr, seed): line("circle/trained", lr, seed, scores[lr])
-        for lr in (1e-3, 3e-3, 1e-2)
-        for seed in looking.SEEDS
-    }
-    assert {(lr, seed) for *_, lr, seed in looking.wanted(found)} == {(3e-2, seed) for seed in looking.SEEDS}
-    found |= {
-        ("circle/trained", 3e-2, s): line("circle/trained", 3e-2, s, scores[3e-2]) for s in looking.SEEDS
-    }
-    assert not list(looking.wanted(found))
+    runs = [(looking.rate(n), seed) for n in looking.NUMBERS for seed in looking.SEEDS]
+    for lr, seed in runs:
+        assert looking.missing() == ["circle/trained"]
+        identity = looking.run_of("circle/trained", lr, seed).identity()
+        looking.note([line("circle/trained", lr, seed, 50.0 - 1e3 * abs(lr - 3e-3)) | {"run": identity}])
+    assert looking.missing() == []
+    assert looking.choose() == {"circle/trained": 3e-3}
 
 
 def test_a_line_counts_for_the_row_that_it_was_made_by_alone(monkeypatch):
@@ -271,7 +282,7 @@ def test_a_line_counts_for_the_row_that_it_was_made_by_alone(monkeypatch):
 def test_the_shipped_lines_are_of_todays_rows(monkeypatch):
     monkeypatch.undo()
     lines = looking.found_file().read_text(encoding="utf-8").splitlines()
-    assert len(looking.read()) == len(lines) > 100
+    assert len(looking.read()) == len(lines) > 5000
     assert looking.choose() == bench.rates()
 
 
@@ -282,3 +293,5 @@ def test_of_equal_rates_the_cheaper_one_is_chosen():
         1e-2: [line("a/b", 1e-2, s, 100.0, c) for s, c in enumerate((1.0, None, None))],
     }
     assert looking.best(tried) == 3e-3
+    level = {lr: [line("a/b", lr, s, 50.0) for s in range(3)] for lr in (1e-3, 3e-3, 1e-2)}
+    assert looking.best(level) == 1e-2 and looking.best(level, 1e-3) == 1e-3  # what was chosen stays

@@ -306,6 +306,7 @@ class Backskipping(Handler):
         weights = list(self.estimates.parameters())
         self.optimiser = torch.optim.Adam(weights, lr=plan.lr, fused=True) if weights else None
         self.sums: dict[str, float] = {}
+        self.last: dict[str, float] = {}
         self.steps, self.measured, self.skipped = 0, 0, 0
 
     def of(self, layer: str, kind: str | None = None) -> GradientEstimator:
@@ -396,9 +397,13 @@ class Backskipping(Handler):
                 self.sums[key] = self.sums.get(key, 0.0) + value / len(pairs)
 
     def report(self) -> dict[str, float]:
-        """Since the last report: the share of steps skipped, and cosines and errors on those that were not."""
+        """Since the last report: the share of steps skipped, and cosines and errors on those that were not.
+
+        Where all were skipped, cosines and errors are those of the report before.
+        """
         told = {"skipped": self.skipped / self.steps} if self.steps else {}
-        told |= {key: value / self.measured for key, value in self.sums.items()}
+        self.last |= {key: value / self.measured for key, value in self.sums.items()}
+        told |= self.last
         self.sums, self.steps, self.measured, self.skipped = {}, 0, 0, 0
         return told
 
@@ -408,13 +413,14 @@ class Backskipping(Handler):
         """What a checkpoint keeps in addition to the tensors of the estimates and of their optimiser."""
         return {
             "sums": self.sums,
+            "last": self.last,
             "counts": [self.steps, self.measured, self.skipped],
             "scales": {key: each.scale for key, each in self.estimates.items() if hasattr(each, "scale")},
         }
 
     def restore(self, numbers: Mapping[str, Any]) -> None:
         """Take up what `numbers` gave."""
-        self.sums = dict(numbers["sums"])
+        self.sums, self.last = dict(numbers["sums"]), dict(numbers["last"])
         self.steps, self.measured, self.skipped = numbers["counts"]
         for key, scale in numbers["scales"].items():
             cast(SyntheticGradient, self.estimates[key]).scale = scale

@@ -241,9 +241,7 @@ def training(
     _check(models, tasks, optimisers, budget)
     for model in models:
         mark_trained(model)
-    cost = float(
-        batch_flops(models[0], tasks[0], tasks[0].epoch(0)[0], autocast=False)
-    )  # all are of one shape
+    cost = _cost(models[0], tasks[0])
     begun, cpu = time.perf_counter(), time.process_time()
     steps = _Steps(Stack(models), tasks, optimisers, budget.steps)
     n, made = len(models), 0
@@ -257,14 +255,14 @@ def training(
         made = min(ends)
         yield
         for history, size in zip(histories, steps.sizes, strict=True):
-            history.tokens += sum(size[history.step : made])
-            history.flops += cost * (made - history.step)
-            history.step = made
+            tokens = sum(size[history.step : made])
+            history.step, history.tokens = made, history.tokens + tokens
+            history.flops += cost * tokens
         if late is not None and made == late.after:
             for model in models:
                 freeze(model, late)
             steps.stop(models)
-            cost = float(batch_flops(models[0], tasks[0], tasks[0].epoch(0)[0], autocast=False))
+            cost = _cost(models[0], tasks[0])
         if made == budget.steps or made % budget.validate_every == 0:
             logits = steps.logits(valid_x, valid_y).cpu()
             seconds = (time.perf_counter() - begun) / n
@@ -291,6 +289,12 @@ def training(
             history.step_seconds, history.cpu_seconds = history.seconds / budget.steps, spent
             found.append(history)
     return found
+
+
+def _cost(model: nn.Module, task: PuzzleTask) -> float:
+    """Operations of a step per token: sequences of the bench are all of one length."""
+    batch = task.epoch(0)[0]
+    return float(batch_flops(model, task, batch, autocast=False) / task.size(batch)[1])
 
 
 def _told(logits: Tensor, batch: Batch) -> Tensor:
