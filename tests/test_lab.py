@@ -399,9 +399,8 @@ def test_a_control_trains_stays_in_view_and_stops(tmp_path, chromium):
     nbformat.write(trial, folder / "try.ipynb")
     with started(folder) as address, sync_playwright() as playwright:
         browser, page = opened_at(address.replace("/?", "/lab/tree/try.ipynb?"), playwright, chromium)
-        expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
-            timeout=120_000
-        )
+        # Before its kernel is there, running a cell would ask which one to take.
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=120_000)
         page.locator(".jp-CodeCell .cm-content").click()
         page.keyboard.press("Shift+Enter")
         output = page.locator(".jp-OutputArea-output")
