@@ -95,7 +95,7 @@ class Control:
                 options = values.items() if isinstance(values, Mapping) else [(str(v), v) for v in values]
                 self.fields[name] = widgets.Dropdown(options=list(options), **words)
         self.seed = widgets.BoundedIntText(
-            value=0, min=0, max=9999, description="seed", layout={"width": "9em"}
+            value=0, min=0, max=9999, description="seed", layout={"width": "12em"}
         )
         self.train = widgets.Button(description="Train", button_style="primary")
         self.stop = widgets.Button(description="Stop", disabled=True)

@@ -132,6 +132,27 @@ def test_numbers_that_javascript_writes_as_whole_ones_stay_fractions():
     )
 
 
+def test_a_save_in_the_middle_of_a_run_loses_nothing(contents, clone):
+    """The outputs of cells that wait are empty then; afterwards numbers are whole again, as JavaScript writes them."""
+    before, model = bytes_of(clone), opened(contents)
+    outputs = [cell.get("outputs") for cell in model["content"]["cells"]]
+    for cell in model["content"]["cells"]:
+        if "outputs" in cell:
+            cell["outputs"] = []
+    contents.save(model, CHAPTER)
+    assert bytes_of(clone) != before
+    whole = json.loads(
+        json.dumps(outputs),
+        parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text),
+    )
+    assert json.dumps(whole) != json.dumps(outputs)
+    for cell, again in zip(model["content"]["cells"], whole, strict=True):
+        if again is not None:
+            cell["outputs"] = again
+    contents.save(model, CHAPTER)
+    assert bytes_of(clone) == before
+
+
 def test_saving_a_run_leaves_out_how_far_it_was_and_keeps_the_figure_of_a_control(contents, clone):
     before, model = bytes_of(clone), opened(contents)
     figure = next(

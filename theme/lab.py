@@ -129,7 +129,15 @@ def sources(notebook: NotebookNode) -> list[tuple[str, str, list[str]]]:
 
 
 class Contents(LargeFileManager):
-    """The files as they are, and each chapter as the pair that it is."""
+    """The files as they are, and each chapter as the pair that it is.
+
+    A run empties the outputs of all cells that wait, and JupyterLab may save meanwhile: what a cell had put out before
+    is remembered, so that a later save still knows how it was written.
+    """
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        self.remembered: dict[str, dict[str, list[NotebookNode]]] = {}
 
     def half(self, path: str) -> Path | None:
         """The Markdown half of a notebook of the book."""
@@ -165,7 +173,14 @@ class Contents(LargeFileManager):
             return super().save(model, path)
         file = Path(self._get_os_path(path))
         stored = nbformat.read(file, as_version=4)
-        saved = tidy(nbformat.from_dict(model["content"]), stored)
+        earlier = self.remembered.setdefault(path, {})
+        known = nbformat.from_dict(json.loads(json.dumps(stored)))
+        for cell in known.cells:
+            if cell.get("outputs"):
+                earlier[cell.id] = cell.outputs
+            elif cell.id in earlier:
+                cell.outputs = earlier[cell.id]
+        saved = tidy(nbformat.from_dict(model["content"]), known)
         text = half.read_text(encoding="utf-8")
         if sources(saved) != sources(jupytext.reads(text, fmt="md:myst")):
             half.write_text(markdown(text, saved), encoding="utf-8")
