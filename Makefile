@@ -19,7 +19,7 @@ endif
 # Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir_lab/launch/memory.py).
 KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
 
-.PHONY: help setup library book read lab notebooks generated test check lint format extra bench records explorables plain pdf colab publish-to publish release clean help-all
+.PHONY: help setup library book read lab notebooks generated test check lint format extra bench records explorables plain class pdf colab publish-to publish release clean help-all
 # What `make help` lists.
 DAILY := setup book read lab notebooks generated test check lint help-all
 
@@ -91,8 +91,11 @@ explorables: setup  ## bundle the explorables' JavaScript, and update the copies
 	@node theme/kernels.mjs && node theme/bundle.mjs
 	@$(PYTHON_ENV) theme/widget_modules.py index.ipynb chapters/*.ipynb
 
-plain: book  ## write the notebooks without MyST, for Colab, VS Code and GitHub, to _build/plain
+plain: book  ## write the notebooks without MyST, for Colab, VS Code and GitHub, and the wheel, to _build/plain
 	@$(PYTHON_ENV) theme/plain.py
+
+class: book  ## write notebooks without solutions for students, and with them for the teacher, to _build/class
+	@$(PYTHON_ENV) theme/plain.py --class
 
 pdf: book  ## print the rendered book to _build/book.pdf, with chromium
 	@$(PYTHON_ENV) theme/pdf.py

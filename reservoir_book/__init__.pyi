@@ -1,9 +1,10 @@
-from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots
+from . import benchmarks, checks, controls, diagrams, environment, evidence, explorables, kernel, live, plots
 from .diagrams import diagram
 
 __all__ = [
     "benchmarks",
     "checks",
+    "controls",
     "diagram",
     "diagrams",
     "environment",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ from reservoir.training.events import ALWAYS, Event, Finished, Started, Stepped,
 
 MODULES = {
     "anywidget": "anywidget",
+    "ipywidgets": "ipywidgets",
     "plotly": "plotly",
     "PIL": "pillow",
     "sacremoses": "sacremoses",
@@ -29,12 +31,21 @@ MODULES = {
 ABOVE = "run the cells above first (Run → Run All Above Selected Cell; in Colab, Runtime → Run before)"
 
 
-def ready() -> None:
+def ready(version: str = reservoir.__version__) -> None:
     """Say which version this is and whether training runs on a GPU; from now on explain missing names, show progress.
 
+    Args:
+        version: of the library that the notebook was written for.
+
     Raises:
+        RuntimeError: the library that is loaded is another version.
         ModuleNotFoundError: packages of the extra `chapters` are missing; the message names them.
     """
+    if reservoir.__version__ != version:
+        raise RuntimeError(
+            f"this notebook is of the library's version {version}, and {reservoir.__version__} is loaded:"
+            f" install {version} or open the notebook of that version, then restart the kernel"
+        )
     if missing := [package for module, package in MODULES.items() if not find_spec(module)]:
         raise ModuleNotFoundError(
             f"the chapters need {', '.join(missing)}, missing here: run `%pip install {' '.join(missing)}`"
@@ -68,32 +79,53 @@ def explain_names(shell: Any) -> None:
 
 PATIENCE = 2.0  # seconds of training before a line appears
 EVERY = 0.5
+LONG = 4.0  # seconds of training before a curve appears below the line
+POINTS = 300  # of that curve, at most
 
 
 class Progress:
     """A listener that says the step, the loss and the time left in one line, which it updates.
 
+    What trains for longer than `LONG` gets a curve of its loss as well, unless a `LiveCurve` draws one.
+
     Args:
-        show: called with each new line.
+        show: called with each new line, and the curve so far as (step, loss).
         clock: seconds; only differences count.
     """
 
-    def __init__(self, show: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic):
+    drawn = False  # whether something else draws a curve of the training that begins
+
+    def __init__(
+        self,
+        show: Callable[[str, list[tuple[int, float]]], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ):
         self.show, self.clock = show, clock
         self.begun, self.first, self.steps, self.said = 0.0, 0, 0, 0.0
+        self.curve: list[tuple[int, float]] | None = None
 
     def __call__(self, event: Event) -> None:
         now = self.clock()
         match event:
             case Started(step=step, steps=steps):
                 self.begun, self.first, self.steps, self.said = now, step, steps, now + PATIENCE - EVERY
-            case Stepped(step=step, loss=loss) if now - self.said >= EVERY:
+                self.curve, Progress.drawn = None if Progress.drawn else [], False
+            case Stepped(step=step, loss=loss):
+                if self.curve is not None and step % max(1, self.steps // POINTS) == 0:
+                    self.curve.append((step, loss))
+                if now - self.said < EVERY:
+                    return
                 self.said = now
                 left = (now - self.begun) * (self.steps - step) / max(step - self.first, 1)
-                self.show(f"step {step:,} of {self.steps:,}, loss {loss:.2f}, {duration(left)} left")
+                shown = (self.curve or []) if now - self.begun >= LONG else []
+                self.show(f"step {step:,} of {self.steps:,}, loss {loss:.2f}, {duration(left)} left", shown)
             case Finished(step=step) | Stopped(step=step) if now - self.begun >= PATIENCE:
                 taken = step - self.first  # by this call; a run that goes on had taken the others before
-                self.show(f"{taken:,} {'step' if taken == 1 else 'steps'} in {duration(now - self.begun)}")
+                shown = (self.curve or []) if now - self.begun >= LONG else []
+                self.show(
+                    f"{taken:,} {'step' if taken == 1 else 'steps'} in {duration(now - self.begun)}", shown
+                )
 
 
 def duration(seconds: float) -> str:
@@ -108,35 +140,44 @@ class InPlace:
     def __init__(self) -> None:
         self.handle: Any = None
 
-    def __call__(self, bundle: dict[str, Any]) -> None:
+    def __call__(self, bundle: dict[str, Any], **metadata: Any) -> None:
         # Imported here: training without a notebook needs no IPython.
         from IPython.display import display
 
         # As plain data: a figure would also show itself, next to the output that is updated.
         if self.handle is None:
-            self.handle = display(bundle, raw=True, display_id=True)
+            self.handle = display(bundle, raw=True, display_id=True, metadata=metadata)
         else:
-            self.handle.update(bundle, raw=True)
+            self.handle.update(bundle, raw=True, metadata=metadata)
 
 
 class Line:
-    """A line of words for each cell that runs, updated in place."""
+    """A line of words for each cell that runs, with a curve below it or without, updated in place."""
 
     def __init__(self, shell: Any):
         self.shell, self.cell, self.output = shell, None, InPlace()
 
-    def __call__(self, words: str) -> None:
+    def __call__(self, words: str, curve: list[tuple[int, float]]) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return  # a control trains there, and says so itself
         if self.cell != self.shell.execution_count:
             self.cell, self.output = self.shell.execution_count, InPlace()
-        self.output({"text/plain": words})
+        self.output(
+            {"text/plain": words}, passing=True
+        )  # by which theme/lab.py leaves it out of what is saved
+
+
+def answered(shell: Any = None) -> bool:
+    """Whether somebody can press a button here: programs that run notebooks, such as nbclient, say that nobody can."""
+    kernel = getattr(shell or get_ipython(), "kernel", None)
+    parent: dict[str, Any] = getattr(kernel, "get_parent", dict)()
+    return bool(parent.get("content", {}).get("allow_stdin"))
 
 
 def show_progress(shell: Any) -> None:
     """Let all training in `shell`, an IPython shell or None, say how far it is, where you are there to see it.
 
-    Programs that run notebooks, such as nbclient, say that nobody can answer a question; the book's stored outputs
-    then have no such line.
+    Where nobody is, the book's stored outputs have no such line.
     """
-    parent: dict[str, Any] = getattr(getattr(shell, "kernel", None), "get_parent", dict)()
-    if parent.get("content", {}).get("allow_stdin") and not any(isinstance(one, Progress) for one in ALWAYS):
+    if answered(shell) and not any(isinstance(one, Progress) for one in ALWAYS):
         ALWAYS.append(Progress(Line(shell)))

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from reservoir.training import Event, Finished, Point, Recorded, Started, Stepped, Validated
 from reservoir_book import plots
 from reservoir_book.explorables import pictures
-from reservoir_book.kernel import InPlace
+from reservoir_book.kernel import InPlace, Progress
 
 POINTS = 200  # of the loss, at most: more could not be seen, and would make the notebook larger
 
@@ -47,6 +47,7 @@ class LiveCurve:
     def __call__(self, event: Event) -> None:
         match event:
             case Started(steps=steps):
+                Progress.drawn = True
                 self.steps, self.loss, self.points, self.source = steps, [], [], ""
             case Stepped(step=step, loss=loss):
                 self.loss.append((step, loss))

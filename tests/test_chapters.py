@@ -1,20 +1,22 @@
 """Each chapter is a pair that agrees with itself, starts like the others, and was run from top to bottom."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
 import yaml
-
-import reservoir
+from jupytext.config import load_jupytext_config
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "theme"))
 import notebooks
+import publish
 
 pytestmark = pytest.mark.text
 
@@ -56,6 +58,42 @@ def test_options_of_cells_are_yaml_that_the_book_can_read(name: str):
         assert all(isinstance(value, str) for value in found.values()), found
 
 
+def test_jupytexts_own_commands_lose_nothing(tmp_path: Path):
+    """Whichever half is newer: the numbering, the numbers in sentences and the outputs stay where they are."""
+    shutil.copy(ROOT / "jupytext.toml", tmp_path)
+    pairs = ("03-transformer", "A5-own-model")
+    for name in pairs:
+        for kind in (".md", ".ipynb"):
+            shutil.copy(CHAPTERS / f"{name}{kind}", tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def jupytext_says(*words: str) -> None:
+        command = [sys.executable, "-m", "jupytext", "--quiet", *words]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    for newer in (".md", ".ipynb"):
+        for name in pairs:
+            os.utime(tmp_path / f"{name}{newer}", (2e9, 2e9))
+        jupytext_says("--sync", *(f"{name}{newer}" for name in pairs))
+        after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+        assert {name: after[name] == before[name] for name in before} == dict.fromkeys(before, True), newer
+        for name in pairs:
+            os.utime(tmp_path / f"{name}{newer}", (1e9, 1e9))
+    jupytext_says("--test", *(f"{name}.md" for name in pairs), "--to", "ipynb")
+    jupytext_says("--test", "--update", *(f"{name}.ipynb" for name in pairs), "--to", "md:myst")
+
+
+@pytest.mark.parametrize("half", notebooks.pairs(ROOT), ids=lambda path: path.stem)
+def test_a_markdown_half_is_written_as_jupytext_writes_it(half: Path, tmp_path: Path):
+    """So that saving with any of its tools changes what was edited, and nothing else."""
+    shutil.copy(ROOT / "jupytext.toml", tmp_path)
+    config = load_jupytext_config(str(tmp_path / "x.md"))
+    text = half.read_text(encoding="utf-8")
+    again = jupytext.writes(jupytext.reads(text, fmt="md:myst"), fmt="md:myst", config=config)
+    assert again == text, f"run jupytext --sync {half.relative_to(ROOT)}"
+
+
 def test_a_stale_half_is_noticed(tmp_path: Path):
     half = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell("1 + 1"), nbformat.v4.new_markdown_cell("Two.")]
@@ -90,17 +128,29 @@ def test_the_notebook_is_small_enough_to_open(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_chapter_starts_with_the_same_setup(name: str):
-    setup = setup_cell(name)
-    assert setup == setup_cell(NAMES[0])
-    assert "import reservoir" in setup
-    assert not re.search(r"--upgrade|-U\b|--force|\b(torch|numpy)[=<>~]", setup), (
-        "it may replace a reader's own torch"
+    assert setup_cell(name) == publish.read(ROOT).setup.rstrip("\n")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_folded_cell_says_what_it_holds(name: str):
+    """Its first comment is what JupyterLab, Colab and the page show of it."""
+    for number, cell in enumerate(jupytext.read(CHAPTERS / f"{name}.md").cells):
+        if cell.cell_type == "code" and notebooks.FOLDED & set(notebooks.tags(cell)):
+            said = notebooks.title(cell.source)
+            assert said and not re.search(r"\b[a-z]+_[a-z]+\b|[()=]{2}", said), f"cell {number}: {said!r}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_prediction_has_an_answer_before_the_next_one(name: str):
+    text = (CHAPTERS / f"{name}.md").read_text(encoding="utf-8")
+    found = sorted(
+        [
+            (m.start(), kind)
+            for kind in ("PREDICTION", "ANSWER")
+            for m in getattr(notebooks, kind).finditer(text)
+        ]
     )
-    repository = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["reservoir"][
-        "repository"
-    ]
-    if repository:
-        assert f"{repository}/archive/refs/tags/v{reservoir.__version__}.zip" in setup
+    assert [kind for _, kind in found] == ["PREDICTION", "ANSWER"] * (len(found) // 2)
 
 
 def test_the_table_of_contents_has_each_chapter_once_and_no_markdown_half():

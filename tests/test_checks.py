@@ -48,6 +48,28 @@ def test_a_stub_and_a_crash_are_told_and_not_raised(check):
     assert not check(3).passed and "itself" in check(3).message
 
 
+def starts() -> list[tuple[str, str]]:
+    """Each chapter's cells in which an exercise begins and its check runs."""
+    cells = []
+    for chapter in sorted(CHAPTERS.glob("[0-9]*.md")):
+        for source in re.findall(
+            r"^```\{code-cell\} ipython3\n(.*?)^```", chapter.read_text(), re.MULTILINE | re.DOTALL
+        ):
+            if found := re.search(r"^checks\.(\w+)\((\w+)\)", source, re.MULTILINE):
+                cells.append((f"{chapter.stem}: {found[1]}", source))
+    return cells
+
+
+@pytest.mark.parametrize("source", [source for _, source in starts()], ids=[name for name, _ in starts()])
+def test_what_a_chapter_starts_with_runs_and_is_told_by_name_what_is_missing(source):
+    namespace = {"torch": torch, "np": np, "math": math, "checks": checks}
+    *lines, last = source.strip().splitlines()
+    exec("\n".join(lines), namespace)
+    verdict = eval(last, namespace)
+    assert not verdict.passed
+    assert not re.search(r"and you give|you have [-\d.]+, not", verdict.message), verdict
+
+
 def test_a_verdict_can_be_read_in_a_notebook_and_cannot_break_its_page():
     verdict = checks.Verdict(False, "a < b & c")
     assert "a &lt; b &amp; c" in verdict._repr_html_() and repr(verdict).startswith("✗")

@@ -38,6 +38,11 @@ AREAS = {
     "until T̂": lambda t, s, h: trapezoids([0, *t], [0, *s]) / h,
     "mean of the scores": lambda t, s, h: sum(s) / len(s),
     "beyond T̂": uncut,
+    "between the points alone: the curve begins": lambda t, s, h: trapezoids(t, s) / h,
+    "divided by their span": lambda t, s, h: trapezoids(t, s) / (t[-1] - t[0]),
+    "alone, not divided": lambda t, s, h: trapezoids(t, s),
+    "neither end the curve": lambda t, s, h: trapezoids([0, *t], [0, *s]),
+    "whatever its last point is": lambda t, s, h: trapezoids([0, *t], [0, *s]) / t[-1],
     "and you give 1": lambda t, s, h: 1,
     "return a number": lambda t, s, h: "much",
 }  # fmt: skip

@@ -22,7 +22,9 @@ sys.path.insert(0, str(ROOT / "theme"))
 import lab  # noqa: E402
 import names  # noqa: E402
 import notebooks  # noqa: E402
+import prose  # noqa: E402
 from plain import walk  # noqa: E402
+from test_controls import CELL  # noqa: E402
 
 CHAPTER = "chapters/03-transformer.ipynb"
 HALVES = notebooks.pairs(ROOT)
@@ -121,6 +123,52 @@ def test_saving_a_run_keeps_the_explorable_that_the_book_shows(contents, clone):
     assert [lab.views(cell) for cell in after.cells] == [lab.views(cell) for cell in stored.cells]
 
 
+def test_numbers_that_javascript_writes_as_whole_ones_stay_fractions():
+    old = [{"data": {"y": [0.0, 1.5, 2.0], "n": [1, 2], "one": 3.0}}]
+    new = [{"data": {"y": [0, 1.5, 2, 4], "n": [1, 3, 4], "one": 3, "flag": True}}]
+    kept = lab.with_fractions(new, old)
+    assert json.dumps(kept[0]["data"]) == (
+        '{"y": [0.0, 1.5, 2.0, 4.0], "n": [1, 3, 4], "one": 3.0, "flag": true}'
+    )
+
+
+def test_a_save_in_the_middle_of_a_run_loses_nothing(contents, clone):
+    """The outputs of cells that wait are empty then; afterwards numbers are whole again, as JavaScript writes them."""
+    before, model = bytes_of(clone), opened(contents)
+    outputs = [cell.get("outputs") for cell in model["content"]["cells"]]
+    for cell in model["content"]["cells"]:
+        if "outputs" in cell:
+            cell["outputs"] = []
+    contents.save(model, CHAPTER)
+    assert bytes_of(clone) != before
+    whole = json.loads(
+        json.dumps(outputs),
+        parse_float=lambda text: int(float(text)) if float(text) % 1 == 0 else float(text),
+    )
+    assert json.dumps(whole) != json.dumps(outputs)
+    for cell, again in zip(model["content"]["cells"], whole, strict=True):
+        if again is not None:
+            cell["outputs"] = again
+    contents.save(model, CHAPTER)
+    assert bytes_of(clone) == before
+
+
+def test_saving_a_run_leaves_out_how_far_it_was_and_keeps_the_figure_of_a_control(contents, clone):
+    before, model = bytes_of(clone), opened(contents)
+    figure = next(
+        cell
+        for cell in model["content"]["cells"]
+        if any(lab.PLOTLY in one.get("data", {}) for one in cell.get("outputs", []))
+    )
+    passing = nbformat.v4.new_output("display_data", {"text/plain": "9 steps"}, metadata={"passing": True})
+    figure["outputs"].insert(0, passing)
+    contents.save(model, CHAPTER)
+    assert bytes_of(clone) == before
+    figure["outputs"] = [nbformat.v4.new_output("display_data", {notebooks.VIEW: {"model_id": "new"}})]
+    contents.save(model, CHAPTER)
+    assert bytes_of(clone) == before
+
+
 @pytest.mark.parametrize("tags", [[], ["hide-input", "hide-output"]], ids=["none", "more"])
 def test_saving_edited_tags_changes_them_in_both_halves(contents, clone, tags):
     before, model = bytes_of(clone)[".md"].decode(), opened(contents)
@@ -136,7 +184,7 @@ def test_saving_edited_tags_changes_them_in_both_halves(contents, clone, tags):
     assert after == before.replace(":tags: [hide-input]\n\n", written, 1) != before
     stored = nbformat.read(clone / CHAPTER, as_version=4)
     assert notebooks.tags(stored.cells[number]) == tags
-    assert notebooks.relabelled((clone / CHAPTER).with_suffix(".md")) == []
+    assert notebooks.retold((clone / CHAPTER).with_suffix(".md")) == []
 
 
 def test_an_edit_of_the_markdown_half_is_what_opens_and_is_not_lost(contents, clone):
@@ -259,9 +307,7 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
         expect(
             chapter.locator(".myst .hover-link", has_text="(3.1)").first
         ).to_be_attached()  # as in the book
-        chapter.locator(".myst a.hover-link[title]").first.dispatch_event(
-            "click"
-        )  # where it is, even as it moves
+        chapter.locator(".myst abbr[title]").first.dispatch_event("click")  # where it is, even as it moves
         expect(page.locator(".jp-MarkdownViewer", has_text="Where a weight comes from")).to_be_visible()
         # The playground trains from what its notebook stores, before any cell has run.
         tab(page, "index.ipynb").click()
@@ -309,7 +355,97 @@ def test_a_chapter_is_run_watched_saved_and_closed(tmp_path, chromium):
     assert git(folder, "status", "--porcelain") == f"M {CHAPTER}"
     after = nbformat.read(folder / CHAPTER, as_version=4)
     assert lab.sources(before) == lab.sources(after) and before.metadata == after.metadata
-    assert [cell.get("outputs") for cell in before.cells] != [cell.get("outputs") for cell in after.cells]
+    outputs = [[cell.get("outputs", []) for cell in half.cells] for half in (before, after)]
+    assert outputs[0] != outputs[1]
+    for old, new in zip(
+        *outputs, strict=True
+    ):  # what is the same is written as it was, and no line of progress is kept
+        assert old != new or json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
+        assert not any(one.get("metadata", {}).get("passing") for one in new)
+
+
+@pytest.mark.browser
+def test_answers_open_when_they_are_asked_for_and_bars_say_what_they_hold(tmp_path, chromium):
+    folder = copy_of_the_repository(tmp_path / "book")
+    (folder / lab.MADE).touch()
+    chapter = "chapters/05-reservoir-layers.ipynb"
+    with started(folder) as address, sync_playwright() as playwright:
+        complaints = []
+        browser, page = opened_at(address.replace("/?", f"/lab/tree/{chapter}?"), playwright, chromium)
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        asked = page.locator(".jp-MarkdownCell", has_text="Which of the three has the largest area").first
+        asked.scroll_into_view_if_needed()
+        answer = page.locator("details", has_text="It depends on the seed").first
+        result = page.locator(".jp-CodeCell", has_text="Figure: BLEU of greedy translations").first
+        expect(answer.locator("summary").first).to_have_text(lab_answer())
+        expect(answer.get_by_text("With another seed, LL had the largest")).to_be_hidden()
+        expect(result.locator(".js-plotly-plot, .jp-RenderedPlotly")).to_have_count(0)
+        expect(result.locator(".book-caption")).to_be_hidden()
+        expect(result.locator(".jp-InputPlaceholder")).to_contain_text("Figure: BLEU of greedy")
+        for _ in range(60):  # a text that is shown anew while the notebook loads is folded again
+            if answer.get_by_text("With another seed, LL had the largest").is_visible():
+                break
+            answer.locator("summary").first.click()
+            page.wait_for_timeout(1000)
+        expect(answer.get_by_text("With another seed, LL had the largest")).to_be_visible()
+        expect(result.locator(".js-plotly-plot")).to_be_visible()
+        expect(result.locator(".book-caption")).to_be_visible()
+        # JupyterLab's own layout of lists in outputs does not scramble an explorable's.
+        sums = page.locator(".ls-sums")
+        sums.scroll_into_view_if_needed()
+        places = sums.evaluate("list => [...list.children].map(one => one.getBoundingClientRect().top)")
+        rows = [round(place) for place in places]
+        assert len(rows) == 8 and rows[::2] == rows[1::2] == sorted(rows[::2]), rows
+        assert not [one for one in complaints if "Cross reference target was not found" in one]
+        browser.close()
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def lab_answer() -> str:
+    return re.search(r"const ANSWER = '(.*)';", (ROOT / "theme" / "lab.js").read_text(encoding="utf-8"))[1]
+
+
+def test_the_page_the_twin_and_lab_ask_in_the_same_words():
+    theme = (ROOT / "theme" / "src" / "predictions.mjs").read_text(encoding="utf-8")
+    assert prose.ANSWER == lab_answer() and f"'{prose.ANSWER}'" in theme
+
+
+@pytest.mark.browser
+def test_a_control_trains_stays_in_view_and_stops(tmp_path, chromium):
+    folder = copy_of_the_repository(tmp_path / "book")
+    (folder / lab.MADE).touch()
+    trial = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(CELL)], metadata={"kernelspec": lab.KERNEL}
+    )
+    nbformat.write(trial, folder / "try.ipynb")
+    with started(folder) as address, sync_playwright() as playwright:
+        browser, page = opened_at(address.replace("/?", "/lab/tree/try.ipynb?"), playwright, chromium)
+        # Before its kernel is there, running a cell would ask which one to take.
+        expect(page.get_by_text("Python 3 (ipykernel) | Idle")).to_be_visible(timeout=120_000)
+        page.locator(".jp-CodeCell .cm-content").click()
+        page.keyboard.press("Shift+Enter")
+        output = page.locator(".jp-OutputArea-output")
+        train, stop = (output.get_by_role("button", name=name, exact=True) for name in ("Train", "Stop"))
+        expect(train).to_be_enabled(timeout=120_000)
+        picture = output.locator("svg[role=img]")
+        still = picture.inner_html()
+        assert "3 recorded seeds" in still
+        train.click()
+        expect(output.get_by_text(re.compile(r"step \d+ of 500, loss .* left"))).to_be_visible(
+            timeout=120_000
+        )
+        expect(picture).to_contain_text("trained, seed 0", timeout=120_000)
+        moved = picture.inner_html()
+        assert moved != still
+        stop.click()
+        expect(output.get_by_text("trained, seed 0: stopped.")).to_be_visible(timeout=60_000)
+        output.locator("select").select_option("attention")
+        train.click()
+        expect(picture).to_contain_text("attention, seed 0", timeout=120_000)
+        expect(picture).to_contain_text("trained, seed 0")
+        stop.click()
+        expect(train).to_be_enabled(timeout=60_000)
+        browser.close()
 
 
 def opened_at(address: str, playwright, chromium: str):

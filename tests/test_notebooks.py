@@ -180,8 +180,8 @@ def test_an_edited_page_is_stale_and_keeps_its_cells_ids(executed):
     markdown, data = executed
     notebook = markdown.with_suffix(".ipynb")
     ids = [cell.id for cell in nbformat.read(notebook, as_version=4).cells]
-    markdown.write_text(markdown.read_text().replace("in all", "altogether"))
-    assert notebooks.stale(markdown, data) == ["01-page.md was edited: cell 3 differs"]
+    markdown.write_text(markdown.read_text().replace("len(names)", "len([*names])"))
+    assert notebooks.stale(markdown, data)[0] == "01-page.md was edited: cell 3 differs"
     notebooks.execute(markdown, data=data)
     assert notebooks.stale(markdown, data) == []
     assert [cell.id for cell in nbformat.read(notebook, as_version=4).cells][:2] == ids[:2]
@@ -241,20 +241,21 @@ TAGGED = "```{code-cell} ipython3\n:tags: [hide-input]\n\nimport sys"
 
 def relabel(markdown: Path) -> list[str]:
     """Edit what no result depends on, and return what is stale of it."""
-    text = markdown.read_text().replace("```{code-cell} ipython3\nimport sys", TAGGED)
+    text = markdown.read_text().replace("```{code-cell} ipython3\nimport sys", f"{TAGGED}  # a comment")
+    text = text.replace("in all", "altogether")
     markdown.write_text(text.replace("kernelspec:", "numbering:\n  enumerator: 3.%s\nkernelspec:", 1))
-    return [
-        f"01-page.md was edited: {what}"
-        for what in ("cell 2 has other tags", "the header has another numbering")
-    ]
+    found = ("cell 2 has other comments", "cell 2 has other tags", "cell 3 has other words")
+    return [f"01-page.md was edited: {what}" for what in (*found, "the header has another numbering")]
 
 
-def test_edited_tags_and_headers_are_noticed_and_taken_over_without_executing(executed, monkeypatch, capsys):
+def test_edited_words_comments_tags_and_headers_are_taken_over_without_executing(
+    executed, monkeypatch, capsys
+):
     markdown, data = executed
     notebook = markdown.with_suffix(".ipynb")
     before, text = nbformat.read(notebook, as_version=4), markdown.read_text()
     reasons = relabel(markdown)
-    assert notebooks.stale(markdown, data) == notebooks.relabelled(markdown) == reasons
+    assert notebooks.stale(markdown, data) == notebooks.retold(markdown) == reasons
     monkeypatch.setattr(notebooks, "ROOT", markdown.parent)  # whose data it reads
     monkeypatch.setattr(notebooks, "pairs", lambda: [markdown])
     monkeypatch.setattr(notebooks, "execute", lambda *_: pytest.fail("it was executed"))
@@ -266,8 +267,12 @@ def test_edited_tags_and_headers_are_noticed_and_taken_over_without_executing(ex
     after = nbformat.read(notebook, as_version=4)
     assert (
         after.cells[1].metadata["tags"] == ["hide-input"]
+        and after.cells[1].metadata["jupyter"] == {"source_hidden": True}
         and after.metadata["numbering"]["enumerator"] == "3.%s"
     )
+    assert "# a comment" in after.cells[1].source and "altogether" in after.cells[2].source
+    kept = [cell.get("outputs", cell.metadata.get("user_expressions")) for cell in before.cells]
+    assert [cell.get("outputs", cell.metadata.get("user_expressions")) for cell in after.cells] == kept
     markdown.write_text(text)  # what is taken out again is gone
     assert notebooks.main() == 0 and nbformat.read(notebook, as_version=4) == before
 
@@ -276,7 +281,7 @@ def test_executing_takes_tags_and_the_header_over_both_ways(executed):
     markdown, _ = executed
     text = markdown.read_text()
     relabel(markdown)
-    notebooks.relabel(markdown)
+    notebooks.retell(markdown)
     markdown.write_text(text)
     found = notebooks.updated(markdown)
     assert "tags" not in found.cells[1].metadata and notebooks.header(found) == {}
@@ -287,8 +292,62 @@ def test_a_tag_that_decides_how_a_cell_runs_needs_it_executed(executed):
     markdown, data = executed
     markdown.write_text(markdown.read_text().replace("```{code-cell} ipython3\nimport sys", TAGGED))
     markdown.write_text(markdown.read_text().replace("[hide-input]", "[raises-exception]"))
-    assert notebooks.stale(markdown, data) != notebooks.relabelled(markdown)
+    assert notebooks.stale(markdown, data) != notebooks.retold(markdown)
     assert notebooks.stale(markdown, data)[0] == "01-page.md was edited: cell 2 differs"
+
+
+CODE = nbformat.v4.new_code_cell
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("x = 1", "# why\nx = 1  # and how", True),
+        ("#| caption: one\nx = 1", "#| caption: other\nx = 1", True),
+        ("x = 1", "x = 2", False),
+        ("x", "x;", False),  # which IPython does not show
+        ("x = '# a'", "x = '# b'", False),
+        ("if x:\n    y\nz", "if x:\n    y\n    z", False),
+        ("%time x", "%time x  # y", False),  # not Python: all of it counts
+    ],
+)
+def test_comments_have_no_effect_and_all_else_has(one, other, alike):
+    assert (notebooks.effect(CODE(one)) == notebooks.effect(CODE(other))) == alike
+
+
+def test_a_cell_that_is_meant_to_fail_shows_its_own_comments():
+    cells = [CODE(source, metadata={"tags": ["raises-exception"]}) for source in ("1 / 0", "1 / 0  # why")]
+    assert notebooks.effect(cells[0]) != notebooks.effect(cells[1])
+
+
+ASK, TELL = (
+    nbformat.v4.new_markdown_cell(f":::{{admonition}} T\n:class: {kind}\nWords.\n:::")
+    for kind in ("prediction", "wide answer")
+)
+
+
+def test_what_stands_between_a_prediction_and_its_answer_opens_folded():
+    both = nbformat.v4.new_markdown_cell(f"{ASK.source}\n\n{TELL.source}")
+    again = nbformat.v4.new_markdown_cell(f"{TELL.source}\n\n{ASK.source}")
+    cells = [CODE("0"), ASK, CODE("1"), CODE("2", metadata={"tags": ["hide-input"]}), again, CODE("3"), TELL]
+    book = notebooks.fold(nbformat.v4.new_notebook(cells=[*cells, both, CODE("4")]))
+    folded = [cell.metadata.get("jupyter", {}) for cell in book.cells if cell.cell_type == "code"]
+    outputs = {"outputs_hidden": True}
+    assert folded == [{}, outputs, {"source_hidden": True} | outputs, outputs, {}]
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("# A table.\nx", "A table"),
+        ("#| label: x\n#| alt: y\n# A figure\nx", "A figure"),
+        ("x  # no title", ""),
+        ("#!no", ""),
+        ("", ""),
+    ],
+)
+def test_a_cells_title_is_the_comment_that_it_begins_with(source, title):
+    assert notebooks.title(source) == title
 
 
 def test_a_widget_without_its_state_is_noticed(executed):

@@ -17,6 +17,7 @@ import check  # noqa: E402
 import colab  # noqa: E402
 import notebooks  # noqa: E402
 import plain  # noqa: E402
+import prose  # noqa: E402
 import publish  # noqa: E402
 import stills  # noqa: E402
 from prose import MarkdownError, Writer  # noqa: E402
@@ -78,8 +79,13 @@ def test_the_sources_are_raw_where_their_twins_are_not():
 @pytest.mark.book
 @pytest.mark.parametrize("name", NAMES)
 def test_the_code_is_the_notebooks_own(name, twins):
-    code = [cell.source for cell in source_of(name).cells if cell.cell_type == "code"]
-    assert [cell.source for cell in twins[name].cells if cell.cell_type == "code"] == code
+    code = [cell for cell in source_of(name).cells if cell.cell_type == "code"]
+    shown = [cell for cell in twins[name].cells if cell.cell_type == "code"]
+    assert [notebooks.effect(cell) for cell in shown] == [notebooks.effect(cell) for cell in code]
+    for cell, own in zip(shown, code, strict=True):
+        folded = bool(notebooks.FOLDED & set(notebooks.tags(own)))
+        assert cell.source.startswith("#@title ") == folded == (cell.metadata.get("cellView") == "form")
+        assert not cell.source.startswith("#|")
     nbformat.validate(twins[name])
     assert len(plain.text(twins[name]).encode()) < plain.LARGEST
 
@@ -90,11 +96,12 @@ def test_every_figure_has_a_picture_and_nothing_needs_a_kernel_to_be_seen(name, 
     outputs = [out.get("data", {}) for cell in twins[name].cells for out in cell.get("outputs", [])]
     shown = [data for data in outputs if stills.PLOTLY in data or stills.SVG in data or "image/png" in data]
     assert all("image/png" in data for data in shown) and not any(plain.VIEW in data for data in outputs)
+    source = source_of(name)
     moving = [
         out
-        for cell in source_of(name).cells
+        for cell, gives_away in zip(source.cells, notebooks.give_away(source), strict=True)
         for out in cell.get("outputs", [])
-        if plain.VIEW in out.get("data", {})
+        if plain.VIEW in out.get("data", {}) and not gives_away
     ]
     drawn = [data for data in shown if stills.PLOTLY not in data]
     assert len(drawn) >= len(moving) and "widgets" not in twins[name].metadata
@@ -110,6 +117,43 @@ def test_solutions_are_folded_and_figures_have_their_captions(name, twins):
     assert text.count("<details>") == text.count("</details>")
     for caption in re.findall(r"^#\| caption: \"?(\w[^*_`{$<>&\[\]\\\"']{10,40})", source, re.MULTILINE):
         assert caption in text
+
+
+@pytest.mark.book
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_gives_a_prediction_away(name, twins):
+    """Neither an output, nor a caption, nor the answer, which is folded: GitHub shows all that is not."""
+    source = source_of(name)
+    away = {cell.id for cell, gives in zip(source.cells, notebooks.give_away(source), strict=True) if gives}
+    assert not any(cell.outputs for cell in twins[name].cells if cell.id in away)
+    assert not any(
+        cell.id.removesuffix("-caption") in away for cell in twins[name].cells if "-caption" in cell.id
+    )
+    text = "\n".join(cell.source for cell in twins[name].cells if cell.cell_type == "markdown")
+    asked = sum(len(notebooks.PREDICTION.findall(cell.source)) for cell in source.cells)
+    assert text.count(f"<summary>{prose.ANSWER}</summary>") >= asked
+    folds = re.findall(r"<details>.*?</details>", text, re.DOTALL)
+    for title in re.findall(
+        r"\{admonition\} ([^\n]*)\n:class: answer", "\n".join(c.source for c in source.cells)
+    ):
+        if re.fullmatch(r"[\w ,.-]+", title):
+            assert any(f"**{title}**" in fold for fold in folds), title
+
+
+@pytest.mark.book
+def test_students_get_no_solution_and_the_teacher_all_of_them(rendered_book, twins):
+    project = rendered_book.parent.parent
+    book = plain.Book(project, publish.Publication())
+    students = plain.twins(book, pictures=False, solutions=False)
+    for name, twin in students.items():
+        text = json.dumps(twin.cells)
+        assert "Solution to Exercise" not in text
+        with_them = json.dumps(twins[name].cells)
+        assert text.count("**Exercise") == with_them.count("**Exercise")
+        assert [c.source for c in twin.cells if c.cell_type == "code"] == [
+            c.source for c in twins[name].cells if c.cell_type == "code"
+        ]
+    assert sum(json.dumps(twin.cells).count("Solution to Exercise") for twin in twins.values()) > 40
 
 
 @pytest.mark.book
@@ -140,7 +184,8 @@ def ids(path: Path) -> set[str]:
 
 
 @pytest.mark.book
-def test_links_of_an_unpublished_book_lead_to_the_twins_and_pages_beside(twins, rendered_book):
+def test_links_of_an_unpublished_book_lead_to_the_twins_beside_wherever_these_lie(twins, rendered_book):
+    """To nothing else: the pages are not where a twin is opened."""
     known: dict[Path, set[str]] = {}
     here = rendered_book / plain.FOLDER
     count = 0
@@ -149,10 +194,10 @@ def test_links_of_an_unpublished_book_lead_to_the_twins_and_pages_beside(twins, 
             if re.match(r"https?:|mailto:", address):
                 continue
             file, anchor = urldefrag(address)
-            path = (here / (file or name)).resolve()
-            assert path.is_file(), f"{name}: {address}"
+            assert not file or file in twins, f"{name}: {address}"
             if anchor[:1].isdigit() or anchor[:1].isupper():
                 continue  # nbconvert's own, beside each heading
+            path = here / (file or name)
             assert not anchor or anchor in known.setdefault(path, ids(path)), f"{name}: {address}"
             count += 1
     assert count > 200
@@ -228,6 +273,46 @@ def test_an_admonition_is_a_quotation_and_a_hint_folds():
     assert written(node("admonition", title, body, kind="hint")).startswith(
         "<details>\n<summary>Mind</summary>\n\nWords."
     )
+
+
+def box(name: str, words: str) -> dict:
+    title = node("admonitionTitle", text(name))
+    return node("admonition", title, node("paragraph", text(words)), **{"class": name, "kind": "admonition"})
+
+
+def test_what_stands_between_a_prediction_and_its_answer_is_folded():
+    writer = Writer(address=lambda slug, name: "")
+    before = writer.told(node("block", box("prediction", "guess"), node("paragraph", text("secret"))))
+    assert before.index("guess") < before.index("<details>") < before.index("secret") and writer.waiting
+    writer.held.append("**Figure.** A caption.")
+    after = writer.told(node("block", box("answer", "told"), node("paragraph", text("open"))))
+    assert (
+        after.index("<details>") < after.index("A caption") < after.index("told") < after.index("</details>")
+    )
+    assert after.index("</details>") < after.index("open") and not writer.waiting and not writer.held
+
+
+def test_a_link_that_can_lead_nowhere_is_its_words():
+    link = node("link", text("the glossary"), url="/glossary", internal=True)
+    assert Writer(address=lambda slug, name: "").write(link) == "the glossary"
+
+
+def test_solutions_are_written_or_left_out():
+    solution = node("solution", node("admonitionTitle", text("Solution")), node("paragraph", text("x")))
+    assert "x" in Writer(address=lambda slug, name: "").write(solution)
+    assert Writer(address=lambda slug, name: "", solutions=False).write(solution) == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "folded", "shown"),
+    [
+        ("#| label: a\n#| alt: b\n# What it is\nx = 1", True, "#@title What it is\nx = 1"),
+        ("#| label: a\nx = 1\n#| kept", False, "x = 1\n#| kept"),
+        ("# Why\nx = 1", False, "# Why\nx = 1"),
+    ],
+)
+def test_colab_shows_a_title_and_the_books_options_are_left_out(source, folded, shown):
+    assert plain.code_of(source, folded=folded) == shown
 
 
 def test_a_bar_in_a_cell_of_a_table_ends_no_cell():

@@ -63,8 +63,8 @@ def test_everything_follows_from_the_one_place(clone):
 def test_a_name_that_holds_a_placeholder_stays_as_it_is(name):
     publication = publish.Publication(f"https://github.com/{name}", "v1.0")
     assert f"@ https://github.com/{name}/archive/refs/tags/v1.0.zip" in publication.setup
-    assert f"page, {publication.address}" in publication.setup
-    assert 'reservoir.__version__ != "1.0"' in publication.setup
+    assert f"open the notebook from {publication.address}" in publication.setup
+    assert 'ready("1.0")' in publication.setup
 
 
 def test_twice_is_once_and_nothing_else_changes(clone):

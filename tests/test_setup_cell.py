@@ -1,13 +1,11 @@
 """The first cell of every notebook: what is missing is said in one sentence that ends with what to do."""
 
-import http.server
 import os
 import subprocess
 import sys
-import threading
-from importlib.metadata import version
+import zipfile
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import nbformat
 import pytest
@@ -65,56 +63,87 @@ def test_a_gpu_is_named(capsys, monkeypatch):
     assert "Training runs on the GPU, Tesla T4." in capsys.readouterr().out
 
 
-def test_a_kernel_that_is_too_old(monkeypatch):
-    monkeypatch.setattr(sys, "version_info", (3, 9, 2, "final", 0))
-    assert "Kernel → Change Kernel" in sentence(PUBLISHED, monkeypatch)
+def test_it_is_a_comment_and_three_lines_that_end_with_the_version():
+    for publication in (HERE, PUBLISHED):
+        title, *lines = publication.setup.splitlines()
+        assert title.startswith("# Setup: ") and len(lines) == 3
+        assert lines[-1].endswith(f'ready("{reservoir.__version__}")')
 
 
-def test_a_library_of_another_version(monkeypatch):
-    said = sentence(HERE, monkeypatch, reservoir=fake("reservoir", __version__="0.0.9"))
-    assert "0.0.9 is loaded" in said and "restart the kernel" in said
+def test_a_library_of_another_version():
+    with pytest.raises(
+        RuntimeError, match=r"0\.0\.9, and .* is loaded: install 0\.0\.9 .* restart the kernel"
+    ):
+        kernel.ready("0.0.9")
 
 
-def test_no_library_and_nowhere_to_take_it_from(monkeypatch):
-    assert "make lab" in sentence(HERE, monkeypatch, reservoir=None)
+def called(
+    publication: publish.Publication, patch: pytest.MonkeyPatch, status: int
+) -> tuple[list[str], str | None]:
+    """What pip is asked for where the library is missing, and the sentence if that ends with `status`."""
+    commands = []
+
+    def call(command, **how):
+        commands.append(command)
+        return status
+
+    nothing = fake("importlib.util", find_spec=lambda name: None)
+    patch.setitem(sys.modules, "importlib.util", nothing)
+    patch.setattr(sys.modules["importlib"], "util", nothing)
+    patch.setitem(sys.modules, "subprocess", fake("subprocess", call=call))
+    said = sentence(publication, patch) if status else run_cell(publication, patch)
+    (command,) = commands
+    return command, said
 
 
-def test_what_is_installed_is_the_tag_and_torch_and_numpy_stay(monkeypatch):
-    called = []
-
-    def run(command, **how):
-        called.append(command)
-        sys.modules["reservoir"] = reservoir
-        return SimpleNamespace(returncode=0)
-
-    run_cell(PUBLISHED, monkeypatch, reservoir=None, subprocess=fake("subprocess", run=run))
-    (command,) = called
-    assert {f"{name}=={version(name)}" for name in ("torch", "numpy")} <= set(command)
-    assert command[-1] == f"reservoir-book[chapters] @ {PUBLISHED.repository}/archive/refs/tags/{TAG}.zip"
+@pytest.mark.parametrize("publication", [HERE, PUBLISHED], ids=["here", "published"])
+def test_what_is_installed_brings_the_chapters_packages_and_replaces_nothing(publication, monkeypatch):
+    command, said = called(publication, monkeypatch, 0)
+    assert command[:4] == [sys.executable, "-m", "pip", "install"] and said is None
     assert not {"--upgrade", "-U", "--force-reinstall"} & set(command)
+    wheel = f"reservoir_book-{reservoir.__version__}-py3-none-any.whl[chapters]"
+    archive = f"reservoir-book[chapters] @ {PUBLISHED.repository}/archive/refs/tags/{TAG}.zip"
+    assert command[-1] == (wheel if publication is HERE else archive)
 
 
-def test_a_tag_that_does_not_exist(monkeypatch):
-    """What pip itself says of it, from a server that has no such file."""
-    quiet = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda self, *said: None})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), quiet) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        nowhere = publish.Publication(f"http://127.0.0.1:{server.server_port}/someone/a-book", TAG)
-        said = sentence(nowhere, monkeypatch, reservoir=None)
-        server.shutdown()
-    assert f"has no tag {TAG}; open the notebook from the book's page" in said
+def test_without_a_wheel_the_sentence_has_the_exact_line_and_both_ways_to_get_one(monkeypatch):
+    _, said = called(HERE, monkeypatch, 1)
+    wheel = f"reservoir_book-{reservoir.__version__}-py3-none-any.whl"
+    assert "make lab" in said and f"upload {wheel}, which make plain writes" in said
+    assert f"%pip install 'FOLDER/{wheel}[chapters]'" in said
 
 
-def test_no_network(monkeypatch):
-    monkeypatch.setenv("PIP_RETRIES", "0")
-    nowhere = publish.Publication("http://127.0.0.1:9/someone/a-book", TAG)
-    assert "no network; connect, then run this cell again" in sentence(nowhere, monkeypatch, reservoir=None)
+def test_without_a_tag_or_a_network_the_sentence_says_what_was_wanted_and_where_the_book_is(monkeypatch):
+    _, said = called(PUBLISHED, monkeypatch, 1)
+    assert f"{TAG} of {PUBLISHED.repository}" in said and said.endswith(PUBLISHED.address)
 
 
-def test_whatever_else_pip_says_last_is_passed_on(monkeypatch):
-    run = lambda command, **how: SimpleNamespace(returncode=1, stderr="a\nERROR: no space left\n")  # noqa: E731
-    said = sentence(PUBLISHED, monkeypatch, reservoir=None, subprocess=fake("subprocess", run=run))
-    assert said.endswith("ERROR: no space left")
+def test_in_a_real_kernel_without_the_library_the_uploaded_wheel_is_installed(tmp_path):
+    """A wheel of that name is found next to the notebook; pip's own words and one sentence stand there without it."""
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    cell = tmp_path / "cell.py"
+    cell.write_text(HERE.setup)
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
+    run = lambda: subprocess.run(  # noqa: E731
+        [python, cell], cwd=tmp_path, env=environment | {"PIP_NO_INDEX": "1"}, capture_output=True, text=True
+    )
+    done = run()
+    assert "No such file" in done.stderr and done.stderr.strip().splitlines()[-1].startswith(
+        "RuntimeError: the book"
+    )
+    name = f"reservoir_book-{reservoir.__version__}"
+    with zipfile.ZipFile(tmp_path / f"{name}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("reservoir_book/__init__.py", "")
+        wheel.writestr("reservoir_book/kernel.py", "def ready(version): print('ready', version)")
+        about = ["Metadata-Version: 2.1", "Name: reservoir-book", f"Version: {reservoir.__version__}"]
+        about.append("Provides-Extra: chapters\n")
+        wheel.writestr(f"{name}.dist-info/METADATA", "\n".join(about))
+        wheel.writestr(
+            f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{name}.dist-info/RECORD", "")
+    assert run().stdout.strip().endswith(f"ready {reservoir.__version__}")
 
 
 def without(monkeypatch: pytest.MonkeyPatch, name: str) -> None:

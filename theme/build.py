@@ -29,7 +29,7 @@ THEME = Path(__file__).resolve().parent
 # that it does not know a key which jupytext writes into every notebook.
 NOISE = re.compile(
     r"building myst-cli session|Execution parallelism|^\s*[╭│╰]|Server started|👉|Starting .* theme"
-    r"|'jupytext' extra key ignored: default_lexer"
+    r"|'jupytext' extra key(s)? ignored: "
     r"|base site|To set a baseurl|BASE_URL environment"
 )
 PROBLEM = re.compile("⛔|⚠|^(Error fetching|Error: |Failed to fetch|ENOENT)")

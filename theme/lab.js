@@ -1,9 +1,11 @@
-// The book's part of JupyterLab: it completes what jupyterlab_myst leaves open (citations, numbers, terms), folds the code
-// that the book folds, puts captions below figures, and opens links where they belong. lab.py writes the names before it.
-// Nothing here touches a notebook's content.
-const UNKNOWN = '.myst [title="Citation Not Found"], .myst [title="Cross Reference Not Found"]';
-const TERM = '.myst a.hover-link[href="#"]';
-const FOLDED = ['hide-input', 'remove-input', 'hide-cell', 'remove-cell'];
+// The book's part of JupyterLab: it completes what jupyterlab_myst leaves open (citations, numbers, terms), folds the answers
+// of predictions, says what folded code holds, puts captions below figures, and opens links where they belong. What is
+// folded, the cells say themselves. lab.py writes the names before it. Nothing here touches a notebook's content.
+const UNKNOWN = '.myst [title="Citation Not Found"]';
+const ANSWER = 'I have an answer: show the result';
+const TERM = '.myst abbr';
+const ASKED = /^:class: (?:.* )?prediction\b/gm; // as in notebooks.py
+const TOLD = /^:class: (?:.* )?answer\b/gm;
 
 const link = (words, title, href) => {
   const element = document.createElement(href ? 'a' : 'span');
@@ -17,7 +19,6 @@ const link = (words, title, href) => {
 // React owns the element that says "not found": it is hidden, and what was meant stands after it.
 const meant = (unknown) => {
   const key = unknown.textContent.trim();
-  if (NAMES.figures[key]) return link(NAMES.figures[key], '', '');
   const source = NAMES.citations[key];
   if (!source) return undefined;
   const group = unknown.closest('.cite-group');
@@ -33,29 +34,81 @@ const complete = () => {
     unknown.hidden = true;
     unknown.after(name);
   });
-  document.querySelectorAll(TERM).forEach((term) => {
-    const said = NAMES.terms[term.textContent];
-    if (said && term.title !== said) term.title = said;
-  });
 };
 
-// The renderer numbers equations, exercises and tables as the front matter in a notebook's first text says. Ours stands in
-// the notebook's metadata and in myst.yml: so that text is shown to the renderer with it.
-const number = (panel, cell) => {
+// Whether the text of a cell begins between a prediction and its answer.
+const waits = (panel, cell) => {
+  let waiting = false;
+  for (const one of panel.content.widgets) {
+    if (one === cell) return waiting;
+    if (one.model.type !== 'markdown') continue;
+    const last = (kind) => [...one.model.sharedModel.source.matchAll(kind)].at(-1)?.index ?? -1;
+    if (last(ASKED) !== last(TOLD)) waiting = last(ASKED) > last(TOLD);
+  }
+  return false;
+};
+
+// What stands between a prediction and its answer, the answer included, in a fold, as on the book's page.
+const inFolds = (children, waiting) => {
+  const has = (node, name) => node.type === 'admonition' && (node.class ?? '').split(/\s+/).includes(name);
+  const out = [];
+  let inside = waiting ? [] : undefined;
+  const close = () => {
+    if (inside?.length) out.push({ type: 'details', class: 'book-answer', children: [{ type: 'summary', children: [{ type: 'text', value: ANSWER }] }, ...inside] });
+    inside = undefined;
+  };
+  for (const child of children) {
+    (inside ?? out).push(child);
+    if (has(child, 'answer')) close();
+    if (has(child, 'prediction')) inside = [];
+  }
+  close();
+  return out;
+};
+
+// The renderer looks for terms and figures in the notebook alone, and complains of each: they are named before it looks.
+const known = (node) => {
+  if (node.type === 'crossReference' && NAMES.figures[node.identifier]) return { type: 'text', value: NAMES.figures[node.identifier] };
+  if (node.type === 'crossReference' && /^term-/.test(node.identifier)) return { type: 'abbreviation', title: NAMES.terms[node.children?.[0]?.value] ?? node.label, children: node.children };
+  return node.children ? { ...node, children: node.children.map(known) } : node;
+};
+
+// The renderer shows a text as this says: with terms and figures named, with its answers in folds, and the first one of a notebook with front matter, by
+// which it numbers equations, exercises and tables. Ours stands in the notebook's metadata and in myst.yml.
+const prepare = (panel, cell) => {
   const shown = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(cell), 'fragmentMDAST');
   if (!shown) return;
   Object.defineProperty(cell, 'fragmentMDAST', {
     get() {
       const tree = shown.get.call(cell);
+      if (!tree) return tree;
+      const children = tree.children.map((block) => known({ ...block, children: inFolds(block.children ?? [], waits(panel, cell)) }));
       const first = panel.content.widgets.find((one) => one.model.type === 'markdown');
-      if (!tree || cell !== first) return tree;
+      if (cell !== first) return { ...tree, children };
       const numbering = { ...NAMES.numbering, ...panel.content.model.getMetadata('numbering') };
-      return { ...tree, children: [{ type: 'code', lang: 'yaml', value: JSON.stringify({ numbering }) }, ...tree.children] };
+      return { ...tree, children: [{ type: 'code', lang: 'yaml', value: JSON.stringify({ numbering }) }, ...children] };
     },
   });
 };
 
-// Once a notebook is there: number it as the book does, fold what the book folds, and say below a figure what it shows.
+// Who opens an answer sees the outputs that it is about: those between the prediction and the text of the answer.
+const reveal = (panel, answer) => {
+  const { widgets } = panel.content;
+  for (let at = widgets.findIndex((cell) => cell.node.contains(answer)) - 1; at >= 0 && widgets[at].model.type === 'code'; at -= 1) widgets[at].outputHidden = false;
+};
+
+// A bar of folded code says what the code holds: the comment that it begins with, below the book's own options.
+const name = (cell) => {
+  const say = () => {
+    const line = cell.model.sharedModel.source.split('\n').find((one) => !one.startsWith('#|')) ?? '';
+    if (cell.inputHidden && cell._inputPlaceholder) cell._inputPlaceholder.text = line.replace(/^# /, '');
+  };
+  const folded = cell.handleInputHidden;
+  cell.handleInputHidden = (hidden) => { folded.call(cell, hidden); say(); };
+  say();
+};
+
+// Once a notebook is there: number and fold its text as the book does, name its folds, and say below a figure what it shows.
 const read = async (panel) => {
   await panel.context.ready;
   await panel.revealed;
@@ -71,15 +124,15 @@ const read = async (panel) => {
   const attend = () => {
     panel.content.widgets.filter((cell) => !seen.has(cell)).forEach((cell) => {
       seen.add(cell);
-      if (cell.model.type === 'markdown') number(panel, cell);
+      if (cell.model.type === 'markdown') prepare(panel, cell);
       if (cell.model.type !== 'code') return;
-      if ((cell.model.getMetadata('tags') || []).some((tag) => FOLDED.includes(tag))) cell.inputHidden = true;
-      Promise.resolve(cell.ready).then(() => caption(cell));
+      Promise.resolve(cell.ready).then(() => { name(cell); caption(cell); });
     });
   };
   attend();
-  panel.content.widgets.find((cell) => cell.render && cell.rendered)?.render(); // what was rendered before is numbered anew
+  panel.content.widgets.find((cell) => cell.render && cell.rendered)?.render(); // what was rendered before is shown anew, all of it
   panel.content.modelContentChanged.connect(attend);
+  panel.content.node.addEventListener('toggle', ({ target }) => { if (target.open && target.matches('details') && target.querySelector('.answer, .book-answer') ) reveal(panel, target); }, true);
 };
 
 // JupyterLab calls a notebook changed as soon as a kernel or a renderer has added something to it. To a reader it is
@@ -101,6 +154,7 @@ const plugin = {
   activate: (app) => {
     const style = document.createElement('style');
     style.textContent = `${UNKNOWN.split(', ').map((part) => `${part}[hidden]`).join(', ')} { display: none; }
+      .jp-CodeCell:has(> .jp-Cell-outputWrapper.lm-mod-hidden, .jp-OutputPlaceholder) .book-caption { display: none; }
       .book-caption { margin: 4px 0 12px calc(var(--jp-cell-prompt-width) + 10px); max-width: 52em; color: var(--jp-ui-font-color2); }
       .cite-group.parenthetical .book-name { text-decoration: none; }`;
     document.head.append(style);

@@ -48,10 +48,11 @@ SETTINGS = {
 
 
 def tidy(saved: NotebookNode, stored: NotebookNode) -> NotebookNode:
-    """`saved` without what a front end adds to `stored`: the kernel's own description, and plotly's picture of a figure
-    that nobody has run again.
+    """`saved` without what a front end adds to `stored`: the kernel's own description, plotly's picture of a figure,
+    the lines that say how far training is, and whole numbers for those that JavaScript cannot tell from them.
 
-    A widget that was run again is the stored one, since JupyterLab saves its new id, but no state under it.
+    A widget that was run again is the stored one, since JupyterLab saves its new id, but no state under it; a control
+    is the figure that stands for it where nobody can press anything.
     """
     tidied = nbformat.from_dict(json.loads(json.dumps(saved)))
     tidied.metadata = stored.metadata
@@ -73,7 +74,22 @@ def tidy(saved: NotebookNode, stored: NotebookNode) -> NotebookNode:
                 output.get("metadata", {}).pop("image/png", None)
         for output, before_it in zip(views(cell), views(was or {}), strict=False):
             output["data"], output["metadata"] = before_it["data"], before_it.get("metadata", {})
-    return tidied
+        if views(cell) and was and not views(was):
+            cell.outputs = was.outputs
+        if cell.cell_type == "code":
+            lasting = [one for one in cell.outputs if not one.get("metadata", {}).get("passing")]
+            cell.outputs = with_fractions(lasting, was.outputs if was and "outputs" in was else [])
+    return notebooks.fold(tidied)
+
+
+def with_fractions(new: Any, old: Any) -> Any:
+    """`new` with fractions where `old` has them: JavaScript reads 1.0 and writes 1."""
+    if isinstance(new, Mapping) and isinstance(old, Mapping):
+        return type(new)({key: with_fractions(value, old.get(key)) for key, value in new.items()})
+    if isinstance(new, list) and isinstance(old, list):
+        other = next((one for one in old if isinstance(one, float)), None)  # of a list that has become longer
+        return [with_fractions(one, old[at] if at < len(old) else other) for at, one in enumerate(new)]
+    return float(new) if isinstance(old, float) and type(new) is int else new
 
 
 def views(cell: Mapping[str, Any]) -> list[NotebookNode]:
@@ -89,7 +105,8 @@ def markdown(text: str, notebook: NotebookNode) -> str:
     """
     copy = nbformat.from_dict(json.loads(json.dumps(notebook)))
     for cell in copy.cells:
-        cell.metadata.pop("user_expressions", None)
+        for key in ("user_expressions", "jupyter"):  # these the notebook alone has
+            cell.metadata.pop(key, None)
     old = jupytext.reads(text, fmt="md:myst")
     copy.metadata = old.metadata
     before, after = (jupytext.writes(one, fmt="md:myst").splitlines(True) for one in (old, copy))
@@ -112,7 +129,15 @@ def sources(notebook: NotebookNode) -> list[tuple[str, str, list[str]]]:
 
 
 class Contents(LargeFileManager):
-    """The files as they are, and each chapter as the pair that it is."""
+    """The files as they are, and each chapter as the pair that it is.
+
+    A run empties the outputs of all cells that wait, and JupyterLab may save meanwhile: what a cell had put out before
+    is remembered, so that a later save still knows how it was written.
+    """
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        self.remembered: dict[str, dict[str, list[NotebookNode]]] = {}
 
     def half(self, path: str) -> Path | None:
         """The Markdown half of a notebook of the book."""
@@ -130,6 +155,7 @@ class Contents(LargeFileManager):
         if content:
             if sources(model["content"]) != sources(jupytext.reads(written.decode(), fmt="md:myst")):
                 model["content"] = notebooks.updated(half)
+            notebooks.fold(model["content"])
             model["content"].metadata["kernelspec"] = dict(KERNEL)
             self.mark_trusted_cells(model["content"], path)
         return model
@@ -147,7 +173,14 @@ class Contents(LargeFileManager):
             return super().save(model, path)
         file = Path(self._get_os_path(path))
         stored = nbformat.read(file, as_version=4)
-        saved = tidy(nbformat.from_dict(model["content"]), stored)
+        earlier = self.remembered.setdefault(path, {})
+        known = nbformat.from_dict(json.loads(json.dumps(stored)))
+        for cell in known.cells:
+            if cell.get("outputs"):
+                earlier[cell.id] = cell.outputs
+            elif cell.id in earlier:
+                cell.outputs = earlier[cell.id]
+        saved = tidy(nbformat.from_dict(model["content"]), known)
         text = half.read_text(encoding="utf-8")
         if sources(saved) != sources(jupytext.reads(text, fmt="md:myst")):
             half.write_text(markdown(text, saved), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Execute the notebooks that are stale, and say why each was: the other half, a record or a data file has changed.
 
-    python theme/notebooks.py                        # execute what is stale; of tags and headers, only take them over
+    python theme/notebooks.py                        # execute what is stale; take over what no result depends on
     python theme/notebooks.py --check                # only say what is stale; status 1 if anything is
     python theme/notebooks.py chapters/03-*.md       # execute these, stale or not
 
@@ -14,7 +14,8 @@ defined there yet, as in a summary that opens a page), and stores in the noteboo
   `inputs`;
 - the processor and the version of PyTorch, under `processor`: with both the same, a number comes out the same.
 
-So a page is stale when what it says may no longer be what it would say today, and only then.
+So a page is stale when what it says may no longer be what it would say today, and only then. Words, comments, tags and
+the header change no result: they are taken over from the Markdown without executing anything.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from __future__ import annotations
 import argparse
 import ast
 import hashlib
+import io
 import json
 import os
 import re
 import sys
 import tempfile
 import time
+import tokenize
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -53,6 +56,9 @@ STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 # Tags that nbclient obeys: what a cell leaves depends on them.
 OBEYED = {"raises-exception", "skip-execution"}
+FOLDED = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # tags of cells whose code is folded
+PREDICTION = re.compile(r"^:class: (?:[^\n]* )?prediction\b", re.MULTILINE)
+ANSWER = re.compile(r"^:class: (?:[^\n]* )?answer\b", re.MULTILINE)
 # Keys of the header that each half has in its own way: jupytext's, Jupyter's, and what executing writes.
 OWN = {"jupytext", "kernelspec", "language_info", "inputs", "processor", "widgets"}
 # Pictures that README.md shows too, by the label of their cell.
@@ -105,8 +111,54 @@ def header(notebook: NotebookNode) -> dict[str, Any]:
 
 
 def sources(path: Path) -> list[tuple[str, str, set[str]]]:
-    """(type, source, tags that decide how it runs) of each cell of either half."""
-    return [(cell.cell_type, cell.source, OBEYED & set(tags(cell))) for cell in jupytext.read(path).cells]
+    """(type, what has an effect, tags that decide how it runs) of each cell of either half."""
+    return [(cell.cell_type, effect(cell), OBEYED & set(tags(cell))) for cell in jupytext.read(path).cells]
+
+
+def effect(cell: NotebookNode) -> str:
+    """What of a cell's text results can depend on: its code without comments, the expressions in its sentences.
+
+    A cell that is meant to fail shows its own lines, so all of it counts; so does what Python does not read alone.
+    """
+    if cell.cell_type != "code":
+        return "\n".join(expressions(cell))
+    if OBEYED & set(tags(cell)) or re.search(r"^\s*[%!]", cell.source, re.MULTILINE):
+        return cell.source
+    try:
+        read = list(tokenize.generate_tokens(io.StringIO(cell.source).readline))
+    except (tokenize.TokenError, SyntaxError):  # what is not Python yet
+        return cell.source
+    return repr([one[:2] for one in read if one.type not in (tokenize.COMMENT, tokenize.NL)])
+
+
+def title(source: str) -> str:
+    """The comment that a cell begins with, below the options of the book: what it holds, in a reader's words."""
+    lines = [line for line in source.splitlines() if not line.startswith("#|")]
+    found = re.match(r"# (\S.*)$", lines[0]) if lines else None
+    return found[1].rstrip(".") if found else ""
+
+
+def give_away(notebook: NotebookNode) -> list[bool]:
+    """For each cell, whether it stands between a prediction and its answer: its output would give the answer away."""
+    waiting, found = False, []
+    for cell in notebook.cells:
+        found.append(waiting and cell.cell_type == "code")
+        if cell.cell_type == "markdown":
+            asked, told = (list(kind.finditer(cell.source)) for kind in (PREDICTION, ANSWER))
+            if asked or told:
+                waiting = bool(asked) and (not told or asked[-1].start() > told[-1].start())
+    return found
+
+
+def fold(notebook: NotebookNode) -> NotebookNode:
+    """Let each cell say to any front end what is folded when it opens: code by its tags, and outputs that give away."""
+    for cell, gives in zip(notebook.cells, give_away(notebook), strict=True):
+        if cell.cell_type == "code":
+            said = {"source_hidden": bool(FOLDED & set(tags(cell))), "outputs_hidden": gives}
+            cell.metadata.pop("jupyter", None)
+            if any(said.values()):
+                cell.metadata["jupyter"] = {key: True for key, folded in said.items() if folded}
+    return notebook
 
 
 # ---- what a page has read --------------------------------------------------------------------------------------------
@@ -157,7 +209,7 @@ def stale(markdown: Path, data: Path | None = None) -> list[str]:
     notebook = markdown.with_suffix(".ipynb")
     if not notebook.exists():
         return ["it was never executed"]
-    reasons = relabelled(markdown)
+    reasons = retold(markdown)
     written, executed = sources(markdown), sources(notebook)
     changed = [
         number for number, (a, b) in enumerate(zip(written, executed, strict=False), start=1) if a != b
@@ -182,21 +234,27 @@ def stale(markdown: Path, data: Path | None = None) -> list[str]:
     return reasons
 
 
-def relabelled(markdown: Path) -> list[str]:
-    """What was edited of `markdown` that no result depends on: tags of cells, and the header's words for the book."""
+def retold(markdown: Path) -> list[str]:
+    """What was edited of `markdown` that no result depends on: words, comments, tags, the header; or how to fold."""
     new, old = jupytext.read(markdown), nbformat.read(markdown.with_suffix(".ipynb"), as_version=4)
-    found = [
-        f"cell {number} has other tags"
-        for number, (written, stored) in enumerate(zip(new.cells, old.cells, strict=False), start=1)
-        if written.source == stored.source and tags(written) != tags(stored)
-    ]
+    found = []
+    pairs_of_cells = enumerate(zip(fold(new).cells, old.cells, strict=False), start=1)
+    for number, (written, stored) in pairs_of_cells:
+        if effect(written) != effect(stored):
+            continue
+        if written.source != stored.source:
+            what = "comments" if written.cell_type == "code" else "words"
+            found.append(f"{markdown.name} was edited: cell {number} has other {what}")
+        if tags(written) != tags(stored):
+            found.append(f"{markdown.name} was edited: cell {number} has other tags")
+        elif written.metadata.get("jupyter") != stored.metadata.get("jupyter"):
+            found.append(f"cell {number} is to be folded in another way")
     says, said = header(new), header(old)
-    found += [
-        f"the header has another {key}"
+    return found + [
+        f"{markdown.name} was edited: the header has another {key}"
         for key in sorted(says.keys() | said.keys())
         if says.get(key) != said.get(key)
     ]
-    return [f"{markdown.name} was edited: {what}" for what in found]
 
 
 def stateless(notebook: NotebookNode) -> list[int]:
@@ -359,21 +417,22 @@ def updated(markdown: Path) -> NotebookNode:
         new = combine_inputs_with_outputs(new, nbformat.read(notebook, as_version=4))
         for key in header(new).keys() - says.keys():  # jupytext keeps what was taken out of the header
             del new.metadata[key]
-    return new
+    return fold(new)
 
 
-def relabel(markdown: Path) -> None:
-    """Take the tags and the header of `markdown` over into the notebook next to it, whose cells are the same."""
+def retell(markdown: Path) -> None:
+    """Take the words, comments, tags and header of `markdown` over into the notebook next to it, with all outputs."""
     notebook = markdown.with_suffix(".ipynb")
     new, stored = jupytext.read(markdown), nbformat.read(notebook, as_version=4)
     for written, cell in zip(new.cells, stored.cells, strict=True):
+        cell.source = written.source
         cell.metadata.pop("tags", None)
         if tags(written):
             cell.metadata["tags"] = tags(written)
     for key in header(stored):
         del stored.metadata[key]
     stored.metadata.update(header(new))
-    nbformat.write(stored, notebook)
+    nbformat.write(fold(stored), notebook)
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------
@@ -402,12 +461,14 @@ def main() -> int:
         if not markdown.exists():
             parser.error(f"there is no {shown(markdown)}")
         reasons = stale(markdown)
-        only_relabelled = (
-            reasons and markdown.with_suffix(".ipynb").exists() and reasons == relabelled(markdown)
-        )
-        if only_relabelled and not arguments.chapters and not arguments.check:
-            relabel(markdown)
-            print(f"{shown(markdown)}: {'; '.join(reasons)}: taken over without executing it", flush=True)
+        only_retold = reasons and markdown.with_suffix(".ipynb").exists() and reasons == retold(markdown)
+        if only_retold and not arguments.chapters and not arguments.check:
+            retell(markdown)
+            more = f" (and {len(reasons) - 3} more)" if len(reasons) > 3 else ""
+            print(
+                f"{shown(markdown)}: {'; '.join(reasons[:3])}{more}: taken over without executing it",
+                flush=True,
+            )
             continue
         if reasons or (arguments.chapters and not arguments.check):
             todo[markdown] = reasons or ["it was asked for"]

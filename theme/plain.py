@@ -1,8 +1,11 @@
 """Plain twins: each notebook of the book as one that any viewer shows. `python theme/plain.py` writes them.
 
 The text comes from MyST's own parsed tree, in which numbers, citations, references and values are resolved; the code
-cells are the notebook's own, in their order, with their outputs. Next to each figure lies a picture of it, for viewers
-that run no scripts. Where the book is published, links lead there; elsewhere they lead to the twins and pages nearby.
+cells are the notebook's own, in their order, with their outputs. What gives a prediction away is left out, and running
+the cell shows it. Next to each figure lies a picture of it, for viewers that run no scripts. Where the book is
+published, links lead there; elsewhere they lead from twin to twin, and what has no twin is named without a link.
+
+With `--class` they are written twice: for students without solutions, and for the teacher with them.
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ import base64
 import json
 import mimetypes
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import notebooks
 import publish
 from nbformat import NotebookNode
 from prose import MarkdownError, Writer, fenced
@@ -26,9 +31,9 @@ from stills import PLOTLY, SCALE, SVG, WIDGET, StillError, stills
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 LARGEST = 2_000_000  # bytes of a twin
-HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}
 WITHOUT_OUTPUT = {"remove-output", "remove-cell"}
 FOLDER = "notebooks"  # below the site
+WHEEL = "reservoir_book-"  # what a wheel's name begins with
 
 
 class PlainError(Exception):
@@ -73,23 +78,18 @@ class Book:
         return (page for page in self.pages.values() if page.get("location", "").endswith(".ipynb"))
 
     def page(self, slug: str) -> str:
-        """Where a page lies below the book's address, or below the site's folder."""
+        """Where a page lies below the book's address."""
         return "" if slug == self.index else f"{slug.replace('.', '/')}/"
 
-    def on_the_page(self, slug: str) -> str:
-        """The address of a page itself, for a twin's reader."""
-        page = self.page(slug)
-        return f"{self.publication.address}{page}" if self.publication.address else f"../{page}index.html"
-
     def address(self, slug: str, name: str = "") -> str:
-        """Where a link to a page leads: to the published one, or to the twin or page nearby."""
+        """Where a link to a page leads: to the published one, or else to its twin; '' if it has none."""
         if slug not in self.pages:
             raise MarkdownError(f'"{slug}" is no page of the book')
         anchor = f"#{name}" if name else ""
+        if self.publication.address:
+            return f"{self.publication.address}{self.page(slug)}{anchor}"
         location = self.pages[slug].get("location", "")
-        if location.endswith(".ipynb") and not self.publication.address:
-            return f"{Path(location).name}{anchor}"
-        return f"{self.on_the_page(slug)}{anchor}"
+        return f"{Path(location).name}{anchor}" if location.endswith(".ipynb") else ""
 
 
 def number(location: str) -> str:
@@ -97,10 +97,16 @@ def number(location: str) -> str:
     return f"{int(found[1]) if found[1].isdigit() else found[1]}. " if found else ""
 
 
-class Twin:
-    """One notebook on its way to its twin."""
+def code_of(source: str, *, folded: bool) -> str:
+    """A cell's code without the book's own options; Colab shows the first comment of a folded one as its title."""
+    text = re.sub(r"\A(?:#\|.*\n)+", "", source)
+    return re.sub(r"\A# ", "#@title ", text) if folded else text
 
-    def __init__(self, book: Book, page: Mapping[str, Any]):
+
+class Twin:
+    """One notebook on its way to its twin, with solutions or without."""
+
+    def __init__(self, book: Book, page: Mapping[str, Any], *, solutions: bool = True):
         self.book, self.page, self.slug = book, page, page["slug"]
         source = book.project / page["location"].lstrip("/")
         self.source = nbformat.read(source, as_version=4)
@@ -115,6 +121,7 @@ class Twin:
             targets=book.targets.get(self.slug, set()),
             attach=self.attach,
             show=self.show,
+            solutions=solutions,
         )
         self.wanted: list[
             tuple[dict, dict, tuple[str, Any]]
@@ -162,7 +169,7 @@ class Twin:
             if cell.cell_type == "code":
                 cells += self.code(cell, block)
             else:
-                parts = [self.head() if at == 0 else "", self.writer.children(block)]
+                parts = [self.head() if at == 0 else "", self.writer.told(block)]
                 cells += self.markdown(cell.id, "\n\n".join(filter(None, parts)))
         cells += self.markdown("footnotes", self.writer.footnotes())
         cells += self.markdown("references", self.writer.references())
@@ -188,19 +195,29 @@ class Twin:
         return "\n\n".join(filter(None, [title, subtitle, f"<sub>{begin}</sub>"]))
 
     def code(self, cell: NotebookNode, block: Mapping[str, Any]) -> list[NotebookNode]:
-        """The cell with its outputs, a picture asked for next to each figure, and the caption below."""
-        tags = set(cell.metadata.get("tags", []))
-        twin = nbformat.v4.new_code_cell(cell.source, id=cell.id, execution_count=cell.execution_count)
+        """The cell with its outputs, a picture asked for next to each figure, and the caption below.
+
+        What would give a prediction away is left out; the caption is put aside for the answer.
+        """
+        tags, gives_away = set(cell.metadata.get("tags", [])), self.writer.waiting
+        hidden = bool(tags & notebooks.FOLDED)
+        twin = nbformat.v4.new_code_cell(
+            code_of(cell.source, folded=hidden), id=cell.id, execution_count=cell.execution_count
+        )
         twin.metadata = {"tags": sorted(tags)} if tags else {}
-        if tags & HIDDEN:  # folded in JupyterLab and in Colab
+        if hidden:  # folded in JupyterLab and in Colab
             twin.metadata |= {"jupyter": {"source_hidden": True}, "cellView": "form"}
         container = next((node for node in walk(block) if node["type"] == "container"), None)
         caption = self.writer.caption(container) if container else ""
+        if gives_away:
+            self.writer.held += [caption] if caption else []
+            return [twin]
         if not tags & WITHOUT_OUTPUT:
             twin.outputs = [self.output(output) for output in cell.outputs]
         if twin.outputs and any(VIEW in output.get("data", {}) for output in cell.outputs):
-            where = f"[the book's page]({self.book.on_the_page(self.slug)})"
-            caption = f"{caption} *Run the cell above to use it here, or use it on {where}.*".strip()
+            page = self.book.publication.address and self.book.address(self.slug)
+            where = f", or use it on [the book's page]({page})" if page else ""
+            caption = f"{caption} *Run the cell above to use it here{where}.*".strip()
         return [twin, *self.markdown(f"{cell.id}-caption", caption)]
 
     def output(self, output: NotebookNode) -> NotebookNode:
@@ -230,7 +247,7 @@ def size(png: str) -> dict[str, int]:
     return {"width": round(width / SCALE), "height": round(height / SCALE)}
 
 
-def twins(book: Book, *, pictures: bool = True) -> dict[str, NotebookNode]:
+def twins(book: Book, *, pictures: bool = True, solutions: bool = True) -> dict[str, NotebookNode]:
     """Each notebook's twin under the name of its file, with a picture next to each figure or without any.
 
     Raises:
@@ -239,7 +256,7 @@ def twins(book: Book, *, pictures: bool = True) -> dict[str, NotebookNode]:
     """
     made, wanted = {}, []
     for page in book.notebooks():
-        twin = Twin(book, page)
+        twin = Twin(book, page, solutions=solutions)
         try:
             made[Path(page["location"]).name] = twin.notebook()
         except MarkdownError as error:
@@ -262,7 +279,14 @@ def text(notebook: NotebookNode) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def write(project: Path, to: Path, publication: publish.Publication, *, pictures: bool = True) -> list[Path]:
+def write(
+    project: Path,
+    to: Path,
+    publication: publish.Publication,
+    *,
+    pictures: bool = True,
+    solutions: bool = True,
+) -> list[Path]:
     """Write the twin of each notebook of the built book in `project` to the folder `to`, and nothing else there.
 
     Raises:
@@ -270,7 +294,7 @@ def write(project: Path, to: Path, publication: publish.Publication, *, pictures
         StillError: pictures cannot be drawn here.
     """
     old = older_twins(to)
-    made = twins(Book(project, publication), pictures=pictures)
+    made = twins(Book(project, publication), pictures=pictures, solutions=solutions)
     to.mkdir(parents=True, exist_ok=True)
     for path in old:
         path.unlink()
@@ -289,7 +313,7 @@ def older_twins(folder: Path) -> list[Path]:
         raise PlainError(f"{folder} is no folder")
     found = sorted(folder.iterdir()) if folder.exists() else []
     for path in found:
-        if not is_twin(path):
+        if not is_twin(path) and not path.name.startswith(WHEEL):
             raise PlainError(
                 f"{folder} holds {path.name}, which is no plain notebook: name an empty folder or a new one"
             )
@@ -307,19 +331,44 @@ def is_twin(path: Path) -> bool:
         return False
 
 
+def wheel(project: Path, to: Path) -> Path:
+    """Build the library's wheel into the folder `to`: the first cell of a twin installs it from there.
+
+    Raises:
+        PlainError: with pip's own last line.
+    """
+    command = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", to, project]
+    done = subprocess.run([sys.executable, "-m", "pip", *command], capture_output=True, text=True)
+    if done.returncode:
+        raise PlainError(f"the wheel was not built: {(done.stderr.strip() or 'pip failed').splitlines()[-1]}")
+    return max(to.glob(f"{WHEEL}*.whl"), key=lambda path: path.stat().st_mtime)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the plain twins of the built book's notebooks.")
     parser.add_argument(
-        "--to", type=Path, default=Path("_build/plain"), help="the folder (default: _build/plain)"
+        "--to", type=Path, help="the folder (default: _build/plain, or _build/class with --class)"
+    )
+    parser.add_argument(
+        "--class",
+        dest="classroom",
+        action="store_true",
+        help="write them twice: for students without solutions, for the teacher with them",
     )
     arguments, project = parser.parse_args(), Path.cwd()
+    to = arguments.to or Path("_build") / ("class" if arguments.classroom else "plain")
+    sets = {to / "students": False, to / "teacher": True} if arguments.classroom else {to: True}
     try:
-        written = write(project, arguments.to, publish.read(project))
+        publication = publish.read(project)
+        for folder, solutions in sets.items():
+            written = write(project, folder, publication, solutions=solutions)
+            if not publication.repository:
+                written.append(wheel(project, folder))
+            for path in written:
+                print(f"{path}: {path.stat().st_size / 1000:,.0f} kB")
     except (PlainError, StillError) as error:
         print(f"The plain notebooks were not written: {error}.", file=sys.stderr)
         return 1
-    for path in written:
-        print(f"{path}: {path.stat().st_size / 1000:,.0f} kB")
     return 0
 
 

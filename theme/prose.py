@@ -16,6 +16,7 @@ INLINE = set(
     "text emphasis strong underline delete subscript superscript keyboard smallcaps inlineCode break span abbreviation"
     " si inlineExpression link crossReference cite citeGroup footnoteReference inlineMath".split()
 )
+ANSWER = "I have an answer: show the result"  # as on the page
 # What would begin a heading, a quotation, a list or a rule if a paragraph began with it.
 BEGINS = re.compile(r"^(?:(\d+)([.)])|([#>+-]|=+$))(?=\s|$)")
 
@@ -44,6 +45,11 @@ def fenced(code: str, language: str) -> str:
     return f"{fence}{language}\n{code}\n{fence}"
 
 
+def has(node: Node, name: str) -> bool:
+    """Whether a node is an admonition of this class."""
+    return node["type"] == "admonition" and name in (node.get("class") or "").split()
+
+
 def quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
@@ -56,13 +62,15 @@ class Writer:
     """Markdown of one page.
 
     Args:
-        address: of a page's slug (None: this page) and an id on it ('' for none).
+        address: of a page's slug (None: this page) and an id on it ('' for none); '' where no link can lead there.
         sources: each citation's key -> its entry in the bibliography, as HTML.
         targets: ids on this page that something refers to; only these get an anchor.
         attach: takes the address of an image and returns one for the cell.
         show: Markdown for an output of a cell that is embedded elsewhere.
+        solutions: whether solutions are written, folded, or left out.
 
-    After writing, `cited` has the keys that were cited, in order, and `notes` the footnotes.
+    After writing, `cited` has the keys that were cited, in order, and `notes` the footnotes. Between a prediction and
+    its answer `waiting` is true: `told` folds what stands there, and `held` what was put aside for the same fold.
     """
 
     def __init__(
@@ -73,9 +81,11 @@ class Writer:
         targets: Sequence[str] = (),
         attach: Callable[[str], str] = str,
         show: Callable[[Node], str] = plain,
+        solutions: bool = True,
     ):
         self.address, self.sources, self.targets, self.attach = address, sources or {}, set(targets), attach
-        self.show = show
+        self.show, self.solutions = show, solutions
+        self.waiting, self.held = False, list[str]()
         self.cited: dict[str, None] = {}
         self.notes: dict[str, str] = {}
 
@@ -103,6 +113,27 @@ class Writer:
             if node is not None:
                 written.append(self.write(node))
         return "\n\n".join(part for part in written if part.strip())
+
+    def told(self, block: Node) -> str:
+        """A block of a page, in which what follows a prediction is folded up to its answer."""
+        parts: list[str] = []
+        run: list[Node] = []
+
+        def close() -> None:
+            text = self.blocks(run)
+            if self.waiting and (text.strip() or self.held):
+                text, self.held = folded(ANSWER, "\n\n".join(filter(str.strip, [*self.held, text]))), []
+            parts.append(text)
+            run.clear()
+
+        for node in block.get("children", []):
+            run.append(node)
+            if has(node, "prediction") or (self.waiting and has(node, "answer")):
+                close()
+                self.waiting = has(node, "prediction")
+        if run:
+            close()
+        return "\n\n".join(part for part in parts if part.strip())
 
     def children(self, node: Node) -> str:
         return self.blocks(node.get("children", []))
@@ -169,11 +200,14 @@ class Writer:
             url = self.address(slug, name)
         elif not re.match(r"https?:|mailto:|#", url):
             raise MarkdownError(f'the link "{node.get("urlSource", url)}" leads to no page of the book')
-        return f"[{self._inside(node)}]({url})"
+        return self._linked(node, url)
+
+    def _linked(self, node: Node, url: str) -> str:
+        return f"[{self._inside(node)}]({url})" if url else self._inside(node)
 
     def _crossReference(self, node: Node) -> str:
         slug = node.get("url", "").strip("/") or None
-        return f"[{self._inside(node)}]({self.address(slug, node.get('html_id') or node['identifier'])})"
+        return self._linked(node, self.address(slug, node.get("html_id") or node["identifier"]))
 
     def _cite(self, node: Node) -> str:
         self.cited[node["label"]] = None
@@ -269,7 +303,7 @@ class Writer:
         )
 
     def _solution(self, node: Node) -> str:
-        return self._box(node, fold=True)
+        return self._box(node, fold=True) if self.solutions else ""
 
     _aside = _admonition
 

@@ -13,54 +13,27 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-SETUP_STARTS = "# The first cell of every chapter:"
+SETUP_STARTS = "# Setup:"
+# All that can be said before the library is there; `ready` in reservoir_book/kernel.py does the rest. pip leaves torch
+# and numpy alone where they fit, and the bounds in pyproject.toml are low.
+PIP = '[sys.executable, "-m", "pip", "install", "-q", "SOURCE"]'
 SETUP = f"""\
-{SETUP_STARTS} it finds the library and, where that is missing, installs it or says how.
-import sys
-
-if sys.version_info < (3, 11):
-    raise RuntimeError(
-        f"the book needs Python 3.11 to 3.13, and this kernel runs {{sys.version.split()[0]}}:"
-        " choose another one with Kernel → Change Kernel"
-    )
-try:
-    import reservoir
-except ModuleNotFoundError:
-    MISSING
-if reservoir.__version__ != "VERSION":
-    raise RuntimeError(
-        f"this notebook is of the library's version VERSION, and {{reservoir.__version__}} is loaded:"
-        " install VERSION or open the notebook of that version, then restart the kernel"
-    )
-from reservoir_book.kernel import ready
-
-ready()
+{SETUP_STARTS} finds the book's library, or installs it
+import importlib.util, subprocess, sys
+if not importlib.util.find_spec("reservoir_book") and subprocess.call({PIP}): raise RuntimeError("WHY")
+from reservoir_book.kernel import ready; ready("VERSION")
 """
-UNPUBLISHED = """\
-    raise ModuleNotFoundError(
-        "the book's library is missing here: run `make lab` in the book's folder,"
-        " or install its wheel with pip"
-    ) from None
-"""
-# An archive, since git would bring the whole history; torch and numpy stay the ones that are there.
-PUBLISHED = """\
-    import subprocess
-    from importlib.metadata import distributions
-
-    keep = [f"{d.name}=={d.version}" for d in distributions() if d.name in ("torch", "numpy")]
-    book = "reservoir-book[chapters] @ REPOSITORY/archive/refs/tags/TAG.zip"
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", *keep, book]
-    said = subprocess.run(pip, capture_output=True, text=True)
-    if said.returncode:
-        if "HTTP error 404" in said.stderr:
-            why = "REPOSITORY has no tag TAG; open the notebook from the book's page, ADDRESS"
-        elif "Max retries exceeded" in said.stderr:
-            why = "there is no network; connect, then run this cell again"
-        else:
-            why = said.stderr.strip().splitlines()[-1]
-        raise RuntimeError(f"the book's library could not be installed: {why}") from None
-    import reservoir
-"""
+UNPUBLISHED = (
+    "reservoir_book-VERSION-py3-none-any.whl[chapters]",
+    "the book's library is missing here: start the book with make lab, or upload"
+    " reservoir_book-VERSION-py3-none-any.whl, which make plain writes, and run this cell again;"
+    " where it lies elsewhere, run %pip install 'FOLDER/reservoir_book-VERSION-py3-none-any.whl[chapters]'",
+)
+PUBLISHED = (
+    "reservoir-book[chapters] @ REPOSITORY/archive/refs/tags/TAG.zip",
+    "the book's library could not be installed, for the reason that pip gives above: it is TAG of REPOSITORY;"
+    " connect to the network and run this cell again, or open the notebook from ADDRESS",
+)
 
 
 class PublishError(Exception):
@@ -91,7 +64,8 @@ class Publication:
     @property
     def setup(self) -> str:
         """The text of every chapter's first code cell."""
-        text = SETUP.replace("    MISSING\n", PUBLISHED if self.repository else UNPUBLISHED)
+        source, why = PUBLISHED if self.repository else UNPUBLISHED
+        text = SETUP.replace("SOURCE", source).replace("WHY", why)
         facts = {"REPOSITORY": self.repository, "ADDRESS": self.address, "TAG": self.tag}
         facts["VERSION"] = self.tag.removeprefix("v")
         # In one pass: a repository may be called acme/MONTAGE.

@@ -61,6 +61,15 @@ def area_under_curve(written: Callable[[Curve, Curve, float], float]) -> str:
             lambda t, s, h: trapezoids([0.0, *t, max(h, t[-1])], [0.0, *s, s[-1]]) / h,
         "the curve stays at its last score until T̂; you stop at the last point":
             lambda t, s, h: trapezoids([0.0, *t], [0.0, *s]) / h,
+        "trapezoids between the points alone: the curve begins at time 0 with zero, and goes on or is cut at T̂":
+            lambda t, s, h: trapezoids(t, s) / h,
+        "trapezoids between the points alone, divided by their span: begin at time 0 with zero, end at T̂, divide by T̂":
+            lambda t, s, h: trapezoids(t, s) / (t[-1] - t[0]),
+        "trapezoids between the points alone, not divided: begin at time 0 with zero, end at T̂, divide by T̂":
+            lambda t, s, h: trapezoids(t, s),
+        "you neither end the curve at T̂ nor divide by T̂": lambda t, s, h: trapezoids([0.0, *t], [0.0, *s]),
+        "the curve ends at T̂, whatever its last point is: you divide by the time of that instead":
+            lambda t, s, h: trapezoids([0.0, *t], [0.0, *s]) / t[-1],
         "you take the mean of the scores; points may be unevenly far apart": lambda t, s, h: sum(s) / len(s),
     }, praise="trapezoids up to T̂, divided by T̂: a mean height")  # fmt: skip
 

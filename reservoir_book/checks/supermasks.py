@@ -54,6 +54,12 @@ def score_gradient(written: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) 
             lambda g, w, s, m: g * w,
         "the weight is missing: the loss feels a mask's entry through the weight that it lets through":
             lambda g, w, s, m: g * s.sign(),
+        "you pass the gradient of the masked weight on as it is; the score reaches the loss through its weight":
+            lambda g, w, s, m: g,
+        "you stop the gradient where the mask is zero, and the weight and the sign of the score are missing":
+            lambda g, w, s, m: g * m,
+        "the weight is missing, and you stop the gradient where the mask is zero: a dropped weight never comes back":
+            lambda g, w, s, m: g * s.sign() * m,
         "you stop the gradient where the mask is zero: then a weight that was dropped never comes back":
             lambda g, w, s, m: g * w * s.sign() * m,
         "you stop the gradient where the mask is zero, and the sign of the score is missing":

@@ -6,26 +6,35 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from reservoir_lab.launch.handed_in import MIME
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check found: whether it passed, and a sentence for the reader."""
+    """What a check found: whether it passed, and a sentence for the reader.
+
+    A notebook's output also holds it as data, by which `reservoir check` reads it: the label of the exercise, too.
+    """
 
     passed: bool
     message: str
+    exercise: str = ""
 
     def __repr__(self) -> str:
         return f"{'✓' if self.passed else '✗'} {self.message}"
 
     def _repr_html_(self) -> str:
         return f"<p><strong>{'✓' if self.passed else '✗'}</strong> {escape(self.message)}</p>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        return {MIME: asdict(self)}
 
 
 class Mistake(Exception):
@@ -56,11 +65,11 @@ def exercise(label: str, name: str) -> Callable[[Callable[[Callable], str]], Cal
         @functools.wraps(check)
         def run(written: Callable) -> Verdict:
             if not callable(written):
-                return Verdict(False, f"give the check your function itself, not {written!r}")
+                return Verdict(False, f"give the check your function itself, not {written!r}", label)
             try:
-                return Verdict(True, check(written))
+                return Verdict(True, check(written), label)
             except Mistake as mistake:
-                return Verdict(False, str(mistake))
+                return Verdict(False, str(mistake), label)
 
         EXERCISES[label] = Exercise(name, run)
         return run

@@ -19,6 +19,7 @@ examples:
   reservoir records
   reservoir run --data it-en --task.src it
   reservoir translate it-en "tre due uno"
+  reservoir check handed-in.ipynb
 
 The page "Use it on your own data" (reference/own-data.md) has a command and its output for each kind of data.
 
@@ -373,6 +374,33 @@ class Records:
         launch.audits.pack_records(self.folder)
 
 
+@dataclass(frozen=True)
+class Check:
+    """Run the exercises' checks of notebooks that were handed in, and print passed or failed and why.
+
+    All cells run, in a fresh kernel and an empty folder, with your rights: check what you do not trust as a user who
+    may do little. A notebook that hangs, crashes or prints megabytes is one line. The exit status is 1 if an exercise
+    failed or a notebook was stopped.
+
+    examples:
+      reservoir check ada.ipynb
+      reservoir check handed-in --json
+
+    Args:
+        notebooks: Files, or folders of them.
+        limit: Seconds for all cells of a notebook.
+        json: Print JSON, for a gradebook.
+    """
+
+    notebooks: tyro.conf.Positional[tuple[Path, ...]]
+    limit: float = 600.0
+    json: bool = False
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        if not launch.handed_in.check_all(self.notebooks, limit=self.limit, as_json=self.json):
+            raise SystemExit(1)
+
+
 COMMANDS = {
     "list": List,
     "show": Show,
@@ -388,6 +416,7 @@ COMMANDS = {
     "classify": Classify,
     "generate": Generate,
     "score": Score,
+    "check": Check,
 }
 TAKE_FIELDS = ("show", "run", "submit")
 """Commands on which any field of a run can be changed."""
@@ -402,6 +431,8 @@ EXTRAS = {
     "plotly": "pages",
     "anywidget": "pages",
     "submitit": "cluster",
+    "nbclient": "class",
+    "nbformat": "class",
 }
 """Module -> the extra of the package that installs it."""
 

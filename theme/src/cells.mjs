@@ -1,12 +1,19 @@
 // Blocks of a page and cells of a notebook: what is shown, folded away or left out.
 import { codeBlock } from './code.mjs';
-import { classes, tag } from './html.mjs';
+import { classes, escape, tag } from './html.mjs';
+
+/** What folded code holds, in a reader's words: the comment that it begins with. */
+function holds(node) {
+  const code = node.type === 'code' ? node : node.children?.find(({ type }) => type === 'code');
+  return /^\s*# (\S.*)/.exec(code?.value ?? '')?.[1];
+}
 
 /** `visibility` as mystmd sets it from a cell's tags: hide-… folds, remove-… leaves out. */
 export function visible(node, label, render) {
   if (node.visibility === 'remove') return '';
   if (node.visibility !== 'hide') return render();
-  return tag('details', { class: 'folded' }, tag('summary', {}, `Show ${label.toLowerCase()}`), render());
+  const words = holds(node);
+  return tag('details', { class: 'folded' }, tag('summary', {}, escape(`Show ${label.toLowerCase()}${words ? `: ${words}` : ''}`)), render());
 }
 
 function block(node, page) {

@@ -15,18 +15,13 @@ function pieces(block) {
   return cuts.length < 2 ? [block] : cuts.map((children, index) => (index ? { type: 'block', kind: block.kind, children } : { ...block, children }));
 }
 
-/** Where the result of the prediction that ends block `at` ends: with its answer, or else with the first paragraph after the next cell. */
+/** Where the result of the prediction that ends block `at` ends: with its answer. */
 function end(blocks, at) {
   for (let i = at + 1; i < blocks.length; i += 1) {
     if (has(blocks[i].children?.at(-1), 'answer')) return i;
     if (has(blocks[i].children?.at(-1), 'prediction') || blocks[i].children?.some(({ type, depth }) => type === 'heading' && depth < 3)) break;
   }
-  const cell = blocks.findIndex(({ kind, children }, i) => i > at && kind === 'notebook-code' && children.length > 1);
-  if (cell === -1) return -1;
-  const after = blocks[cell + 1];
-  if (!after || !isText(after) || after.children[0]?.type !== 'paragraph') return cell;
-  blocks.splice(cell + 1, 1, { ...after, children: after.children.slice(0, 1) }, { type: 'block', kind: after.kind, children: after.children.slice(1) });
-  return cell + 1;
+  return -1;
 }
 
 /** The page's blocks, with the result of each prediction in a fold. */
@@ -38,7 +33,7 @@ export function foldResults(root, page) {
     const last = blocks[i].children?.at(-1);
     if (!has(last, 'prediction')) continue;
     const to = end(blocks, i);
-    if (to === -1) page.fail(last, 'a prediction is followed by no cell and no admonition of the class "answer"');
+    if (to === -1) page.fail(last, 'a prediction is followed by no admonition of the class "answer"');
     out.push({ type: 'result', children: blocks.slice(i + 1, to + 1) });
     i = to;
   }

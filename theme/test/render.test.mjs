@@ -218,10 +218,14 @@ test('the result of a prediction is folded as far as its answer, and no further'
   for (const outside of ['before', 'after']) assert.ok(html.includes(outside) && !hidden.includes(outside), outside);
 });
 
-test('a prediction without an answer folds the next cell and the paragraph that names its result', async () => {
-  const html = await renderPage(site, content([node('block', [box('prediction')]), cell(output({ 'text/plain': '41' })), node('block', [paragraph('named'), paragraph('after')])]));
-  assert.ok(foldedText(html).includes('named') && !foldedText(html).includes('after') && html.includes('after'));
-  await fails([node('block', [box('prediction')]), node('block', [paragraph('nothing')])], /a prediction is followed by no cell/);
+test('a prediction without an answer is an error', async () => {
+  await fails([node('block', [box('prediction')]), cell(output({ 'text/plain': '41' }))], /a prediction is followed by no admonition/);
+});
+
+test('a bar of folded code says what the code holds', async () => {
+  const code = (value, visibility) => ({ type: 'code', lang: 'python', value, visibility });
+  const html = await renderPage(site, content([code('# The area <under> a curve\nx = 1', 'hide'), code('x = 1', 'hide'), node('block', [code('# Both', 'show')], { kind: 'notebook-code', visibility: 'hide' })]));
+  assert.deepEqual([...html.matchAll(/<summary>(Show .*?)<\/summary>/g)].map(([, words]) => words), ['Show code: The area &lt;under&gt; a curve', 'Show code', 'Show cell: Both']);
 });
 
 test('a diagram of ours is drawn in the page, and another picture is shown as one', async () => {
