@@ -2,10 +2,11 @@
 // messages are answered between turns. The classic script that the page starts is `serve`.
 import { vocabularyOf } from '../stored_translator/model.mjs';
 import { bleu } from './bleu.mjs';
-import { Bench, Engine, LONGEST } from './engine.mjs';
+import { Bench } from './engine.mjs';
 import { miniature } from './grammar.mjs';
 import { epoch } from './order.mjs';
 import { folder, zip } from './save.mjs';
+import { LONGEST, Translator } from './translator.mjs';
 
 const TURN = 60; // ms of training before messages are answered
 const POINTS = 20; // validations of a run, twice as many as in the recipes
@@ -28,7 +29,7 @@ export function prepare({ lexicon, tokenizer }) {
 /** A run: an engine, the order of its batches, and what is said of it. */
 export class Training {
   constructor(place, data, settings) {
-    Object.assign(this, { data, settings, engine: new Engine(place, settings, data.vocabulary.tokens.length) });
+    Object.assign(this, { data, settings, engine: new Translator(place, settings, data.vocabulary.tokens.length) });
     this.reset();
   }
 

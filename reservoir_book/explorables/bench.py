@@ -1,0 +1,159 @@
+"""The bench's tasks and rows as the page trains them: what tasks.mjs draws, and the letters of what settings.mjs builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar
+from reservoir.models import TaggerConfig
+from reservoir.training import Optimiser
+from reservoir.weights import Freeze, owned
+from reservoir.weights.masks import Supermask
+from reservoir_lab import recipes
+from reservoir_lab.launch import looking
+from reservoir_lab.recipes.bench import JUDGED, TASKS
+from reservoir_lab.runs import Run, find_records, outline
+from reservoir_lab.runs.tasks.puzzles import OnPuzzle
+
+KINDS = ("transformer", "attention", "ffn")
+OPTIMISER = Optimiser(weight_decay=0.0, schedule="trapezoid")
+"""What the page trains by, but for the rate and the warm-up."""
+
+
+def tasks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Name -> a task as `tasks.mjs` draws it and as its fully trained model begins."""
+    found = {}
+    for name in names:
+        run = recipes.get(f"bench/{name}/trained")
+        spec = run.task
+        assert isinstance(spec, OnPuzzle)
+        puzzle = spec.puzzle
+        sizes = asdict(puzzle) | {"length": puzzle.length}
+        if isinstance(puzzle, Circle):
+            sizes["chance"] = 100 * puzzle.chance
+        if isinstance(puzzle, Facts):
+            sizes["chance"] = 100 / puzzle.values
+        if isinstance(puzzle, Grammar):
+            sizes["words"] = dict(zip(("german", "english"), puzzle.words, strict=True))
+        found[name] = sizes | {
+            "name": name,
+            "about": TASKS[name].about,
+            "puzzle": type(puzzle).__name__,
+            "vocabulary": puzzle.vocabulary,
+            "answers": puzzle.answers,
+            "questions": puzzle.questions,
+            "places": 1
+            if isinstance(puzzle, Facts)
+            else puzzle.places
+            if isinstance(puzzle, Grammar)
+            else puzzle.length,
+            "batch": spec.batch,
+            "asked": spec.held_out,
+            "tested": spec.tested,
+            "causal": run.model.causal,
+            **settings(run),
+            "warmup": run.optimiser.warmup,
+        }
+    return found
+
+
+def settings(run: Run) -> dict[str, Any]:
+    """The layers of a run's model, its steps, steps between validations, and its rate."""
+    return {
+        "layers": run.model.layers,
+        "steps": run.budget.steps,
+        "every": run.budget.validate_every,
+        "rate": run.optimiser.lr,
+    }
+
+
+def letters(run: Run) -> str:
+    """The origin of each part of a run's model, from the bottom up, as `settings.mjs` writes it.
+
+    Raises:
+        ValueError: the page cannot train this run.
+    """
+    config, plan = run.model, run.mask
+    fits = (
+        isinstance(config, TaggerConfig)
+        and config == TaggerConfig(layers=config.layers, causal=config.causal, kinds=config.kinds)
+        and set(config.kinds) <= set(KINDS)
+        and run.optimiser == Optimiser(**asdict(OPTIMISER) | {"lr": run.optimiser.lr, "warmup": run.optimiser.warmup})
+        and run.freeze.drawn == "as-trained"
+        and not run.freeze.after
+        and not run.skip.layers
+        and run.start is None
+        and (plan.keep == 1 or (plan.by, plan.drawn, plan.scaled) == ("magnitude", "signed-constant", True))
+    )  # fmt: skip
+    if not fits:
+        raise ValueError(
+            f"the page has no model such as {run.recipe}'s: its engine trains plain layers, frozen or masked"
+        )
+    items = [item for item in owned(outline(run)) if not isinstance(item.module, Supermask)]
+
+    def letter(*prefixes: str, fixed: str = "s") -> str:
+        found = [item for item in items if item.stream.startswith(prefixes)]
+        states = {
+            "m" if item.mask is not None else "t" if item.parameter.requires_grad else fixed
+            for item in found
+            if item.parameter.ndim > 1 or fixed == "f"
+        }
+        if len(states) > 1:
+            raise ValueError(
+                f"{run.recipe} has parts of {prefixes[0]} that differ: the page has one origin for all"
+            )
+        return states.pop() if states else "n"
+
+    said = letter("embedding", "positions")
+    for i in range(config.layers):
+        said += letter(f"encoder.{i}.attention.") + letter(
+            f"encoder.{i}.feed_forward.up", f"encoder.{i}.feed_forward.down"
+        )
+        said += letter(f"encoder.{i}.mixing.norm", f"encoder.{i}.feed_forward.norm", fixed="f")
+    return said + letter("norm", fixed="f") + letter("readout")
+
+
+def line(task: str, row: str) -> str:
+    """The settings of a row as `settings.mjs` reads them; its seed is left open."""
+    run, base = recipes.get(f"bench/{task}/{row}"), recipes.get(f"bench/{task}/trained")
+    parts, changed = letters(run), []
+    for key, name in {"l": "layers", "n": "steps", "r": "rate"}.items():
+        if (value := settings(run)[name]) != settings(base)[name]:
+            changed.append(f"{key}{value:g}")
+    if run.mask.keep not in (1, 0.5):
+        changed.append(f"k{run.mask.keep:g}")
+    return "_".join([f"b{task}", *changed, *([f"p{parts}"] if set(parts) != {"t"} else [])])
+
+
+def recorded(task: str, row: str) -> dict[str, Any]:
+    """The curves and scores of a row's runs: the judged ones, or as long as there are none those that were for looking.
+
+    Returns:
+        "curves", each its steps and the share right in percent; "scores"; "judged", whether the runs are.
+    """
+    run = recipes.get(f"bench/{task}/{row}")
+    records = [one for one in find_records(run.recipe) if one.seed in JUDGED]
+    if records:
+        curves = [
+            [[point["step"] for point in one.points], [point["metrics"][one.metric] for point in one.points]]
+            for one in records
+        ]
+        return {
+            "curves": _rounded(curves),
+            "scores": [round(one.score, 1) for one in records],
+            "judged": True,
+        }
+    every = run.budget.validate_every
+    looked = [
+        one
+        for (name, rate, _), one in sorted(looking.read().items())
+        if (name, rate) == (f"{task}/{row}", run.optimiser.lr)
+    ]
+    curves = [[[every * (i + 1) for i in range(len(one["curve"]))], one["curve"]] for one in looked]
+    return {"curves": _rounded(curves), "scores": [one["score"] for one in looked], "judged": False}
+
+
+def _rounded(curves: list[Any]) -> list[Any]:
+    return [[steps, [round(value, 1) for value in values]] for steps, values in curves]
