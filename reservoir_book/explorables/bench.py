@@ -1,16 +1,18 @@
-"""The bench's tasks and rows as the page trains them: what tasks.mjs draws, and the letters of what settings.mjs builds."""
+"""The bench's tasks and rows as the page trains them: what tasks.mjs draws and settings.mjs builds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
-from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar
+from reservoir.datasets.bench import Circle, Facts, Grammar
 from reservoir.models import TaggerConfig
 from reservoir.training import Optimiser
-from reservoir.weights import Freeze, owned
+from reservoir.weights import owned
 from reservoir.weights.masks import Supermask
+from reservoir_book.explorables.recorded import curves
 from reservoir_lab import recipes
 from reservoir_lab.launch import looking
 from reservoir_lab.recipes.bench import JUDGED, TASKS
@@ -128,32 +130,31 @@ def line(task: str, row: str) -> str:
 
 
 def recorded(task: str, row: str) -> dict[str, Any]:
-    """The curves and scores of a row's runs: the judged ones, or as long as there are none those that were for looking.
+    """What is known of a row: of the judged runs, or as long as there are none of those that were for looking.
 
     Returns:
-        "curves", each its steps and the share right in percent; "scores"; "judged", whether the runs are.
+        "scores", shares right in percent, a run each; "band", of their validation curves: "x", steps, and "mean", "low"
+        and "high", or None without runs; "judged", whether the runs are.
     """
     run = recipes.get(f"bench/{task}/{row}")
     records = [one for one in find_records(run.recipe) if one.seed in JUDGED]
     if records:
-        curves = [
-            [[point["step"] for point in one.points], [point["metrics"][one.metric] for point in one.points]]
-            for one in records
-        ]
-        return {
-            "curves": _rounded(curves),
-            "scores": [round(one.score, 1) for one in records],
-            "judged": True,
-        }
-    every = run.budget.validate_every
-    looked = [
-        one
-        for (name, rate, _), one in sorted(looking.read().items())
-        if (name, rate) == (f"{task}/{row}", run.optimiser.lr)
-    ]
-    curves = [[[every * (i + 1) for i in range(len(one["curve"]))], one["curve"]] for one in looked]
-    return {"curves": _rounded(curves), "scores": [one["score"] for one in looked], "judged": False}
+        found, scores = curves(records), [one.score for one in records]
+    else:
+        every, here = run.budget.validate_every, (f"{task}/{row}", run.optimiser.lr)
+        looked = [one for (name, rate, _), one in sorted(looking.read().items()) if (name, rate) == here]
+        found = [[[every * (i + 1) for i in range(len(one["curve"]))], one["curve"]] for one in looked]
+        scores = [one["score"] for one in looked]
+    return {"scores": [round(one, 1) for one in scores], "band": band(found), "judged": bool(records)}
 
 
-def _rounded(curves: list[Any]) -> list[Any]:
-    return [[steps, [round(value, 1) for value in values]] for steps, values in curves]
+def band(found: list[list[list[float]]]) -> dict[str, list[float]] | None:
+    """The mean of curves at each step, and the lowest and the highest."""
+    if not found:
+        return None
+    at = list(zip(*(values for _, values in found), strict=True))
+    rounded = {
+        name: [round(of(values), 1) for values in at]
+        for name, of in (("mean", fmean), ("low", min), ("high", max))
+    }
+    return {"x": found[0][0], **rounded}

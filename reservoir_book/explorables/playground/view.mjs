@@ -1,7 +1,8 @@
 // The playground: choose where each part of a small transformer comes from, train it here, and read what it writes.
 import { curve, mean, short } from '../shared/records.mjs';
 import { explorable, heatmap, html } from '../shared/ui.mjs';
-import { Crew, lacking, Run } from './run.mjs';
+import { lacking } from './able.mjs';
+import { Crew, Run } from './run.mjs';
 import { HEADS, lettersOf, LETTERS, partsOf, RANGES, read, refused, STANDARD, WHAT, withDepths, withPart, written } from './settings.mjs';
 
 const RUNS = 4;
