@@ -1,4 +1,4 @@
-"""The page trains the bench's models as Python does: data and draws bit for bit, gradients and steps as PyTorch has them."""
+"""The page trains the bench as Python does: data and draws bit for bit, gradients and steps as PyTorch has them."""
 
 import base64
 import itertools
@@ -11,14 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from reservoir.datasets import Stored
-from reservoir.datasets.bench import Circle
-from reservoir.models import Tagger, TaggerConfig
+from reservoir.models import Tagger
 from reservoir.training.puzzles import PuzzleTask
 from reservoir.weights import Freeze, Mask, Scheme, freeze, initialise, owned, supermask
-from reservoir.weights.masks import Supermask
 from reservoir_book.explorables import bench
-from reservoir_book.explorables.front_table import PARTS, TASKS
 from reservoir_book.explorables.playground import WORDS
 from reservoir_lab import recipes
 from reservoir_lab.recipes import bench as rows
@@ -28,7 +24,7 @@ from reservoir_lab.runs.building import bare_model
 JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 ERROR = 1e-4
 """Largest error of a tensor's gradient, relative to its norm."""
-CELLS = [(task, part.row) for task in TASKS for part in PARTS]
+CELLS = [(task, part.row) for task in bench.SAID for part in bench.PARTS]
 OPERATIONS = 200e9
 """Most operations of a cell: what a browser's core does in 15 seconds at 13 GFLOP/s, which one of 2015 reaches."""
 
@@ -50,7 +46,9 @@ def in_node(script: str, given: object) -> dict:
     """
     done = subprocess.run(
         ["node", "--input-type=module", "-e", head + script],
-        input=json.dumps({"tasks": bench.tasks(rows.TASKS), "lexicon": WORDS} | given),
+        input=json.dumps(
+            {"tasks": {one["name"]: one for one in bench.tasks(rows.TASKS)}, "lexicon": WORDS} | given
+        ),
         capture_output=True,
         text=True,
     )
@@ -68,10 +66,7 @@ def unpacked(text: str) -> torch.Tensor:
 
 def named(model: Tagger) -> dict[str, torch.nn.Parameter]:
     """Parameters by stream; a mask's scores have their own."""
-    return {
-        f"{item.stream}.scores" if isinstance(item.module, Supermask) and not item.stream.endswith("scores") else item.stream: item.parameter
-        for item in owned(model)
-    }  # fmt: skip
+    return {item.stream: item.parameter for item in owned(model)}
 
 
 @cache
@@ -115,7 +110,7 @@ def test_the_page_draws_the_bench_as_python_does():
             )
 
 
-SHARES = "console.log(JSON.stringify(given.all.map(([name, n, y, said]) => share(tasks[name], { y: ints(y), n }, ints(said)))));"
+SHARES = "console.log(JSON.stringify(given.all.map(([name, n, y, said]) => share(tasks[name], { y: ints(y), n }, ints(said)))));"  # noqa: E501
 
 
 def test_the_share_right_is_pythons():
@@ -257,7 +252,7 @@ const found = given.all.map(({ line, x, y, n }) => {
 console.log(JSON.stringify(found));
 """  # noqa: E501
 SOME = {"circle": 5, "brackets": 6, "facts": 9, "grammar": 4, "words": 5}
-"""Tasks and how many sequences gradients are compared on: all places asked and some, several questions, causal and not."""
+"""Tasks, and on how many sequences gradients are compared: all places asked and some, causal and not."""
 
 
 @pytest.mark.parametrize("task", SOME)
@@ -319,7 +314,7 @@ WHOLE = [
 def test_a_step_moves_every_number_as_pytorch_does(task: str, row: str):
     """Steps of PyTorch's run, each made again by the page from where it begins: early, while it warms up, and late."""
     run = recipes.get(f"bench/{task}/{row}")
-    puzzle, examples = parts_of(task, 0)
+    _, examples = parts_of(task, 0)
     made = run.task.task(examples, range(0), seed=0)
     model, states, after = built(run), [], []
     steps = run.budget.steps

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from functools import cache
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from reservoir.datasets.bench import Circle, Facts, Grammar
 from reservoir.models import TaggerConfig
@@ -15,7 +16,7 @@ from reservoir.weights.masks import Supermask
 from reservoir_book.explorables.recorded import curves
 from reservoir_lab import recipes
 from reservoir_lab.launch import looking
-from reservoir_lab.recipes.bench import JUDGED, TASKS
+from reservoir_lab.recipes.bench import JUDGED, ROWS, TASKS
 from reservoir_lab.runs import Run, find_records, outline
 from reservoir_lab.runs.tasks.puzzles import OnPuzzle
 
@@ -23,10 +24,49 @@ KINDS = ("transformer", "attention", "ffn")
 OPTIMISER = Optimiser(weight_decay=0.0, schedule="trapezoid")
 """What the page trains by, but for the rate and the warm-up."""
 
+SAID = {
+    "circle": "who is 6 on?",
+    "brackets": "what is open?",
+    "facts": "remember 4,096",
+    "grammar": "translate",
+}
+"""Task -> what is asked, in a few words."""
 
-def tasks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Name -> a task as `tasks.mjs` draws it and as its fully trained model begins."""
-    found = {}
+
+class Part(NamedTuple):
+    """A line of the table: what it is about, what becomes of that, the row of the bench, and the origin it shows."""
+
+    of: str
+    how: str
+    row: str
+    origin: str
+
+
+PARTS = tuple(
+    Part(*said)
+    for said in (
+        ("everything", "trained", "trained", "trained"),
+        ("attention", "removed", "no-attention", "fixed"),
+        ("attention", "frozen", "frozen-attention", "seeded"),
+        ("attention", "masked", "mask-attention", "masked"),
+        ("feed-forward", "removed", "no-feed-forward", "fixed"),
+        ("feed-forward", "frozen", "frozen-feed-forward", "seeded"),
+        ("feed-forward", "masked", "mask-feed-forward", "masked"),
+        ("embeddings", "frozen", "frozen-embeddings", "seeded"),
+        ("embeddings", "masked", "mask-embeddings", "masked"),
+        ("all layers", "frozen", "frozen-attention-feed-forward", "seeded"),
+        ("all layers", "masked", "mask", "masked"),
+        ("layers", "half", "half", "trained"),
+        ("layers", "half random", "reservoir-transformer", "seeded"),
+    )
+    if said[2] in ROWS
+)
+"""The table's lines, those that the bench has."""
+
+
+def tasks(names: Iterable[str] = tuple(SAID)) -> list[dict[str, Any]]:
+    """Tasks as `tasks.mjs` draws them and as their fully trained models begin."""
+    found = []
     for name in names:
         run = recipes.get(f"bench/{name}/trained")
         spec = run.task
@@ -39,9 +79,9 @@ def tasks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             sizes["chance"] = 100 / puzzle.values
         if isinstance(puzzle, Grammar):
             sizes["words"] = dict(zip(("german", "english"), puzzle.words, strict=True))
-        found[name] = sizes | {
+        more = {
             "name": name,
-            "about": TASKS[name].about,
+            "said": SAID.get(name, TASKS[name].about),
             "puzzle": type(puzzle).__name__,
             "vocabulary": puzzle.vocabulary,
             "answers": puzzle.answers,
@@ -58,6 +98,7 @@ def tasks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
             **settings(run),
             "warmup": run.optimiser.warmup,
         }
+        found.append(sizes | more)
     return found
 
 
@@ -142,7 +183,7 @@ def recorded(task: str, row: str) -> dict[str, Any]:
         found, scores = curves(records), [one.score for one in records]
     else:
         every, here = run.budget.validate_every, (f"{task}/{row}", run.optimiser.lr)
-        looked = [one for (name, rate, _), one in sorted(looking.read().items()) if (name, rate) == here]
+        looked = [one for (name, rate, _), one in sorted(_looked().items()) if (name, rate) == here]
         found = [[[every * (i + 1) for i in range(len(one["curve"]))], one["curve"]] for one in looked]
         scores = [one["score"] for one in looked]
     return {"scores": [round(one, 1) for one in scores], "band": band(found), "judged": bool(records)}
@@ -158,3 +199,8 @@ def band(found: list[list[list[float]]]) -> dict[str, list[float]] | None:
         for name, of in (("mean", fmean), ("low", min), ("high", max))
     }
     return {"x": found[0][0], **rounded}
+
+
+@cache
+def _looked() -> dict[tuple[str, float, int], dict[str, Any]]:
+    return looking.read()

@@ -2,53 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import traitlets
 
 from reservoir_book.explorables import bench, pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.explorables.playground import WORDS
-from reservoir_lab.recipes.bench import ROWS
-
-TASKS = {
-    "circle": "who is 6 on?",
-    "brackets": "what is open?",
-    "facts": "remember 4,096",
-    "grammar": "translate",
-}
-"""Task -> what is asked, in a few words."""
-
-
-class Part(NamedTuple):
-    """A line of the table: what it is about, what becomes of that, the row of the bench, and the origin it shows."""
-
-    of: str
-    how: str
-    row: str
-    origin: str
-
-
-PARTS = tuple(
-    Part(*said)
-    for said in (
-        ("everything", "trained", "trained", "trained"),
-        ("attention", "removed", "no-attention", "fixed"),
-        ("attention", "frozen", "frozen-attention", "seeded"),
-        ("attention", "masked", "mask-attention", "masked"),
-        ("feed-forward", "removed", "no-feed-forward", "fixed"),
-        ("feed-forward", "frozen", "frozen-feed-forward", "seeded"),
-        ("feed-forward", "masked", "mask-feed-forward", "masked"),
-        ("embeddings", "frozen", "frozen-embeddings", "seeded"),
-        ("embeddings", "masked", "mask-embeddings", "masked"),
-        ("all layers", "frozen", "frozen-attention-feed-forward", "seeded"),
-        ("all layers", "masked", "mask", "masked"),
-        ("layers", "half as many", "half", "trained"),
-        ("layers", "random between", "reservoir-transformer", "seeded"),
-    )
-    if said[2] in ROWS
-)
-"""The table's lines, those that the bench has."""
 
 
 def cell(task: str, row: str) -> dict[str, Any]:
@@ -63,8 +23,8 @@ class FrontTable(Explorable, source=__file__):
 
     Attributes:
         cell: "<task>/<row>", the one that is shown.
-        tasks: from `bench.tasks`, each with what it asks, `said`.
-        parts: the table's lines, each a `Part` with its cells by task.
+        tasks: from `bench.tasks`.
+        parts: the table's lines, each a `bench.Part` with its cells by task.
         lexicon: the words of the miniature grammar.
     """
 
@@ -78,12 +38,12 @@ class FrontTable(Explorable, source=__file__):
         """The table with the runs that are recorded."""
         settings.setdefault("label", "Which parts of a transformer have to be learned?")
         settings.setdefault("text", "Press a cell to train that model here, from a seed of your own.")
-        settings.setdefault("cell", f"facts/{PARTS[0].row}")
-        found = bench.tasks(TASKS)
+        settings.setdefault("cell", f"facts/{bench.PARTS[0].row}")
         return cls(
-            tasks=[found[name] | {"said": said} for name, said in TASKS.items()],
+            tasks=bench.tasks(),
             parts=[
-                part._asdict() | {"cells": {task: cell(task, part.row) for task in TASKS}} for part in PARTS
+                part._asdict() | {"cells": {task: cell(task, part.row) for task in bench.SAID}}
+                for part in bench.PARTS
             ],
             lexicon=WORDS,
             **settings,

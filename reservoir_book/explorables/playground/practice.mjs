@@ -10,11 +10,11 @@ const NONE = '∅'; // no bracket is open
 /** Sequences as a reader sees them: `asked` of a row of x, and `answered` of its answers, right ones or not. */
 const SHOWN = {
   Circle: ({ hops, length }) => ({
-    asked: (x, _, row) => `${[...x].map((id, p) => `${NAMES[p]}→${NAMES[id - 1]}`).join(' ')}; ${hops.join(', ')} on from ${NAMES[row % length]}?`,
+    asked: (x, _, row) => `${tokens({ puzzle: 'Circle' }, x).join(' ')}; ${hops.join(', ')} on from ${NAMES[row % length]}?`,
     answered: (said, _, __, row) => hops.map((___, q) => NAMES[said[(row % length) * hops.length + q]]).join(', '),
   }),
   Brackets: ({ kinds }) => ({
-    asked: (x) => [...x].map((id) => (id > kinds ? '×' : OPEN[id - 1])).join(' '),
+    asked: (x) => tokens({ puzzle: 'Brackets', kinds }, x).join(' '),
     answered: (said, y) => [...said].filter((_, p) => y[p] >= 0).map((kind) => OPEN.slice(0, kinds)[kind] ?? NONE).join(' '),
   }),
   Facts: ({ subjects }) => ({
@@ -26,6 +26,39 @@ const SHOWN = {
     answered: (said, y) => [...said].filter((_, p) => y[p] >= 0).map((word) => english[word] ?? '⏎').join(' ').replace(/ ⏎$/, ''),
   }),
 };
+
+/** Each place of a sequence in a word. */
+function tokens({ puzzle, kinds, subjects, words }, x) {
+  const of = {
+    Circle: (id, p) => `${NAMES[p]}→${NAMES[id - 1]}`,
+    Brackets: (id) => (id > kinds ? '×' : OPEN[id - 1]),
+    Facts: (id) => (id > subjects ? `relation ${id - subjects}` : `subject ${id}`),
+    Grammar: (id) => [' ', ...words.german, '⇒', ...words.english, '?'][id],
+  }[puzzle];
+  return Array.from(x, of);
+}
+
+const WILD = 2; // times the loss of guessing, above which training stops
+
+/** A step was made in `run`, with this loss: whether it goes on. */
+export function note(run, loss) {
+  run.level = run.level === undefined ? loss : 0.9 * run.level + 0.1 * loss; // a mean of the last ones
+  if (!Number.isFinite(loss)) run.stopped = run.step + 1;
+  else if (run.level > WILD * run.guessing) run.stopped = run.step;
+}
+
+/** A corner of a tensor to look at: {name, rows, columns, values, bits}. */
+export function corner(engine, part, skipped = 0, most = 64) {
+  const tensor = engine.tensors.find((one) => one.part === part && one.shape.length === 2) ?? engine.tensors.find((one) => one.part === part);
+  if (!tensor) return {};
+  const [rows, columns] = tensor.shape.length === 2 ? tensor.shape : [1, tensor.shape[0]];
+  const [r, c] = [Math.min(rows, most), Math.min(columns, most)];
+  const skip = tensor.kind === 'table' ? skipped : 0; // special pieces, one of them zero
+  const values = engine.read(tensor.stream);
+  const bits = tensor.masked ? engine.bits(tensor.stream) : undefined;
+  const pick = (from) => from && Float32Array.from({ length: r * c }, (_, i) => from[(Math.floor(i / c) + Math.min(skip, rows - r)) * columns + (i % c)]);
+  return { name: tensor.stream, origin: tensor.origin, rows: r, columns: c, of: tensor.shape, values: pick(values), bits: pick(bits) };
+}
 
 export class Practice {
   /**
@@ -45,7 +78,7 @@ export class Practice {
 
   reset() {
     this.engine.reset(this.settings.seed);
-    Object.assign(this, { seconds: 0, operations: 0, stopped: undefined });
+    Object.assign(this, { seconds: 0, operations: 0, level: undefined, stopped: undefined });
   }
 
   get step() { return this.engine.step; }
@@ -63,7 +96,7 @@ export class Practice {
     const loss = this.engine.train();
     this.seconds += (now() - begun) / 1000;
     this.operations = this.engine.operations;
-    if (!Number.isFinite(loss)) this.stopped = this.step + 1;
+    note(this, loss);
     return loss;
   }
 
@@ -97,4 +130,17 @@ export class Practice {
 
   /** The model's answers to it. */
   samples() { return this.#written(this.answers(this.shown)).map(([, answer]) => answer); }
+
+  look(part) { return corner(this.engine, part, 1); }
+
+  /** Where a part with attention looks in the first sequence that is shown: as Training has it. */
+  attend(part) {
+    const { engine, task, shown } = this;
+    engine.load(shown, 0, 1);
+    engine.predict();
+    const found = engine.attention(part);
+    if (!found) return undefined;
+    const names = tokens(task, shown.x.subarray(0, task.length));
+    return { weights: found.weights, rows: names, columns: names };
+  }
 }

@@ -4,6 +4,7 @@
 /** The start: the recipe transformer/miniature at its laptop scale, everything trained. */
 export const STANDARD = { width: 64, encoder: 2, decoder: 2, steps: 500, rate: 8e-3, warmup: 60, decay: 1e-4, smoothing: 0.1, keep: 0.5, seed: 0, parts: '' };
 export const HEADS = 4;
+export const headsOf = ({ task }) => (task ? 2 : HEADS);
 export const RANGES = { width: [32, 48, 64, 96], encoder: [1, 2, 3], decoder: [1, 2, 3], steps: [50, 100, 200, 300, 500, 1000], keep: [0.1, 0.9], rate: [1e-4, 1000], seed: [0, 2 ** 32 - 1] };
 const TAGGER = { width: [16, 32, 64], layers: [1, 2, 3, 4, 5, 6], steps: [100, 200, 500, 800, 1000, 1500, 2000, 3000], keep: RANGES.keep, rate: RANGES.rate, seed: RANGES.seed };
 export const LETTERS = { t: 'trained', s: 'seeded', m: 'masked', f: 'fixed', n: 'none' };

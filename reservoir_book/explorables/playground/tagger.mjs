@@ -2,9 +2,8 @@
 // compute. All sequences have the same length; what is asked is asked at the last places of each. Above the last attention
 // each place is alone, so from there on only the places that are asked are computed.
 import { Engine } from './engine.mjs';
-import { lettersOf, tensorsOf } from './settings.mjs';
+import { headsOf, lettersOf, tensorsOf } from './settings.mjs';
 
-const HEADS = 2;
 const FALL = 0.3; // the share of steps in which the rate comes down
 const up = (n, to) => Math.ceil(n / to) * to;
 
@@ -23,7 +22,7 @@ export class Tagger extends Engine {
    */
   constructor(place, settings) {
     const { task, width } = settings;
-    super(place, settings, tensorsOf(settings), { heads: HEADS, wide: 4 * width, tokens: task.batch * task.length, longest: up(task.length, 4) });
+    super(place, settings, tensorsOf(settings), { heads: headsOf(settings), wide: 4 * width, tokens: task.batch * task.length, longest: up(task.length, 4) });
   }
 
   rate(step) { return trapezoid(step, this.settings); }
@@ -63,7 +62,7 @@ export class Tagger extends Engine {
     if (n * length > this.tokens) throw new RangeError(`a batch must have at most ${Math.floor(this.tokens / length)} sequences, got ${n}`);
     i.set(x.subarray(from * length, to * length), batch.ids / 4);
     i.set(y.subarray(from * places * questions, to * places * questions), batch.y / 4);
-    const row = HEADS * length * up(length, 4);
+    const row = this.heads * length * up(length, 4);
     for (let s = 0; s < n; s += 1) {
       this.span(batch.spans, s, s * length, length, s * length, length, s * row);
       for (let p = 0; p < length; p += 1) i[batch.at / 4 + s * length + p] = p;
