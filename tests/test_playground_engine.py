@@ -545,12 +545,15 @@ def test_training_stops_where_the_loss_is_wild_or_no_number():
 def test_what_a_reader_loads_is_light_and_comes_from_the_page():
     playground = Playground.of_presets()
     state = json.dumps(
-        {name: getattr(playground, name) for name in ("presets", "lexicon", "tokenizer", "setup", "sentence")}
+        {
+            name: getattr(playground, name)
+            for name in ("presets", "tasks", "lexicon", "tokenizer", "setup", "sentence")
+        }
     )
     code = playground._esm + playground._css
     sizes = [len(gzip.compress(text.encode())) for text in (code, state)]
     print(f"compressed: code {sizes[0] / 1000:.0f} kB, data {sizes[1] / 1000:.0f} kB")
-    assert sizes[0] <= 150_000 and sizes[1] <= 100_000
+    assert sizes[0] <= 80_000 and sizes[1] <= 40_000
     assert not re.findall(r"\b(?:fetch|XMLHttpRequest|WebSocket|importScripts)\b", code)
     assert set(re.findall(r"https?://[\w.]+", code)) <= {"http://www.w3.org"}
 

@@ -1346,14 +1346,15 @@ var view_default = {
       });
     }
     function drawFacts() {
+      const scores = runs.some(({ settings }) => settings.task) ? runs.every(({ settings }) => settings.task) ? "right, %" : "score" : "BLEU";
       const rows = [
         ["trainable", ({ counts }) => short(counts.trainable)],
         ["stored", ({ counts }) => bytes(counts.bytes)],
         ["operations a step", ({ operations }) => operations ? short(operations) : "–"],
         ["steps", ({ step: at, settings }) => `${at} of ${settings.steps}`],
         ["training", (run) => run.step ? `${seconds(run.seconds)}, ${(run.step / run.seconds).toFixed(0)} a second` : "–"],
-        ["score, validation", ({ points }) => fixed(points.at(-1)?.score)],
-        ["score, test", (run) => {
+        [`${scores}, validation`, ({ points }) => fixed(points.at(-1)?.score)],
+        [`${scores}, test`, (run) => {
           const known = knownOf(run.line);
           return `${fixed(run.test)}${known?.scores.length ? ` (Python ${fixed(mean(known.scores))})` : ""}`;
         }]
