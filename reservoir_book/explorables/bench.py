@@ -184,7 +184,9 @@ def recorded(task: str, row: str) -> dict[str, Any]:
     else:
         every, here = run.budget.validate_every, (f"{task}/{row}", run.optimiser.lr)
         looked = [one for (name, rate, _), one in sorted(_looked().items()) if (name, rate) == here]
-        found = [[[every * (i + 1) for i in range(len(one["curve"]))], one["curve"]] for one in looked]
+        # One that diverged has no curve.
+        drawn = [one["curve"] for one in looked if "curve" in one]
+        found = [[[every * (i + 1) for i in range(len(values))], values] for values in drawn]
         scores = [one["score"] for one in looked]
     return {"scores": [round(one, 1) for one in scores], "band": band(found), "judged": bool(records)}
 
