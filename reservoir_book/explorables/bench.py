@@ -94,7 +94,7 @@ def tasks(names: Iterable[str] = tuple(SAID)) -> list[dict[str, Any]]:
             "batch": spec.batch,
             "asked": spec.held_out,
             "tested": spec.tested,
-            "causal": run.model.causal,
+            "causal": TASKS[name].causal,
             **settings(run),
             "warmup": run.optimiser.warmup,
         }
@@ -104,6 +104,7 @@ def tasks(names: Iterable[str] = tuple(SAID)) -> list[dict[str, Any]]:
 
 def settings(run: Run) -> dict[str, Any]:
     """The layers of a run's model, its steps, steps between validations, and its rate."""
+    assert isinstance(run.model, TaggerConfig)
     return {
         "layers": run.model.layers,
         "steps": run.budget.steps,
@@ -134,6 +135,7 @@ def letters(run: Run) -> str:
         raise ValueError(
             f"the page has no model such as {run.recipe}'s: its engine trains plain layers, frozen or masked"
         )
+    assert isinstance(config, TaggerConfig)  # for the types' sake
     items = [item for item in owned(outline(run)) if not isinstance(item.module, Supermask)]
 
     def letter(*prefixes: str, fixed: str = "s") -> str:
