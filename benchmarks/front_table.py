@@ -25,6 +25,7 @@ import chromium
 
 LONGEST, MEDIAN = 15.0, 10.0  # seconds
 FEW = 4  # cells of a quick look
+LOOK = 500  # ms between two looks
 PAGE = """<!doctype html><meta charset="utf-8"><title>The front table</title>
 <style>{style}</style><div id="place"></div>
 <script type="module">
@@ -82,12 +83,16 @@ def run(settings: Settings) -> Iterator[Amount]:
             about = (cell.get_attribute("aria-label") or "").split(":")[0]
             before = used()
             cell.click()
-            page.wait_for_function(
-                f"() => /{ENDED}/.test(document.querySelector('.ex-words').textContent)", timeout=600_000
-            )
+            found = None
+            while found is None:  # chromium stops painting now and then; a picture of the page makes it paint
+                page.wait_for_timeout(LOOK)
+                page.screenshot(clip={"x": 0, "y": 0, "width": 8, "height": 8})
+                title, said = (page.locator(one).inner_text() for one in (".ft-title", ".ex-words"))
+                if title.lower() == ", ".join(reversed(about.split(", "))):
+                    found = re.search(ENDED, said)
+                if " stopped: " in said:
+                    raise RuntimeError(said)
             spent.append(used() - before)
-            found = re.search(ENDED, page.locator(".ex-words").inner_text())
-            assert found is not None
             passed.append(float(found[1]))
             yield Amount(f"a cell trained: {about}", peer, "s", spent[-1], LONGEST, required=1)
         browser.close()
