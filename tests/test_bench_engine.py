@@ -401,3 +401,18 @@ def test_a_cell_trained_to_its_end_knows_what_pythons_does():
     for asked, right, said in trained["shown"]:
         assert len(right.split()) == asked.count("×") == len(said.split())
     assert sum(right == said for _, right, said in trained["shown"]) >= 3
+
+
+NOTES = """
+const { note } = await import(JS + 'practice.mjs');
+console.log(JSON.stringify(given.all.map((losses) => {
+  const run = { guessing: 1.6, step: 0 };
+  for (const loss of losses) { run.step += 1; note(run, loss ?? NaN); if (run.stopped !== undefined) break; }
+  return run.stopped ?? null;
+})));
+"""
+
+
+def test_a_run_may_begin_worse_than_by_guessing_but_stops_where_it_gets_wild():
+    ends = in_node(NOTES, {"all": [[3.3] * 20, [1.7] + [3.0] * 50, [1.7] + [20.0] * 50, [1.7, None]]})
+    assert ends[:2] == [None, None] and 1 < ends[2] < 10 and ends[3] == 3

@@ -38,13 +38,14 @@ function tokens({ puzzle, kinds, subjects, words }, x) {
   return Array.from(x, of);
 }
 
-const WILD = 2; // times the loss of guessing, above which training stops
+const WILD = 2; // times the loss of guessing, or of the first step if that is larger, above which training stops
 
 /** A step was made in `run`, with this loss: whether it goes on. */
 export function note(run, loss) {
+  if (run.level === undefined) run.begun = loss;
   run.level = run.level === undefined ? loss : 0.9 * run.level + 0.1 * loss; // a mean of the last ones
   if (!Number.isFinite(loss)) run.stopped = run.step + 1;
-  else if (run.level > WILD * run.guessing) run.stopped = run.step;
+  else if (run.level > WILD * Math.max(run.guessing, run.begun)) run.stopped = run.step;
 }
 
 /** A corner of a tensor to look at: {name, rows, columns, values, bits}. */
