@@ -29,6 +29,7 @@ from benchmarks import (
     estimate,
     fourier,
     freezing,
+    front_table,
     fused,
     libraries,
     linear,
@@ -69,9 +70,18 @@ GROUPS: dict[str, dict[str, Benchmark]] = {
     "data pipeline": {"pipeline": pipeline.run},
     "echo states": {"echo-states": echo_states.run},
     "dry runs": {"estimate": estimate.run},
-    "the book": {"book": book.run, "playground": playground.run},
+    "the book": {"book": book.run, "playground": playground.run, "front-table": front_table.run},
 }
-ON_PROCESSORS = {"any-module", "book", "communication", "echo-states", "memory", "pipeline", "playground"}
+ON_PROCESSORS = {
+    "any-module",
+    "book",
+    "communication",
+    "echo-states",
+    "front-table",
+    "memory",
+    "pipeline",
+    "playground",
+}
 """Benchmarks that run on the processor, whatever the device."""
 PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
 BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}

@@ -13,9 +13,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { drawn, Engine, rateAt } from '../reservoir_book/explorables/playground/engine.mjs';
+import { drawn } from '../reservoir_book/explorables/playground/engine.mjs';
 import { epoch } from '../reservoir_book/explorables/playground/order.mjs';
 import { HEADS, STANDARD, tensorsOf } from '../reservoir_book/explorables/playground/settings.mjs';
+import { rateAt, Translator } from '../reservoir_book/explorables/playground/translator.mjs';
 import { prepare } from '../reservoir_book/explorables/playground/worker.mjs';
 import { uniform } from '../reservoir_book/explorables/shared/draws.mjs';
 import { Stream } from '../reservoir_book/explorables/shared/philox.mjs';
@@ -26,7 +27,7 @@ const [side, modules] = process.argv.slice(2);
 /** The engine as the page runs it. */
 function engine({ data, batches, settings, pieces }) {
   const wasm = readFileSync(new URL('../reservoir_book/explorables/playground/kernels.wasm', import.meta.url));
-  const made = new Engine(new WebAssembly.Module(wasm), settings, pieces);
+  const made = new Translator(new WebAssembly.Module(wasm), settings, pieces);
   return (turn) => {
     made.load(data.src, data.tgt, batches[turn % batches.length]);
     return made.train();

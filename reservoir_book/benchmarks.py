@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "data pipeline": ("pipeline",),
     "echo states": ("echo-states",),
     "dry runs": ("estimate",),
-    "the book": ("book", "playground"),
+    "the book": ("book", "playground", "front-table"),
 }
 """Subject -> names of its benchmarks; a test compares them with the package `benchmarks`."""
 

@@ -41,7 +41,8 @@ def in_node(script: str, given: object) -> dict:
     head = f"""
     import {{ readFileSync }} from 'node:fs';
     const JS = '{JS.as_uri()}/';
-    const {{ Engine, drawn, kept, rateAt }} = await import(JS + 'playground/engine.mjs');
+    const {{ drawn, kept }} = await import(JS + 'playground/engine.mjs');
+    const {{ Translator, rateAt }} = await import(JS + 'playground/translator.mjs');
     const {{ STANDARD, read, written, tensorsOf, countsOf, partsOf, refused }} = await import(JS + 'playground/settings.mjs');
     const given = JSON.parse(readFileSync(0, 'utf8'));
     const kernels = new WebAssembly.Module(readFileSync(new URL(JS + 'playground/kernels.wasm')));
@@ -146,7 +147,7 @@ def without_key_biases(stream: str, gradient: torch.Tensor) -> torch.Tensor:
 
 GRADIENTS = """
 const found = given.all.map(({ settings, rows }) => {
-  const engine = new Engine(kernels, { ...STANDARD, ...settings }, given.pieces);
+  const engine = new Translator(kernels, { ...STANDARD, ...settings }, given.pieces);
   engine.load(given.src, given.tgt, rows);
   engine.forward();
   const loss = engine.losses[0];
@@ -184,7 +185,7 @@ def test_losses_and_gradients_are_pytorchs_for_every_part_and_origin():
 
 STEPS = """
 const { settings, states } = given;
-const engine = new Engine(kernels, { ...STANDARD, ...settings }, given.pieces);
+const engine = new Translator(kernels, { ...STANDARD, ...settings }, given.pieces);
 const found = states.map(({ tensors, rows }, step) => {
   for (const [stream, [value, first, second]] of Object.entries(tensors)) {
     const what = stream.endsWith('.scores') ? 'scores' : 'weight';
@@ -257,7 +258,7 @@ def test_twenty_steps_end_where_pytorchs_do_each_begun_from_its_state(name: str)
 
 DRAWS = """
 const all = given.map((settings) => {
-  const engine = new Engine(kernels, { ...STANDARD, ...settings }, 160);
+  const engine = new Translator(kernels, { ...STANDARD, ...settings }, 160);
   const before = Object.fromEntries(engine.tensors.map(({ stream, masked }) => [stream, text(engine.read(stream))]));
   const scores = Object.fromEntries(engine.masks.map(({ stream }) => [stream, text(engine.read(stream, 'scores'))]));
   const bits = Object.fromEntries(engine.masks.map(({ stream }) => [stream, [...engine.bits(stream)]]));
@@ -333,7 +334,7 @@ def test_greedy_translations_and_bleu_are_pythons():
     theirs = translate(model, src[:64], decoding=Decoding(beam=1))
     script = """
     const { bleu } = await import(JS + 'playground/bleu.mjs');
-    const engine = new Engine(kernels, { ...STANDARD, ...given.settings }, given.pieces);
+    const engine = new Translator(kernels, { ...STANDARD, ...given.settings }, given.pieces);
     console.log(JSON.stringify({ ours: engine.translate(given.src), scores: given.texts.map(([written, wanted]) => bleu(written, wanted)) }));
     """  # noqa: E501
     train = parallel("miniature", src="de", tgt="en").train.tgt
@@ -392,7 +393,7 @@ def test_what_the_page_saves_loads_in_python_and_writes_the_same(name: str, tmp_
     src, tgt, _ = data()
     script = """
     const { folder, zip } = await import(JS + 'playground/save.mjs');
-    const engine = new Engine(kernels, { ...STANDARD, ...given.settings }, given.pieces);
+    const engine = new Translator(kernels, { ...STANDARD, ...given.settings }, given.pieces);
     engine.load(given.src, given.tgt, given.rows);
     for (let i = 0; i < 30; i += 1) engine.train();
     const bytes = zip(folder(engine, given.tokenizer, 'A test.'), 'trained');
@@ -429,14 +430,14 @@ const turn = (engine, n) => {
 };
 const all = given.all.map((settings) => ({ ...STANDARD, ...settings }));
 const alone = all.map((settings) => {
-  const engine = new Engine(kernels, settings, given.pieces);
+  const engine = new Translator(kernels, settings, given.pieces);
   return [given.batches.map((_, n) => turn(engine, n)), bits(engine)];
 });
 const bench = new Bench(kernels);
-const engines = all.map((settings) => new Engine(bench, settings, given.pieces)); // each needs more room than the one before
+const engines = all.map((settings) => new Translator(bench, settings, given.pieces)); // each needs more room than the one before
 const told = engines.map(() => []);
 given.batches.forEach((_, n) => engines.forEach((engine, i) => {
-  new Engine(bench, all[0], given.pieces).close(); // which learns nothing, and goes
+  new Translator(bench, all[0], given.pieces).close(); // which learns nothing, and goes
   new Float32Array(bench.memory.buffer).fill(NaN, 16384); // what others leave in the memory does not matter
   told[i].push(turn(engine, n));
 }));
@@ -544,12 +545,15 @@ def test_training_stops_where_the_loss_is_wild_or_no_number():
 def test_what_a_reader_loads_is_light_and_comes_from_the_page():
     playground = Playground.of_presets()
     state = json.dumps(
-        {name: getattr(playground, name) for name in ("presets", "lexicon", "tokenizer", "setup", "sentence")}
+        {
+            name: getattr(playground, name)
+            for name in ("presets", "tasks", "lexicon", "tokenizer", "setup", "sentence")
+        }
     )
     code = playground._esm + playground._css
     sizes = [len(gzip.compress(text.encode())) for text in (code, state)]
     print(f"compressed: code {sizes[0] / 1000:.0f} kB, data {sizes[1] / 1000:.0f} kB")
-    assert sizes[0] <= 150_000 and sizes[1] <= 100_000
+    assert sizes[0] <= 80_000 and sizes[1] <= 40_000
     assert not re.findall(r"\b(?:fetch|XMLHttpRequest|WebSocket|importScripts)\b", code)
     assert set(re.findall(r"https?://[\w.]+", code)) <= {"http://www.w3.org"}
 

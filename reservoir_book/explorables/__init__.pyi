@@ -4,6 +4,7 @@ from .base import Explorable
 from .budget import Budget
 from .echo_state import EchoStateLab
 from .fourier_mixing import FourierMixing
+from .front_table import FrontTable
 from .frozen_body import FrozenBody
 from .frozen_components import FrozenComponents
 from .gradients import Gradients
@@ -22,6 +23,7 @@ __all__ = [
     "EchoStateLab",
     "Explorable",
     "FourierMixing",
+    "FrontTable",
     "FrozenBody",
     "FrozenComponents",
     "Gradients",

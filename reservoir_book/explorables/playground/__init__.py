@@ -10,8 +10,10 @@ import traitlets
 
 from reservoir.datasets import grammar, shipped
 from reservoir.models.pretrained import TOKENIZER
+from reservoir_book.explorables import bench
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.explorables.recorded import curves
+from reservoir_lab.recipes.bench import ROWS
 from reservoir_lab.recipes.playground import PRESETS
 from reservoir_lab.runs import find_records
 
@@ -37,7 +39,7 @@ def line_of(letters: str) -> str:
 
 
 def presets() -> list[dict[str, Any]]:
-    """The presets with their recorded runs: name, about, chapter, line, curves and scores on the test split."""
+    """The presets with their recorded runs: name, about, chapter, line, band of the curves, and scores on the test."""
     found = []
     for name, (about, letters) in PRESETS.items():
         records = find_records(f"playground/{name}")
@@ -47,11 +49,21 @@ def presets() -> list[dict[str, Any]]:
                 "about": about,
                 "chapter": CHAPTERS.get(name),
                 "line": line_of(letters),
-                "curves": curves(records),
+                "band": bench.band(curves(records)),
                 "scores": [round(one.score, 2) for one in records],
             }
         )
-    return found
+    rows = [
+        {
+            "name": f"{task}/{row}",
+            "about": f"{about.capitalize()}.",
+            "line": bench.line(task, row),
+            **bench.recorded(task, row),
+        }
+        for task in bench.SAID
+        for row, about in ((part.row, ROWS[part.row].about) for part in bench.PARTS)
+    ]
+    return found + rows
 
 
 class Playground(Explorable, source=__file__):
@@ -63,13 +75,15 @@ class Playground(Explorable, source=__file__):
         setup: the settings of the runs, one after the other, as `settings.mjs` writes them, with "~" between.
         sentence: a German sentence that the runs translate while they train.
         brush: the origin that a click gives to a part, a letter of `reservoir_lab.recipes.playground`.
+        tasks: from `bench.tasks`.
         presets: from `presets`.
         lexicon, tokenizer: JSON of the grammar's words and of the vocabulary.
     """
 
     setup = traitlets.Unicode().tag(sync=True)
     sentence = traitlets.Unicode("Die kleine Katze sieht den alten Lehrer nicht.").tag(sync=True)
-    brush = traitlets.Enum(["t", "s", "m", "f"], "s").tag(sync=True)
+    brush = traitlets.Enum(["t", "s", "m", "f", "n"], "s").tag(sync=True)
+    tasks = traitlets.List(traitlets.Dict()).tag(sync=True)
     presets = traitlets.List(traitlets.Dict()).tag(sync=True)
     lexicon = traitlets.Unicode().tag(sync=True)
     tokenizer = traitlets.Unicode().tag(sync=True)
@@ -85,6 +99,7 @@ class Playground(Explorable, source=__file__):
             " and read what it writes while it learns.",
         )
         return cls(
+            tasks=bench.tasks(),
             presets=presets(),
             lexicon=json.dumps(WORDS, ensure_ascii=False),
             tokenizer=(shipped() / "models" / "miniature" / TOKENIZER).read_text(encoding="utf-8"),

@@ -201,9 +201,30 @@ export function normBack(dy: usize, x: usize, weight: usize, stats: usize, dx: u
 // @ts-ignore: decorator
 @inline function seen(causal: bool, i: i32, first: i32, keys: i32): i32 { return causal ? min(keys, first + i + 1) : keys; }
 
-/** softmax(q kᵀ / √width) v of every head. q, k and v lie in rows of `ldq` and `ldk` numbers, `out` in rows of d. */
+/** The sums of four vectors, as one. */
+// @ts-ignore: decorator
+@inline function totals(a: v128, b: v128, c: v128, d: v128): v128 {
+  const left = f32x4.add(v128.shuffle<f32>(a, b, 0, 4, 1, 5), v128.shuffle<f32>(a, b, 2, 6, 3, 7));
+  const right = f32x4.add(v128.shuffle<f32>(c, d, 0, 4, 1, 5), v128.shuffle<f32>(c, d, 2, 6, 3, 7));
+  return f32x4.add(v128.shuffle<f32>(left, right, 0, 1, 4, 5), v128.shuffle<f32>(left, right, 2, 3, 6, 7));
+}
+
+/** The products of x with four rows that lie `step` bytes apart. */
+// @ts-ignore: decorator
+@inline function dots(x: usize, row: usize, step: usize, width: i32): v128 {
+  const zero = f32x4.splat(0);
+  let s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+  for (const end = at(x, width); x < end; x += 16, row += 16) {
+    const one = v128.load(x);
+    s0 = mad(s0, one, v128.load(row)); s1 = mad(s1, one, v128.load(row + step)); s2 = mad(s2, one, v128.load(row + 2 * step)); s3 = mad(s3, one, v128.load(row + 3 * step));
+  }
+  return totals(s0, s1, s2, s3);
+}
+
+/** softmax(q kᵀ / √width) v of every head. q, k and v lie in rows of `ldq` and `ldk` numbers, `out` in rows of d. Three
+ *  rows of k and v beyond the last must exist. */
 export function attend(spans: usize, sentences: i32, q: usize, ldq: i32, k: usize, v: usize, ldk: i32, out: usize, weights: usize, d: i32, heads: i32, causal: bool): void {
-  const width = d / heads, scale: f32 = 1 / sqrt<f32>(<f32>width);
+  const width = d / heads, scale = f32x4.splat(1 / sqrt<f32>(<f32>width)), zero = f32x4.splat(0), step = (<usize>ldk) * FLOAT;
   for (let s = 0; s < sentences; s += 1) {
     const span = at(spans, 6 * s), queries = load<i32>(span, 4), keys = load<i32>(span, 12), first = load<i32>(span, 20), row = (keys + 3) & ~3;
     let p = at(weights, load<i32>(span, 16));
@@ -212,24 +233,33 @@ export function attend(spans: usize, sentences: i32, q: usize, ldq: i32, k: usiz
       for (let i = 0; i < queries; i += 1) {
         const qi = at(q, (load<i32>(span) + i) * ldq + h * width), oi = at(out, (load<i32>(span) + i) * d + h * width);
         const n = seen(causal, i, first, keys);
-        let top: f32 = -Infinity;
-        for (let j = 0; j < n; j += 1) {
-          let sum = f32x4.splat(0);
-          for (let c = 0; c < width; c += 4) sum = mad(sum, v128.load(at(qi, c)), v128.load(at(kh, j * ldk + c)));
-          const score = total(sum) * scale;
-          store<f32>(at(p, j), score);
-          top = max(top, score);
+        let tops = f32x4.splat(-Infinity), j = 0;
+        for (; j < n; j += 4) {
+          v128.store(at(p, j), f32x4.mul(dots(qi, kh + (<usize>j) * step, step, width), scale));
+          for (let l = n; l < j + 4; l += 1) store<f32>(at(p, l), -Infinity);
+          tops = f32x4.max(tops, v128.load(at(p, j)));
         }
-        for (let j = n; j < row; j += 1) store<f32>(at(p, j), -Infinity);
+        const end = j, top = max(max(f32x4.extract_lane(tops, 0), f32x4.extract_lane(tops, 1)), max(f32x4.extract_lane(tops, 2), f32x4.extract_lane(tops, 3)));
         const most = f32x4.splat(top);
-        let sum = f32x4.splat(0);
-        for (let j = 0; j < row; j += 4) { const e = exp4(f32x4.sub(v128.load(at(p, j)), most)); v128.store(at(p, j), e); sum = f32x4.add(sum, e); }
+        let sum = zero;
+        for (j = 0; j < end; j += 4) { const e = exp4(f32x4.sub(v128.load(at(p, j)), most)); v128.store(at(p, j), e); sum = f32x4.add(sum, e); }
         const by = f32x4.splat(1 / total(sum));
-        for (let j = 0; j < row; j += 4) v128.store(at(p, j), f32x4.mul(v128.load(at(p, j)), by));
-        for (let j = n; j < row; j += 1) store<f32>(at(p, j), 0);
-        for (let c = 0; c < width; c += 4) {
-          let mixed = f32x4.splat(0);
-          for (let j = 0; j < n; j += 1) mixed = mad(mixed, v128.load_splat<f32>(at(p, j)), v128.load(at(vh, j * ldk + c)));
+        for (j = 0; j < end; j += 4) v128.store(at(p, j), f32x4.mul(v128.load(at(p, j)), by));
+        for (j = n; j < row; j += 1) store<f32>(at(p, j), 0);
+        let c = 0;
+        for (; c + 16 <= width; c += 16) {
+          let m0 = zero, m1 = zero, m2 = zero, m3 = zero;
+          let from = at(vh, c);
+          for (j = 0; j < n; j += 1, from += step) {
+            const weight = v128.load_splat<f32>(at(p, j));
+            m0 = mad(m0, weight, v128.load(from)); m1 = mad(m1, weight, v128.load(from, 16)); m2 = mad(m2, weight, v128.load(from, 32)); m3 = mad(m3, weight, v128.load(from, 48));
+          }
+          const to = at(oi, c);
+          v128.store(to, m0); v128.store(to, m1, 16); v128.store(to, m2, 32); v128.store(to, m3, 48);
+        }
+        for (; c < width; c += 4) {
+          let mixed = zero;
+          for (j = 0; j < n; j += 1) mixed = mad(mixed, v128.load_splat<f32>(at(p, j)), v128.load(at(vh, j * ldk + c)));
           v128.store(at(oi, c), mixed);
         }
         p = at(p, row);
@@ -240,7 +270,7 @@ export function attend(spans: usize, sentences: i32, q: usize, ldq: i32, k: usiz
 
 /** The gradients of `attend`, added to dq, dk and dv; `room` has a row of weights. */
 export function attendBack(spans: usize, sentences: i32, q: usize, dq: usize, ldq: i32, k: usize, v: usize, dk: usize, dv: usize, ldk: i32, dOut: usize, weights: usize, room: usize, d: i32, heads: i32, causal: bool): void {
-  const width = d / heads, scale: f32 = 1 / sqrt<f32>(<f32>width);
+  const width = d / heads, scale = f32x4.splat(1 / sqrt<f32>(<f32>width)), zero = f32x4.splat(0), step = (<usize>ldk) * FLOAT;
   for (let s = 0; s < sentences; s += 1) {
     const span = at(spans, 6 * s), queries = load<i32>(span, 4), keys = load<i32>(span, 12), first = load<i32>(span, 20), row = (keys + 3) & ~3;
     let p = at(weights, load<i32>(span, 16));
@@ -249,26 +279,26 @@ export function attendBack(spans: usize, sentences: i32, q: usize, dq: usize, ld
       for (let i = 0; i < queries; i += 1) {
         const at0 = (load<i32>(span) + i) * ldq + h * width, gi = at(dOut, (load<i32>(span) + i) * d + h * width);
         const n = seen(causal, i, first, keys);
-        let along: f32 = 0;
-        for (let j = 0; j < n; j += 1) {
-          let sum = f32x4.splat(0);
-          const vj = at(v, base + j * ldk), dvj = at(dv, base + j * ldk), weight = v128.load_splat<f32>(at(p, j));
-          for (let c = 0; c < width; c += 4) {
-            const g = v128.load(at(gi, c));
-            sum = mad(sum, g, v128.load(at(vj, c)));
-            v128.store(at(dvj, c), mad(v128.load(at(dvj, c)), weight, g));
-          }
-          const found = total(sum);
-          store<f32>(at(room, j), found);
-          along += found * load<f32>(at(p, j));
+        let sum = zero;
+        for (let j = 0; j < n; j += 4) { // beyond the last key weights are zero, and what is found there does not count
+          const weight = v128.load(at(p, j)), found = v128.and(dots(gi, at(v, base + j * ldk), step, width), f32x4.gt(weight, zero));
+          v128.store(at(room, j), found);
+          sum = mad(sum, found, weight);
         }
-        for (let j = 0; j < n; j += 1) {
-          const by = f32x4.splat(load<f32>(at(p, j)) * (load<f32>(at(room, j)) - along) * scale);
-          for (let c = 0; c < width; c += 4) {
-            const qc = at(dq, at0 + c), kc = at(dk, base + j * ldk + c);
-            v128.store(qc, mad(v128.load(qc), by, v128.load(at(k, base + j * ldk + c))));
-            v128.store(kc, mad(v128.load(kc), by, v128.load(at(q, at0 + c))));
+        const along = f32x4.splat(total(sum));
+        for (let j = 0; j < n; j += 4) v128.store(at(room, j), f32x4.mul(f32x4.mul(v128.load(at(p, j)), f32x4.sub(v128.load(at(room, j)), along)), scale));
+        for (let c = 0; c < width; c += 8) {
+          const g0 = v128.load(at(gi, c)), g1 = v128.load(at(gi, c), 16), q0 = v128.load(at(q, at0 + c)), q1 = v128.load(at(q, at0 + c), 16);
+          const to = at(dq, at0 + c);
+          let s0 = v128.load(to), s1 = v128.load(to, 16);
+          let kj = at(k, base + c), dkj = at(dk, base + c), dvj = at(dv, base + c);
+          for (let j = 0; j < n; j += 1, kj += step, dkj += step, dvj += step) {
+            const weight = v128.load_splat<f32>(at(p, j)), by = v128.load_splat<f32>(at(room, j));
+            s0 = mad(s0, by, v128.load(kj)); s1 = mad(s1, by, v128.load(kj, 16));
+            v128.store(dkj, mad(v128.load(dkj), by, q0)); v128.store(dkj, mad(v128.load(dkj, 16), by, q1), 16);
+            v128.store(dvj, mad(v128.load(dvj), weight, g0)); v128.store(dvj, mad(v128.load(dvj, 16), weight, g1), 16);
           }
+          v128.store(to, s0); v128.store(to, s1, 16);
         }
         p = at(p, row);
       }
@@ -317,11 +347,38 @@ export function crossEntropy(logits: usize, targets: usize, losses: usize, n: i3
   store<f64>(losses, smooth); store<f64>(losses, plain, 8);
 }
 
-/** The place of the largest number of each row of x (n, width), the first of equal ones, as i32. */
-export function best(x: usize, out: usize, n: i32, width: i32): void {
+/** The cross-entropy of rows of logits (n, wide), of which `classes` numbers count, and their gradient times `share`, in
+ *  their place. A target of -1 asks nothing. `losses` (2, f64) gets the sum, in nats; returns how many rows are right. */
+export function answer(logits: usize, targets: usize, losses: usize, n: i32, wide: i32, classes: i32, share: f32): i32 {
+  let loss: f64 = 0, right = 0;
   for (let i = 0; i < n; i += 1) {
-    let place = 0, top = load<f32>(at(x, i * width));
-    for (let j = 1; j < width; j += 1) { const z = load<f32>(at(x, i * width + j)); if (z > top) { top = z; place = j; } }
+    const row = at(logits, i * wide), target = load<i32>(at(targets, i));
+    if (target < 0) { memory.fill(row, 0, (<usize>wide) * FLOAT); continue; }
+    let place = 0, top = load<f32>(row);
+    for (let j = 1; j < classes; j += 1) { const z = load<f32>(at(row, j)); if (z > top) { top = z; place = j; } }
+    if (place == target) right += 1;
+    const chosen = load<f32>(at(row, target)), most = f32x4.splat(top);
+    let sum = f32x4.splat(0);
+    for (let j = 0; j < wide; j += 4) {
+      const e = exp4(f32x4.sub(v128.load(at(row, j)), most));
+      v128.store(at(row, j), e);
+      for (let l = max(j, classes); l < j + 4; l += 1) store<f32>(at(row, l), 0);
+      sum = f32x4.add(sum, v128.load(at(row, j)));
+    }
+    const all = total(sum), by = f32x4.splat(share / all);
+    loss += Math.log(<f64>all) + <f64>top - <f64>chosen;
+    for (let j = 0; j < wide; j += 4) v128.store(at(row, j), f32x4.mul(v128.load(at(row, j)), by));
+    store<f32>(at(row, target), load<f32>(at(row, target)) - share);
+  }
+  store<f64>(losses, loss);
+  return right;
+}
+
+/** The place of the largest of the first `classes` numbers of each row of x (n, wide), the first of equal ones, as i32. */
+export function best(x: usize, out: usize, n: i32, wide: i32, classes: i32): void {
+  for (let i = 0; i < n; i += 1) {
+    let place = 0, top = load<f32>(at(x, i * wide));
+    for (let j = 1; j < classes; j += 1) { const z = load<f32>(at(x, i * wide + j)); if (z > top) { top = z; place = j; } }
     store<i32>(at(out, i), place);
   }
 }

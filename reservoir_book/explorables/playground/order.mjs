@@ -5,7 +5,7 @@ const MASK = (1n << 128n) - 1n;
 const MULTIPLIER = 0x2360ed051fc65da44385df649fccf645n;
 
 /** numpy's PCG64(SeedSequence([seed, number])).random_raw: 64-bit words as BigInts. */
-function words(seed, number) {
+export function words(seed, number) {
   const low = (value) => Number(BigInt(value) & 0xffffffffn);
   const entropy = [seed, number].flatMap((value) => { // at least one word each, the lowest first
     const found = [];
@@ -43,11 +43,10 @@ function words(seed, number) {
   };
 }
 
-/** The order of n drawn words, the earlier first in a tie. */
-function shuffled(word, n) {
-  const drawn = Array.from({ length: n }, word);
-  return Array.from({ length: n }, (_, i) => i).sort((a, b) => (drawn[a] < drawn[b] ? -1 : drawn[a] > drawn[b] ? 1 : a - b));
-}
+/** The order of drawn words, the earlier first in a tie. */
+export const ranked = (drawn) => drawn.map((_, i) => i).sort((a, b) => (drawn[a] < drawn[b] ? -1 : drawn[a] > drawn[b] ? 1 : a - b));
+
+const shuffled = (word, n) => ranked(Array.from({ length: n }, word));
 
 /** The batches of an epoch as arrays of the numbers of pairs; `most` tokens on the longer side, with padding. */
 export function epoch(src, tgt, { seed, number, most = 1024 }) {

@@ -4,25 +4,15 @@ import kernels from './kernels.wasm';
 import { countsOf, read, STANDARD } from './settings.mjs';
 import source from './worker.mjs?worker';
 
-// (module (func (drop (v128.const i32x4 0 0 0 0)))): valid where there is 128-bit SIMD
-const SIMD = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 26, 11);
-
-/** Why nothing can be trained here, or undefined. */
-export function lacking() {
-  if (typeof WebAssembly !== 'object' || !WebAssembly.validate(SIMD)) return 'this browser has no WebAssembly with 128-bit SIMD (Chrome and Edge have it since version 91, Firefox since 89, Safari since 16.4)';
-  if (typeof Worker !== 'function') return 'this page may start no worker';
-  return undefined;
-}
-
 /** Why a run has failed, in a sentence. */
-function failure({ step, loss, rate, guessing }) {
+function failure({ step, loss, rate, guessing }, { task }) {
   const what = Number.isFinite(loss)
-    ? `At step ${step} the loss is ${number(loss)} nats a token, where guessing costs ${number(guessing)}`
+    ? `At step ${step} the loss is ${number(loss)} nats ${task ? 'an answer' : 'a token'}, where guessing costs ${number(guessing)}`
     : `At step ${step} the loss is no number any more`;
   return `${what}: with a learning rate of ${number(rate)} each step goes too far and undoes the last one. Press Reset, and choose a smaller rate.`;
 }
 
-const large = ({ width, encoder, decoder }) => width > STANDARD.width || encoder > STANDARD.encoder || decoder > STANDARD.decoder;
+const large = ({ task, width, encoder, decoder }) => !task && (width > STANDARD.width || encoder > STANDARD.encoder || decoder > STANDARD.decoder);
 
 /** The workers of a page. One costs tens of megabytes, so there are at most two, and runs that share one take turns. */
 export class Crew {
@@ -90,14 +80,14 @@ export class Run {
   set(line) {
     this.pause();
     if (this.begun && this.step) this.before = this.#said();
-    Object.assign(this, FRESH, { line, settings: read(line), losses: [], points: [], life: undefined });
+    Object.assign(this, FRESH, { line, settings: read(line, this.owner.tasks), losses: [], points: [], life: undefined, references: undefined });
     this.counts = countsOf(this.settings, this.owner.vocabulary);
   }
 
   /** All that `set` forgets. */
   #said() {
-    const { line, settings, counts, losses, points, life } = this;
-    return { line, settings, counts, losses, points, life, ...Object.fromEntries(Object.keys(FRESH).map((name) => [name, this[name]])) };
+    const { line, settings, counts, losses, points, life, references } = this;
+    return { line, settings, counts, losses, points, life, references, ...Object.fromEntries(Object.keys(FRESH).map((name) => [name, this[name]])) };
   }
 
   restore() {
@@ -122,16 +112,16 @@ export class Run {
   told(data) {
     const to = [this, this.before].find((one) => one?.begun && one.life === data.life);
     if (!to) return;
-    if (data.kind === 'ready') this.references = data.references;
+    if (data.kind === 'ready') to.references = data.references;
     if (data.kind === 'told') {
       Object.assign(to, { step: data.step, seconds: data.seconds, operations: data.operations });
       if (data.loss !== undefined) to.losses.push(data.loss);
-      if (data.bleu !== undefined) to.points.push({ step: data.step, seconds: data.seconds, bleu: data.bleu });
+      if (data.score !== undefined) to.points.push({ step: data.step, seconds: data.seconds, score: data.score });
     }
     if (data.samples) to.samples = data.samples;
     if (data.typed) to.translated = data.typed;
     if (data.kind === 'done') Object.assign(to, { state: 'done', test: data.test });
-    if (data.kind === 'failed') Object.assign(to, { state: 'failed', why: failure(data) });
+    if (data.kind === 'failed') Object.assign(to, { state: 'failed', why: failure(data, to.settings) });
     if (data.kind === 'refused') Object.assign(to, { state: 'failed', why: `It stopped: ${data.why}.` });
     if (data.kind === 'looked') to.look = data;
     if (data.kind === 'saved') this.owner.saved(this, data.zip);
@@ -160,7 +150,7 @@ export class Run {
 
   save(about) { this.#send({ do: 'save', about }); }
 
-  get score() { return this.test ?? this.points.at(-1)?.bleu; }
+  get score() { return this.test ?? this.points.at(-1)?.score; }
 
   close() { this.owner.crew.leave(this); }
 }

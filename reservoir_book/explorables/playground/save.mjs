@@ -1,6 +1,6 @@
 // A trained model as the folder that reservoir.models.save_pretrained writes, in a zip: `from_pretrained` loads it.
 import { digest, digestOfSums } from '../shared/digest.mjs';
-import { LONGEST } from './engine.mjs';
+import { LONGEST } from './translator.mjs';
 import { countsOf, HEADS, lettersOf, written } from './settings.mjs';
 
 const FORMAT = 'reservoir-model-3';

@@ -2,15 +2,16 @@
 // messages are answered between turns. The classic script that the page starts is `serve`.
 import { vocabularyOf } from '../stored_translator/model.mjs';
 import { bleu } from './bleu.mjs';
-import { Bench, Engine, LONGEST } from './engine.mjs';
+import { Bench } from './engine.mjs';
 import { miniature } from './grammar.mjs';
 import { epoch } from './order.mjs';
+import { corner, note, Practice } from './practice.mjs';
 import { folder, zip } from './save.mjs';
+import { LONGEST, Translator } from './translator.mjs';
 
 const TURN = 60; // ms of training before messages are answered
 const POINTS = 20; // validations of a run, twice as many as in the recipes
 const VALID = 200; // sentences of a validation
-const WILD = 2; // times the loss of guessing, above which training stops
 export const SAMPLES = [0, 1, 2, 5]; // test sentences that are shown
 
 const wordsOf = (line) => line.normalize('NFC').match(/\p{L}+/gu) ?? [];
@@ -28,7 +29,7 @@ export function prepare({ lexicon, tokenizer }) {
 /** A run: an engine, the order of its batches, and what is said of it. */
 export class Training {
   constructor(place, data, settings) {
-    Object.assign(this, { data, settings, engine: new Engine(place, settings, data.vocabulary.tokens.length) });
+    Object.assign(this, { data, settings, engine: new Translator(place, settings, data.vocabulary.tokens.length) });
     this.reset();
   }
 
@@ -52,9 +53,7 @@ export class Training {
     this.at += 1;
     this.seconds += (now() - begun) / 1000;
     this.operations = this.engine.operations;
-    this.level = this.level === undefined ? loss : 0.9 * this.level + 0.1 * loss; // a mean of the last ones
-    if (!Number.isFinite(loss)) this.stopped = this.step + 1;
-    else if (this.level > WILD * this.guessing) this.stopped = this.step;
+    note(this, loss);
     return loss;
   }
 
@@ -91,18 +90,9 @@ export class Training {
     return { weights: found.weights, rows: part.startsWith('encoder') ? read : write, columns: cross || part.startsWith('encoder') ? read : ['begin', ...pieces(target)] };
   }
 
-  /** A corner of a tensor to look at: {name, rows, columns, values, bits}. */
-  look(part, most = 64) {
-    const tensor = this.engine.tensors.find((one) => one.part === part && one.shape.length === 2) ?? this.engine.tensors.find((one) => one.part === part);
-    if (!tensor) return {};
-    const [rows, columns] = tensor.shape.length === 2 ? tensor.shape : [1, tensor.shape[0]];
-    const [r, c] = [Math.min(rows, most), Math.min(columns, most)];
-    const skip = tensor.kind === 'table' ? 4 : 0; // special pieces, one of them zero
-    const values = this.engine.read(tensor.stream);
-    const bits = tensor.masked ? this.engine.bits(tensor.stream) : undefined;
-    const pick = (from) => from && Float32Array.from({ length: r * c }, (_, i) => from[(Math.floor(i / c) + Math.min(skip, rows - r)) * columns + (i % c)]);
-    return { name: tensor.stream, origin: tensor.origin, rows: r, columns: c, of: tensor.shape, values: pick(values), bits: pick(bits) };
-  }
+  look(part) { return corner(this.engine, part, 4); }
+
+  get references() { return SAMPLES.map((i) => this.data.text.test[i]); }
 
   zip(tokenizer, about) { return zip(folder(this.engine, tokenizer, about), 'reservoir-playground'); }
 }
@@ -114,10 +104,10 @@ export class Training {
 export function serving(kernels, post, { now = () => performance.now(), later = (turn) => setTimeout(turn) } = {}) {
   const bench = new Bench(kernels);
   const runs = new Map(); // by number, the next to have its turn first: {life, training, going, asked}
-  let [files, waiting] = [undefined, false];
+  let [files, text, waiting] = [undefined, undefined, false]; // `text` is what a translator learns from
   const say = (number, message, life = runs.get(number)?.life) => post({ ...message, run: number, life });
   const told = (number, more = {}) => { const { step, seconds, operations } = runs.get(number).training; say(number, { kind: 'told', step, seconds, operations, ...more }); };
-  const shown = ({ training, asked }) => ({ samples: training.samples(), ...(asked ? { typed: training.translate(asked) } : {}) });
+  const shown = ({ training, asked }) => ({ samples: training.samples(), ...(asked && training.translate ? { typed: training.translate(asked) } : {}) });
 
   function one(number) {
     const run = runs.get(number);
@@ -129,9 +119,9 @@ export function serving(kernels, post, { now = () => performance.now(), later = 
       return;
     }
     const { step } = training;
-    const every = Math.max(1, Math.floor(settings.steps / POINTS));
-    const point = step % every === 0 || step === settings.steps ? { bleu: training.valid() } : {};
-    told(number, { loss, ...point, ...(point.bleu === undefined ? {} : shown(run)) });
+    const every = settings.task?.every ?? Math.max(1, Math.floor(settings.steps / POINTS));
+    const point = step % every === 0 || step === settings.steps ? { score: training.valid() } : {};
+    told(number, { loss, ...point, ...(point.score === undefined ? {} : shown(run)) });
     if (step === settings.steps) {
       run.going = false;
       say(number, { kind: 'done', test: training.test(), seconds: training.seconds });
@@ -163,16 +153,18 @@ export function serving(kernels, post, { now = () => performance.now(), later = 
   const work = {
     start(run, { run: number, life, files: given, settings, sentence }) {
       runs.get(number)?.training.engine.close();
-      files ??= { ...given, ...prepare(given) };
-      const begun = { life, training: new Training(bench, files, settings), going: false, asked: sentence };
+      files ??= given;
+      if (!settings.task) text ??= prepare(files);
+      const training = settings.task ? new Practice(bench, settings, JSON.parse(files.lexicon)) : new Training(bench, text, settings);
+      const begun = { life, training, going: false, asked: sentence };
       runs.set(number, begun);
-      say(number, { kind: 'ready', references: SAMPLES.map((i) => files.text.test[i]), ...shown(begun) });
+      say(number, { kind: 'ready', references: training.references, ...shown(begun) });
     },
     run(run) { run.going = !run.training.done; wait(); },
     pause(run) { run.going = false; },
     step(run, { run: number }) { run.going = false; if (!run.training.done) one(number); told(number, run.training.done ? {} : shown(run)); },
     translate(run, { run: number, sentence }) { run.asked = sentence; told(number, shown(run)); },
-    look({ training, asked }, { run: number, part }) { say(number, { kind: 'looked', part, ...training.look(part), attention: training.attend(part, asked || files.text.test[SAMPLES[0]][0]) }); },
+    look({ training, asked }, { run: number, part }) { say(number, { kind: 'looked', part, ...training.look(part), attention: training.attend(part, asked || training.references[0][0]) }); },
     save({ training }, { run: number, about }) { say(number, { kind: 'saved', zip: training.zip(files.tokenizer, about) }); },
     end(run, { run: number }) { run.training.engine.close(); runs.delete(number); },
   };

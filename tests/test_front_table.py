@@ -1,0 +1,182 @@
+"""The front page's table: what it shows is what is recorded, and a press trains a cell next to the page."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from test_book import ROOT
+from test_browser import barriers, opened, served, sideways
+from test_explorables import book_of
+
+from reservoir_book.explorables import FrontTable, bench
+from reservoir_lab import recipes
+
+QUICK = "brackets/no-feed-forward"
+RECORDED = {
+    "judged": True,
+    "scores": [50.0, 60.0],
+    "band": {"x": [25, 500], "mean": [40.0, 55.0], "low": [35.0, 50.0], "high": [45.0, 60.0]},
+}
+"""What the page is told of that cell, so that what it shows of records does not depend on which there are."""
+
+
+def test_a_cell_says_what_its_judged_runs_ended_at_and_those_for_looking_only_without_them(monkeypatch):
+    name = "bench/brackets/trained"
+    every = recipes.get(name).budget.validate_every
+
+    def record(seed: int, score: float):
+        points = [{"step": every * i, "metrics": {"accuracy": score / 4 * i}} for i in (1, 2)]
+        return SimpleNamespace(seed=seed, score=score, metric="accuracy", points=points)
+
+    rate = recipes.get(name).optimiser.lr
+    looked = {
+        ("brackets/trained", rate, 0): {"score": 90.0, "curve": [10.0, 91.0]},
+        ("brackets/trained", rate, 1): {"score": 70.0, "curve": [20.0, 71.0]},
+        ("brackets/trained", rate, 2): {"score": 0.0, "diverged": True},
+        ("brackets/trained", 10 * rate, 0): {"score": 50.0, "curve": [0.0, 0.0]},
+        ("brackets/half", rate, 0): {"score": 50.0, "curve": [0.0, 0.0]},
+    }
+    monkeypatch.setattr(bench, "_looked", lambda: looked)
+    monkeypatch.setattr(bench, "find_records", lambda asked: [record(0, 10.0)] if asked == name else [])
+    found = bench.recorded("brackets", "trained")
+    assert not found["judged"] and found["scores"] == [90.0, 70.0, 0.0]
+    assert found["band"] == {
+        "x": [every, 2 * every],
+        "mean": [15.0, 81.0],
+        "low": [10.0, 71.0],
+        "high": [20.0, 91.0],
+    }
+    monkeypatch.setattr(
+        bench, "find_records", lambda asked: [record(0, 10.0), record(200, 80.0), record(219, 40.0)]
+    )
+    judged = bench.recorded("brackets", "trained")
+    assert judged["judged"] and judged["scores"] == [80.0, 40.0]
+    band = {"x": [every, 2 * every], "mean": [15.0, 30.0], "low": [10.0, 20.0], "high": [20.0, 40.0]}
+    assert judged["band"] == band
+
+
+def test_a_row_that_the_page_cannot_train_is_refused_by_name():
+    for row in ("post", "late", "mask-shared", "identity-attention", "pruned"):
+        with pytest.raises(ValueError, match=f"no model such as bench/circle/{row}"):
+            bench.letters(recipes.get(f"bench/circle/{row}"))
+
+
+def test_the_table_is_light_and_comes_from_the_page():
+    shown = FrontTable.of_bench()
+    state = json.dumps({name: getattr(shown, name) for name in ("tasks", "parts", "lexicon")})
+    code = shown._esm + shown._css
+    sizes = [len(gzip.compress(text.encode())) for text in (code, state)]
+    print(f"compressed: code {sizes[0] / 1000:.0f} kB, data {sizes[1] / 1000:.0f} kB")
+    assert sizes[0] <= 60_000 and sizes[1] <= 40_000
+    assert not re.findall(r"\b(?:fetch|XMLHttpRequest|WebSocket|importScripts)\b", code)
+    scores = [
+        round(sum(one) / len(one))
+        for part in shown.parts
+        for one in [part["cells"]["facts"]["scores"]]
+        if one
+    ]
+    assert all(f">{score} %<" in shown.picture() for score in scores)
+
+
+# ---- in chromium -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A page with the table as the front page stores it."""
+    notebook = nbformat.read(ROOT / "index.ipynb", as_version=4)
+    shown = [cell for cell in notebook.cells if "FrontTable.of_bench()" in cell.source]
+    notebook.cells = [nbformat.v4.new_markdown_cell("# The table\n\nPress a cell."), *shown]
+    state = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
+    for model in state.values():
+        for part in model["state"].get("parts", []):
+            if part["row"] == QUICK.split("/")[1]:
+                part["cells"]["brackets"] |= RECORDED
+    site: Path = book_of(notebook, tmp_path_factory.mktemp("table") / "source")
+    with served(site) as address:
+        yield f"{address}/waves/"
+
+
+def begun(page):
+    place = page.locator(".explorable")
+    place.scroll_into_view_if_needed()
+    page.wait_for_selector(".explorable.mounted")
+    return place
+
+
+def cell(place, name: str):
+    task, row = name.split("/")
+    at = [part.row for part in bench.PARTS].index(row)
+    return (
+        place.locator(".ft-table tbody tr")
+        .nth(at)
+        .locator("td")
+        .nth(list(bench.SAID).index(task))
+        .locator("button")
+    )
+
+
+def ended(page) -> tuple[str, str]:
+    """The seed of the chosen cell's run, and what it ended at, in percent."""
+    said = r"Seed (\d+) ends at ([\d.]+) % right"
+    page.wait_for_function(
+        f"() => /{said}/.test(document.querySelector('.ex-words').textContent)", timeout=110_000
+    )
+    found = re.search(said, page.locator(".ex-words").inner_text())
+    assert found
+    return found[1], found[2]
+
+
+@pytest.mark.browser
+def test_a_press_trains_a_cell_while_the_page_stays_alive_and_the_next_has_another_seed(browser, address):
+    with opened(browser, address) as page:
+        place = begun(page)
+        page.evaluate(
+            "() => { window.frames_ = 0; const on = () => { window.frames_ += 1; requestAnimationFrame(on); }; on(); }"
+        )
+        chosen = cell(place, QUICK)
+        chosen.click()
+        page.wait_for_function("() => /step \\d+ of/.test(document.querySelector('.ex-words').textContent)")
+        before = page.evaluate("() => window.frames_")
+        page.wait_for_timeout(1000)
+        assert page.evaluate("() => window.frames_") - before > 5
+        first = ended(page)
+        assert float(first[1]) > 95 and page.locator(".ft-example dd").count() >= 2
+        assert "The 2 recorded seeds ended at 50 to 60 %" in page.locator(".ex-words").inner_text()
+        assert chosen.inner_text().split() == ["55", "yours", first[1]]
+        assert f"trained here: {first[1]} %" in chosen.get_attribute("aria-label")
+        assert page.locator(".ft-panel path.ex-line").count() >= 2
+        assert page.locator(".ft-panel path.ex-band").count() == 1
+        chosen.click()
+        page.wait_for_function(
+            f"() => !document.querySelector('.ex-words').textContent.includes('{first[0]}')"
+        )
+        assert ended(page)[0] != first[0]
+        assert page.troubles == []
+
+
+@pytest.mark.browser
+def test_the_table_is_one_stop_of_the_tab_key_and_arrows_move_in_it(browser, address):
+    with opened(browser, address, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
+        place = begun(page)
+        assert sideways(page) == 0 and barriers(page) == []
+        assert place.locator(".ft-cell[tabindex='0']").count() == 1
+        cell(place, "circle/trained").focus()
+        for key in ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft"):
+            page.keyboard.press(key)
+        assert page.evaluate("() => document.activeElement.getAttribute('aria-label')").startswith(
+            "everything trained, brackets"
+        )
+        page.keyboard.press("ArrowUp")  # not out of the table
+        page.keyboard.press("Enter")
+        page.wait_for_function(
+            "() => document.querySelector('.ft-title').textContent === 'Brackets, everything trained'"
+        )
+        page.wait_for_function("() => /Seed \\d+/.test(document.querySelector('.ex-words').textContent)")
+        page.keyboard.press("Tab")
+        assert not page.evaluate("() => document.activeElement.matches('.ft-cell')")
+        assert page.troubles == []
