@@ -279,11 +279,10 @@ def sent(run, plans, folder: Path) -> None:
     found = {}
     for name, plan in plans.items():
         model, task, _ = build(run.evolve(freeze=plan))
-        exchange = Exchange(model.train(), task, current_world())
+        exchange = Exchange(model.train(), task, current_world(), accumulate=2)
         for step in range(2):
-            for number, batch in enumerate([task.epoch(0)[2 * step], task.epoch(0)[2 * step + 1]]):
-                with exchange.summing(last=number == 1):
-                    exchange.loss(batch).backward()
+            for batch in (task.epoch(0)[2 * step], task.epoch(0)[2 * step + 1]):
+                exchange.loss(batch).backward()
             assert all(p.grad is None for p in model.parameters() if not p.requires_grad)
             model.zero_grad(set_to_none=True)
         found[name] = [exchange.sent / 2, sum(p.numel() for p in model.parameters() if p.requires_grad)]

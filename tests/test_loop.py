@@ -1,8 +1,10 @@
 """The loop: the same seed gives the same bits, however it is cut into batches, looked at or interrupted."""
 
 import inspect
+import itertools
 import json
 import math
+from fractions import Fraction
 from functools import partial, partialmethod
 
 import pytest
@@ -25,7 +27,7 @@ from reservoir.training import (
     flops,
     train,
 )
-from reservoir.training.flops import count_flops, count_products, flops_per_token
+from reservoir.training.flops import Costs, batch_flops, count_flops, count_products, sizes
 from reservoir.weights import Mask
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build
@@ -204,7 +206,7 @@ def test_epochs_follow_one_another_and_tokens_are_what_is_not_padding(text):
     wrapped = Wrapped(task)
     _, history = trained(run, task=wrapped, budget=Budget(steps=2 * length + 3))
     expected = [batch for number in range(3) for batch in task.epoch(number)][: 2 * length + 3]
-    seen = [wrapped.batches[0], *wrapped.batches[2:]]  # the first is taken twice: its operations are counted
+    seen = [next(same) for _, same in itertools.groupby(wrapped.batches, key=id)]  # some are counted as well
     assert len(seen) == len(expected)
     assert all(
         torch.equal(a.src, b.src) and torch.equal(a.tgt_out, b.tgt_out)
@@ -240,7 +242,7 @@ def test_history_has_its_points_and_survives_json(text):
     for name in ("seconds", "tokens", "flops"):
         values = [getattr(point, name) for point in history.points]
         assert values == sorted(values) and 0 < values[0] < values[-1] == getattr(history, name)
-    assert (history.skipped, history.flops_per_skipped_token) == (0, 0.0)  # no backward pass was left out
+    assert (history.skipped, history.skipped_flops) == (0, 0.0)  # no backward pass was left out
     back = History.restored(json.loads(json.dumps(history.progress())))
     assert back.points == history.points and back.progress() == history.progress()
 
@@ -281,13 +283,14 @@ def test_a_budget_refuses_what_makes_no_sense(field):
 
 
 def not_finite(kind, task):
-    """The loss of `task`, in its fourth call (the third step) broken as `kind` says."""
-    calls = []
+    """The loss of `task`, broken as `kind` says from the third batch on."""
+    seen = []
 
     def loss(model, batch):
-        calls.append(1)
         value = task.loss(model, batch)
-        if len(calls) < 4:
+        if not any(batch is one for one in seen):
+            seen.append(batch)
+        if len(seen) < 3:
             return value
         if kind == "gradient":  # the square root is 0, and its slope infinite
             return value + (next(model.parameters()).sum() * 0.0).sqrt()
@@ -369,23 +372,26 @@ def test_a_recurrent_layer_on_a_gpu_costs_the_same():
 
 def test_counting_operations_leaves_the_model_as_it_was_even_if_it_fails(text):
     model, task, _ = build(small_run(text, model={"layer_drop": 0.25}))
+    model.norm = torch.nn.BatchNorm1d(3)
     calls = []
 
     def broken(model, batch):
         calls.append(model.layer_drop)
+        model.norm(torch.randn(5, 3))
         if len(calls) == 2:
             raise RuntimeError("broken")
         return task.loss(model, batch)
 
-    count = partial(flops_per_token, model, Wrapped(task, loss=broken), task.epoch(0)[0], autocast=False)
+    count = partial(batch_flops, model, Wrapped(task, loss=broken), task.epoch(0)[0], autocast=False)
     with pytest.raises(RuntimeError, match="broken"):
         count()
     assert calls == [0.0, 1.0] and model.layer_drop == 0.25
     assert count() > 0 and model.layer_drop == 0.25
     assert all(parameter.grad is None for parameter in model.parameters())
+    assert not model.norm.running_mean.any() and not model.norm.num_batches_tracked
 
 
-@pytest.mark.parametrize("count", [count_flops, flops_per_token])
+@pytest.mark.parametrize("count", [count_flops, batch_flops])
 def test_how_operations_are_counted_is_said_by_name(count):
     """A True at the end of a call does not tell a reader what it turns on."""
     options = [
@@ -394,10 +400,46 @@ def test_how_operations_are_counted_is_said_by_name(count):
     assert options and all(one.kind is one.KEYWORD_ONLY for one in options)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_operations_are_the_sum_over_all_batches_though_few_are_counted(text, precision):
+    """Each batch has a shape of its own; counting one by one is the independent way."""
+    run = small_run(text, budget={"steps": 60, "accumulate": 2, "validate_every": 60}, precision=precision)
+    model, task, _ = build(run)
+    wrapped = Wrapped(task)
+    history = train(
+        model, wrapped, optimiser=run.optimiser, budget=run.budget, seed=0, precision=run.precision
+    )
+    seen = [next(same) for _, same in itertools.groupby(wrapped.batches, key=id)]
+    shapes = {(batch.src.shape, batch.tgt_in.shape, batch.n_tokens) for batch in seen}
+    counted = len(wrapped.batches) - len(seen)
+    assert len(seen) == 120 and len(shapes) > 40 and counted < 20
+    assert history.flops == sum(batch_flops(model, task, batch, autocast=False) for batch in seen)
+    assert history.flops_per_token == history.flops / history.tokens
+
+
+@pytest.mark.parametrize("step", [1, 64])
+def test_a_cost_that_is_no_sum_of_sizes_is_counted_for_each_batch(step):
+    """Such as that of products which are rounded up to so many rows."""
+    costs, counted = Costs(), []
+
+    def cost(rows: int, length: int) -> int:
+        return 7 * rows * length * length + 5 * step * -(-rows * length // step)
+
+    def count(*shape: int) -> Fraction:
+        counted.append(shape)
+        return Fraction(cost(*shape))
+
+    for rows, length in itertools.product(range(3, 40, 5), range(2, 30, 3)):
+        batch = torch.empty(rows, length)
+        known = costs.of(sizes(batch, rows, rows * length), partial(count, rows, length))
+        assert known == cost(rows, length)
+    assert len(counted) < 12 if step == 1 else len(counted) == 8 * 10
+
+
 def test_layers_that_a_text_encoder_leaves_out_cost_their_share():
     def count(**changes):
         model, task, _ = build(run.evolve(model=changes))
-        return flops_per_token(model, task, task.epoch(0)[0], autocast=False)
+        return batch_flops(model, task, task.epoch(0)[0], autocast=False)
 
     run = recipes.get("masked/regular-4", scale="smoke")
     whole, none = count(), count(layers=0, kinds=(), mixing=())
@@ -414,7 +456,7 @@ def test_each_part_that_leaves_out_layers_counts_with_its_own_chance(text):
     def count(*chances):
         made = Two(*(build(run.evolve(model={"layer_drop": chance}))[0] for chance in chances))
         both = Wrapped(task, loss=lambda model, batch: sum(task.loss(one, batch) for one in model.models))
-        return flops_per_token(made, both, task.epoch(0)[0], autocast=False)
+        return batch_flops(made, both, task.epoch(0)[0], autocast=False)
 
     run = small_run(text)
     task = build(run)[1]

@@ -20,6 +20,19 @@ from torch import Tensor, nn
 _marking = ContextVar("_marking", default=True)
 
 
+_padding = ContextVar("_padding", default=True)
+
+
+@contextmanager
+def unpadded() -> Iterator[None]:
+    """Add no rows to products: for counting the operations that a model asks for."""
+    token = _padding.set(False)
+    try:
+        yield
+    finally:
+        _padding.reset(token)
+
+
 @contextmanager
 def unmarked() -> Iterator[None]:
     """Leave the memory of layers that are made here as it is, for who fills all of it at once."""
@@ -75,7 +88,7 @@ os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512")
 
 def round_up(rows: int, multiple: int = ROWS) -> int:
     """`rows` rounded up to a multiple of 256, or of another number."""
-    return -(-rows // multiple) * multiple
+    return -(-rows // multiple) * multiple if _padding.get() else rows
 
 
 def pad_rows(x: Tensor, dtype: torch.dtype, multiple: int = ROWS) -> Tensor:

@@ -311,6 +311,11 @@ class Backskipping:
         """The estimate of a layer: the one in use, or another that watches."""
         return cast(GradientEstimator, self.estimates[_key(layer, kind or self.plan.estimate)])
 
+    @property
+    def learner(self) -> tuple[nn.Module, torch.optim.Optimizer] | None:
+        """The estimates that learn, with their optimiser; None if none does."""
+        return None if self.optimiser is None else (self.estimates, self.optimiser)
+
     def __enter__(self) -> Backskipping:
         self._exchange({detour.inner: detour for detour in self.detours.values()})
         return self

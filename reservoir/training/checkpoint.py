@@ -17,7 +17,7 @@ from reservoir.weights import Trained, mark_trained, owned, recorded_origin
 from reservoir.weights.files import WeightsError, read_header, read_safetensors, safetensors_bytes
 from reservoir.weights.naming import state_buffers
 
-CHECKPOINT, WEIGHTS = "reservoir-run-1", "reservoir-weights-1"
+CHECKPOINT, WEIGHTS = "reservoir-run-2", "reservoir-weights-1"
 
 
 class CheckpointError(RuntimeError):

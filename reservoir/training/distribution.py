@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -308,44 +308,45 @@ class Exchange:
     Args:
         model, task: what is trained on what.
         world: the processes.
+        accumulate: batches of a step; gradients are exchanged in the last of them.
 
     Attributes:
         sent: bytes of gradients that this process has handed over to be summed.
     """
 
-    def __init__(self, model: nn.Module, task: Task, world: World):
-        self.model, self.task, self.world, self.sent = model, task, world, 0
-        self.wrap()
-
-    def wrap(self) -> None:
-        """Find the tensors that move, whose gradients are exchanged; to be called again when that changes."""
-        loss = _Loss(self.model, self.task)
-        self._loss: _Loss | DistributedDataParallel = loss
-        if self.world.size > 1:
-            with warnings.catch_warnings():
-                # The option that replaces broadcast_buffers is newer than torch 2.5.
-                warnings.filterwarnings("ignore", message=".*broadcast_buffers")
-                self._loss = DistributedDataParallel(
-                    loss,
-                    broadcast_buffers=False,
-                    gradient_as_bucket_view=True,
-                    find_unused_parameters=bool(dropping(self.model)),
-                )
-            self._loss.register_comm_hook(self, _sum)
+    def __init__(self, model: nn.Module, task: Task, world: World, *, accumulate: int = 1):
+        self.model, self.task, self.world, self.accumulate = model, task, world, accumulate
+        self.sent, self.batches, self.moving = 0, 0, -1
+        self._loss: _Loss | DistributedDataParallel
 
     def loss(self, batch: Any) -> Tensor:
         """The loss of this process's rows, summed over what they predict."""
+        moving = sum(parameter.requires_grad for parameter in self.model.parameters())
+        if moving != self.moving:
+            self.moving, self._loss = moving, self._wrapped()
+        self.batches += 1
+        more, shared = self.batches % self.accumulate, self._loss
         part, counts = shard_batch(batch, self.world)
-        loss = self._loss(part)
+        with shared.no_sync() if more and isinstance(shared, DistributedDataParallel) else nullcontext():
+            loss = shared(part)
         return loss if counts else loss * counts
 
-    def summing(self, *, last: bool) -> AbstractContextManager:
-        """The context of a batch's two passes: gradients are exchanged in the last batch of a step."""
-        return (
-            self._loss.no_sync()
-            if isinstance(self._loss, DistributedDataParallel) and not last
-            else nullcontext()
-        )
+    def _wrapped(self) -> _Loss | DistributedDataParallel:
+        """The loss, with an exchange of the gradients of what moves now."""
+        loss = _Loss(self.model, self.task)
+        if self.world.size == 1:
+            return loss
+        with warnings.catch_warnings():
+            # The option that replaces broadcast_buffers is newer than torch 2.5.
+            warnings.filterwarnings("ignore", message=".*broadcast_buffers")
+            shared = DistributedDataParallel(
+                loss,
+                broadcast_buffers=False,
+                gradient_as_bucket_view=True,
+                find_unused_parameters=bool(dropping(self.model)),
+            )
+        shared.register_comm_hook(self, _sum)
+        return shared
 
     def logged(self) -> int:
         """The size of the gradients' buckets in bytes, as DDP logs it."""

@@ -234,12 +234,10 @@ class History:
     Args:
         points: validation points, in order.
         step, seconds, tokens, flops: totals, as in `Point`.
-        flops_per_token: what the next step costs; 0 before the first.
         step_seconds: median wall-clock of a step in the last process that made one.
         cpu_seconds: processor time of all processes that trained, validation included.
-        flops_per_skipped_token: `flops_per_token` of a step that skips backward passes.
-        skipped: steps in which they were.
-        kind_seconds: median wall-clock of a "full" and of a "skipped" step, where there are both, in the last process.
+        skipped: steps in which backward passes were skipped; skipped_tokens and skipped_flops are their totals.
+        kind_seconds: median wall-clock of a "full" and of a "skipped" step, where there are some, in the last process.
         losses: training loss of every step since the process started, in nats per prediction.
     """
 
@@ -248,13 +246,18 @@ class History:
     seconds: float = 0.0
     tokens: int = 0
     flops: float = 0.0
-    flops_per_token: float = 0.0
     step_seconds: float = 0.0
     cpu_seconds: float = 0.0
-    flops_per_skipped_token: float = 0.0
     skipped: int = 0
+    skipped_tokens: int = 0
+    skipped_flops: float = 0.0
     kind_seconds: dict[str, float] = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)
+
+    @property
+    def flops_per_token(self) -> float:
+        """Floating-point operations of training per token, on average; 0 before the first step."""
+        return self.flops / max(self.tokens, 1)
 
     def progress(self) -> dict[str, Any]:
         """What a checkpoint keeps."""

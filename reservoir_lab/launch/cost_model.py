@@ -10,7 +10,6 @@ far such a sum is from the truth.
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -363,33 +362,30 @@ def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
     Raises:
         DataError: its data cannot be had.
     """
-    clock: Callable[[], float] = time.process_time if device_of(run).type == "cpu" else time.perf_counter
     model, task, _ = build(run)
-    ticks: list[float] = []
-    tokens = 0
-
-    def listen(event: object) -> None:
-        nonlocal tokens
-        if isinstance(event, Stepped):
-            ticks.append(clock())
-            tokens = event.tokens  # so far
-
-    # Counting the first step's operations takes another pass through it, and the last one is validated.
-    few = run.evolve(budget={"steps": WARM + steps + 1, "validate_every": 10**9, "checkpoint_every": 0})
-    unwatched: Any = _Unwatched(task)
-    train_run(few, model, unwatched, listeners=[listen])
-    taken = [after - before for before, after in itertools.pairwise(ticks[WARM - 1 : -1])]
-    return taken, tokens / len(ticks)
+    few = run.evolve(budget={"steps": WARM + steps, "validate_every": 10**9, "checkpoint_every": 0})
+    timed: Any = _Timed(task, time.process_time if device_of(run).type == "cpu" else time.perf_counter)
+    history = train_run(few, model, timed, listeners=[timed.listen])
+    return timed.taken[WARM:], history.tokens / few.budget.steps
 
 
-class _Unwatched:
-    """A task that is trained on and not validated."""
+class _Timed:
+    """A task that is trained on and not validated, and the time of each step from when its batches are there."""
 
-    def __init__(self, task: Task):
-        self._task = task
+    def __init__(self, task: Task, clock: Callable[[], float]):
+        self._task, self._clock, self._began = task, clock, 0.0
+        self.taken: list[float] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._task, name)
+
+    def size(self, batch: Any) -> tuple[int, int]:
+        self._began = self._clock()
+        return self._task.size(batch)
+
+    def listen(self, event: object) -> None:
+        if isinstance(event, Stepped):
+            self.taken.append(self._clock() - self._began)
 
     def validate(self, model: object) -> dict[str, float]:
         return {}

@@ -351,11 +351,10 @@ def tested(
 
 
 def _skipping(history: History) -> dict[str, Any]:
+    tokens, flops = history.tokens - history.skipped_tokens, history.flops - history.skipped_flops
+    kinds = {"full": (flops, tokens), "skipped": (history.skipped_flops, history.skipped_tokens)}
     return {
         "steps": history.skipped,
-        "flops_per_token": {
-            "full": history.flops_per_token,
-            **({"skipped": history.flops_per_skipped_token} if history.flops_per_skipped_token else {}),
-        },
+        "flops_per_token": {kind: flops / tokens for kind, (flops, tokens) in kinds.items() if tokens},
         "seconds": history.kind_seconds,
     }

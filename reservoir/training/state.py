@@ -1,0 +1,239 @@
+"""A training under way: its budget, its state, and the interface of what accompanies its steps."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from reservoir.layers.arguments import check_number
+from reservoir.training import events
+from reservoir.training.distribution import World
+from reservoir.training.events import ALWAYS, Event, History, Listener
+from reservoir.training.optimisers import Optimiser
+from reservoir.training.task import Task, device_of
+from reservoir.weights import mark_trained, owned, recorded_origin, report
+from reservoir.weights.naming import explicit
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on; the message says why and what would help."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to train, and how often to look.
+
+    Args:
+        steps: optimiser steps in all.
+        accumulate: batches whose gradients make one step. The loss is divided by the predictions of all of them
+            together, so a step means the same however it is cut into batches.
+        validate_every: steps between validation points; the last step always has one.
+        checkpoint_every: steps between checkpoints; 0 writes none.
+    """
+
+    steps: int
+    accumulate: int = 1
+    validate_every: int = 200
+    checkpoint_every: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "accumulate", "validate_every"):
+            check_number(name, getattr(self, name), least=1, whole=True)
+        check_number("checkpoint_every", self.checkpoint_every, least=0, whole=True, why="0 writes none")
+
+    def due(self, step: int, every: int) -> bool:
+        """Whether what is done every so many steps, and after the last, is done after this one."""
+        return bool(every) and (step == self.steps or step % every == 0)
+
+
+class Handler:
+    """Something that training does besides its steps. A hook that is None does nothing.
+
+    Handlers lie around one another like contexts. The first one is the first to begin, and the last in all hooks that
+    follow the gradients.
+    """
+
+    begin: Callable[[Training], None] | None = None
+    """Before the first step of this process."""
+    before: Callable[[int], None] | None = None
+    """Before the batches of a step, which are counted from 1."""
+    gradients: Callable[[Tensor], None] | None = None
+    """Once the gradients of a step are there, before a weight moves. Its loss can be changed in place."""
+    after: Callable[[int], None] | None = None
+    """After a step, of which listeners have heard."""
+    metrics: Callable[[], dict[str, float]] | None = None
+    """For a validation point: what it says in addition to the task's metrics."""
+    end: Callable[[], None] | None = None
+    """When training ends, with or without an error."""
+
+
+@dataclass
+class Training:
+    """A training under way, as its handlers see and change it.
+
+    Args:
+        model, task, optimiser, budget, name, listeners: as in `train`.
+        autocast: whether products are in bf16.
+        world: the processes that share each batch.
+        checkpoint: the file of the run's state, if there is one.
+        handlers: what accompanies the steps.
+
+    Attributes:
+        torch_optimiser: what `optimiser` builds.
+        loss: the loss of a batch, summed over its predictions.
+        history: what was measured so far.
+        batches: those of the step under way, with so many predictions and tokens.
+        skipping: whether that step leaves out backward passes.
+        asked: whether training is to end after it.
+
+    Raises:
+        ValueError: nothing moves, or the model was never initialised.
+    """
+
+    model: nn.Module
+    task: Task
+    optimiser: Optimiser
+    budget: Budget
+    name: str
+    listeners: Sequence[Listener]
+    autocast: bool
+    world: World
+    checkpoint: Path | None = None
+    handlers: Sequence[Handler] = ()
+    history: History = field(default_factory=History)
+    batches: list[Any] = field(default_factory=list)
+    predictions: int = 0
+    tokens: int = 0
+    skipping: bool = False
+    asked: bool = False
+
+    def __post_init__(self) -> None:
+        self.device = device_of(self.model)
+        self.torch_optimiser = self.optimiser.build(self.model)
+        for item in owned(self.model):
+            if explicit(item.module) is not None and recorded_origin(item) is None:
+                raise ValueError(
+                    f"{item.path} was never initialised: call initialise(model, seed=…) before training"
+                )
+        self.trained = self.moving
+        self.loss: Callable[[Any], Tensor] = partial(self.task.loss, self.model)
+        self.durations: dict[str, list[float]] = {"full": [], "skipped": []}
+
+    @property
+    def moving(self) -> list[nn.Parameter]:
+        """The parameters that the next step moves."""
+        return self.torch_optimiser.param_groups[0]["params"]
+
+    def precision(self) -> torch.autocast:
+        """The context of a forward pass."""
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.autocast)
+
+    def each(self, hook: str, *values: Any) -> list[Any]:
+        """Call a hook of all handlers that have it; returns what they return."""
+        order = self.handlers if hook in ("begin", "before") else reversed(self.handlers)
+        return [call(*values) for handler in order if (call := getattr(handler, hook)) is not None]
+
+    def tell(self, event: Event) -> None:
+        """Call the listeners."""
+        for listener in (*self.listeners, *ALWAYS):
+            listener(event)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Begin, and end whatever happens; PyTorch's generators are then as they were before.
+
+        Raises:
+            TrainingError: something was not finite, which steps raise as FloatingPointError.
+        """
+        forked = [self.device] if self.device.type == "cuda" else []
+        mark_trained(self.model)
+        try:
+            self.each("begin", self)
+            self.cpu_before = self.history.cpu_seconds * self.world.main - time.process_time()
+            made_of = report(self.model)
+            step = self.history.step
+            self.tell(events.Started(self.name, step, self.budget.steps, made_of.trainable, made_of.total))
+            self.model.train()
+            try:
+                with torch.random.fork_rng(devices=forked):
+                    yield
+            except BaseException as error:
+                self.tell(events.Stopped(self.history.step))
+                if isinstance(error, FloatingPointError):
+                    raise self.diverged(error, self.history.step + 1) from None
+                raise
+        finally:
+            self.each("end")
+        self.read_clocks()
+        self.model.eval()
+        self.tell(events.Finished(self.history.step, self.history.seconds))
+
+    def steps(self) -> Iterator[int]:
+        """The numbers of the steps that are left; `batches` are then those of the step."""
+        budget, history = self.budget, self.history
+        batches = _from(self.task, history.step * budget.accumulate)
+        while history.step < budget.steps:
+            self.batches = list(itertools.islice(batches, budget.accumulate))
+            sizes = zip(*map(self.task.size, self.batches), strict=True)
+            self.predictions, self.tokens = map(sum, sizes)
+            yield history.step + 1
+
+    def move(self, rate: float) -> None:
+        """Take the step that the gradients ask for, at a learning rate, and drop them."""
+        self.torch_optimiser.param_groups[0]["lr"] = rate
+        self.torch_optimiser.step()
+        self.torch_optimiser.zero_grad(set_to_none=True)
+
+    def stepped(self, loss: float, rate: float, seconds: float) -> None:
+        """Note what a step has measured, and tell it."""
+        history = self.history
+        self.durations["skipped" if self.skipping else "full"].append(seconds)
+        history.step += 1
+        history.seconds += seconds
+        history.tokens += self.tokens
+        history.losses.append(loss)
+        self.tell(events.Stepped(history.step, loss, rate, history.tokens, history.seconds))
+
+    def read_clocks(self) -> None:
+        """Note medians of the steps' durations, and the processor time of all processes."""
+        # A process that made no step, because only the test was left, keeps its predecessor's median.
+        if any(self.durations.values()):
+            self.history.step_seconds = statistics.median(itertools.chain(*self.durations.values()))
+        taken = {kind: statistics.median(found) for kind, found in self.durations.items() if found}
+        self.history.kind_seconds |= taken
+        self.history.cpu_seconds = self.world.sum(self.cpu_before + time.process_time())
+
+    def diverged(self, what: object, step: int) -> TrainingError:
+        """The error of something that is not finite."""
+        kept = " The last checkpoint is kept." if self.checkpoint and self.checkpoint.exists() else ""
+        return TrainingError(
+            f"{self.name}: {what} at step {step} (learning rate {self.optimiser.rate(step, self.budget.steps):.2g});"
+            f" a lower lr, a longer warm-up or clipping may help.{kept}"
+        )
+
+    def check_weights(self) -> None:
+        """Check that all that was trained is finite.
+
+        Raises:
+            TrainingError: it is not.
+        """
+        if not all(bool(tensor.isfinite().all()) for tensor in self.trained):
+            raise self.diverged("the weights are not all finite", self.history.step)
+
+
+def _from(task: Task, skip: int) -> Iterator[Any]:
+    """The batches of a task after the first so many; epochs follow one another."""
+    for epoch in itertools.count():
+        batches = task.epoch(epoch)
+        yield from (batches[index] for index in range(skip, len(batches)))
+        skip = max(0, skip - len(batches))
