@@ -191,7 +191,7 @@ def test_a_folder_with_anything_else_is_left_as_it_is(tmp_path):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.parametrize("name", ["config.json", "README.md", "tokenizer.json", "run.json"])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "run.json"])
 @pytest.mark.parametrize("change", ["other", "missing", "surplus"])
 def test_each_file_next_to_the_weights_is_bound_to_them(tmp_path, name, change):
     for there, content in model_files(MODELS["trained"](), tokenizer="{}", run="{}").items():
@@ -206,6 +206,19 @@ def test_each_file_next_to_the_weights_is_bound_to_them(tmp_path, name, change):
         (tmp_path / name).write_bytes((tmp_path / name).read_bytes() + b" ")
     with pytest.raises(WeightsError, match=r"not written with|there is no file"):
         from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["edited", "deleted"])
+def test_a_card_that_was_changed_is_reported_and_refuses_nothing(tmp_path, change):
+    model = moved(one_layer())
+    card = save_pretrained(model, tmp_path / "model") / "README.md"
+    if change == "edited":
+        card.write_text(card.read_text() + "It was trained by Ada.\n")
+    else:
+        card.unlink()
+    with pytest.warns(UserWarning, match=r"README\.md is not as it was stored") as seen:
+        again = from_pretrained(tmp_path / "model")
+    assert torch.equal(answer(again), answer(model)) and len(seen) == 1 and seen[0].filename == __file__
 
 
 # ---- reproducible, and readable by others ----------------------------------------------------------------------------

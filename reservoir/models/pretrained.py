@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Self, get_type_hints
 
@@ -16,7 +18,7 @@ from reservoir.models.config import ModelConfig
 from reservoir.weights.accounting import report
 from reservoir.weights.contents import FORMAT, Contents, read_contents
 from reservoir.weights.files import WeightsError, canonical_json, digest, read_json, read_small, shortened
-from reservoir.weights.loading import LARGEST, load_model
+from reservoir.weights.loading import load_model
 from reservoir.weights.storage import model_bytes
 
 MODELS = (
@@ -66,7 +68,7 @@ def save_pretrained(
     Returns:
         the folder, with `config.json`, `model.safetensors`, `README.md` and, if there is one, `tokenizer.json`. The
         same model gives the same bytes. The weights name the digests of the other files, and are refused next to
-        others.
+        others; a card that was changed is only reported.
 
     Raises:
         WeightsError: the model is none of these, or a tensor that is said to be drawn is not what its seed gives.
@@ -126,19 +128,70 @@ def digest_of_files(files: Mapping[str, bytes]) -> str:
     return canonical_json({name: digest(data) for name, data in files.items() if name != WEIGHTS})
 
 
-def check_files(folder: Path, contents: Contents) -> dict[str, bytes]:
-    """Return the files next to the weights, by name, once their digests are those that the weights name.
+@dataclass(frozen=True)
+class Stored:
+    """What a folder says of its model; no tensor has been read or made.
+
+    Args:
+        contents: the list of contents of the weights.
+        files: those next to the weights, by name.
+        model, config: its class, and its sizes.
+        labels: names of a classifier's classes, in the order of its output; empty if none were stored.
+    """
+
+    contents: Contents
+    files: dict[str, bytes]
+    model: type[nn.Module]
+    config: ModelConfig
+    labels: tuple[str, ...]
+
+    def load(self, **options: Any) -> nn.Module:
+        """The model; options are those of `from_pretrained`."""
+        make = self.model
+        return load_model(self.contents.path, lambda: make(self.config), contents=self.contents, **options)
+
+
+def read_folder(folder: Path | str) -> Stored:
+    """Read a stored model, but for its tensors. A card that was changed since is reported, and used by nobody.
 
     Raises:
-        WeightsError: a file is missing, too large, of other content, or of a name that the weights do not know.
+        WeightsError: a file is missing, damaged, of another version or of another model.
     """
+    folder = Path(folder)
+    contents = read_contents(folder / WEIGHTS)
+    files, where = _read_files(folder, contents), folder / CONFIG
+    if CONFIG not in files:
+        raise WeightsError(f"there is no file {where}")
+    said = read_json(files[CONFIG], str(where))
+    if said.get("format") != FORMAT:
+        raise WeightsError(f"{where} must have the format {FORMAT}, got {shortened(said.get('format'))}")
+    kind, labels = said.get("model"), said.get("labels", [])
+    if not isinstance(kind, str) or kind not in MODELS:
+        raise WeightsError(f"{where} must name one of the models {', '.join(MODELS)}, got {shortened(kind)}")
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise WeightsError(f"{where}: labels must be a list of names, got {shortened(labels)}")
+    model = getattr(models, kind)
+    config: type[ModelConfig] = get_type_hints(model.__init__)["config"]
+    try:
+        made = config.from_json(said.get("config", {}))
+    except (TypeError, ValueError) as error:
+        raise WeightsError(f"{where} describes no {kind}: {str(error)[:300]}") from error
+    return Stored(contents, files, model, made, tuple(labels))
+
+
+def _read_files(folder: Path, contents: Contents) -> dict[str, bytes]:
+    """The files next to the weights, by name, once their digests are those that the weights name; without the card."""
     said = read_json(contents.metadata.get("files", ""), f"{contents.path}: its list of files")
     files: dict[str, bytes] = {}
     for name in sorted(PARTS - {WEIGHTS} | said.keys()):
-        if name not in PARTS or (name not in said and (folder / name).exists()):
+        path = folder / name
+        if name == CARD:  # for people, who may edit it
+            if name in said and not (path.is_file() and digest(path.read_bytes()) == said[name]):
+                warnings.warn(f"{path} is not as it was stored with the weights", stacklevel=4)
+        elif name not in PARTS or (name not in said and path.exists()):
             raise WeightsError(f"{folder / shortened(name)} was not written with {contents.path}")
-        if name in said:
-            files[name] = read_small(folder / name, LARGEST_TOKENIZER if name == TOKENIZER else None)
+        elif name in said:
+            files[name] = read_small(path, LARGEST_TOKENIZER if name == TOKENIZER else None)
             if digest(files[name]) != said[name]:
                 raise WeightsError(
                     f"{contents.path} was not written with the {name} next to it, or one of the two is damaged"
@@ -174,82 +227,26 @@ def check_replaceable(folder: Path, *, own: bool = False) -> None:
         )
 
 
-def from_pretrained(
-    folder: Path | str,
-    *,
-    device: torch.device | str = "cpu",
-    streamed: bool = False,
-    compiled: bool = False,
-    largest: int = LARGEST,
-) -> nn.Module:
+def from_pretrained(folder: Path | str, **options: Any) -> nn.Module:
     """Load the model that `save_pretrained` wrote, bit for bit, in eval mode.
 
     Args:
         folder: with `config.json` and `model.safetensors`.
-        device, streamed, compiled, largest: as in `reservoir.weights.loading.load_model`.
+        options: `device`, `streamed`, `compiled` and `largest` of `reservoir.weights.loading.load_model`.
 
     Raises:
         WeightsError: a file is missing, damaged or of another version, or a tensor is not what its digest says.
     """
-    model, config, contents = read_folder(folder)
-    return load_model(
-        contents.path,
-        lambda: model(config),
-        contents=contents,
-        device=device,
-        streamed=streamed,
-        compiled=compiled,
-        largest=largest,
-    )
-
-
-def read_folder(folder: Path | str) -> tuple[type[nn.Module], ModelConfig, Contents]:
-    """Read what a folder says of its model, without reading or making a tensor.
-
-    Returns:
-        the class of the model, its configuration, and the list of contents of its weights.
-
-    Raises:
-        WeightsError: a file is missing, damaged or of another version.
-    """
-    folder = Path(folder)
-    contents = read_contents(folder / WEIGHTS)
-    where, said = folder / CONFIG, _configuration(folder, check_files(folder, contents))
-    kind = said.get("model")
-    if not isinstance(kind, str) or kind not in MODELS:
-        raise WeightsError(f"{where} must name one of the models {', '.join(MODELS)}, got {shortened(kind)}")
-    model = getattr(models, kind)
-    config: type[ModelConfig] = get_type_hints(model.__init__)["config"]
-    try:
-        made = config.from_json(said.get("config", {}))
-    except (TypeError, ValueError) as error:
-        raise WeightsError(f"{where} describes no {kind}: {str(error)[:300]}") from error
-    return model, made, contents
+    return read_folder(folder).load(**options)
 
 
 def read_labels(folder: Path | str) -> tuple[str, ...]:
     """Return the names of a stored classifier's classes, in the order of its output; empty if none were stored.
 
     Raises:
-        WeightsError: the configuration is missing or damaged.
+        WeightsError: as in `read_folder`.
     """
-    folder = Path(folder)
-    said = _configuration(folder, check_files(folder, read_contents(folder / WEIGHTS)))
-    labels = said.get("labels", [])
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise WeightsError(f"{folder / CONFIG}: labels must be a list of names, got {shortened(labels)}")
-    return tuple(labels)
-
-
-def _configuration(folder: Path, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """What the configuration among the files of a model says."""
-    path = folder / CONFIG
-    if CONFIG not in files:
-        raise WeightsError(f"there is no file {path}")
-    said = read_json(files[CONFIG], str(path))
-    if said.get("format") != FORMAT:
-        raise WeightsError(f"{path} must have the format {FORMAT}, got {shortened(said.get('format'))}")
-    return said
+    return read_folder(folder).labels
 
 
 def _card(kind: str, summary: str, origins: Mapping[str, Mapping[str, int]], about: str) -> str:

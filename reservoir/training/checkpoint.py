@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
@@ -14,10 +13,18 @@ from torch import Tensor, nn
 
 from reservoir.files import atomic_write
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
-from reservoir.weights.files import WeightsError, read_header, read_safetensors, safetensors_bytes
+from reservoir.weights.contents import tensor_digest
+from reservoir.weights.files import (
+    WeightsError,
+    canonical_json,
+    digest,
+    read_header,
+    read_safetensors,
+    safetensors_bytes,
+)
 from reservoir.weights.naming import state_buffers
 
-CHECKPOINT, WEIGHTS = "reservoir-run-2", "reservoir-weights-1"
+CHECKPOINT, WEIGHTS = "reservoir-run-2", "reservoir-weights-2"
 
 
 class CheckpointError(RuntimeError):
@@ -136,7 +143,7 @@ def room(checkpoint: Path) -> str:
 
 
 def read_weights(path: Path, model: nn.Module, *, identity: str) -> str:
-    """Put what `write_weights` wrote into `model`, whose frozen tensors the seed has drawn already.
+    """Put what `weights_bytes` gave into `model`, whose frozen tensors the seed has drawn already.
 
     Returns:
         the digest of what was read, by which it can be referred to.
@@ -211,9 +218,5 @@ def _copy(tensors: dict[str, Tensor], parameters: Mapping[str, Tensor], what: st
 
 
 def _digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    digest = hashlib.blake2b(text.encode(), digest_size=16)
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+    listed = {name: tensor_digest(tensor) for name, tensor in tensors.items()}
+    return digest((canonical_json(listed) + text).encode())

@@ -17,7 +17,7 @@ from reservoir.training.distribution import Exchange, shard_batch
 from reservoir.training.events import History, Point
 from reservoir.training.flops import Costs, batch_flops, sizes
 from reservoir.training.preemption import Preempted
-from reservoir.training.state import Handler, Training, TrainingError
+from reservoir.training.state import Handler, TrainingError
 from reservoir.training.task import release
 from reservoir.weights import Freeze, freeze
 
@@ -29,14 +29,13 @@ class Skipping(Handler):
         self.backskipping = backskipping
         self.metrics = backskipping.report
 
-    def begin(self, training: Training) -> None:
+    def begin(self) -> None:
         """Put the detours in."""
-        if training.world.size > 1:
+        if (size := self.training.world.size) > 1:
             raise ValueError(
                 f"skip.layers names {', '.join(self.backskipping.plan.layers)}, and estimates learn in one process"
-                f" alone, got {training.world.size}; start the run without torchrun"
+                f" alone, got {size}; start the run without torchrun"
             )
-        self.training = training
         self.backskipping.__enter__()
 
     def before(self, step: int) -> None:
@@ -67,9 +66,9 @@ class Checkpoints(Handler):
         self.stop = stop or (lambda: False)
         self.beside = skipping.learner if skipping else None
 
-    def begin(self, training: Training) -> None:
+    def begin(self) -> None:
         """Put everything back to where the file has it, if there is one."""
-        self.training, path = training, training.checkpoint
+        training, path = self.training, self.training.checkpoint
         if path is not None and path.exists():
             try:
                 self._restore(path)
@@ -130,9 +129,9 @@ class Checkpoints(Handler):
 class Processes(Handler):
     """Shares the rows of each batch with other processes, and sums what they find."""
 
-    def begin(self, training: Training) -> None:
+    def begin(self) -> None:
         """Have losses computed from this process's rows."""
-        self.training = training
+        training = self.training
         self.exchange = Exchange(
             training.model, training.task, training.world, accumulate=training.budget.accumulate
         )
@@ -150,10 +149,6 @@ class Processes(Handler):
 
 class Validation(Handler):
     """Measures the model every so many steps, and after the last."""
-
-    def begin(self, training: Training) -> None:
-        """Note what to measure."""
-        self.training = training
 
     def after(self, step: int) -> None:
         """Measure, in the first process; the others wait."""
@@ -195,14 +190,12 @@ class LateFreezing(Handler):
     def __init__(self, plan: Freeze):
         self.plan = plan
 
-    def begin(self, training: Training) -> None:
+    def begin(self) -> None:
         """Freeze at once where those steps have been taken."""
-        if not 0 < self.plan.after < training.budget.steps:
-            raise ValueError(
-                f"after must be from 1 to {training.budget.steps - 1}, below budget.steps, got {self.plan.after}"
-            )
-        self.training = training
-        if training.history.step >= self.plan.after:
+        steps, after = self.training.budget.steps, self.plan.after
+        if not 0 < after < steps:
+            raise ValueError(f"after must be from 1 to {steps - 1}, below budget.steps, got {after}")
+        if self.training.history.step >= after:
             self._freeze()
 
     def after(self, step: int) -> None:
@@ -225,9 +218,9 @@ class LateFreezing(Handler):
 class Compiled(Handler):
     """Compiles each layer alone: layers of one kind share their code, and decoding still works."""
 
-    def begin(self, training: Training) -> None:
+    def begin(self) -> None:
         """Compile."""
-        for layer in training.model.modules():
+        for layer in self.training.model.modules():
             if isinstance(layer, EncoderLayer | DecoderLayer):
                 layer.compile(dynamic=True)
 
@@ -241,10 +234,6 @@ class Operations(Handler):
     def __init__(self, skipping: Backskipping | None):
         self.skipping = skipping
         self.costs: dict[tuple[int, ...], Costs] = {}
-
-    def begin(self, training: Training) -> None:
-        """Note whose operations they are."""
-        self.training = training
 
     def after(self, step: int) -> None:
         """Add what the step has cost."""

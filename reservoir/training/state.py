@@ -61,9 +61,13 @@ class Handler:
 
     Handlers lie around one another like contexts. The first one is the first to begin, and the last in all hooks that
     follow the gradients.
+
+    Attributes:
+        training: what it accompanies, known before `begin`.
     """
 
-    begin: Callable[[Training], None] | None = None
+    training: Training
+    begin: Callable[[], None] | None = None
     """Before the first step of this process."""
     before: Callable[[int], None] | None = None
     """Before the batches of a step, which are counted from 1."""
@@ -158,7 +162,9 @@ class Training:
         forked = [self.device] if self.device.type == "cuda" else []
         mark_trained(self.model)
         try:
-            self.each("begin", self)
+            for handler in self.handlers:
+                handler.training = self
+            self.each("begin")
             self.cpu_before = self.history.cpu_seconds * self.world.main - time.process_time()
             made_of = report(self.model)
             step = self.history.step

@@ -22,7 +22,7 @@ from reservoir.datasets.examples import Batch
 from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
 from reservoir.training.events import History, Point
-from reservoir.training.flops import flops_per_token
+from reservoir.training.flops import batch_flops
 from reservoir.training.loop import Budget, TrainingError
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.puzzles import METRIC, PuzzleTask
@@ -241,11 +241,13 @@ def training(
     _check(models, tasks, optimisers, budget)
     for model in models:
         mark_trained(model)
-    cost = flops_per_token(models[0], tasks[0], tasks[0].epoch(0)[0], autocast=False)
+    cost = float(
+        batch_flops(models[0], tasks[0], tasks[0].epoch(0)[0], autocast=False)
+    )  # all are of one shape
     begun, cpu = time.perf_counter(), time.process_time()
     steps = _Steps(Stack(models), tasks, optimisers, budget.steps)
     n, made = len(models), 0
-    histories = [History(flops_per_token=cost) for _ in models]
+    histories = [History() for _ in models]
     valid_x, valid_y = (torch.stack([getattr(t.examples.valid, name) for t in tasks]) for name in "xy")
     while made < budget.steps:
         ends = [budget.steps, made + AT_ONCE, made - made % budget.validate_every + budget.validate_every]
@@ -255,14 +257,14 @@ def training(
         made = min(ends)
         yield
         for history, size in zip(histories, steps.sizes, strict=True):
-            tokens = sum(size[history.step : made])
-            history.step, history.tokens = made, history.tokens + tokens
-            history.flops += cost * tokens
+            history.tokens += sum(size[history.step : made])
+            history.flops += cost * (made - history.step)
+            history.step = made
         if late is not None and made == late.after:
             for model in models:
                 freeze(model, late)
             steps.stop(models)
-            cost = flops_per_token(models[0], tasks[0], tasks[0].epoch(0)[0], autocast=False)
+            cost = float(batch_flops(models[0], tasks[0], tasks[0].epoch(0)[0], autocast=False))
         if made == budget.steps or made % budget.validate_every == 0:
             logits = steps.logits(valid_x, valid_y).cpu()
             seconds = (time.perf_counter() - begun) / n
@@ -271,7 +273,7 @@ def training(
                 metrics = {METRIC: task.measured(task.examples.valid, partial(_told, each))[METRIC]}
                 history.points.append(Point(made, seconds, history.tokens, history.flops, metrics))
     for history, losses in zip(histories, steps.losses.T.tolist(), strict=True):
-        history.losses, history.flops_per_token = losses, cost
+        history.losses = losses
     lived = steps.lived.tolist()
     steps.stack.put_back(models)
     spent = (time.process_time() - cpu) / n

@@ -21,6 +21,7 @@ from torch import Tensor
 from reservoir.weights.files import (
     TensorInfo,
     WeightsError,
+    digest,
     digest_of_sums,
     read_header,
     read_json,
@@ -86,6 +87,11 @@ class Contents:
     buffers: dict[str, str]
     file: dict[str, TensorInfo]
     metadata: dict[str, str]
+
+    @property
+    def digest(self) -> str:
+        """The digest of all that the file has or gives, by which it can be referred to."""
+        return digest(self.metadata["contents"].encode())
 
     @property
     def drawn(self) -> dict[str, Seeded]:

@@ -32,9 +32,15 @@ from reservoir_lab.runs.building import (
     stamp,
     task_of,
 )
-from reservoir_lab.runs.export import check_own_folder, folder_of, is_export, stored_files, vocabulary_of
+from reservoir_lab.runs.export import (
+    check_exportable,
+    check_own_folder,
+    exports_of,
+    folder_of,
+    remove_export,
+)
 from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory
-from reservoir_lab.runs.own import passes
+from reservoir_lab.runs.own import notes_of
 from reservoir_lab.runs.records import (
     RESULTS_ADVICE,
     Record,
@@ -79,52 +85,50 @@ def execute(
             f"the processes of {run.recipe} were given different runs: give all of them the same command"
         )
     check_machine(run)
+    path = path_of(run)
     if not fresh and (record := recorded(run)):
-        return _told(record, path_of(run), listeners)
-    with locked(path_of(run), advice=RESULTS_ADVICE) if world.main else nullcontext(True) as mine:
+        return _show_recorded(record, path, listeners)
+    with locked(path, advice=RESULTS_ADVICE) if world.main else nullcontext(True) as mine:
         if world.sum(not mine):
-            raise Busy(f"{run.recipe} ({run.scale}, seed {run.seed}) is being trained by another process")
-        return _execute(run, fresh=fresh, listeners=listeners, stop=stop)
+            raise Busy(run)
+        if fresh:
+            with world.first():
+                if world.main:
+                    _mark(run)
+        checkpoint, identity = path.with_suffix(".checkpoint"), run.identity()
+        if not belongs_to(checkpoint, identity):
+            if record := recorded(run):  # by another process, since it was asked for
+                return _show_recorded(record, path, listeners)
+            check_name(run)
+            if path.exists() and (why := other_fields(read_record(path), run)):
+                _message(listeners, f"{path} is not used, since it was made with {why}: training anew")
+        world.wait()  # until all have seen that it is not there
+        try:
+            with world.first():
+                if world.main:
+                    check_place(run)
+                model, task, corpus = build(run)
+        except Exception:
+            if world.main and belongs_to(checkpoint, identity, empty=True):
+                checkpoint.unlink()  # what cannot be built is not under way
+            raise
+        return train_and_test(
+            run, model, task, corpus, listeners=listeners, checkpoint=checkpoint, fresh=fresh, stop=stop
+        )
 
 
 class Busy(RuntimeError):
     """Another process trains this run; whoever would train it as well would waste the time."""
 
+    def __init__(self, run: Run):
+        super().__init__(f"{run.recipe} ({run.scale}, seed {run.seed}) is being trained by another process")
 
-def _told(record: Record, path: Path, listeners: Sequence[Listener]) -> Record:
+
+def _show_recorded(record: Record, path: Path, listeners: Sequence[Listener]) -> Record:
     points = [Point(**point) for point in record.points]
     for listener in listeners:
         listener(Recorded(str(path), record.run["budget"]["steps"], points))
     return record
-
-
-def _execute(run: Run, *, fresh: bool, listeners: Sequence[Listener], stop: StopSignal | None) -> Record:
-    """What `execute` does with a run that no other process trains."""
-    world = current_world()
-    path, checkpoint = path_of(run), path_of(run).with_suffix(".checkpoint")
-    if fresh:
-        with world.first():
-            if world.main:
-                _mark(run)
-    begun = belongs_to(checkpoint, run.identity())
-    if not begun and (record := recorded(run)):
-        return _told(record, path, listeners)
-    if not begun:
-        check_name(run)
-        if path.exists() and (why := other_fields(read_record(path), run)):
-            _tell(listeners, f"{path} is not used, since it was made with {why}: training anew")
-    world.wait()  # until all have seen that it is not there
-    try:
-        with world.first():
-            if world.main:
-                check_place(run)
-            model, task, corpus = build(run)
-    except Exception:
-        if world.main and belongs_to(checkpoint, run.identity(), empty=True):
-            checkpoint.unlink()  # what cannot be built is not under way
-        raise
-    options: dict[str, Any] = {"listeners": listeners, "checkpoint": checkpoint, "stop": stop}
-    return train_and_test(run, model, task, corpus, fresh=fresh, **options)
 
 
 def begin_afresh(runs: Sequence[Run]) -> None:
@@ -139,17 +143,17 @@ def begin_afresh(runs: Sequence[Run]) -> None:
     for run in runs:
         with locked(path_of(run), advice=RESULTS_ADVICE) as mine:
             if not mine:
-                raise Busy(f"{run.recipe} ({run.scale}, seed {run.seed}) is being trained by another process")
+                raise Busy(run)
             _mark(run)
 
 
 def _mark(run: Run) -> None:
-    checkpoint = path_of(run).with_suffix(".checkpoint")
-    if not (belongs_to(checkpoint, run.identity()) or (restarted() and recorded(run))):
+    checkpoint, identity = path_of(run).with_suffix(".checkpoint"), run.identity()
+    if not (belongs_to(checkpoint, identity) or (restarted() and recorded(run))):
         check_machine(run)
         check_name(run, fresh=True)
         check_place(run)
-        begin(checkpoint, run.identity())
+        begin(checkpoint, identity)
 
 
 def check_machine(run: Run) -> None:
@@ -213,23 +217,20 @@ def train_and_test(
     Raises:
         ValueError: the run is to be judged, and the rules are not settled (`reservoir_lab.runs.rules`).
     """
-    world = current_world()
+    world, path, device = current_world(), path_of(run), device_of(run)
     unsettled = check_settled(run)
+    notes = notes_of(run, task, corpus) + ([unsettled] if unsettled else [])
     if left_out := task.train.dropped:
         longest = task_of(run).max_length
-        _tell(listeners, f"left out of training: {left_out:,} of its texts, of more than {longest} tokens")
-    if run.precision == "bf16" and not has_bf16(device_of(run)):
-        _tell(
+        _message(listeners, f"left out of training: {left_out:,} of its texts, of more than {longest} tokens")
+    if run.precision == "bf16" and not has_bf16(device):
+        _message(
             listeners,
             "products are in bf16, which this machine has no units for, so they are slow;"
             " --precision fp32 would be faster, but it is another run",
         )
-    notes = [*getattr(corpus, "notes", ()), *filter(None, [unsettled])]
-    if run.base:
-        vocabulary_of(run, task)  # two cannot be stored with the model
-        notes.append(passes(run, len(task.epoch(0)) / run.budget.accumulate))
-    for note in notes:
-        _tell(listeners, note)
+    _message(listeners, *notes)
+    check_exportable(run, task)
     identity, begun_with = stamp(run, model), references(model)
     made_of = report(model)  # before training, since what stops later is trained too
     history = train_run(
@@ -245,21 +246,17 @@ def train_and_test(
     )
     if not world.main:
         world.wait()  # for the first one, which tests
-        return read_record(path_of(run))
-    path, folder = path_of(run), folder_of(run)
+        return read_record(path)
     with stop.at_once() if stop else nullcontext():
         record = replace(tested(run, model, task, corpus, history, begun_with, made_of), notes=notes)
-        check_own_folder(run)
         files: dict[Path, Any] = {path.with_suffix(".safetensors"): weights_bytes(model, identity=identity)}
-        if run.base:
-            files[folder] = stored_files(run, model, task, corpus, record)
+        files |= exports_of(run, model, task, corpus, record)
         files[path] = record.to_bytes(path)
 
         def outdate() -> None:
             """A record is never next to the model of another run: the older one goes first."""
             path.unlink(missing_ok=True)
-            if not run.base and is_export(folder):
-                shutil.rmtree(folder)
+            remove_export(run)
 
         atomic_writes(files, before=outdate, advice=room(path.with_suffix(".checkpoint")))
     if checkpoint is not None:
@@ -284,9 +281,10 @@ def train_run(run: Run, model: nn.Module, task: Task, **options: Any) -> History
     )
 
 
-def _tell(listeners: Sequence[Listener], words: str) -> None:
-    for listener in listeners:
-        listener(Message(words))
+def _message(listeners: Sequence[Listener], *texts: str) -> None:
+    for text in texts:
+        for listener in listeners:
+            listener(Message(text))
 
 
 def tested(
@@ -346,7 +344,7 @@ def tested(
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rules=digest(),
         together=1,
-        extrapolated=True,
+        extrapolated=False,
     )
 
 

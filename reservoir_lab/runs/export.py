@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,34 @@ def check_own_folder(run: Run) -> None:
             break
         if is_export(above):
             raise ValueError(f"{above} holds a stored model: give the run {run.recipe} another name")
+
+
+def check_exportable(run: Run, task: Task) -> None:
+    """Check before a run is trained that its model can be stored with it, where it is to be.
+
+    Raises:
+        ValueError: it cuts its texts by two vocabularies.
+    """
+    if run.base:
+        vocabulary_of(run, task)
+
+
+def exports_of(
+    run: Run, model: nn.Module, task: Task, corpus: Corpus, record: Record
+) -> dict[Path, dict[str, bytes]]:
+    """The folders that are written with a run's record: that of its model where its data are one's own.
+
+    Raises:
+        ValueError: as in `check_own_folder`.
+    """
+    check_own_folder(run)
+    return {folder_of(run): stored_files(run, model, task, corpus, record)} if run.base else {}
+
+
+def remove_export(run: Run) -> None:
+    """Delete the stored model of an earlier run of this name whose data were one's own, where these are not."""
+    if not run.base and is_export(folder_of(run)):
+        shutil.rmtree(folder_of(run))
 
 
 def stored_files(

@@ -170,12 +170,15 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
     )
 
 
-def passes(run: Run, epoch_steps: float) -> str:
-    """How often a run reads its training data, in words, and how to change that."""
-    times = run.budget.steps / max(epoch_steps, 1e-9)
-    return (
-        f"budget: {run.budget.steps:,} steps, which read the training data {times:.3g} times (--budget.steps)"
-    )
+def notes_of(run: Run, task: Any, corpus: Any) -> list[str]:
+    """What there is to say of a run's data, and of how often it reads them where they are one's own."""
+    notes = [*getattr(corpus, "notes", ())]
+    if run.base:
+        times = run.budget.steps * run.budget.accumulate / max(len(task.epoch(0)), 1e-9)
+        notes.append(
+            f"budget: {run.budget.steps:,} steps, which read the training data {times:.3g} times (--budget.steps)"
+        )
+    return notes
 
 
 def command_of(run: Run) -> str:

@@ -8,26 +8,25 @@ from torch import nn
 
 from reservoir.datasets import shipped
 from reservoir.files import file_digest
-from reservoir.models import from_pretrained, load_gpt2, load_llama2c
+from reservoir.models import load_gpt2, load_llama2c
+from reservoir.models.pretrained import read_folder
 from reservoir.training import CheckpointError
 from reservoir.weights import Pretrained, WeightsError, owned, set_origin
-from reservoir.weights.files import digest as content_digest
-from reservoir.weights.files import read_tensors
 from reservoir_lab.corpora import fetch
 from reservoir_lab.runs.records import results
 
 OURS = "gpt/wikipedia"
 NAMES = (OURS, "stories260k", "gpt2")
 KNOWN = {
-    "a1b0a608d6160dd6": "8e7eb83482492329",
-    "eba25c7c1dc8eea3": "76a3e4cd611aa9aa",
-    "b82a3dec7998271d": "6e6ef5152866a3a6",
+    "e372bc8f84ec7c5a": "8e7eb83482492329",
+    "20ddefd10b3276d8": "76a3e4cd611aa9aa",
+    "042a4f87c0e0125f": "6e6ef5152866a3a6",
 }
-"""Digests of the tensors of ours that ship, with those of their first files, by which records know them."""
+"""Digests of ours that ship, with those of their first files, by which records know them."""
 
 
 def load(name: str, *, seed: int = 0) -> tuple[nn.Module, str]:
-    """A released model, and the digest of its weights: of ours, of its tensors; of another's, of its file.
+    """A released model, and its digest: of ours, that of its contents; of another's, that of its file.
 
     Args:
         name: "gpt/wikipedia", ours; "stories260k", llama2.c's; or "gpt2", OpenAI's of 124 M parameters.
@@ -42,12 +41,8 @@ def load(name: str, *, seed: int = 0) -> tuple[nn.Module, str]:
         raise CheckpointError(f"{name} was pretrained once, so seed must be 0, got {seed}")
     try:
         if name == OURS:
-            file = _ours(seed) / "model.safetensors"
-            model, tensors = from_pretrained(file.parent), read_tensors(file)
-            digest = content_digest(
-                [part for name in sorted(tensors) for part in (name.encode(), tensors[name])]
-            )
-            digest = KNOWN.get(digest, digest)
+            stored = read_folder(_ours(seed))
+            model, digest = stored.load(), KNOWN.get(stored.contents.digest, stored.contents.digest)
         elif name == "stories260k":
             file = fetch(name) / "stories260K.bin"
             model, digest = load_llama2c(file), file_digest(file)[:16]

@@ -15,8 +15,7 @@ from torch import Tensor
 from reservoir.datasets import BytePieces, ByteVocabulary, DataError, Labelled, Stored, Vocabulary, Windows
 from reservoir.datasets.examples import padded_numbers
 from reservoir.layers.arguments import check_number
-from reservoir.models import from_pretrained, read_labels
-from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, check_files
+from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, read_folder
 from reservoir.training import (
     CheckpointError,
     ComputationTask,
@@ -27,7 +26,6 @@ from reservoir.training import (
     translate,
 )
 from reservoir.training.task import perplexity
-from reservoir.weights.contents import read_contents
 from reservoir.weights.files import WeightsError, read_json, shortened
 from reservoir_lab.corpora import own
 from reservoir_lab.runs.building import device_of, precision_of
@@ -71,11 +69,11 @@ class TrainedModel:
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        files = check_files(self.folder, read_contents(self.folder / WEIGHTS))
-        self.run, self.inputs = _read_run(self.folder / RUN, files)
-        self.module: Any = from_pretrained(folder, device=device_of(self.run))
-        self.labels = read_labels(folder)
-        self.vocabulary = self._vocabulary(files)
+        stored = read_folder(folder)
+        self.run, self.inputs = _read_run(self.folder / RUN, stored.files)
+        self.module: Any = stored.load(device=device_of(self.run))
+        self.labels = stored.labels
+        self.vocabulary = self._vocabulary(stored.files)
 
     def _vocabulary(self, files: dict[str, bytes]) -> Any:
         if getattr(self.run.task, "unit", "") == "bytes":
