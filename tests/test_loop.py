@@ -4,6 +4,7 @@ import inspect
 import itertools
 import json
 import math
+import random
 from fractions import Fraction
 from functools import partial, partialmethod
 
@@ -409,7 +410,7 @@ def test_operations_are_the_sum_over_all_batches_though_few_are_counted(text, pr
     history = train(
         model, wrapped, optimiser=run.optimiser, budget=run.budget, seed=0, precision=run.precision
     )
-    seen = [next(same) for _, same in itertools.groupby(wrapped.batches, key=id)]
+    seen = list({id(batch): batch for batch in wrapped.batches}.values())
     shapes = {(batch.src.shape, batch.tgt_in.shape, batch.n_tokens) for batch in seen}
     counted = len(wrapped.batches) - len(seen)
     assert len(seen) == 120 and len(shapes) > 40 and counted < 20
@@ -429,11 +430,12 @@ def test_a_cost_that_is_no_sum_of_sizes_is_counted_for_each_batch(step):
         counted.append(shape)
         return Fraction(cost(*shape))
 
-    for rows, length in itertools.product(range(3, 40, 5), range(2, 30, 3)):
+    shapes = list(itertools.product(range(3, 40, 5), range(2, 30, 3)))
+    for rows, length in random.Random(0).sample(shapes, len(shapes)):
         batch = torch.empty(rows, length)
         known = costs.of(sizes(batch, rows, rows * length), partial(count, rows, length))
         assert known == cost(rows, length)
-    assert len(counted) < 12 if step == 1 else len(counted) == 8 * 10
+    assert len(counted) == (9 if step == 1 else len(shapes))  # six terms, and three for comparison
 
 
 def test_layers_that_a_text_encoder_leaves_out_cost_their_share():

@@ -133,10 +133,11 @@ def sizes(batch: Any, predictions: int, tokens: int) -> tuple[int, ...]:
     Attention, for one, costs so much for each row, for each position, and for each pair of positions.
 
     Args:
-        batch: a tensor, or something that holds tensors, whose first dimension is rows.
+        batch: a tensor, a collection of tensors, or an object with `rows` that holds some; rows come first in each.
         predictions, tokens: as `Task.size` has them.
     """
-    leaves = [leaf for leaf in tree_leaves(getattr(batch, "__dict__", batch)) if isinstance(leaf, Tensor)]
+    parts = vars(batch) if hasattr(batch, "rows") else batch
+    leaves = [leaf for leaf in tree_leaves(parts) if isinstance(leaf, Tensor)]
     rows, lengths = [len(leaf) for leaf in leaves], [n for leaf in leaves for n in leaf.shape[1:]]
     products = [*lengths, *(a * b for a, b in itertools.combinations_with_replacement(lengths, 2))]
     return 1, predictions, tokens, *rows, *products, *(rows[0] * size for size in products)
