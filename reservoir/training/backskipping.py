@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Linear
 from reservoir.layers.arguments import check_choice, check_number
+from reservoir.training.state import Handler
 from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import Constant
 from reservoir.weights.naming import owned
@@ -276,7 +277,7 @@ class Skip:
         return word < self.chance(step) * 2**32
 
 
-class Backskipping:
+class Backskipping(Handler):
     """Carries out a plan during training: inside a `with` block, the model's layers have their detours.
 
     The estimates and their optimiser live here and not in the model, so they are not stored with it.
@@ -323,18 +324,34 @@ class Backskipping:
     def __exit__(self, *exception: object) -> None:
         self._exchange({detour: detour.inner for detour in self.detours.values()})
 
+    def begin(self) -> None:
+        """Put the detours in."""
+        if (size := self.training.world.size) > 1:
+            raise ValueError(
+                f"skip.layers names {', '.join(self.plan.layers)}, and estimates learn in one process alone, got"
+                f" {size}; start the run without torchrun"
+            )
+        self.__enter__()
+
+    def gradients(self, total: Tensor) -> None:
+        """Let the estimates learn."""
+        self.learn(autocast=self.training.autocast)
+
+    def end(self) -> None:
+        """Take the detours out."""
+        self.__exit__()
+
     def _exchange(self, new: Mapping[nn.Module, nn.Module]) -> None:
         for parent in list(self.model.modules()):
             for name, child in list(parent.named_children()):
                 if child in new and parent not in new.values():
                     setattr(parent, name, new[child])
 
-    def begin(self, step: int) -> bool:
-        """Set the detours for a step, counted from 1; returns whether it is skipped."""
-        skipped = self.plan.skips(step, seed=self.seed)
+    def before(self, step: int) -> None:
+        """Draw whether a step is skipped, and set the detours for it."""
+        skipped = self.training.skipping = self.plan.skips(step, seed=self.seed)
         self.steps, self.skipped = self.steps + 1, self.skipped + skipped
         self.set(skipping=skipped)
-        return skipped
 
     def set(self, *, skipping: bool) -> None:
         """Let the backward passes that follow be skipped, or not."""
@@ -384,6 +401,8 @@ class Backskipping:
         told |= {key: value / self.measured for key, value in self.sums.items()}
         self.sums, self.steps, self.measured, self.skipped = {}, 0, 0, 0
         return told
+
+    metrics = report
 
     def numbers(self) -> dict[str, Any]:
         """What a checkpoint keeps in addition to the tensors of the estimates and of their optimiser."""

@@ -22,35 +22,6 @@ from reservoir.training.task import release
 from reservoir.weights import Freeze, freeze
 
 
-class Skipping(Handler):
-    """Leaves out backward passes as a plan says, and lets the estimates learn in the steps that have them all."""
-
-    def __init__(self, backskipping: Backskipping):
-        self.backskipping = backskipping
-        self.metrics = backskipping.report
-
-    def begin(self) -> None:
-        """Put the detours in."""
-        if (size := self.training.world.size) > 1:
-            raise ValueError(
-                f"skip.layers names {', '.join(self.backskipping.plan.layers)}, and estimates learn in one process"
-                f" alone, got {size}; start the run without torchrun"
-            )
-        self.backskipping.__enter__()
-
-    def before(self, step: int) -> None:
-        """Draw whether the step is skipped."""
-        self.training.skipping = self.backskipping.begin(step)
-
-    def gradients(self, total: Tensor) -> None:
-        """Learn."""
-        self.backskipping.learn(autocast=self.training.autocast)
-
-    def end(self) -> None:
-        """Take the detours out."""
-        self.backskipping.__exit__()
-
-
 class Checkpoints(Handler):
     """Goes on from a file and writes it, and ends training when it is asked to.
 
@@ -85,8 +56,7 @@ class Checkpoints(Handler):
     def _restore(self, path: Path) -> None:
         model, optimiser = self.training.model, self.training.torch_optimiser
         progress = checkpoint.read(path, model, optimiser, identity=self.identity, beside=self.beside)
-        numbers = progress.pop("skipping", None)
-        if numbers and self.skipping:
+        if (numbers := progress.pop("skipping", None)) and self.skipping:
             self.skipping.restore(numbers)
         if progress:
             self.training.history = History.restored(progress)

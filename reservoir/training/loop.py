@@ -19,7 +19,6 @@ from reservoir.training.handlers import (
     LateFreezing,
     Operations,
     Processes,
-    Skipping,
     Validation,
 )
 from reservoir.training.optimisers import Optimiser
@@ -76,15 +75,15 @@ def train(
     """
     world, autocast = current_world(), precision == "bf16"
     training = Training(model, task, optimiser, budget, name, listeners, autocast, world, checkpoint)
-    beside = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
+    skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
     handlers = [
-        Skipping(beside) if beside else None,
-        Checkpoints(identity=identity, fresh=fresh, stop=stop, skipping=beside),
+        skipping,
+        Checkpoints(identity=identity, fresh=fresh, stop=stop, skipping=skipping),
         Processes() if world.size > 1 else None,
         Validation(),
         LateFreezing(late) if late else None,
         Compiled() if compiled else None,
-        Operations(beside),
+        Operations(skipping),
     ]
     training.handlers = [handler for handler in handlers if handler]
     with training.running():
