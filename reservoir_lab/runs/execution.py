@@ -229,8 +229,8 @@ def train_and_test(
             "products are in bf16, which this machine has no units for, so they are slow;"
             " --precision fp32 would be faster, but it is another run",
         )
-    _message(listeners, *notes)
     check_exportable(run, task)
+    _message(listeners, *notes)
     identity, begun_with = stamp(run, model), references(model)
     made_of = report(model)  # before training, since what stops later is trained too
     history = train_run(
