@@ -1,4 +1,4 @@
-from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots
+from . import benchmarks, checks, diagrams, environment, evidence, explorables, kernel, live, plots, rows
 from .diagrams import diagram
 
 __all__ = [
@@ -12,4 +12,5 @@ __all__ = [
     "kernel",
     "live",
     "plots",
+    "rows",
 ]
