@@ -1,4 +1,4 @@
-from . import benchmarks, checks, controls, diagrams, environment, evidence, explorables, kernel, live, plots
+from . import benchmarks, checks, controls, diagrams, environment, evidence, explorables, kernel, live, plots, rows
 from .diagrams import diagram
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "kernel",
     "live",
     "plots",
+    "rows",
 ]

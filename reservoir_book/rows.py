@@ -1,0 +1,219 @@
+"""Rows of the bench and claims about them as tables: what twenty judged runs reach, and what that says on each task."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+
+import pandas as pd
+
+from reservoir_lab.evidence import asked, ruling, sources
+from reservoir_lab.evidence.cells import HELD_OUT, LEARNED, Cell, Claim, cells, judged, rule_of
+from reservoir_lab.recipes import bench
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "ours": ("ours", "held-out"),
+    "reservoirs": ("reservoir-transformers", "bair"),
+    "poster": ("poster",),
+    "frozen-attention": ("blog", "fnet", "frozen-pretrained", "cross-modal"),
+    "one-layer": ("one-layer",),
+}
+"""Section of appendix A1 -> the sources whose claims it has, keys of `asked.SOURCES`."""
+COLUMNS = (*bench.MAIN_TASKS, HELD_OUT)
+ELSEWHERE = "elsewhere"
+"""The column of claims about other sizes of a task, or about several tasks at once."""
+SAYS = ("holds", "does not hold", "undecided", "not run")
+
+
+def scores(task: str, row: str, of: str = "score") -> list[float]:
+    """What each judged run of a row reaches, in percent of the answers, or another measure of its test.
+
+    Raises:
+        ValueError: nobody has run the row on that task.
+    """
+    found = [run.measure(of) for run in judged(f"{task}/{row}")]
+    if not found:
+        raise ValueError(f"task and row must name runs that were judged, got {task!r} and {row!r}")
+    return found
+
+
+def mean(task: str, row: str) -> float:
+    """The mean score of a row."""
+    return statistics.fmean(scores(task, row))
+
+
+def spread(task: str, row: str) -> float:
+    """The standard deviation of a row's scores between its seeds."""
+    return statistics.stdev(scores(task, row))
+
+
+def learn(task: str, row: str) -> int:
+    """How many runs of a row learn the task: reach the level where shares are judged, and elsewhere do not fail."""
+    level = rule_of(task).fails or LEARNED
+    return sum(score >= level for score in scores(task, row))
+
+
+def told(task: str, row: str) -> str:
+    """A row in a few words: the runs that learn where that is judged, elsewhere mean ± standard deviation; or both."""
+    runs, good = len(scores(task, row)), learn(task, row)
+    shares = f"{good} of {runs} learn"
+    if rule_of(task).fails is None:
+        return shares
+    found = f"{mean(task, row):.1f} ± {spread(task, row):.1f}"
+    return f"{found}, {shares}" if 0 < good < runs else found
+
+
+def table(rows: Iterable[str] = (), tasks: Sequence[str] = COLUMNS) -> pd.DataFrame:
+    """Rows by tasks, each cell as `told` says it; empty where the row makes no sense or has not been run.
+
+    Args:
+        rows: their names; all that have been run on one of the tasks if empty.
+        tasks: the columns.
+    """
+    known = bench.table()
+    names = list(rows) or list(dict.fromkeys(row for task, row in known if task in tasks))
+    lines = {name: [told(task, name) if judged(f"{task}/{name}") else "" for task in tasks] for name in names}
+    frame = pd.DataFrame.from_dict(lines, orient="index", columns=list(tasks))
+    at = {row: task for task, row in reversed(known)}
+    frame.insert(0, "what it is", [bench.about(at[name], name) for name in names])
+    return frame[frame[list(tasks)].astype(bool).any(axis=1)]
+
+
+@cache
+def judged_cells(source: str) -> tuple[Cell, ...]:
+    """All cells of the claims of one source, which share the level of the tests; it takes seconds."""
+    return tuple(cells(asked.SOURCES[source]))
+
+
+def says(cell: Cell) -> str:
+    """One of `SAYS`."""
+    return "not run" if cell.outcome == "undecided" and not cell.finding.runs else cell.outcome
+
+
+def need(cell: Cell) -> str:
+    """What an undecided cell would need to be decided."""
+    seen = cell.finding.seen
+    if cell.finding.p < ruling.LEVEL:
+        return "fewer claims that share the level, or more seeds: alone it would be decided"
+    if "means describe none" in seen:
+        return "rows whose runs all learn or all fail"
+    if "ceiling" in seen:
+        return "a harder task: both rows are at the ceiling"
+    if any(word in seen for word in ("does not learn", "0% and 0%", "not reached against not reached")):
+        return "an easier task, or a larger model: rows that are compared do not learn it"
+    return "more seeds, or a claim of a larger difference"
+
+
+def words(claim: Claim) -> str:
+    """A claim in its source's words where we quote them, elsewhere in ours."""
+    return claim.says or sources.claim(claim.name).words
+
+
+def place(claim: Claim) -> str:
+    """Where the words stand; empty for predictions of our own."""
+    return claim.where if claim.says else sources.claim(claim.name).stands
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The claims of some sources that the bench can be asked, by tasks: what the judged runs say to each.
+
+    Args:
+        found: their cells.
+    """
+
+    found: tuple[Cell, ...]
+
+    @classmethod
+    def of(cls, *names: str) -> Claims:
+        """The claims of some sources, keys of `asked.SOURCES`."""
+        return cls(tuple(cell for name in names for cell in judged_cells(name)))
+
+    @classmethod
+    def all(cls) -> Claims:
+        """The claims of all sources, and our own."""
+        return cls.of(*asked.SOURCES)
+
+    def saying(self, word: str) -> list[Cell]:
+        """The cells that say so, one of `SAYS`."""
+        return [cell for cell in self.found if says(cell) == word]
+
+    def by_claim(self) -> dict[Claim, list[Cell]]:
+        """Claim -> its cells."""
+        lines: dict[Claim, list[Cell]] = {}
+        for cell in self.found:
+            lines.setdefault(cell.claim, []).append(cell)
+        return lines
+
+    def counts(self) -> dict[str, int]:
+        """How many cells say what, and how many claims there are."""
+        found = Counter(map(says, self.found))
+        return {"claims": len(self.by_claim())} | {word: found[word] for word in SAYS}
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"[{says(cell)}] {cell.claim.name} on {cell.task}: {cell.finding.seen}" for cell in self.found
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        tasks = [task for task in COLUMNS if any(cell.task == task for cell in self.found)]
+        if any(cell.task not in COLUMNS for cell in self.found):
+            tasks.append(ELSEWHERE)
+        head = "".join(f"<th>{name}</th>" for name in ("claim", *tasks))
+        lines = "".join(_line(claim, its, tasks) for claim, its in self.by_claim().items())
+        return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
+
+
+def _line(claim: Claim, its: list[Cell], tasks: list[str]) -> str:
+    seen = "".join(f"<dt>{cell.task}</dt><dd>{escape(cell.finding.seen)}</dd>" for cell in its)
+    notes = {"read as": claim.why, "stands in": place(claim)}
+    seen += "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in notes.items() if text)
+    folded = f"<details><summary>{escape(words(claim))}</summary><dl>{seen}</dl></details>"
+    columns = "".join(
+        f"<td>{_told(cell for cell in its if (cell.task if cell.task in COLUMNS else ELSEWHERE) == task)}</td>"
+        for task in tasks
+    )
+    return f'<tr id="claim-{claim.name.replace("/", "-")}"><td>{folded}</td>{columns}</tr>'
+
+
+def _told(its: Iterable[Cell]) -> str:
+    return "<br>".join(
+        f'<span class="verdict verdict-{says(cell).split()[0]}" title="{escape(cell.finding.seen)}">{says(cell)}</span>'
+        + ("" if cell.task in COLUMNS else f" {cell.task}")
+        for cell in its
+    )
+
+
+def counts() -> pd.DataFrame:
+    """Of each section of appendix A1: how many claims are asked, what their cells say, and how many cannot be asked."""
+    lines = {}
+    for title, names in SECTIONS.items():
+        needs = sum(bool(one.needs) for name in names for one in asked.SOURCES[name])
+        lines[title] = Claims.of(*names).counts() | {"claims not asked": needs}
+    frame = pd.DataFrame(lines).T
+    frame.loc["all"] = frame.sum()
+    return frame
+
+
+def not_asked(*names: str) -> pd.DataFrame:
+    """The claims of some sources that the bench cannot be asked, and what each would take."""
+    left = [one for name in names or asked.SOURCES for one in asked.SOURCES[name] if one.needs]
+    return pd.DataFrame(
+        {"where": list(map(place, left)), "what it would take": [one.needs for one in left]},
+        index=list(map(words, left)),
+    )
+
+
+def without_rules() -> pd.DataFrame:
+    """Sentences of the sources that claim no result: their words, and what the book does with them instead."""
+    quoted = [sources.claim(name) for name in asked.DESCRIBED]
+    return pd.DataFrame(
+        {"where": [one.stands for one in quoted], "instead": list(asked.DESCRIBED.values())},
+        index=[one.words for one in quoted],
+    )

@@ -1,0 +1,101 @@
+"""Rows of the bench and claims about them, as appendix A1 and the chapters show them."""
+
+import statistics
+from html.parser import HTMLParser
+
+import pytest
+
+from reservoir_book import rows
+from reservoir_lab.evidence import asked, sources
+from reservoir_lab.evidence.cells import Cell, Claim, Finding, better
+from reservoir_lab.recipes import bench
+from reservoir_lab.runs.records import find_records
+
+
+class Page(HTMLParser):
+    """The ids of a piece of HTML, and the cells in each of its lines; every tag that opens has to be closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.lines, self.open = [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        if tag != "br":
+            self.open.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag == "tr":
+            self.lines.append(0)
+        self.lines[-1:] = [n + (tag in ("td", "th")) for n in self.lines[-1:]]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def cell(name="ours/x", task="facts", seen="a < b", p=(0.001, 1.0), runs=20, outcome="holds", **said):
+    finding = Finding(*p, runs, seen, decided=runs > 0)
+    return Cell(Claim(name, better("a", "b"), says="It is <so>.", **said), task, finding, outcome)
+
+
+def test_a_row_is_what_its_records_say():
+    records = [one for one in find_records("bench/facts/mask") if one.seed in bench.JUDGED]
+    scores = [one.tests["test"][one.scored_by] for one in records]
+    assert len(scores) == 20 and sorted(rows.scores("facts", "mask")) == sorted(scores)
+    assert rows.mean("facts", "mask") == pytest.approx(statistics.fmean(scores))
+    assert rows.spread("facts", "mask") == pytest.approx(statistics.stdev(scores))
+    with pytest.raises(ValueError, match="'facts' and 'none'"):
+        rows.scores("facts", "none")
+
+
+def test_where_runs_learn_or_do_not_no_mean_is_told(monkeypatch):
+    world = {"circle": [95.0, 91.0, 12.0], "facts": [80.0, 82.0, 84.0], "grammar": [80.0, 82.0, 0.0]}
+    monkeypatch.setattr(rows, "scores", lambda task, row: world[task])
+    assert rows.told("circle", "x") == "2 of 3 learn"
+    assert rows.told("facts", "x") == "82.0 ± 2.0"
+    assert rows.told("grammar", "x").endswith(", 2 of 3 learn")
+
+
+def test_the_table_has_every_row_that_was_run_and_no_other():
+    frame = rows.table()
+    run = {row for task, row in bench.table() if task in rows.COLUMNS and rows.judged(f"{task}/{row}")}
+    assert set(frame.index) == run and list(frame)[1:] == list(rows.COLUMNS)
+    assert rows.table(["mask"], ["facts"]).loc["mask", "facts"] == rows.told("facts", "mask")
+
+
+def test_every_claim_stands_in_one_section():
+    shown = [name for names in rows.SECTIONS.values() for name in names]
+    assert sorted(shown) == sorted(asked.SOURCES) and set(sources.names()) <= set(shown)
+
+
+def test_claims_have_a_line_each_and_a_column_for_each_task():
+    found = rows.Claims(
+        (cell(), cell(task="circle", outcome="undecided", runs=0), cell("ours/y", task="memory-16"))
+    )
+    page = Page(found._repr_html_())
+    assert page.ids == ["claim-ours-x", "claim-ours-y"]
+    assert page.lines == [4, 4, 4]  # the claim, circle, facts, elsewhere
+    assert "It is &lt;so&gt;." in found._repr_html_() and "a &lt; b" in found._repr_html_()
+    assert found.counts() == {"claims": 2, "holds": 2, "does not hold": 0, "undecided": 0, "not run": 1}
+    assert "[not run] ours/x on circle" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("says", "made"),
+    [
+        ("alone it would be decided", cell(outcome="undecided")),
+        ("more seeds", cell(outcome="undecided", p=(0.2, 0.9))),
+        ("ceiling", cell(outcome="undecided", p=(1, 1), seen="both are at the ceiling")),
+        ("do not learn", cell(outcome="undecided", p=(1, 1), seen="0% and 0% of the runs learn it")),
+        ("all learn or all fail", cell(outcome="undecided", p=(1, 1), seen="x, so means describe none")),
+    ],
+)
+def test_an_undecided_cell_says_what_it_needs(says, made):
+    assert says in rows.need(made)
+
+
+def test_what_cannot_be_asked_says_what_it_would_take():
+    left, told = rows.not_asked(), rows.without_rules()
+    assert len(left) + sum(bool(one.asks) for one in asked.CLAIMS) == len(asked.CLAIMS)
+    assert all(left["what it would take"]) and len(rows.not_asked("poster")) < len(left)
+    assert list(told["instead"]) == list(asked.DESCRIBED.values())
