@@ -1,4 +1,16 @@
-from . import benchmarks, checks, controls, diagrams, environment, evidence, explorables, kernel, live, plots, rows
+from . import (
+    benchmarks,
+    checks,
+    controls,
+    diagrams,
+    environment,
+    evidence,
+    explorables,
+    kernel,
+    live,
+    plots,
+    rows,
+)
 from .diagrams import diagram
 
 __all__ = [

@@ -30,7 +30,7 @@ from reservoir_lab.launch.cost_model import (
 )
 from reservoir_lab.launch.dry_run import MATTERS, on_paper, saves_from
 from reservoir_lab.launch.gpus import GPUS, Target
-from reservoir_lab.runs import find_record
+from reservoir_lab.runs import find_records
 from reservoir_lab.runs.building import build, outline
 from reservoir_lab.runs.registry import SCALES, shipped_rows
 from reservoir_lab.runs.run import Freeze
@@ -97,7 +97,7 @@ def test_the_parameters_are_those_that_the_sources_print():
 
 @pytest.mark.parametrize("family", RECORDED)
 def test_what_is_predicted_of_a_run_is_what_its_record_says(family):
-    name, record = next((name, found) for name in recipes.family(family) if (found := find_record(name)))
+    name, record = next((name, found[0]) for name in recipes.family(family) if (found := find_records(name)))
     predicted = plan(recipes.get(name))
     assert predicted.steps == record.points[-1]["step"]
     assert predicted.tokens == pytest.approx(record.tokens, rel=0.25)
@@ -219,7 +219,7 @@ def test_data_are_named_with_where_they_are(text):
         "bit memory",
         "bit xor",
         "expressions",
-        *("circle", "brackets", "facts", "grammar"),
+        *("circle", "brackets", "facts", "grammar", "recall"),
     }
     assert {dataset(recipes.get(name, scale=scale)) for name in recipes.names() for scale in SCALES} <= known
 

@@ -179,7 +179,7 @@ def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path, resul
 
 @pytest.mark.parametrize(("status", "dirty"), [("", False), (" M a.py", True), (None, None)])
 def test_a_record_says_whether_the_checkout_differs_from_its_commit(monkeypatch, status, dirty):
-    monkeypatch.setattr(machine, "_git", lambda root, *words: status if words[0] == "status" else "1a2b")
+    monkeypatch.setattr(machine, "git", lambda root, *words: status if words[0] == "status" else "1a2b")
     assert machine.code() == {"version": __version__, "commit": "1a2b", "dirty": dirty}
 
 
