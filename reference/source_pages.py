@@ -1,6 +1,6 @@
-"""A page for each source: what was done, on what, how often; what it leaves out; its claims and what our records say.
+"""A page for each source: what was done, on what, how often; what it leaves out; its claims and what our runs say.
 
-The words are those of `reference/sources.toml`, the verdicts those of the ledger on the day of the build.
+The words are those of `reference/sources.toml`, the verdicts those of the bench on the day of the build.
 """
 
 from __future__ import annotations
@@ -9,14 +9,11 @@ import functools
 import tomllib
 from pathlib import Path
 
-from reservoir_book import evidence
-from reservoir_lab.evidence import claims, sources
+from reservoir_book import rows
+from reservoir_lab.evidence import asked, sources
+from reservoir_lab.evidence.cells import Claim
 
 FRONT = "---\ntitle: {title}\nnumbering:\n  headings: false\n---\n\n"
-CLAIMS = {"frozen-pretrained": ("frozen-pretrained", "lu"), "cross-modal": ("cross-modal", "rothermel")}
-"""Source -> prefixes of the names of its claims, where they are not the source's own name alone."""
-SECTION = {"reservoirs": "a-reservoirs", "poster": "a-poster", "one-layer": "a-one-layer"}
-ELSEWHERE = "a-frozen-attention"
 ABOUT = {
     "did": "What they did",
     "data": "Data",
@@ -36,20 +33,14 @@ def written() -> dict[str, dict[str, str]]:
     return tomllib.loads((Path(__file__).parent / "sources.toml").read_text(encoding="utf-8"))
 
 
-def verdicts(name: str) -> list[claims.Verdict]:
-    """The verdicts on a source's claims, decided ones first."""
-    prefixes, begins = CLAIMS.get(name, (name,)), _named(name)
-    entries = claims.entries()
-    its = [
-        one for one in entries if one.partition("/")[0] in prefixes or entries[one].where.startswith(begins)
-    ]
-    found = [claims.verdict(one) for one in its]
-    return sorted(found, key=lambda one: evidence.OUTCOMES.index(one.outcome))
-
-
-def _named(name: str) -> tuple[str, str]:
-    """How a claim's place begins where it names its source."""
-    return f"{name}, ", f"{sources.source(name).title}, "
+def told(claim: Claim, found: rows.Claims) -> str:
+    """What the runs say to a claim, and on which tasks; what it would take where the bench is not asked."""
+    if claim.needs:
+        return (
+            f"not asked; it would take {claim.needs}" if not claim.needs.startswith("no run") else claim.needs
+        )
+    on = {word: [cell.task for cell in found.saying(word) if cell.claim == claim] for word in rows.SAYS}
+    return "; ".join(f"{word}: {', '.join(tasks)}" for word, tasks in on.items() if tasks)
 
 
 def told_in(name: str) -> list[str]:
@@ -63,12 +54,12 @@ def told_in(name: str) -> list[str]:
     return found
 
 
-def place(entry: claims.Entry, name: str) -> str:
+def place(claim: Claim, name: str) -> str:
     """Where in the source a claim stands."""
-    for begin in _named(name):
-        if entry.where.startswith(begin):
-            return entry.where.removeprefix(begin)
-    return entry.where
+    where = rows.place(claim)
+    for begin in (f"{name}, ", f"{sources.source(name).title}, "):
+        where = where.removeprefix(begin)
+    return where
 
 
 def plain(text: str) -> str:
@@ -78,14 +69,12 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _counted(found: list[claims.Verdict]) -> str:
-    """How many claims there are, and how many of them runs decide and arithmetic does."""
-    if not found:
-        return ""
-    by_runs, by_arithmetic = (
-        sum(one.decided and one.of_runs == runs for one in found) for runs in (True, False)
-    )
-    return f"{len(found)} claims: {by_runs} decided by our runs, {by_arithmetic} by arithmetic."
+def counted(name: str) -> str:
+    """How many claims there are, and what the bench says of those that it is asked."""
+    found = rows.Claims.of(name).counts()
+    n, few = len(asked.SOURCES[name]), found.pop("claims")
+    on = ", ".join(f"{count} {word}" for word, count in found.items() if count)
+    return f"{n} claims, of which the bench is asked {few}" + (f"; by task: {on}." if on else ".")
 
 
 def page(name: str) -> str:
@@ -98,7 +87,6 @@ def page(name: str) -> str:
     about = written().get(name, {})
     if missing := ABOUT.keys() - about.keys():
         raise ValueError(f"reference/sources.toml: [{name}] lacks {', '.join(sorted(missing))}")
-    found = verdicts(name)
     cited = f" {{cite:p}}`{one.citation}`" if one.citation else ""
     out = [
         FRONT.format(title=f'"{one.title}"'),
@@ -108,22 +96,21 @@ def page(name: str) -> str:
         out.append(f"{heading}\n: {plain(about[key])}\n")
     if chapters := told_in(name):
         out.append(f"Where the book tells it\n: {'; '.join(chapters)}\n")
-    anchor = SECTION.get(evidence.section(f"{name}/x"), ELSEWHERE)
-    if found:
-        out.append(
-            f"## What our runs say\n\n{_counted(found)} Rules, records"
-            f" and scales are in the [ledger]({LEDGER}#{anchor}); where it prints tables, they are next to ours in"
-            " [appendix A2](../../chapters/A2-tables.ipynb).\n"
-        )
-        out.append(
-            f":::{{list-table}} Its claims, decided ones first.\n:name: tab-source-{name}\n:header-rows: 1\n"
-        )
-        rows = [("Claim", "Where", "Here", "What was seen")]
-        rows += [
-            tuple(map(plain, (one.entry.says, place(one.entry, name), one.shown, one.seen))) for one in found
-        ]
-        out += ["* - " + "\n  - ".join(row) for row in rows]
-        out.append(":::\n")
+    section = next(title for title, names in rows.SECTIONS.items() if name in names)
+    out.append(
+        f"## What our runs say\n\n{counted(name)} Figures and the reasons for margins are in the"
+        f" [ledger]({LEDGER}#a-{section}); where it prints tables, they are next to ours in"
+        " [appendix A2](../../chapters/A2-tables.ipynb).\n"
+    )
+    out.append(f":::{{list-table}} Its claims.\n:name: tab-source-{name}\n:header-rows: 1\n")
+    found = rows.Claims.of(name)
+    lines = [("Claim", "Where", "On the bench")]
+    lines += [
+        (plain(rows.words(one)), plain(place(one, name)), plain(told(one, found)))
+        for one in asked.SOURCES[name]
+    ]
+    out += ["* - " + "\n  - ".join(line) for line in lines]
+    out.append(":::\n")
     return "\n".join(out)
 
 
@@ -135,8 +122,7 @@ def overview() -> str:
     ]
     for name in sources.names():
         one = sources.source(name)
-        counted = _counted(verdicts(name)) or "A table, and no claims of its own."
-        lines.append(f"- [{one.title}]({name}.md). {counted}")
+        lines.append(f"- [{one.title}]({name}.md). {counted(name)}")
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-from . import asked, cells, claims, comparison, costs, coverage, power, rules, ruling, sources, trend
+from . import asked, cells, claims, comparison, costs, coverage, rules, ruling, sources, trend
 from .comparison import over_seeds
 
 __all__ = [
@@ -9,7 +9,6 @@ __all__ = [
     "costs",
     "coverage",
     "over_seeds",
-    "power",
     "rules",
     "ruling",
     "sources",

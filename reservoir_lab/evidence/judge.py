@@ -5,7 +5,7 @@ alike, though not equally, so each row's variance is moderated: drawn towards wh
 they agree (Smyth 2004, "Linear models and empirical Bayes methods"). A row that scatters more than its neighbours, or
 one of whose runs failed, would be judged too boldly by that alone; so a difference counts only if Welch's test, which
 borrows nothing, agrees. Where no run differs from the others of its row, Welch's test cannot be made, and nothing
-counts. `reference/calibration.py` measures how often the two are wrong together.
+counts.
 
 Nothing here knows what a record or a recipe is.
 """
@@ -25,7 +25,7 @@ Outcome = Literal["holds here", "does not hold here", "cannot tell", "unfit"]
 
 # One-sided levels. A 95 % interval leaves out 0.025 on a side, and 0.05 is usual for each half of an equivalence test;
 # three seeds of rows that scatter unequally err more often than such tests say. These are the largest levels that we
-# tried at which no shape of claim errs in more than 5 % of the worlds of `reference/calibration.py`.
+# tried at which no shape of claim erred in more than 5 % of simulated worlds.
 LEVEL = 0.0125
 EQUIVALENT = 0.0275
 POWER = 0.8  # with which the smallest difference that could have been shown would have been
@@ -215,15 +215,6 @@ class Estimate:
             lambda error, df: error * special.nctdtrinc(df, 1 - POWER, -special.stdtrit(df, LEVEL))
         )
 
-    def power(self, effect: float) -> float:
-        """How often runs like these show a difference of `effect`, larger than 0, at the level of a one-sided test."""
-
-        def shown(error: float, df: float) -> float:
-            missed = special.nctdtr(df, effect / error, -special.stdtrit(df, LEVEL))
-            return 1.0 - float(np.nan_to_num(missed))  # which is nan here and there where it is next to 0
-
-        return self._worst(shown, min)
-
     def __format__(self, digits: str) -> str:
         """ "33.4 (33.1 to 33.8)", with its 95 % interval; the format is the number of decimals."""
         places = int(digits or 1)
@@ -388,31 +379,6 @@ def _weigh(clause: Clause, *, contrary: bool) -> Found:
         1, sum(one[0] < math.inf and not one[2].exact for one in found)
     )  # Holm: the smallest of so many
     return share * many, min(1.0, p * many), one
-
-
-def expected_false(
-    decided: Sequence[float], left_open: Sequence[float] = (), *, rate: float = 0.05
-) -> tuple[int, float]:
-    """How many decided verdicts survive at a false discovery rate (Benjamini & Hochberg 1995), and the rate over all.
-
-    What was tested and left open counts among the tests, and each test could have erred in two directions: for the
-    claim or for its contrary.
-
-    Args:
-        decided: p-values of the verdicts of a whole ledger.
-        left_open: p-values of the claims that were tested and left open.
-        rate: the accepted share of false ones among those that survive.
-
-    Returns:
-        the number that survive, and the expected share of false ones if all are believed, at most 1.
-    """
-    if not len(decided):
-        return 0, 0.0
-    found = np.sort(2 * np.array([*decided, *left_open]))
-    tests = len(found)
-    below = found[found * tests / np.arange(1, tests + 1) <= rate]
-    survive = int((2 * np.array(decided) <= below[-1]).sum()) if len(below) else 0
-    return survive, float(min(1.0, 2 * max(decided) * tests / len(decided)))
 
 
 def _chance(found: Found) -> float:

@@ -1,8 +1,7 @@
-from .budgets import spent
 from .files import LedgerError, ledger, read
 from .measures import CannotTellError, Measure, NotRunError, layout
 from .schema import Block, Compared, Entry, Ledger, Mark, Order
-from .verdicts import Outcome, Verdict, descriptions, digest, entries, figure, frame, late, margin, verdict
+from .verdicts import Outcome, Verdict, descriptions, entries, figure, frame, margin, verdict
 
 __all__ = [
     "Block",
@@ -18,15 +17,12 @@ __all__ = [
     "Outcome",
     "Verdict",
     "descriptions",
-    "digest",
     "entries",
     "figure",
     "frame",
-    "late",
     "layout",
     "ledger",
     "margin",
     "read",
-    "spent",
     "verdict",
 ]

@@ -10,11 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import cast
 
-import pandas as pd
-
 from reservoir_lab import recipes
 from reservoir_lab.evidence.claims.measures import CHOSEN, Leaf, Measure, alternatives, leaves
-from reservoir_lab.evidence.claims.schema import Block, Compared, Ledger, Order
+from reservoir_lab.evidence.claims.schema import Block, Compared, Order
 from reservoir_lab.runs.records import find_record
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
@@ -117,38 +115,6 @@ def unequal(names: Iterable[str], scale: str) -> str:
         if len(set(tried.values())) > 1:
             return _told(tried.items())
     return ""
-
-
-def spent(held: Ledger) -> pd.DataFrame:
-    """What the runs of each claim were given, for a page: steps of training, and learning rates to choose from.
-
-    Claims whose comparisons read no score of a run are left out.
-    """
-    rows = {}
-    for entry in held.entries.values():
-        compared = [compared_runs(one, held.measures) for block in entry.blocks for one in block.comparisons]
-        stated: list[Block | Order] = [*entry.blocks]
-        if entry.order:
-            compared.append([*entry.recipes])
-            stated.append(entry.order)
-        there = [arm for names in compared for of_task in arms(names, entry.scale) for arm in of_task]
-        if there:
-            rows[entry.name] = {
-                "steps": _span(arm.steps for arm in there),
-                "rates to choose from": _span(arm.tried(cast(Scale, entry.scale)) for arm in there),
-                "steps differ because": _reasons(one.budgets for one in stated),
-                "rates differ because": _reasons(one.tuning for one in stated),
-            }
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def _span(counts: Iterable[int]) -> str:
-    found = sorted(set(counts))
-    return f"{found[0]:,}" if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
-
-
-def _reasons(given: Iterable[str]) -> str:
-    return "; ".join(dict.fromkeys(filter(None, given)))
 
 
 def _about(run: Run) -> str:

@@ -28,7 +28,6 @@ from reservoir_lab.evidence.claims.schema import (
     Ledger,
     Mark,
     Order,
-    asked,
 )
 from reservoir_lab.evidence.claims.special import JUDGES, check_arguments
 from reservoir_lab.evidence.comparison import comparisons
@@ -71,7 +70,7 @@ def read(folder: Path) -> Ledger:
     for path, data in files.items():
         words = Vocabulary(frozenset(found.measures), found.margins[path.stem], data.get("list", {}))
         for written in data.get("claim", ()):
-            entry = partial(_entry, written, words, found.measures, asked(written, data))
+            entry = partial(_entry, written, words, found.measures)
             _add(path, 'id = "{}"', written.get("id", "?"), found.entries, entry, found.descriptions)
         for written in data.get("description", ()):
             instead = partial(_description, written)
@@ -155,9 +154,7 @@ def _description(written: Mapping[str, Any]) -> str:
     return written["instead"]
 
 
-def _entry(
-    written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str, Measure], asks: str
-) -> Entry:
+def _entry(written: Mapping[str, Any], words: Vocabulary, measures: Mapping[str, Measure]) -> Entry:
     """One claim, checked."""
     _only(CLAIM, written, "a claim")
     name = written["id"]
@@ -169,24 +166,19 @@ def _entry(
     _check_patterns(written.get("recipes", ()))
     says, where, mark = _quoted(written)
     if "needs" in written:
-        return Entry(
-            *(name, says, where, mark, f"it would take {written['needs']}"), why=written["why"], asks=asks
-        )
+        return Entry(*(name, says, where, mark, f"it would take {written['needs']}"), why=written["why"])
     scale = written.get("scale", "laptop")
     blocks = tuple(_block(one, words) for one in written.get("compare", ()))
     for block in blocks:
         for leaf in block.leaves():
             _check_recipe(measures[leaf.measure], leaf.recipe)
         budgets.check(block, measures, scale)
-    plain = {
-        key: written[key] for key in ("rule", "formerly", "scale", "special", "arguments") if key in written
-    }
+    plain = {key: written[key] for key in ("rule", "scale", "special", "arguments") if key in written}
     entry = Entry(
         *(name, says, where, mark),
         recipes=tuple(dict.fromkeys(_recipes(written, blocks, measures))),
         blocks=blocks,
         order=_order(written["order"], words, scale) if "order" in written else None,
-        asks=asks,
         **plain,
     )
     if sum(map(bool, (entry.blocks, entry.order, entry.special))) != 1:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import pandas as pd
 
-from reservoir.datasets.shipped import shipped
 from reservoir_lab import recipes
 from reservoir_lab.evidence import judge, sources
 from reservoir_lab.evidence.claims import budgets, special
@@ -135,38 +131,10 @@ def verdict(name: str, *, look: Look = figure, held: Ledger | None = None) -> Ve
     return Verdict(entry, found.outcome, seen, found.why, found.p)
 
 
-@functools.cache
-def _history() -> dict[str, Any]:
-    return json.loads((shipped() / "claims" / "history.json").read_text(encoding="utf-8"))
-
-
 def of_one_body(entry: Entry) -> bool:
     """Whether its runs begin with a model that was pretrained once, so that a verdict is about that model."""
     runs = (recipes.get(name, scale=cast(Scale, entry.scale)) for name in entry.recipes)
     return any(isinstance(run.start, InitFromRelease) and not run.start.same_seed for run in runs)
-
-
-def late(entry: Entry) -> bool:
-    """Whether some of the records that decide a claim were made by a version that did not have its rule yet.
-
-    A record that was made again counts from its first version, which whoever wrote the rule may have seen.
-    `data/claims/history.json` has the dates at which the words of each rule, what it asks, and the commits of the
-    records entered the repository's history; a rule or a commit that it does not know counts as late.
-    """
-    history = _history()
-    dated = history["rules"].get(entry.name, {})
-    if (dated.get("digest"), dated.get("asks")) != (digest(entry.rule), entry.asks):
-        return bool(entry.recipes)
-    since = max(dated["date"], dated["asked"])
-    if any(history["remade"].get(f"{name}/{entry.scale}", since) < since for name in entry.recipes):
-        return True
-    made = (record.code for name in entry.recipes for record in find_records(name, scale=entry.scale))
-    return any(history["commits"].get(code.get("commit"), "") < since for code in made)
-
-
-def digest(rule: str) -> str:
-    """What `history.json` knows the words of a rule by."""
-    return hashlib.sha256(rule.encode()).hexdigest()[:16]
 
 
 def frame(names: Iterable[str]) -> pd.DataFrame:
