@@ -217,3 +217,59 @@ def without_rules() -> pd.DataFrame:
         {"where": [one.stands for one in quoted], "instead": list(asked.DESCRIBED.values())},
         index=[one.words for one in quoted],
     )
+
+
+PICTURED = {
+    "circle": "look ahead",
+    "brackets": "nested brackets",
+    "facts": "remember",
+    "grammar": "translate",
+}
+"""The tasks of `picture`, and what each asks for."""
+LINES = {
+    "trained": "everything trained",
+    "frozen-attention": "attention random",
+    "frozen-feed-forward": "feed-forward random",
+    "frozen-embeddings": "embeddings random",
+    "half": "half of the layers",
+    "reservoir-transformer": "half of the layers random",
+    "mask": "random layers under a mask",
+}
+"""The rows of `picture`."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing that notebooks show."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def picture() -> Picture:
+    """Parts by tasks as a picture: the mean of each row's judged runs in percent, darker where more is right."""
+    left, top, wide, high = 220, 44, 108, 30
+    size = left + wide * len(PICTURED) + 8, top + high * len(LINES) + 8
+    drawn = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}"'
+        ' font-family="sans-serif" font-size="13" role="img">'
+        f'<rect width="{size[0]}" height="{size[1]}" fill="#fff"/>'
+    ]
+    for column, (task, asks) in enumerate(PICTURED.items()):
+        x = left + wide * column + wide / 2 - 2
+        drawn.append(f'<text x="{x}" y="18" text-anchor="middle" font-weight="bold">{task}</text>')
+        drawn.append(f'<text x="{x}" y="34" text-anchor="middle" fill="#555">{asks}</text>')
+    for line, (row, said) in enumerate(LINES.items()):
+        y = top + high * line
+        drawn.append(f'<text x="{left - 10}" y="{y + 20}" text-anchor="end">{said}</text>')
+        for column, task in enumerate(PICTURED):
+            right = mean(task, row)
+            x, ink = left + wide * column, "#fff" if right > 55 else "#111"
+            shade = f'fill="#1f5a8a" fill-opacity="{0.06 + 0.9 * right / 100:.2f}"'
+            drawn.append(f'<rect x="{x}" y="{y}" width="{wide - 4}" height="{high - 4}" rx="3" {shade}/>')
+            drawn.append(
+                f'<text x="{x + wide / 2 - 2}" y="{y + 18}" text-anchor="middle" fill="{ink}">{right:.0f}</text>'
+            )
+    return Picture("".join([*drawn, "</svg>"]))
