@@ -34,22 +34,17 @@ def test_a_cell_says_what_its_judged_runs_ended_at_and_those_for_looking_only_wi
 
     rate = recipes.get(name).optimiser.lr
     looked = {
-        ("brackets/trained", rate, 0): {"score": 90.0, "curve": [10.0, 91.0]},
-        ("brackets/trained", rate, 1): {"score": 70.0, "curve": [20.0, 71.0]},
+        ("brackets/trained", rate, 0): {"score": 90.0},
+        ("brackets/trained", rate, 1): {"score": 70.0},
         ("brackets/trained", rate, 2): {"score": 0.0, "diverged": True},
-        ("brackets/trained", 10 * rate, 0): {"score": 50.0, "curve": [0.0, 0.0]},
-        ("brackets/half", rate, 0): {"score": 50.0, "curve": [0.0, 0.0]},
+        ("brackets/trained", 10 * rate, 0): {"score": 50.0},
+        ("brackets/half", rate, 0): {"score": 50.0},
     }
     monkeypatch.setattr(bench, "_looked", lambda: looked)
     monkeypatch.setattr(bench, "find_records", lambda asked: [record(0, 10.0)] if asked == name else [])
     found = bench.recorded("brackets", "trained")
     assert not found["judged"] and found["scores"] == [90.0, 70.0, 0.0]
-    assert found["band"] == {
-        "x": [every, 2 * every],
-        "mean": [15.0, 81.0],
-        "low": [10.0, 71.0],
-        "high": [20.0, 91.0],
-    }
+    assert found["band"] is None
     monkeypatch.setattr(
         bench, "find_records", lambda asked: [record(0, 10.0), record(200, 80.0), record(219, 40.0)]
     )

@@ -176,20 +176,19 @@ def recorded(task: str, row: str) -> dict[str, Any]:
     """What is known of a row: of the judged runs, or as long as there are none of those that were for looking.
 
     Returns:
-        "scores", shares right in percent, a run each; "band", of their validation curves: "x", steps, and "mean", "low"
-        and "high", or None without runs; "judged", whether the runs are.
+        "scores", shares right in percent, a run each; "band", of the judged runs' validation curves: "x", steps, and
+        "mean", "low" and "high", or None without them; "judged", whether the runs are.
     """
     run = recipes.get(f"bench/{task}/{row}")
     records = [one for one in find_records(run.recipe) if one.seed in JUDGED]
     if records:
         found, scores = curves(records), [one.score for one in records]
     else:
-        every, here = run.budget.validate_every, (f"{task}/{row}", run.optimiser.lr)
-        looked = [one for (name, rate, _), one in sorted(_looked().items()) if (name, rate) == here]
-        # One that diverged has no curve.
-        drawn = [one["curve"] for one in looked if "curve" in one]
-        found = [[[every * (i + 1) for i in range(len(values))], values] for values in drawn]
-        scores = [one["score"] for one in looked]
+        here = f"{task}/{row}", run.optimiser.lr
+        found = []
+        scores = [
+            one["score"] for (*row_and_rate, _), one in sorted(_looked().items()) if (*row_and_rate,) == here
+        ]
     return {"scores": [round(one, 1) for one in scores], "band": band(found), "judged": bool(records)}
 
 

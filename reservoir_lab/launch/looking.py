@@ -197,7 +197,6 @@ def line_of(
         "gflop": round(history.flops / 1e9, 2),
         "trainable": trainable,
         "measures": measures,
-        "curve": [round(point.metrics[task.metric], 1) for point in history.points],
         "seconds": round(history.cpu_seconds, 1),
     }
 
