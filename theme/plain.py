@@ -83,6 +83,7 @@ class Book:
 
     def address(self, slug: str, name: str = "") -> str:
         """Where a link to a page leads: to the published one, or else to its twin; '' if it has none."""
+        slug = slug or self.index
         if slug not in self.pages:
             raise MarkdownError(f'"{slug}" is no page of the book')
         anchor = f"#{name}" if name else ""
