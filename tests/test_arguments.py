@@ -231,7 +231,7 @@ def test_a_measure_of_what_is_no_number_is_refused(call, named):
         call()
 
 
-CHANGING = {"History"}
+CHANGING = {"History", "Training"}
 """What is filled in as a run goes on; all other dataclasses are settings or results, which nothing may change."""
 
 
