@@ -56,8 +56,8 @@ PARTS = tuple(
         ("embeddings", "masked", "mask-embeddings", "masked"),
         ("all layers", "frozen", "frozen-attention-feed-forward", "seeded"),
         ("all layers", "masked", "mask", "masked"),
-        ("layers", "half", "half", "trained"),
-        ("layers", "half random", "reservoir-transformer", "seeded"),
+        ("layers", "half as many", "half", "trained"),
+        ("layers", "half left random", "reservoir-transformer", "seeded"),
     )
     if said[2] in ROWS
 )
