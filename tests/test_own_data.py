@@ -386,7 +386,7 @@ def test_pictures_are_seen_and_what_is_nothing_is_said(tmp_path):
 def test_sentences_too_short_for_bleu_are_said(tmp_path):
     corpus = pairs(write(tmp_path, train__it=lines(20), train__en=lines(20, "t")))
     (note,) = [note for note in corpus.notes if "BLEU" in note]
-    assert "which no text in en has: it will be 0" in note and "--task.tokenise char" in note
+    assert "no text in en has 4 words" in note and "it will be 0" in note and "char counts" in note
     longer = lines(19, "t") + "one of four words\n"
     corpus = pairs(write(tmp_path, train__it=lines(20), train__en=longer))
     assert not any("BLEU" in note for note in corpus.notes)

@@ -43,7 +43,7 @@ def test_seeds_learn_together_what_each_learns_alone(row):
         for name, parameter in model.named_parameters():
             # Some have no effect, such as a key's bias: their gradient is rounding alone, of which Adam makes steps.
             off = (parameter - theirs[name]).abs()
-            assert name.endswith("bias") or off.median() < 3e-5, name
+            assert name.endswith("bias") or off.median() < 1e-4, name
             assert parameter.requires_grad == theirs[name].requires_grad
 
 

@@ -317,12 +317,12 @@ class Exchange:
     def __init__(self, model: nn.Module, task: Task, world: World, *, accumulate: int = 1):
         self.model, self.task, self.world, self.accumulate = model, task, world, accumulate
         self.sent, self.batches, self.moving = 0, 0, -1
-        self._loss: _Loss | DistributedDataParallel
+        self._loss: _Loss | DistributedDataParallel | None = None
 
     def loss(self, batch: Any) -> Tensor:
         """The loss of this process's rows, summed over what they predict."""
         moving = sum(parameter.requires_grad for parameter in self.model.parameters())
-        if moving != self.moving:
+        if self._loss is None or moving != self.moving:
             self.moving, self._loss = moving, self._wrapped()
         self.batches += 1
         more, shared = self.batches % self.accumulate, self._loss
