@@ -170,3 +170,15 @@ def test_lines_of_code_are_counted_without_blanks_comments_and_docstrings():
 @pytest.mark.parametrize("house", HOUSES)
 def test_every_house_says_that_it_is_typed(house):
     assert sources(house) and (ROOT / house / "py.typed").is_file()
+
+
+def test_the_readme_says_which_files_to_read_first_and_they_are_there():
+    rooms = re.findall(
+        r"^\| `(\w+)` \| (.*) \|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert {room for room, _ in rooms} == {
+        path.name for path in (ROOT / "reservoir").iterdir() if (path / "__init__.py").exists()
+    }
+    for room, words in rooms:
+        names = re.findall(r"`(\w+\.py)`", words)
+        assert names and all((ROOT / "reservoir" / room / name).exists() for name in names), room
