@@ -566,8 +566,10 @@ def make(task: str, row: str, scale: Scale, *, lr: float | None = None) -> Run:
         run = ROWS[row].make(run)
     elif row in BEGUN:
         run = BEGUN[row].make(run, task)
-    else:
+    elif row in (f"body-{how}" for how in HOWS):
         run = body(run, DONORS[task], row.removeprefix("body-"))
+    else:
+        raise ValueError(f"there is no row {row!r} of the bench; `reservoir list bench` has all")
     return run.evolve(optimiser={"lr": lr or rates().get(f"{task}/{row}", USUAL)})
 
 

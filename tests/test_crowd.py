@@ -1,0 +1,52 @@
+"""Many runs on one machine: groups of seeds in several processes, and the quarter of an hour of a GPU."""
+
+import argparse
+import gzip
+import json
+import time
+
+import pytest
+
+from benchmarks import quarter
+from reservoir_lab.launch import looking
+from reservoir_lab.launch.crowd import Failed, Job, alone, spread
+from reservoir_lab.recipes import bench
+
+pytestmark = pytest.mark.slow
+HOW = {"device": "cpu", "processes": 1, "ways": 2}
+
+
+def test_jobs_are_done_side_by_side_and_one_that_fails_says_why():
+    jobs = [Job(looking.sweep, (name, "smoke")) for name in ("facts/only-readout", "facts/nothing")]
+    found = list(spread(jobs, **HOW))
+    (lines,) = (one for one in found if not isinstance(one, Failed))
+    (failed,) = (one for one in found if isinstance(one, Failed))
+    assert {line["row"] for line in lines} == {"facts/only-readout"}
+    assert {line["seed"] for line in lines} == set(looking.SEEDS) and len({line["lr"] for line in lines}) >= 5
+    assert failed.job.arguments[0] == "facts/nothing" and "nothing" in failed.why
+
+
+def test_nothing_is_begun_once_the_time_is_up():
+    jobs = [Job(looking.sweep, ("facts/only-readout", "smoke"))]
+    assert list(spread(jobs, **HOW, until=time.time() - 1)) == []
+
+
+def test_what_a_library_reads_or_chance_leaves_out_is_trained_alone():
+    rows = {row for task, row in bench.table() if alone(bench.make(task, row, "smoke"))}
+    assert rows == {"layer-drop", "backskipping", "reservoir-gru"}
+
+
+def test_a_quarter_of_an_hour_looks_judges_and_sends_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(looking, "found_file", lambda: tmp_path / "looking.jsonl")
+    monkeypatch.setattr(looking, "write_rates", lambda: (tmp_path / "rates.json").write_text("{}"))
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    (tmp_path / "out").mkdir()
+    chosen = argparse.Namespace(out=tmp_path / "out", only="recall/only-embeddings", scale="smoke")
+    quarter.bench_on(chosen, HOW | {"others": 0, "until": time.time() + 300})
+    packed = gzip.decompress((tmp_path / "out" / "records-0.jsonl.gz").read_bytes()).decode()
+    records = [json.loads(line) for line in packed.splitlines()]
+    assert [record["seed"] for record in records] == list(bench.JUDGED)
+    assert {record["together"] for record in records} == {len(bench.JUDGED)}
+    lines = (tmp_path / "out" / "looking.jsonl").read_text(encoding="utf-8").splitlines()
+    assert {json.loads(line)["row"] for line in lines} == {"recall/only-embeddings"}
+    assert (tmp_path / "out" / "rates.json").exists()
