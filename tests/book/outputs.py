@@ -158,7 +158,9 @@ CELLS: list[dict] = [
         "What is six times seven?\n\n- Forty-one.\n- Forty-two.\n:::"
     },
     {"code": "6 * 7", "outputs": [data({"text/plain": "the result"}, "execute_result")]},
-    {"markdown": "It is the second.\n\nOn it goes."},
+    {
+        "markdown": ":::{admonition} The answer\n:class: answer\nIt is the second.\n:::\n\nOn it goes."
+    },
     {"raw": "a raw cell"},
 ]
 
