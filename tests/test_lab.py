@@ -294,9 +294,9 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
     with started(folder) as address, sync_playwright() as playwright:
         browser, page = opened_at(address, playwright, chromium)
         assert (folder / "reference" / "api" / "library.md").exists()
-        # The landing page is in front, with its picture and its values.
+        # The landing page is in front, with its table.
         expect(tab(page, "index.ipynb")).to_have_class(re.compile("lm-mod-current"))
-        expect(page.locator(".book-caption", has_text="Figure 1.")).to_be_visible()
+        expect(page.locator(".jp-Notebook .ex").first).to_be_visible()
         # A link leads to a chapter, and a chapter to a page of the reference.
         page.locator('.jp-Notebook .myst a[href*="03-transformer"]').first.click()
         expect(tab(page, "03-transformer.ipynb")).to_be_visible()
