@@ -5,7 +5,7 @@
 A claim compares two rows of twenty runs. The runs are drawn: from normal distributions that scatter alike or unequally;
 with one run in twenty that fails; as runs that learn or do not; or as residuals of the bench's own rows. The truth sits
 where a verdict is hardest not to get wrong: the rows do not differ, or differ by just the margin. Any verdict is false
-then. Beside it stands what the same test sees of an effect, since a judge that never decides is never wrong.
+then. Next to it stands what the same test sees of an effect, since a judge that never decides is never wrong.
 """
 
 from __future__ import annotations

@@ -158,9 +158,7 @@ CELLS: list[dict] = [
         "What is six times seven?\n\n- Forty-one.\n- Forty-two.\n:::"
     },
     {"code": "6 * 7", "outputs": [data({"text/plain": "the result"}, "execute_result")]},
-    {
-        "markdown": ":::{admonition} The answer\n:class: answer\nIt is the second.\n:::\n\nOn it goes."
-    },
+    {"markdown": ":::{admonition} The answer\n:class: answer\nIt is the second.\n:::\n\nOn it goes."},
     {"raw": "a raw cell"},
 ]
 
