@@ -149,8 +149,7 @@ def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, result
     one.join()
     assert one.exitcode == 0, log.read_text()
     steps = [line for line in log.read_text().splitlines() if "goes on at step" in line]
-    # Some are killed before they say so: how many depends on the machine.
-    assert len(steps) > KILLS // 3 and torn > 0
+    assert len(steps) > KILLS // 2 and torn > 0
     as_if_nothing_had_happened(path, untouched)
 
 
