@@ -26,7 +26,7 @@ SIZES = dict(d_model=16, n_heads=2, d_ff=32, norm_first=True, dropout=0.0)
 
 
 def one_layer(keep: float = 0.5) -> EncoderDecoder:
-    """A supermask model as chapter 10 has it: one layer a side, masks at each depth, no norm or bias that learns."""
+    """A supermask model as chapter 8 has it: one layer a side, masks at each depth, no norm or bias that learns."""
     config = EncoderDecoderConfig(40, 40, encoder_layers=2, decoder_layers=2, share_layers=True, **SIZES)
     model = supermask(initialise(EncoderDecoder(config), seed=3), Mask(keep=keep), seed=3)
     return freeze(model, Freeze(patterns=("*.bias", "*norm")))

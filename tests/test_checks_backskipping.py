@@ -1,4 +1,4 @@
-"""Checks of chapter 6's exercises: each likely mistake is refused by its name."""
+"""Checks of appendix A7's exercises: each likely mistake is refused by its name."""
 
 import pytest
 

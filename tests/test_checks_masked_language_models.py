@@ -1,4 +1,4 @@
-"""Checks of chapter 7's exercises: each likely mistake is refused by its name."""
+"""Checks of appendix A8's exercises: each likely mistake is refused by its name."""
 
 import pytest
 import torch.nn.functional as F

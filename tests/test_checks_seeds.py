@@ -1,4 +1,4 @@
-"""Checks of chapter 11's exercises: each likely mistake is refused by its name."""
+"""Checks of chapter 9's exercises: each likely mistake is refused by its name."""
 
 import math
 

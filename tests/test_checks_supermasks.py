@@ -1,4 +1,4 @@
-"""Checks of chapter 10's exercises: each likely mistake is refused by its name, and the solution is taken."""
+"""Checks of chapter 8's exercises: each likely mistake is refused by its name, and the solution is taken."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Chapter 12's recipes: each differs from a row of chapter 4's table, or of chapter 9's, in what it is a test of."""
+"""Chapter 10's recipes: each differs from a row of chapter 4's table, or of chapter 7's, in what it is a test of."""
 
 import pytest
 import torch

@@ -14,7 +14,7 @@ from reservoir_book.explorables.budget import priced, rounded, unpacked
 from reservoir_lab.evidence.costs import AXES, best_within, stairs
 
 JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
-CHAPTER = Path(__file__).parent.parent / "chapters" / "12-what-to-train.ipynb"
+CHAPTER = Path(__file__).parent.parent / "chapters" / "10-what-to-train.ipynb"
 SCRIPT = f"""
 import * as page from '{(JS / "budget/model.mjs").as_uri()}';
 const {{ methods, lent, asked }} = JSON.parse(process.argv[1]);

@@ -1,4 +1,4 @@
-"""Models of few bits: the rows of chapter 10 that are trained longer, and their test sentences by rounded matrices."""
+"""Models of few bits: the rows of chapter 8 that are trained longer, and their test sentences by rounded matrices."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Fourier mixing against NumPy's transform, and the properties that chapter 8 lives on."""
+"""Fourier mixing against NumPy's transform, and the properties that chapter 6 lives on."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Chapter 8's recipes: rows that differ in their mixing alone, and fine-tuning that goes on with it."""
+"""Chapter 6's recipes: rows that differ in their mixing alone, and fine-tuning that goes on with it."""
 
 import json
 from dataclasses import replace

@@ -24,8 +24,8 @@ BLOCK = re.compile(r"```(console|python)\n(.*?)```", re.S)
 CHAPTERS = (
     "03-transformer",
     "04-components",
-    "07-masked-language-models",
-    "09-frozen-pretrained",
+    "A8-masked-language-models",
+    "07-frozen-pretrained",
     "A5-own-model",
 )
 """Which use such data."""

@@ -13,9 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "chapters"
 NAMES = (
     "00-reading", "01-random-features", "02-echo-states", "03-transformer",
-    "04-components", "05-reservoir-layers", "06-backskipping",
-    "07-masked-language-models", "08-mixing", "09-frozen-pretrained",
-    "10-supermasks", "11-seeds", "12-what-to-train",
+    "04-components", "05-reservoir-layers", "A7-backskipping",
+    "A8-masked-language-models", "06-mixing", "07-frozen-pretrained",
+    "08-supermasks", "09-seeds", "10-what-to-train",
 )  # fmt: skip
 APPENDICES = ("A1-claims", "A3-benchmarks", "A4-full-scale", "A5-own-model", "A6-size")
 EVERY = sorted(path.stem for path in CHAPTERS.glob("*.md"))

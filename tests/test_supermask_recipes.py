@@ -1,4 +1,4 @@
-"""Chapter 10's recipes: the paper's sizes, rows that differ in one thing, and pruning to the bytes of masks."""
+"""Chapter 8's recipes: the paper's sizes, rows that differ in one thing, and pruning to the bytes of masks."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Chapter 9's recipes: what is trained in each, what it begins with, and that a frozen body stays as it was."""
+"""Chapter 7's recipes: what is trained in each, what it begins with, and that a frozen body stays as it was."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Checks of chapter 9's exercises."""
+"""Checks of chapter 7's exercises."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RELEASED = {  # task -> the column of the sources' table, what goes in and comes
 
 @exercise("ex-released", "trained_numbers")
 def released_counts(written: Callable[..., int]) -> str:
-    """Exercise of chapter 9: `trained_numbers(inputs, outputs, tokens, d_model, layers, positions)`."""
+    """Exercise of chapter 7: `trained_numbers(inputs, outputs, tokens, d_model, layers, positions)`."""
     printed = sources.table("frozen-pretrained/trainable")
     counts = {
         task: (int(printed.figure(column, "parameters").value), inputs, outputs, tokens, *GPT2)
@@ -70,7 +70,7 @@ SWEEPS = (
 
 @exercise("ex-rate", "reported")
 def swept_rate(written: Callable[[Mapping[float, tuple[float, float]]], float]) -> str:
-    """Exercise of chapter 9: `reported(sweep)`, the accuracy to print for a sweep of rates."""
+    """Exercise of chapter 7: `reported(sweep)`, the accuracy to print for a sweep of rates."""
 
     def best(sweep: Mapping[float, tuple[float, float]]) -> float:
         return max(sweep, key=lambda rate: sweep[rate][0])
@@ -94,7 +94,7 @@ def swept_rate(written: Callable[[Mapping[float, tuple[float, float]]], float]) 
 
 @exercise("ex-brackets", "same_without_brackets")
 def lost_brackets(written: Callable[[], tuple[str, str]]) -> str:
-    """Exercise of chapter 9: two expressions that are the same once their closing brackets are gone, and are not."""
+    """Exercise of chapter 7: two expressions that are the same once their closing brackets are gone, and are not."""
     found = call(written)
     pair = isinstance(found, tuple | list) and [type(one) for one in found] == [str, str]
     refuse({"return two expressions, each a text such as '[MAX 1 2 ]'": not pair})

@@ -1,4 +1,4 @@
-"""Checks of the exercises of chapters 7 and 8, on masked language models and what mixes their tokens."""
+"""Checks of the exercises of appendix A8 and chapter 6, on masked language models and what mixes their tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reservoir_book.checks.verdict import Mistake, call, compare, exercise, refu
 
 @exercise("ex-shares", "shares")
 def masking_shares(written: Callable[[int, float], tuple[int, int, int]]) -> str:
-    """Exercise of chapter 7: `shares(tokens, share)`, how many become masks, random tokens, and stay."""
+    """Exercise of appendix A8: `shares(tokens, share)`, how many become masks, random tokens, and stay."""
     for tokens, share in ((1000, 0.15), (2000, 0.4), (100, 1.0)):
         asked = round(tokens * share)
         masks, replaced = round(0.8 * asked), round(0.9 * asked) - round(0.8 * asked)
@@ -38,7 +38,7 @@ def masking_shares(written: Callable[[int, float], tuple[int, int, int]]) -> str
 
 @exercise("ex-hidden-loss", "loss")
 def hidden_loss(written: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
-    """Exercise of chapter 7: `loss(logits, ids, asked)`, the mean cross-entropy of the tokens asked about."""
+    """Exercise of appendix A8: `loss(logits, ids, asked)`, the mean cross-entropy of the tokens asked about."""
     generator = torch.Generator().manual_seed(0)
     cases = [(torch.randn(n, 9, generator=generator), torch.randint(9, (n,), generator=generator),
               torch.arange(n) % 3 == 1) for n in (6, 11)]  # fmt: skip
@@ -61,7 +61,7 @@ def hidden_loss(written: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
 
 @exercise("ex-pairs", "joined")
 def joined_pair(written: Callable[[list, list, int, int], list]) -> str:
-    """Exercise of chapter 7: `joined(first, second, bos, eos)`, what the encoder reads of two sentences."""
+    """Exercise of appendix A8: `joined(first, second, bos, eos)`, what the encoder reads of two sentences."""
 
     def read(found: Iterable[int], expected: list[int]) -> list[int]:
         if (ids := list(found))[:1] != expected[:1]:
@@ -97,7 +97,7 @@ def with_half(second: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Ten
 
 @exercise("ex-mirrored-half", "whole")
 def mirrored_half(written: Callable[[Tensor, int], Tensor]) -> str:
-    """Exercise of chapter 8: `whole(half, d_model)`, all features of a transform from the first half of them."""
+    """Exercise of chapter 6: `whole(half, d_model)`, all features of a transform from the first half of them."""
 
     def read(found: Any, expected: Tensor) -> Tensor:
         tokens, d_model = expected.shape
@@ -131,7 +131,7 @@ def mirrored_half(written: Callable[[Tensor, int], Tensor]) -> str:
 
 @exercise("ex-lost", "kept")
 def directions_kept(written: Callable[[int, int], int]) -> str:
-    """Exercise of chapter 8: `kept(length, d_model)`, the rank of Fourier mixing."""
+    """Exercise of chapter 6: `kept(length, d_model)`, the rank of Fourier mixing."""
 
     def alone(length: int, d_model: int) -> int:  # entries that are their own mirror image
         return (2 - length % 2) * (2 - d_model % 2)
@@ -152,7 +152,7 @@ def directions_kept(written: Callable[[int, int], int]) -> str:
 
 @exercise("ex-no-leak", "mixed")
 def no_leak(written: Callable[[Tensor, Tensor, int], Tensor]) -> str:
-    """Exercise of chapter 8: `mixed(x, mask, length)`, Fourier mixing that depends on each text alone."""
+    """Exercise of chapter 6: `mixed(x, mask, length)`, Fourier mixing that depends on each text alone."""
     x = torch.randn(3, 6, 8, generator=torch.Generator().manual_seed(1))
     mask = torch.arange(6) < torch.tensor([[6], [4], [2]])
     texts = x * mask[..., None]

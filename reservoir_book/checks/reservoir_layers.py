@@ -1,4 +1,4 @@
-"""Checks of the exercises of chapters 5 and 6, on reservoir layers and the backward pass through them."""
+"""Checks of the exercises of chapter 5 and appendix A7, on reservoir layers and the backward pass through them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def gradients_needed(written: Callable[[str, bool], list[bool]]) -> str:
 
 @exercise("ex-gradient-below", "below")
 def gradient_below(written: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
-    """Exercise of chapter 6: `below(g, h, W1, W2)`, the gradient at the input of y = h + W2 relu(W1 h)."""
+    """Exercise of appendix A7: `below(g, h, W1, W2)`, the gradient at the input of y = h + W2 relu(W1 h)."""
     generator = torch.Generator().manual_seed(0)
     g, h, first, second = (torch.randn(*s, generator=generator) for s in ((7, 6), (7, 6), (9, 6), (6, 9)))
 
@@ -123,7 +123,7 @@ def gradient_below(written: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) 
 
 @exercise("ex-saved-products", "saved")
 def saved_products(written: Callable[[int, int, int], float]) -> str:
-    """Exercise of chapter 6: `saved(d, d_ff, width)`, multiply-adds per token that a skipped reservoir saves."""
+    """Exercise of appendix A7: `saved(d, d_ff, width)`, multiply-adds per token that a skipped reservoir saves."""
     cases = [(64, 256, 16), (128, 512, 64), (512, 1024, 100)]
     return compare(written, lambda d, d_ff, width: 2 * d * d_ff - 3 * d * width, cases, {
         "you forgot what the estimate costs: three narrow products": lambda d, f, w: 2 * d * f,
@@ -139,7 +139,7 @@ def saved_products(written: Callable[[int, int, int], float]) -> str:
 
 @exercise("ex-annealed", "chance")
 def annealed(written: Callable[[int, int, int, float], float]) -> str:
-    """Exercise of chapter 6: `chance(step, warmup, anneal, most)`, with which a step is skipped."""
+    """Exercise of appendix A7: `chance(step, warmup, anneal, most)`, with which a step is skipped."""
 
     def share(found: Any, expected: Any) -> float:
         if not 0 <= number(found) <= 1:

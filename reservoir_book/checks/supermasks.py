@@ -1,4 +1,4 @@
-"""Checks of the exercises of chapters 10 and 11, on supermasks and weights that are stored as a seed."""
+"""Checks of the exercises of chapters 8 and 9, on supermasks and weights that are stored as a seed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reservoir_book.checks.verdict import Mistake, call, compare, exercise, numb
 
 @exercise("ex-top-k", "top_mask")
 def top_mask(written: Callable[[Tensor, float], Tensor]) -> str:
-    """Exercise of chapter 10: `top_mask(scores, keep)`, true at exactly round(keep · n) of the largest |scores|."""
+    """Exercise of chapter 8: `top_mask(scores, keep)`, true at exactly round(keep · n) of the largest |scores|."""
     draw = torch.Generator().manual_seed(0)
     plain = torch.randn(20, 50, generator=draw)
     tied = torch.randint(-3, 4, (10, 10), generator=draw).float()
@@ -47,7 +47,7 @@ def top_mask(written: Callable[[Tensor, float], Tensor]) -> str:
 
 @exercise("ex-straight-through", "score_gradient")
 def score_gradient(written: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
-    """Exercise of chapter 10: `score_gradient(grad, weight, scores, mask)`, straight through the choice by |S|."""
+    """Exercise of chapter 8: `score_gradient(grad, weight, scores, mask)`, straight through the choice by |S|."""
     grad, weight, scores = torch.randn(3, 6, 8, generator=torch.Generator().manual_seed(0))
     return compare(written, lambda g, w, s, m: g * w * s.sign(), [(grad, weight, scores, largest(scores.abs(), 24))], {
         "the sign of the score is missing: a negative score that should grow in magnitude would shrink":
@@ -75,7 +75,7 @@ def score_gradient(written: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) 
 
 @exercise("ex-choices", "choices")
 def choices(written: Callable[[int, float], float]) -> str:
-    """Exercise of chapter 10: `choices(n, keep)`, the bits that it takes to say which of n weights are kept."""
+    """Exercise of chapter 8: `choices(n, keep)`, the bits that it takes to say which of n weights are kept."""
 
     def bits(n: int, keep: float) -> float:
         k = round(keep * n)
@@ -102,7 +102,7 @@ def _mask_like(found: object, expected: Tensor) -> Tensor:
 
 @exercise("ex-pack-bits", "packed")
 def packed_bits(written: Callable[[list[bool]], bytes]) -> str:
-    """Exercise of chapter 11: `packed(mask)`, eight bits in a byte, the first in the lowest place."""
+    """Exercise of chapter 9: `packed(mask)`, eight bits in a byte, the first in the lowest place."""
     generator = np.random.default_rng(0)
     masks = [(generator.random(n) < 0.5).tolist() for n in (8, 16, 3, 21)] + [[True, False, False]]
 
@@ -135,7 +135,7 @@ Shapes = Sequence[tuple[int, int]]
 
 @exercise("ex-bound", "bound")
 def bits_bound(written: Callable[[Shapes, int, int], int]) -> str:
-    """Exercise of chapter 11: `bound(shapes, depth, trained)`, the bytes of masks and of what was trained."""
+    """Exercise of chapter 9: `bound(shapes, depth, trained)`, the bytes of masks and of what was trained."""
 
     def masks(shapes: Shapes, depth: int) -> int:
         return depth * sum(-(-a * b // 8) for a, b in shapes)
@@ -159,7 +159,7 @@ def bits_bound(written: Callable[[Shapes, int, int], int]) -> str:
 
 @exercise("ex-break-even", "needed")
 def break_even(written: Callable[[float, float], float]) -> str:
-    """Exercise of chapter 11: `needed(bandwidth, width)`, weights a second at which drawing is as fast as reading."""
+    """Exercise of chapter 9: `needed(bandwidth, width)`, weights a second at which drawing is as fast as reading."""
     cases = [(1e10, 4), (1e10, 2), (5e11, 1), (3e9, 0.5)]
     return compare(written, lambda bandwidth, width: bandwidth / (width - 1 / 8), cases, {
         "a masked weight is not free to read: its bit still comes from memory": lambda b, w: b / w,

@@ -1,4 +1,4 @@
-"""Checks of chapter 12's exercises."""
+"""Checks of chapter 10's exercises."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _front(points: Sequence[Point]) -> list[int]:
 
 @exercise("ex-front", "on_the_front")
 def on_the_front(written: Callable[[list[Point]], list[int]]) -> str:
-    """Exercise of chapter 12: `on_the_front(points)`, the places of (quality, cost) pairs that nothing dominates."""
+    """Exercise of chapter 10: `on_the_front(points)`, the places of (quality, cost) pairs that nothing dominates."""
 
     def read(found: Any, expected: list[int]) -> list[int]:
         try:
@@ -65,7 +65,7 @@ RACES: tuple[list[list[float]], ...] = (
 
 @exercise("ex-draws", "front_share")
 def front_share(written: Callable[[list[float], list[list[float]]], float]) -> str:
-    """Exercise of chapter 12: `front_share(mine, rivals)`, the share of draws that no cheaper rival spoils."""
+    """Exercise of chapter 10: `front_share(mine, rivals)`, the share of draws that no cheaper rival spoils."""
 
     def mean(values: Sequence[float]) -> float:
         return sum(values) / len(values)
@@ -101,7 +101,7 @@ def front_share(written: Callable[[list[float], list[list[float]]], float]) -> s
 
 @exercise("ex-tasks", "tasks_to_pay")
 def tasks_to_pay(written: Callable[[float, float, float], float]) -> str:
-    """Exercise of chapter 12: `tasks_to_pay(body, own, alone)`, from how many tasks on a shared body is cheaper."""
+    """Exercise of chapter 10: `tasks_to_pay(body, own, alone)`, from how many tasks on a shared body is cheaper."""
 
     def right(body: float, own: float, alone: float) -> float:
         return math.floor(body / (alone - own)) + 1 if alone > own else math.inf

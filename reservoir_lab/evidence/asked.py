@@ -37,7 +37,7 @@ BITS, MEMORY = "bits per trained number", ("memory-16", "memory-32", "memory-64"
 OWN_TASKS = "the paper's own tasks and sizes; its comparisons are asked one by one, on the bench's"
 PRINTED = "no run: it is arithmetic on what the source prints; Appendix B does it"
 STORED = "no run: it says how numbers are stored; a test of the file format holds it"
-FULL_SIZE = "training at the source's own size, on its data: Chapter 12 says what that costs"
+FULL_SIZE = "training at the source's own size, on its data: Chapter 10 says what that costs"
 
 DISSOCIATION = better(f"circle/{FEED_FORWARD}", f"circle/{ATTENTION}") + better(
     f"facts/{ATTENTION}", f"facts/{FEED_FORWARD}", SAME
@@ -114,9 +114,7 @@ POSTER = (
         why="half of the score is our reading of “surprisingly good”, as before the bench",
     ),
     Claim("poster/random-good", better(FEED_FORWARD, "narrow"), why=QUARTER),
-    Claim(
-        "poster/on-the-fly", needs="no run: it is a question; Chapter 11 makes weights while they are used"
-    ),
+    Claim("poster/on-the-fly", needs="no run: it is a question; Chapter 9 makes weights while they are used"),
     Claim(
         "poster/sizes",
         needs=PRINTED,
@@ -364,7 +362,7 @@ BLOG = (
         why=f"nine tenths is our reading of “well”; {BODIES}",
     ),
     Claim(
-        "blog/modalities", needs="no run: it is a question; two modalities on one body are a row of Chapter 9"
+        "blog/modalities", needs="no run: it is a question; two modalities on one body are a row of Chapter 7"
     ),
     Claim(
         "blog/well-under",
@@ -532,7 +530,7 @@ ONE_LAYER = (
     ),
     Claim(
         "one-layer/search-space",
-        needs="no run: one half has the most subsets of all shares; Chapter 10 counts",
+        needs="no run: one half has the most subsets of all shares; Chapter 8 counts",
     ),
     Claim(
         "one-layer/roberta-result",
@@ -762,22 +760,22 @@ DESCRIBED = {
     "bair/compared-with": "says what is compared with what; chapter 5 has both readings, and a rule for each",
     "reservoir-transformers/still-backpropagate": "defines a reservoir; tests hold ours to it, bit by bit",
     "reservoir-transformers/readout": "on a readout alone, which chapters 1 and 2 train so",
-    "blog/weight-class": "a question: Chapter 12 has every method on the same axes",
+    "blog/weight-class": "a question: Chapter 10 has every method on the same axes",
     "blog/mixer": "tells MLP-Mixer from the others; the rows `mix-mixer` and `mix-fourier` are on the bench",
     "blog/terminology": "a definition; chapter 2 starts from it",
     "blog/kept": "the released code freezes the token embedding, which its tasks do not use",
     "frozen-pretrained/listops": "a fault of the released loader; ours keeps the brackets, and counts them",
     "one-layer/redundant": "a conclusion: `one-layer/no-difference` asks of the outcome",
     "one-layer/p-squared": "a footnote's mark that reads like an exponent; appendix B says so",
-    "one-layer/top-k": "defines the mask, by S where the code has |S|; Chapter 10 compares the two",
-    "one-layer/scale": "defines the draw; Chapter 10 asks what it is worth",
+    "one-layer/top-k": "defines the mask, by S where the code has |S|; Chapter 8 compares the two",
+    "one-layer/scale": "defines the draw; Chapter 8 asks what it is worth",
     "one-layer/roberta-setup": "names two models where elsewhere a third is named; see appendix B",
     "one-layer/roberta-large": "names the larger model of `one-layer/roberta-share`",
     "one-layer/code-abs": "how the released code differs; ours ranks |S|, and can rank S",
     "one-layer/code-scale": "how the released code differs; ours scales what it is asked to scale",
     "one-layer/code-xavier": "how the released code differs; ours draws what it is asked to draw",
     "one-layer/code-stale": "a trap of the released code; ours makes the mask anew at every step",
-    "one-layer/code-plain": "says how it was done; the recipes do the same: all models of chapter 10 are bare",
-    "bair/plan": "a plan; chapter 6 carries it out",
+    "one-layer/code-plain": "says how it was done; the recipes do the same: all models of chapter 8 are bare",
+    "bair/plan": "a plan; appendix A7 carries it out",
 }
 """Sentences that say how something was done, ask or define, and what the book does instead of judging them."""

@@ -145,7 +145,7 @@ def _table(
 
 
 def translators(*, corpus: str = "multi30k", test: str = "test2016") -> pd.DataFrame:
-    """All recorded translators of a corpus: chapters 3 to 6, 10 and 12.
+    """All recorded translators of a corpus: chapters 3 to 5, 8 and 10, and appendix A7.
 
     Returns:
         one line a run: "recipe", its "family", its "words" and "kind", "seed", "quality" (BLEU), the four costs of
@@ -159,7 +159,7 @@ def translators(*, corpus: str = "multi30k", test: str = "test2016") -> pd.DataF
 
 
 def encoders() -> pd.DataFrame:
-    """All recorded masked language models of WikiText-2, chapters 7 and 8, as `translators`; quality is a perplexity.
+    """All recorded masked language models of appendix A8 and chapter 6, as `translators`; quality is a perplexity.
 
     A perplexity is one per piece, so models with other pieces, as those of `ladder`, are not in the table.
     """
@@ -173,7 +173,7 @@ def encoders() -> pd.DataFrame:
 
 
 def bodies(task: str) -> pd.DataFrame:
-    """The bodies that a task of chapter 9 was learned with, each at the rate that validation chose, as `translators`.
+    """The bodies that a task of chapter 7 was learned with, each at the rate that validation chose, as `translators`.
 
     Quality is an accuracy in per cent; "body" is the body's name, and "complete" whether the rates next to
     the chosen one have been run.

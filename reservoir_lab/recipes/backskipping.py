@@ -1,4 +1,4 @@
-"""Chapter 6: reservoirs whose backward pass is left out, after Shen et al. 2021 and the BAIR report's plan.
+"""Appendix A7: reservoirs whose backward pass is left out, after Shen et al. 2021 and the BAIR report's plan.
 
 All are `reservoirs/transformer-8`, four reservoirs between four trained layers, with the same budget. A fifth of the
 steps warms the estimates up; over the next two fifths the chance of skipping rises to 90 %, and stays there.

@@ -1,4 +1,4 @@
-"""The bench (Chapters 4 to 6, 8 and 10): tasks that need a transformer's parts, and parts that are not learned.
+"""The bench (Chapters 4 to 8): tasks that need a transformer's parts, and parts that are not learned.
 
 `bench/<task>/<row>`: `TASKS` says what a task is and how long it is trained, `ROWS` what a row changes and on which
 tasks it makes sense. Rows that are compared draw what they share from the same streams at the same scale: no draw

@@ -1,8 +1,8 @@
-"""Chapter 5, and 8 and 10: rows of the sources that no chapter asks for, as recipes, so that they can be run.
+"""Chapter 5, and 6 and 8: rows of the sources that no chapter asks for, as recipes, so that they can be run.
 
 Reservoirs on WMT14 with 24 encoder layers, of which the paper gives only the depth: here half of them are trained. A
 random layer on WMT14 under random embeddings. A RoBERTa of twice the width, and masks over one random layer of its
-size. The larger FNet on those tasks of GLUE that the book can load and chapter 8 leaves out.
+size. The larger FNet on those tasks of GLUE that the book can load and chapter 6 leaves out.
 """
 
 from reservoir.models.stack import LayerKind

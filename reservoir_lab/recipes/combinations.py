@@ -1,4 +1,4 @@
-"""Chapter 12: what no source tried. Two ways to leave weights untrained in one model, and what an encoder is worth.
+"""Chapter 10: what no source tried. Two ways to leave weights untrained in one model, and what an encoder is worth.
 
 The translators stand next to chapter 4's: the same text, sizes, steps and rate as `components/…`, so that each differs
 from a row of that table in one thing and a reader can say what the thing did.
@@ -14,7 +14,7 @@ from a row of that table in one thing and a reader can say what the thing did.
 - Two at once: `masked-attention-frozen-embeddings`; and `masked-embeddings-frozen-feed-forward`, which chapter 4's rows
   suggest: bits where freezing hurts most, nothing where it hurts least.
 
-`combinations/gpt-masks-<percent>/<rate>` is chapter 9's `universal/digits/masked` with a pretrained body: masks in the
+`combinations/gpt-masks-<percent>/<rate>` is chapter 7's `universal/digits/masked` with a pretrained body: masks in the
 place of norms that learn. Half is what the random body keeps; of weights that have learned, nine in ten are.
 
 What is an encoder worth? `combinations/no-encoder` is as good as the translator in which everything is trained.

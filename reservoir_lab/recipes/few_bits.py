@@ -1,4 +1,4 @@
-"""Chapter 10: masks over random weights and trained models rounded to few bits, all six times as long as in `keep/`.
+"""Chapter 8: masks over random weights and trained models rounded to few bits, all six times as long as in `keep/`.
 
 The paper leaves open whether, for the same bytes, a mask is better than trained weights of few bits. In `keep/` the
 trained models are cut short and scored before rounding. Here each row has six times the steps, at the learning rate

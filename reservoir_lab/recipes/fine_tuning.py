@@ -1,4 +1,4 @@
-"""Chapter 7: pretrained encoders fine-tuned on GLUE's SST-2, RTE and MRPC, and the same from scratch.
+"""Appendix A8: pretrained encoders fine-tuned on GLUE's SST-2, RTE and MRPC, and the same from scratch.
 
 Each row begins with a pretraining run of `masked/…`, of seed 0, whose vocabulary cuts the texts; the seeds of a row are
 those of the readout, of the order of the texts and of dropout. Reservoirs stay frozen while they are fine-tuned.

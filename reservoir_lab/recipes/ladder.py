@@ -1,4 +1,4 @@
-"""Appendix A6, and chapter 12: does the answer change with size? Four comparisons, each at four sizes.
+"""Appendix A6, and chapter 10: does the answer change with size? Four comparisons, each at four sizes.
 
 All sizes are trained equally far. A size is a width, and one rule gives the rest: a trained layer for each 64 of the
 width and at least two, heads of 32, feed-forward layers four times as wide, eight tokens a batch per unit of width,

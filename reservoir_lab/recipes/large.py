@@ -1,4 +1,4 @@
-"""Chapters 5 and 10, with appendix A4: the papers' sizes on text that anybody may have, for an hour of one GPU.
+"""Chapters 5 and 8, with appendix A4: the papers' sizes on text that anybody may have, for an hour of one GPU.
 
 IWSLT14 has to be put in place by hand, and enwik8 to be downloaded. So the translators of fairseq's small size, with
 its two dictionaries, read Tatoeba's sentences, and the language models of enwik8's size 100 MB of Wikipedia's articles

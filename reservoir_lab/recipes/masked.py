@@ -1,4 +1,4 @@
-"""Chapter 7: masked language models with frozen layers: pretraining, after Shen et al. 2021.
+"""Appendix A8: masked language models with frozen layers: pretraining, after Shen et al. 2021.
 
 Each model with reservoirs is compared with two regular ones: one with as many trained layers, and one as deep.
 """

@@ -1,11 +1,11 @@
-"""Chapter 8: what mixes the tokens of a text, after Lee-Thorp et al. 2022, all else equal.
+"""Chapter 6: what mixes the tokens of a text, after Lee-Thorp et al. 2022, all else equal.
 
 `mixing/<name>` pretrains a masked language model of that mixing, the same steps on the same windows of one length
 without padding, and with the norms after each sum, as BERT and FNet have them; `mixing/pre-norm/<name>` has them before
-each part, as chapter 7's encoders do. `mixing/<corpus>/<name>` fine-tunes the encoder of the same seed, so its runs are
+each part, as in appendix A8. `mixing/<corpus>/<name>` fine-tunes the encoder of the same seed, so its runs are
 independent. What was frozen in pretraining stays frozen. In `mixing/read-first/<name>` the readout sees the first token
 alone, as FNet's does. A model that mixes nothing has to guess there.
-`mixing/swept/<name>/lr-…` is the pretraining at other learning rates. Budgets are chapter 7's.
+`mixing/swept/<name>/lr-…` is the pretraining at other learning rates. Budgets are appendix A8's.
 """
 
 from dataclasses import dataclass, field, replace
@@ -90,7 +90,7 @@ CORPORA = {
     for corpus, names in (("sst-2", ROWS), ("rte", SOME))
 }
 TEXTS, STEPS = 12_000, 300
-"""Of SST-2, at the laptop scale. Chapter 7 has fewer; with those, attention stays below the accuracy that the claims
+"""Of SST-2, at the laptop scale. Appendix A8 has fewer; with those, attention stays below the accuracy that the claims
 require before they compare anything with it."""
 RATES = {"lr-5e-4": 5e-4, "lr-1e-3": 1e-3, "lr-2e-3": 2e-3, "lr-8e-3": 8e-3, "lr-16e-3": 16e-3}
 """Of the sweep, in addition to the one that `mixing/<name>` has at the laptop scale, 4e-3. The three in the middle are
@@ -100,7 +100,7 @@ SCRATCH = tuple(layout + name for layout in LAYOUTS for name in ("attention", "f
 
 
 def pretrained(name: str, scale: Scale, *, pre_norm: bool = False, large: bool = False) -> Run:
-    """A masked language model that mixes as `ROWS[name]` says, trained as those of chapter 7."""
+    """A masked language model that mixes as `ROWS[name]` says, trained as those of appendix A8."""
     row, sizes = ROWS[name], FNET if scale == "full" else {**SIZES[scale], "layers": 4}
     sizes = {**sizes, **(LARGER[scale] if large else {})}
     model = MaskedLanguageModelConfig(**sizes, norm_first=pre_norm, max_length=LENGTH[scale])

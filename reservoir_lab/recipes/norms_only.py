@@ -1,7 +1,7 @@
-"""Chapter 12: only the parameters of the norms are trained, after Frankle, Schwab & Morcos 2021.
+"""Chapter 10: only the parameters of the norms are trained, after Frankle, Schwab & Morcos 2021.
 
 They train BatchNorm's gains and biases in residual networks on pictures and leave every other weight at its random
-initialisation, the output layer included. Here it is layer norm: in chapter 4's translator, and in chapter 9's
+initialisation, the output layer included. Here it is layer norm: in chapter 4's translator, and in chapter 7's
 transformer on digits. So few parameters take larger steps than whole models, so each task has a sweep of learning
 rates; the rate is chosen on validation (`reservoir_lab.runs.sweep`), and the chosen one is run with three seeds.
 """
@@ -21,7 +21,7 @@ def translator(scale: Scale) -> Run:
 
 
 def digits(scale: Scale) -> Run:
-    """Chapter 9's random body on digits, with input, positions and output frozen as well."""
+    """Chapter 7's random body on digits, with input, positions and output frozen as well."""
     return universal.random("digits", scale).evolve(freeze=universal.only("norms"))
 
 

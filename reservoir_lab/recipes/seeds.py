@@ -1,4 +1,4 @@
-"""Chapter 11: a translator that is nothing but a seed and bits, small enough to ship inside a web page."""
+"""Chapter 9: a translator that is nothing but a seed and bits, small enough to ship inside a web page."""
 
 from reservoir.training import Budget, Decoding
 from reservoir.weights import Freeze, Mask

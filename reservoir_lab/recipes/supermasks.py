@@ -1,4 +1,4 @@
-"""Chapter 10: supermasks in random transformers, after Shen et al. 2021 ("What's hidden in a one-layer …?").
+"""Chapter 8: supermasks in random transformers, after Shen et al. 2021 ("What's hidden in a one-layer …?").
 
 `keep/<stack>-<embeddings>-<percent>` is figures 2, 3 and 4, and the upper half of table 1: a percentage of weights that
 take part, in a stack of "layers" with weights of their own, or of one "shared" layer (also "deep": twice as many times;
@@ -233,7 +233,7 @@ def pair(corpus: str, percent: int, scale: Scale) -> Run:
 
 
 def fine_tuned(corpus: str, scale: Scale) -> Run:
-    """A pretrained encoder, fine-tuned whole, on a corpus of which chapter 7 has no recipe as well."""
+    """A pretrained encoder, fine-tuned whole, on a corpus of which appendix A8 has no recipe as well."""
     run = fine_tuning.fine_tuned("mnli" if corpus == "qqp" else corpus, "regular-4", scale)
     return run if scale == "smoke" else run.evolve(task={"corpus": corpus})
 
@@ -297,6 +297,6 @@ for _bits in NARROW:
     enter(f"keep/narrow-{_bits}", _about, narrow, _bits)
 for _row in TUNED:
     for _name, _times in TIMES.items():
-        _about = f"Chapter 10's {_row} at {_times:g} times the learning rate."
+        _about = f"Chapter 8's {_row} at {_times:g} times the learning rate."
         enter(f"keep/rates/{_row}/{_name}", _about, at_rate, _row, _name)
 enter("pairs/qqp-trained", "Figure 6's reference: a pretrained encoder, fine-tuned whole.", fine_tuned, "qqp")

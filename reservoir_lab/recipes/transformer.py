@@ -52,7 +52,7 @@ def multi30k(scale: Scale) -> Run:
 
 
 def brief(scale: Scale) -> Run:
-    """The translator that the tables of chapters 4 to 6 vary: at the laptop scale smaller, and three minutes long.
+    """The translator that chapters 4 and 5 and appendix A7 vary: at the laptop scale smaller, and three minutes long.
 
     No sentence is seen more than three times, so there is no dropout. It is scored on one test set.
     """

@@ -1,4 +1,4 @@
-"""Chapter 9: a language model's body, GPT-2's or ours, frozen on other tasks (Lu et al. 2021; Rothermel et al. 2021).
+"""Chapter 7: a language model's body, GPT-2's or ours, frozen on other tasks (Lu et al. 2021; Rothermel et al. 2021).
 
 A task is learned with several bodies: pretrained, random, random with the pretrained tensors' means and standard
 deviations, trained whole, and an LSTM; and each of these with several learning rates, since Rothermel et al. showed
@@ -132,7 +132,7 @@ def only(*parts: str) -> Freeze:
 
 @recipe("gpt/wikipedia")
 def wikipedia(scale: Scale) -> Run:
-    """A GPT on Wikipedia's articles, whose body chapter 9 freezes; the weights of three seeds ship with the book."""
+    """A GPT on Wikipedia's articles, whose body chapter 7 freezes; the weights of three seeds ship with the book."""
     pieces: Any = {"unit": "byte-pieces", "characters": 60_000_000, "valid_tokens": 50_000}
     tasks = {
         "smoke": LanguageModelling("miniature", vocabulary=300, length=32, batch=8, unit="byte-pieces"),

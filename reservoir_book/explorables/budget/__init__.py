@@ -31,8 +31,8 @@ PREFIXES = {"backskipping": "backskipping, ", "few-bits": "trained longer: ", "n
 NAMES = {
     "backskipping/none": "backskipping, nothing skipped",
     "combinations/longest-no-encoder": "chapter 3's wider translator; no encoder layers, as many operations",
-    "keep/trained": "chapter 10's translator, everything trained",
-    "keep/wide-trained": "chapter 10's wide translator, everything trained",
+    "keep/trained": "chapter 8's translator, everything trained",
+    "keep/wide-trained": "chapter 8's wide translator, everything trained",
     "supermask/pretrained": "half of one shared layer, embeddings of a wide trained model",
     "supermask/trained": "the wide trained model whose embeddings masks take",
     "transformer/multi30k": "chapter 3's translator, everything trained",
