@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 
 import pandas as pd
+import plotly.graph_objects as go
 
+from reservoir.training import TrainingError
+from reservoir_book import plots
+from reservoir_lab import recipes
 from reservoir_lab.evidence import asked, ruling, sources
 from reservoir_lab.evidence.cells import HELD_OUT, LEARNED, Cell, Claim, cells, judged, rule_of
 from reservoir_lab.recipes import bench
+from reservoir_lab.runs.building import task_of
+from reservoir_lab.runs.together import build_all, training_of, whole
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "ours": ("ours", "held-out"),
@@ -81,6 +87,70 @@ def table(rows: Iterable[str] = (), tasks: Sequence[str] = COLUMNS) -> pd.DataFr
     at = {row: task for task, row in reversed(known)}
     frame.insert(0, "what it is", [bench.about(at[name], name) for name in names])
     return frame[frame[list(tasks)].astype(bool).any(axis=1)]
+
+
+def train(task: str, names: Iterable[str], *, seeds: Sequence[int] = range(3)) -> dict[str, list[float]]:
+    """Train rows of the bench here, the seeds of each together, and test them; nothing is recorded.
+
+    Args:
+        task: of the bench, such as "circle".
+        names: its rows.
+        seeds: for looking (0 to 9), so that the judged ones stay what they are.
+
+    Returns:
+        Row -> what each seed reaches, in percent of the answers.
+    """
+    found = {}
+    for name in names:
+        runs = [recipes.get(f"bench/{task}/{name}", seed=seed) for seed in seeds]
+        models, tasks, corpora = build_all(runs)
+        histories = whole(training_of(runs, models, tasks))
+        found[name] = [
+            0.0
+            if isinstance(history, TrainingError)
+            else task_of(run).test(model, one, corpus)[0]["test"][one.metric]
+            for run, model, one, corpus, history in zip(runs, models, tasks, corpora, histories, strict=True)
+        ]
+    return found
+
+
+def beside(task: str, here: Mapping[str, Sequence[float]]) -> pd.DataFrame:
+    """What `train` found next to the twenty judged runs of each row."""
+    lines = [
+        {
+            "trained parameters": int(judged(f"{task}/{name}")[0].trained),
+            "here, % right": ", ".join(f"{score:.0f}" for score in scores_here),
+            "twenty recorded runs": told(task, name),
+        }
+        for name, scores_here in here.items()
+    ]
+    return pd.DataFrame(lines, index=[bench.about(task, name) for name in here])
+
+
+def points(task: str, names: Iterable[str], here: Mapping[str, Sequence[float]] | None = None) -> go.Figure:
+    """The judged runs of rows as points, a row of the bench a line, and what `train` found as diamonds.
+
+    Args:
+        task: of the bench.
+        names: its rows, the first on top.
+        here: what `train` returned.
+    """
+    names = list(names)
+    drawn = plots.figure(x="answers right (%)", y="", height=90 + 42 * len(names))
+    for kind, found, look in (
+        (
+            "recorded",
+            {name: scores(task, name) for name in names},
+            {"symbol": "circle", "opacity": 0.45, "size": 8},
+        ),
+        ("here", dict(here or {}), {"symbol": "diamond-open", "size": 12, "line_width": 2}),
+    ):
+        x = [score for values in found.values() for score in values]
+        y = [bench.about(task, name) for name, values in found.items() for _ in values]
+        if x:
+            drawn.add_scatter(x=x, y=y, mode="markers", marker=look, name=kind)
+    order = [bench.about(task, name) for name in reversed(names)]
+    return drawn.update_yaxes(categoryorder="array", categoryarray=order, automargin=True)
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import nn
 
@@ -21,6 +21,7 @@ from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
 from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
 
+Result = TypeVar("Result")
 KNOWN = 128  # tasks whose batches a process keeps, since other rows learn from the same
 
 
@@ -117,9 +118,13 @@ def execute_together(runs: Sequence[Run]) -> list[Record | TrainingError]:
     Raises:
         ValueError: they cannot be trained together.
     """
-    run = executing(runs)
+    return whole(executing(runs))
+
+
+def whole(pieces: Generator[None, None, Result]) -> Result:
+    """All pieces of a computation at once: what it returns."""
     while True:
         try:
-            next(run)
+            next(pieces)
         except StopIteration as end:
             return end.value
