@@ -5,10 +5,14 @@ from html.parser import HTMLParser
 
 import pytest
 
+from reservoir.weights import report
 from reservoir_book import rows
+from reservoir_lab import recipes
 from reservoir_lab.evidence import asked, sources
 from reservoir_lab.evidence.cells import Cell, Claim, Finding, better
 from reservoir_lab.recipes import bench
+from reservoir_lab.runs.building import build
+from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.records import find_records
 
 
@@ -99,3 +103,60 @@ def test_what_cannot_be_asked_says_what_it_would_take():
     assert len(left) + sum(bool(one.asks) for one in asked.CLAIMS) == len(asked.CLAIMS)
     assert all(left["what it would take"]) and len(rows.not_asked("poster")) < len(left)
     assert list(told["instead"]) == list(asked.DESCRIBED.values())
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Rows are trained at the smoke scale, in a tenth of a second a seed."""
+    get = recipes.get
+    monkeypatch.setattr(rows.recipes, "get", lambda name, **said: get(name, scale="smoke", **said))
+
+
+def test_rows_are_trained_here_as_each_seed_is_alone(small):
+    seeds, names = (3, 5), ("trained", "frozen-attention")
+    found = rows.train("brackets", names, seeds=seeds)
+    expected = {}
+    for name in names:
+        expected[name] = []
+        for seed in seeds:
+            run = bench.make("brackets", name, "smoke").evolve(seed=seed)
+            model, task, corpus = build(run)
+            train_run(run, model, task)
+            tested, _ = run.task.test(model, task, corpus)
+            expected[name].append(tested["test"][task.metric])
+    assert list(found) == list(names)
+    assert len({score for scores in expected.values() for score in scores}) > 2
+    for name in names:
+        assert found[name] == pytest.approx(expected[name], abs=2)  # one answer of some fifty
+
+
+def test_a_seed_that_diverges_has_no_answer_right(monkeypatch):
+    far = bench.make("circle", "trained", "smoke").evolve(optimiser={"lr": 1e30})
+    monkeypatch.setattr(rows.recipes, "get", lambda name, seed: far.evolve(seed=seed))
+    assert rows.train("circle", ["trained"], seeds=(0, 1)) == {"trained": [0.0, 0.0]}
+
+
+def test_what_was_trained_here_stands_beside_the_recorded_runs():
+    here = {"mask": [24.6, 70.0], "trained": [95.4]}
+    frame = rows.beside("facts", here)
+    assert list(frame.index) == [bench.about("facts", name) for name in here]
+    assert list(frame["here, % right"]) == ["25, 70", "95"]
+    assert list(frame["twenty recorded runs"]) == [rows.told("facts", name) for name in here]
+    for name, count in zip(here, frame["trained parameters"], strict=True):
+        assert count == report(build(recipes.get(f"bench/facts/{name}"))[0]).trainable
+
+
+def test_each_run_is_a_point_on_its_rows_line():
+    names = ["trained", "no-attention", "mask"]
+    here = {"mask": [24.0, 26.0], "trained": [95.0]}
+    for drawn, kinds in ((rows.points("facts", names, here), 2), (rows.points("facts", names), 1)):
+        assert len(drawn.data) == kinds
+        for trace, values in zip(
+            drawn.data, ({name: rows.scores("facts", name) for name in names}, here), strict=False
+        ):
+            said = {(x, y) for x, y in zip(trace.x, trace.y, strict=True)}
+            assert said == {
+                (score, bench.about("facts", name)) for name, scores in values.items() for score in scores
+            }
+        # Plotly's axis of words goes upwards: the first row is on top.
+        assert list(drawn.layout.yaxis.categoryarray) == [bench.about("facts", name) for name in names[::-1]]
