@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from reservoir_book import rows
+from reservoir_book import plots, rows
 from reservoir_lab.evidence import asked, sources
 from reservoir_lab.evidence.cells import Cell, Claim, Finding, better
 from reservoir_lab.recipes import bench
@@ -99,3 +99,16 @@ def test_what_cannot_be_asked_says_what_it_would_take():
     assert len(left) + sum(bool(one.asks) for one in asked.CLAIMS) == len(asked.CLAIMS)
     assert all(left["what it would take"]) and len(rows.not_asked("poster")) < len(left)
     assert list(told["instead"]) == list(asked.DESCRIBED.values())
+
+
+def test_a_row_may_be_scored_after_rounding():
+    row = "rounded-16 at 8 bits"
+    records = [one for one in find_records("bench/facts/rounded-16") if one.seed in bench.JUDGED]
+    assert sorted(rows.scores("facts", row)) == sorted(
+        one.tests["test"]["accuracy at 8 bits"] for one in records
+    )
+    assert rows.mean("facts", row) != rows.mean("facts", "rounded-16")
+    assert rows.about("facts", row) == "everything trained at width 16, rounded to 8 bits"
+    (shown,) = rows.points("facts", [row, "mask"]).data
+    assert shown.y[0] == rows.about("facts", row) and shown.marker.color[0] == plots.colour("trained")
+    assert shown.marker.color[-1] == plots.colour("masked")
