@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 
 from reservoir.training import TrainingError
 from reservoir_book import plots
+from reservoir_book.controls import origin
 from reservoir_lab import recipes
 from reservoir_lab.evidence import asked, ruling, sources
 from reservoir_lab.evidence.cells import HELD_OUT, LEARNED, Cell, Claim, cells, judged, rule_of
@@ -35,13 +36,29 @@ ELSEWHERE = "elsewhere"
 SAYS = ("holds", "does not hold", "undecided", "not run")
 
 
+def split(row: str) -> tuple[str, str]:
+    """A row and the measure of its test: "rounded-24 at 8 bits" is scored after rounding, as the judge has it."""
+    name, _, bits = row.partition(" at ")
+    return name, f"accuracy at {bits}" if bits else ""
+
+
+def about(task: str, row: str) -> str:
+    """What a row is, in words."""
+    name, rounded = split(row)
+    said = bench.about(task, name)
+    return (
+        f"{said.partition(', then rounded')[0]}, rounded to {row.partition(' at ')[2]}" if rounded else said
+    )
+
+
 def scores(task: str, row: str, of: str = "score") -> list[float]:
     """What each judged run of a row reaches, in percent of the answers, or another measure of its test.
 
     Raises:
         ValueError: nobody has run the row on that task.
     """
-    found = [run.measure(of) for run in judged(f"{task}/{row}")]
+    name, rounded = split(row)
+    found = [run.measure(rounded or of) for run in judged(f"{task}/{name}")]
     if not found:
         raise ValueError(f"task and row must name runs that were judged, got {task!r} and {row!r}")
     return found
@@ -94,21 +111,22 @@ def train(task: str, names: Iterable[str], *, seeds: Sequence[int] = range(3)) -
 
     Args:
         task: of the bench, such as "circle".
-        names: its rows.
+        names: its rows; "rounded-16 at 8 bits" is tested after rounding.
         seeds: for looking (0 to 9), so that the judged ones stay what they are.
 
     Returns:
         Row -> what each seed reaches, in percent of the answers.
     """
     found = {}
-    for name in names:
+    for row in names:
+        name, rounded = split(row)
         runs = [recipes.get(f"bench/{task}/{name}", seed=seed) for seed in seeds]
         models, tasks, corpora = build_all(runs)
         histories = whole(training_of(runs, models, tasks))
-        found[name] = [
+        found[row] = [
             0.0
             if isinstance(history, TrainingError)
-            else task_of(run).test(model, one, corpus)[0]["test"][one.metric]
+            else task_of(run).test(model, one, corpus)[0]["test"][rounded or one.metric]
             for run, model, one, corpus, history in zip(runs, models, tasks, corpora, histories, strict=True)
         ]
     return found
@@ -118,17 +136,19 @@ def beside(task: str, here: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """What `train` found next to the twenty judged runs of each row."""
     lines = [
         {
-            "trained parameters": int(judged(f"{task}/{name}")[0].trained),
+            "trained parameters": int(judged(f"{task}/{split(name)[0]}")[0].trained),
             "here, % right": ", ".join(f"{score:.0f}" for score in scores_here),
             "twenty recorded runs": told(task, name),
         }
         for name, scores_here in here.items()
     ]
-    return pd.DataFrame(lines, index=[bench.about(task, name) for name in here])
+    return pd.DataFrame(lines, index=[about(task, name) for name in here])
 
 
 def points(task: str, names: Iterable[str], here: Mapping[str, Sequence[float]] | None = None) -> go.Figure:
     """The judged runs of rows as points, a row of the bench a line, and what `train` found as diamonds.
+
+    A row has the colour of the most unusual origin of its weights.
 
     Args:
         task: of the bench.
@@ -146,10 +166,12 @@ def points(task: str, names: Iterable[str], here: Mapping[str, Sequence[float]] 
         ("here", dict(here or {}), {"symbol": "diamond-open", "size": 12, "line_width": 2}),
     ):
         x = [score for values in found.values() for score in values]
-        y = [bench.about(task, name) for name, values in found.items() for _ in values]
+        y = [about(task, name) for name, values in found.items() for _ in values]
+        origins = {name: origin(recipes.get(f"bench/{task}/{split(name)[0]}")) for name in found}
+        colours = [plots.colour(origins[name]) for name, values in found.items() for _ in values]
         if x:
-            drawn.add_scatter(x=x, y=y, mode="markers", marker=look, name=kind)
-    order = [bench.about(task, name) for name in reversed(names)]
+            drawn.add_scatter(x=x, y=y, mode="markers", marker={**look, "color": colours}, name=kind)
+    order = [about(task, name) for name in reversed(names)]
     return drawn.update_yaxes(categoryorder="array", categoryarray=order, automargin=True)
 
 

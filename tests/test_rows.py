@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from reservoir.weights import report
-from reservoir_book import rows
+from reservoir_book import plots, rows
 from reservoir_lab import recipes
 from reservoir_lab.evidence import asked, sources
 from reservoir_lab.evidence.cells import Cell, Claim, Finding, better
@@ -160,3 +160,16 @@ def test_each_run_is_a_point_on_its_rows_line():
             }
         # Plotly's axis of words goes upwards: the first row is on top.
         assert list(drawn.layout.yaxis.categoryarray) == [bench.about("facts", name) for name in names[::-1]]
+
+
+def test_a_row_may_be_scored_after_rounding():
+    row = "rounded-16 at 8 bits"
+    records = [one for one in find_records("bench/facts/rounded-16") if one.seed in bench.JUDGED]
+    assert sorted(rows.scores("facts", row)) == sorted(
+        one.tests["test"]["accuracy at 8 bits"] for one in records
+    )
+    assert rows.mean("facts", row) != rows.mean("facts", "rounded-16")
+    assert rows.about("facts", row) == "everything trained at width 16, rounded to 8 bits"
+    (shown,) = rows.points("facts", [row, "mask"]).data
+    assert shown.y[0] == rows.about("facts", row) and shown.marker.color[0] == plots.colour("trained")
+    assert shown.marker.color[-1] == plots.colour("masked")
