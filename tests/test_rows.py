@@ -11,7 +11,7 @@ from reservoir_lab import recipes
 from reservoir_lab.evidence import asked, sources
 from reservoir_lab.evidence.cells import Cell, Claim, Finding, better
 from reservoir_lab.recipes import bench
-from reservoir_lab.runs.building import build
+from reservoir_lab.runs.building import build, outline
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.records import find_records
 
@@ -58,6 +58,53 @@ def test_where_runs_learn_or_do_not_no_mean_is_told(monkeypatch):
     assert rows.told("circle", "x") == "2 of 3 learn"
     assert rows.told("facts", "x") == "82.0 ± 2.0"
     assert rows.told("grammar", "x").endswith(", 2 of 3 learn")
+
+
+def test_a_rounded_row_costs_the_bytes_that_the_library_counts_and_a_pruned_one_what_it_begins_with():
+    found = rows.costs("facts")
+    model = outline(recipes.get("bench/facts/rounded-16"))
+    bits = account_of(model, 8)
+    assert (
+        found.loc["rounded-16 at 8 bits", "stored bytes"]
+        == bits
+        < found.loc["rounded-32 at 8 bits", "stored bytes"]
+    )
+    assert found.loc["rounded-16 at 8 bits", "scores"] == rows.scores(
+        "facts", "rounded-16", "accuracy at 8 bits"
+    )
+    assert found.loc["pruned", "operations"] > found.loc["trained", "operations"]
+    assert found.loc["mask", "origin"] == "masked" and found.loc["frozen-attention", "origin"] == "seeded"
+    assert not [name for name in found.index if name.startswith("rounded") and " at " not in name]
+
+
+def account_of(model, bits):
+    """Bytes with every matrix rounded, a scale a row, and the rest in 32 bits."""
+    sizes = [parameter.shape for parameter in model.parameters()]
+    matrices = [size for size in sizes if len(size) == 2]
+    return sum(4 * r + -(-r * c * bits // 8) for r, c in matrices) + sum(
+        4 * s[0] for s in sizes if len(s) == 1
+    )
+
+
+def test_circle_counts_runs_that_learn():
+    assert rows.costs("circle").loc["trained", "right"] == 5 * rows.learn("circle", "trained")
+
+
+@pytest.mark.parametrize("cost", rows.COSTS)
+def test_no_row_is_above_the_line_of_the_best(cost):
+    drawn = rows.fronts(
+        dict.fromkeys(("circle", "brackets", "facts", "grammar"), ""), {"facts": {"mask": "mask"}}
+    )
+    buttons = {one.label: one.args[0] for one in drawn.layout.updatemenus[0].buttons}
+    xs, ys = buttons[cost]["x"], buttons[cost]["y"]
+    for task in range(4):
+        *points, line, labels = range(7 * task, 7 * task + 7)
+        steps = dict(zip(xs[line], ys[line], strict=True))
+        for trace in points:
+            assert all(y <= steps[x] for x, y in zip(xs[trace], ys[trace], strict=True))
+        assert drawn.data[labels].mode == "text" and len(xs[labels]) == len(
+            rows.costs(list(rows.PICTURED)[task])
+        )
 
 
 def test_the_table_has_every_row_that_was_run_and_no_other():
