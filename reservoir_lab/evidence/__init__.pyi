@@ -1,4 +1,4 @@
-from . import asked, cells, claims, comparison, costs, coverage, rules, ruling, sources, trend
+from . import asked, cells, claims, comparison, costs, rules, ruling, sources, trend
 from .comparison import over_seeds
 
 __all__ = [
@@ -7,7 +7,6 @@ __all__ = [
     "claims",
     "comparison",
     "costs",
-    "coverage",
     "over_seeds",
     "rules",
     "ruling",

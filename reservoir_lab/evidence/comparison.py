@@ -15,15 +15,18 @@ from typing import Any
 
 import pandas as pd
 
+from reservoir.weights import report
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
-from reservoir_lab.evidence.claims.measures import CHOSEN, alternatives, size
 from reservoir_lab.evidence.sources import Figure
+from reservoir_lab.runs.building import outline
 from reservoir_lab.runs.records import METRICS, Record, find_records, frame
 from reservoir_lab.runs.registry import Scale, family_or_own
 from reservoir_lab.runs.sweep import choose
 
 NOT_RUN = "not run"
+CHOSEN = "~"
+"""What a name ends in that stands for the learning rate that validation chose."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,15 @@ def comparisons() -> dict[str, Comparison]:
     return {table.where: _read(table) for table in tables}
 
 
+def alternatives(recipe: str) -> list[str]:
+    """The recipes that a name chooses among: the rates of a sweep if it ends in /~, else itself."""
+    stem = recipe.removesuffix(CHOSEN)
+    if stem == recipe:
+        return [recipe]
+    found = [name for name in recipes.names() if name.startswith(f"{stem}lr-")]
+    return sorted(found, key=lambda name: float(name.rpartition("lr-")[2]))
+
+
 def score(recipe: str, scale: Scale) -> Ours:
     """The score on the first test set; of a sweep at the rate that validation chose, and whether it is whole."""
     if not recipe.endswith(f"/{CHOSEN}"):
@@ -157,7 +169,12 @@ def _over_seeds(found: list[Record], read: Callable[[Record], float], scale: Sca
 
 def _counted(name: str) -> Callable[[str, Scale], Ours]:
     """A size of the model at the full scale, as the sources count it, whatever the scale of the table."""
-    return lambda recipe, scale: Ours(f"{size(recipe, name):,}", scale="full")
+
+    def counted(recipe: str, scale: Scale) -> Ours:
+        made_of = report(outline(recipes.get(recipe, scale="full")))
+        return Ours(f"{getattr(made_of, name):,}", scale="full")
+
+    return counted
 
 
 def _setting(read: Callable[[Any], Any]) -> Callable[[str, Scale], Ours]:
