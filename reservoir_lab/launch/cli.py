@@ -467,6 +467,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     message: str | None
     try:
         execute(with_ranges(words) or ["--help"])
+        sys.stdout.flush()  # a reader who has gone is noticed here, where it can be said, and not as Python ends
         return 0
     except Preempted as signal:
         status, message = EXIT_STATUS, f"{signal}; {CONTINUES}"

@@ -69,6 +69,7 @@ def in_one_sentence(parse: Callable[[], T]) -> T:
     Raises:
         UsageError: tyro refused the command line. It prints why in a frame of several lines; this is one sentence.
         SystemExit: tyro printed help.
+        BrokenPipeError: it did, and nobody reads it.
     """
     printed = io.StringIO()
     try:
@@ -76,6 +77,7 @@ def in_one_sentence(parse: Callable[[], T]) -> T:
             return parse()
     except SystemExit as end:
         if not end.code:
+            sys.stdout.flush()  # help is in the buffer, and its reader may have gone
             raise
     raise UsageError(sentence(printed.getvalue()))
 

@@ -25,7 +25,7 @@ WORDS = {
 }
 """The words of the miniature grammar, which the page makes its sentences of."""
 FOUR = ("attention", "feed-forward", "embeddings", "frozen")
-CHAPTERS = {**dict.fromkeys(FOUR, 4), "reservoir": 5, "fourier": 8, "masks": 10}
+CHAPTERS = {**dict.fromkeys(FOUR, 4), "reservoir": 5, "fourier": 6, "masks": 8}
 """The chapter that a preset is from."""
 
 
