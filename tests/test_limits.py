@@ -69,15 +69,6 @@ EXCESS: dict[str, dict[str, int]] = {
         "words of judgement": 33,
     },
     # 06-mixing
-    "06-mixing": {
-        "words of the box": 180,
-        "numbers of the box": 15,
-        "words to the first idea": 276,
-        "hidden lines": 272,
-        "visible cells that show nothing": 3,
-        "names that visible cells take from hidden ones": 14,
-        "words of judgement": 16,
-    },
     # 07-frozen-pretrained
     "07-frozen-pretrained": {
         "words of the box": 184,
