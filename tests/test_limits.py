@@ -79,18 +79,6 @@ EXCESS: dict[str, dict[str, int]] = {
         "names that visible cells take from hidden ones": 18,
         "words of judgement": 14,
     },
-    # 08-supermasks
-    "08-supermasks": {
-        "words before the exercises": 4013,
-        "words in and after them": 1213,
-        "words of the box": 191,
-        "numbers of the box": 11,
-        "words to the first idea": 296,
-        "hidden lines": 268,
-        "visible cells that show nothing": 3,
-        "names that visible cells take from hidden ones": 25,
-        "words of judgement": 34,
-    },
     # 09-seeds
     "09-seeds": {
         "words of the box": 116,
