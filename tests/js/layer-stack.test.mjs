@@ -1,7 +1,7 @@
 // The stack's costs: what is left out where a layer does not learn.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { key, layerCost, parse, stackCost, sums, turned } from '../../reservoir_book/explorables/layer_stack/model.mjs';
+import { key, layerCost, nearest, parse, stackCost, sums, turned } from '../../reservoir_book/explorables/layer_stack/model.mjs';
 
 const sizes = { d_model: 64, d_ff: 128, n_heads: 4, kernel: 7, length: 10 };
 
@@ -28,4 +28,12 @@ test('a stack is read, turned and named', () => {
   assert.equal(turned('LRL', 0), 'RRL');
   assert.equal(turned('LRL', 1), 'LLL');
   assert.deepEqual([key('LRL', 'ffn'), key('LLL', 'ffn')], ['LRL ffn', 'LLL']);
+});
+
+test('a stack that is not recorded finds the one that is most like it', () => {
+  const records = { LLLL: {}, LLLLLL: {}, 'LRLRLL ffn': {}, 'LRLRLL gru': {} };
+  assert.equal(nearest(records, 'LRLLRL', 'gru'), 'LRLRLL gru');
+  assert.equal(nearest(records, 'LRLLL', 'ffn'), 'LLLL');
+  assert.equal(nearest(records, 'LLLLL', 'ffn'), 'LLLL');
+  assert.equal(nearest({}, 'L', 'ffn'), undefined);
 });

@@ -33,6 +33,14 @@ function sums(costs) {
 var parse = (text) => /^[LR]{1,12}$/.test(text) ? text : void 0;
 var turned = (stack, i) => [...stack].map((letter, k) => k === i ? { L: "R", R: "L" }[letter] : letter).join("");
 var key = (stack, kind) => stack.includes("R") ? `${stack} ${kind}` : stack;
+var nearest = (records, stack, kind) => {
+  const learning = (letters) => [...letters].filter((letter) => letter === "L").length;
+  const far = (name) => {
+    const [letters, its] = name.split(" ");
+    return 1e3 * Math.abs(learning(letters) - learning(stack)) + 10 * Math.abs(letters.length - stack.length) + (its === void 0 || its === kind ? 0 : 1);
+  };
+  return Object.keys(records).sort((a, b) => far(a) - far(b))[0];
+};
 
 // reservoir_book/explorables/shared/records.mjs
 var mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -620,10 +628,12 @@ var view_default = {
       table.replaceChildren(...[
         ["Parameters that learn", Math.round(now.trained).toLocaleString("en")],
         ["Parameters that a seed gives back", Math.round(now.frozen).toLocaleString("en")],
-        ["A step, against as many layers that all learn", share(now.step, all.step)],
+        ["A step, compared with as many trained layers", share(now.step, all.step)],
         ["Its backward pass", share(now.inputs + now.weights, all.inputs + all.weights)]
       ].flatMap(([name, value]) => [html("dt", { text: name }), html("dd", { text: value })]));
-      const record = records[key(stack, kind)];
+      const exact = records[key(stack, kind)];
+      const like = exact ? key(stack, kind) : nearest(records, stack, kind);
+      const record = records[like];
       if (chart2) {
         const runs = record ? record.curves : [];
         const last = Math.max(1, ...Object.values(records).flatMap((one) => one.curves.map(([x]) => x.at(-1))));
@@ -633,7 +643,7 @@ var view_default = {
         chart2.update({
           x: { domain: [0, last] },
           y: { domain: [0, Math.ceil(high / 5) * 5] },
-          marks: [...grey && stack !== "LLLL" ? lines(grey.curves, "fixed", "LLLL, all four learn") : [], ...lines(runs, stack.includes("R") ? "seeded" : "trained", record ? `${stack}, ${runs.length} ${runs.length > 1 ? "seeds" : "seed"}` : void 0)]
+          marks: [...grey && like !== "LLLL" ? lines(grey.curves, "fixed", "LLLL, all four learn") : [], ...lines(runs, like?.includes("R") ? "seeded" : "trained", record ? `${like}, ${runs.length} ${runs.length > 1 ? "seeds" : "seed"}` : void 0)]
         });
       }
       const n = [...stack].filter((letter) => letter === "R").length;
@@ -642,7 +652,7 @@ var view_default = {
         `${stack.length} ${stack.length === 1 ? "layer" : "layers"} from the bottom up, ${stack}: ${stack.length - n} learn and ${n} ${n === 1 ? "does" : "do"} not.`,
         `A training step of the stack costs ${share(now.step, all.step)} of one in which all layers are transformer layers that learn.`,
         free ? `No gradient has to reach the lowest ${free === 1 ? "layer" : `${free} layers`}, since nothing below moves: what ${free === 1 ? "it computes" : "they compute"} could be kept from one pass to the next.` : n ? "The gradient passes through every reservoir on its way down." : "",
-        record ? `Recorded: ${mean(record.test).toFixed(1)} BLEU on the test set and an area of ${mean(record.aucc).toFixed(1)}, ${record.test.length} ${record.test.length > 1 ? "seeds" : "seed"}.` : "Nobody has recorded this stack."
+        record ? `${exact ? "Recorded" : `The most similar recorded stack is ${like}`}: ${mean(record.test).toFixed(1)} BLEU on the test set and an area of ${mean(record.aucc).toFixed(1)}, ${record.test.length} ${record.test.length > 1 ? "seeds" : "seed"}.` : ""
       ].filter(Boolean).join(" "));
     });
     return ui.close;

@@ -46,3 +46,13 @@ export const turned = (stack, i) => [...stack].map((letter, k) => (k === i ? { L
 
 /** How a record is found: reservoirs have a kind, a stack without has none. */
 export const key = (stack, kind) => (stack.includes('R') ? `${stack} ${kind}` : stack);
+
+/** The recorded stack, as a key of `records`, that is most like this one: in what learns first, then in depth, then in kind. */
+export const nearest = (records, stack, kind) => {
+  const learning = (letters) => [...letters].filter((letter) => letter === 'L').length;
+  const far = (name) => {
+    const [letters, its] = name.split(' ');
+    return 1000 * Math.abs(learning(letters) - learning(stack)) + 10 * Math.abs(letters.length - stack.length) + (its === undefined || its === kind ? 0 : 1);
+  };
+  return Object.keys(records).sort((a, b) => far(a) - far(b))[0];
+};

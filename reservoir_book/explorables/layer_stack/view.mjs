@@ -1,5 +1,5 @@
 // Build a stack of layers that learn and layers that do not: what a training step must still do, and what was recorded.
-import { key, LEAST, MOST, parse, stackCost, sums, turned } from './model.mjs';
+import { key, LEAST, MOST, nearest, parse, stackCost, sums, turned } from './model.mjs';
 import { mean } from '../shared/records.mjs';
 import { explorable, html, number } from '../shared/ui.mjs';
 
@@ -59,11 +59,13 @@ export default {
       table.replaceChildren(...[
         ['Parameters that learn', Math.round(now.trained).toLocaleString('en')],
         ['Parameters that a seed gives back', Math.round(now.frozen).toLocaleString('en')],
-        ['A step, against as many layers that all learn', share(now.step, all.step)],
+        ['A step, compared with as many trained layers', share(now.step, all.step)],
         ['Its backward pass', share(now.inputs + now.weights, all.inputs + all.weights)],
       ].flatMap(([name, value]) => [html('dt', { text: name }), html('dd', { text: value })]));
 
-      const record = records[key(stack, kind)];
+      const exact = records[key(stack, kind)];
+      const like = exact ? key(stack, kind) : nearest(records, stack, kind);
+      const record = records[like];
       if (chart) {
         const runs = record ? record.curves : [];
         const last = Math.max(1, ...Object.values(records).flatMap((one) => one.curves.map(([x]) => x.at(-1))));
@@ -72,7 +74,7 @@ export default {
         const lines = (from, origin, name) => from.map(([x, y], i) => ({ kind: 'line', x, y, origin, name: i ? undefined : name }));
         chart.update({
           x: { domain: [0, last] }, y: { domain: [0, Math.ceil(high / 5) * 5] },
-          marks: [...(grey && stack !== 'LLLL' ? lines(grey.curves, 'fixed', 'LLLL, all four learn') : []), ...lines(runs, stack.includes('R') ? 'seeded' : 'trained', record ? `${stack}, ${runs.length} ${runs.length > 1 ? 'seeds' : 'seed'}` : undefined)],
+          marks: [...(grey && like !== 'LLLL' ? lines(grey.curves, 'fixed', 'LLLL, all four learn') : []), ...lines(runs, like?.includes('R') ? 'seeded' : 'trained', record ? `${like}, ${runs.length} ${runs.length > 1 ? 'seeds' : 'seed'}` : undefined)],
         });
       }
       const n = [...stack].filter((letter) => letter === 'R').length;
@@ -82,7 +84,7 @@ export default {
         `A training step of the stack costs ${share(now.step, all.step)} of one in which all layers are transformer layers that learn.`,
         free ? `No gradient has to reach the lowest ${free === 1 ? 'layer' : `${free} layers`}, since nothing below moves: what ${free === 1 ? 'it computes' : 'they compute'} could be kept from one pass to the next.`
           : n ? 'The gradient passes through every reservoir on its way down.' : '',
-        record ? `Recorded: ${mean(record.test).toFixed(1)} BLEU on the test set and an area of ${mean(record.aucc).toFixed(1)}, ${record.test.length} ${record.test.length > 1 ? 'seeds' : 'seed'}.` : 'Nobody has recorded this stack.',
+        record ? `${exact ? 'Recorded' : `The most similar recorded stack is ${like}`}: ${mean(record.test).toFixed(1)} BLEU on the test set and an area of ${mean(record.aucc).toFixed(1)}, ${record.test.length} ${record.test.length > 1 ? 'seeds' : 'seed'}.` : '',
       ].filter(Boolean).join(' '));
     });
     return ui.close;
