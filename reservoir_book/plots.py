@@ -268,45 +268,30 @@ def scatter(
     return drawn.update_xaxes(type="log")
 
 
-def attention_map(
-    weights: Any,
-    *,
-    src: Sequence[str],
-    tgt: Sequence[str],
-    names: Sequence[str] | None = None,
-    prefix: str = "head ",
-    height: int = 500,
-) -> go.Figure:
-    """Attention weights as a heatmap, a row for each query; with several heads, a slider goes through them.
+def attention_map(weights: Any, *, src: Sequence[str], tgt: Sequence[str], height: int = 500) -> go.Figure:
+    """What one sequence has to do with another, such as attention weights, as a heatmap: a row for each token of `tgt`.
 
     Args:
-        weights: (tgt, src) or (heads, tgt, src), between 0 and 1; a tensor or an array.
+        weights: (tgt, src), between 0 and 1; a tensor or an array.
         src: the tokens that are attended to, across.
         tgt: the tokens that attend, down.
-        names: short names for the heads on the slider; their numbers from 1 if None.
-        prefix: what comes before the name of the head that is shown.
         height: pixels.
 
     Raises:
         ValueError: the shapes do not fit together.
     """
-    maps = as_array(weights)
-    maps = maps[None] if maps.ndim == 2 else maps
-    if maps.ndim != 3 or maps.shape[1:] != (len(tgt), len(src)):
+    shown = as_array(weights)
+    if shown.shape != (len(tgt), len(src)):
         raise ValueError(
-            f"weights must be (heads, tgt, src) with {len(tgt)} tgt and {len(src)} src tokens, got {maps.shape}"
+            f"weights must be (tgt, src) with {len(tgt)} tgt and {len(src)} src tokens, got {shown.shape}"
         )
-    names = list(names) if names is not None else [str(i + 1) for i in range(len(maps))]
-    if len(names) != len(maps):
-        raise ValueError(f"names must be one for each of the {len(maps)} heads, got {len(names)}")
-    maps = maps.round(3)  # what colour can show, and the notebook stays small
     # Positions, not tokens, are the coordinates: a token may stand twice. Nothing is paper, so dark pages stay dark.
     # Room for the tokens is made by their length: plotly's own way leaves too little of a narrow page for the map.
     left, below = (24 + 7 * max(map(len, tokens)) for tokens in (tgt, src))
     margin = {"l": left, "r": 8, "t": 24, "b": 28 + below * 3 // 4}
     drawn = figure(x="attended to", y="attends", height=height, margin=margin)
     drawn.add_heatmap(
-        z=maps[0].tolist(),
+        z=shown.round(3).tolist(),  # what colour can show, and the notebook stays small
         zmin=0,
         zmax=1,
         colorscale=[[0, colour("trained", 0.0)], [1, colour("trained")]],
@@ -318,13 +303,6 @@ def attention_map(
     plain = {"showgrid": False, "zeroline": False, "automargin": False}
     drawn.update_xaxes(tickvals=list(range(len(src))), ticktext=list(src), tickangle=-45, **plain)
     drawn.update_yaxes(tickvals=list(range(len(tgt))), ticktext=list(tgt), autorange="reversed", **plain)
-    if len(maps) > 1:
-        steps = [
-            {"label": name, "method": "restyle", "args": [{"z": [one.tolist()]}, [0]]}
-            for name, one in zip(names, maps, strict=True)
-        ]
-        slider = {"steps": steps, "currentvalue": {"prefix": prefix}, "y": 1.02, "yanchor": "bottom"}
-        drawn.update_layout(sliders=[slider], margin={"t": 108})
     return drawn
 
 
