@@ -5,8 +5,7 @@ import pytest
 from reservoir.weights import placement
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
-from reservoir_lab.evidence.claims.measures import alternatives
-from reservoir_lab.evidence.comparison import NOT_RUN, Comparison, comparisons, score
+from reservoir_lab.evidence.comparison import NOT_RUN, Comparison, alternatives, comparisons, score
 from reservoir_lab.runs import records
 
 TABLES = sorted(f"{name}/{table}" for name in sources.names() for table in sources.source(name).tables)

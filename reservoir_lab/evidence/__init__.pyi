@@ -1,10 +1,9 @@
-from . import asked, cells, claims, comparison, costs, coverage, rules, ruling, sources, trend
+from . import asked, cells, comparison, costs, coverage, rules, ruling, sources
 from .comparison import over_seeds
 
 __all__ = [
     "asked",
     "cells",
-    "claims",
     "comparison",
     "costs",
     "coverage",
@@ -12,5 +11,4 @@ __all__ = [
     "rules",
     "ruling",
     "sources",
-    "trend",
 ]

@@ -15,15 +15,18 @@ from typing import Any
 
 import pandas as pd
 
+from reservoir.weights import Report, report
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
-from reservoir_lab.evidence.claims.measures import CHOSEN, alternatives, size
 from reservoir_lab.evidence.sources import Figure
+from reservoir_lab.runs.building import outline
 from reservoir_lab.runs.records import METRICS, Record, find_records, frame
 from reservoir_lab.runs.registry import Scale, family_or_own
 from reservoir_lab.runs.sweep import choose
 
 NOT_RUN = "not run"
+CHOSEN = "~"
+"""In place of a rate, the one that validation chose."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,21 @@ class Comparison:
 
 
 @functools.cache
+def alternatives(recipe: str) -> list[str]:
+    """The recipes of a sweep that a name ending in /~ chooses among; of another name, itself."""
+    if not recipe.endswith(f"/{CHOSEN}"):
+        return [recipe]
+    stem = recipe.removesuffix(CHOSEN)
+    found = [name for name in recipes.RECIPES if name.startswith(f"{stem}lr-")]
+    return sorted(found, key=lambda name: float(name.rpartition("lr-")[2]))
+
+
+@functools.cache
+def _report(recipe: str) -> Report:
+    return report(outline(recipes.get(recipe, scale="full")))
+
+
+@functools.cache
 def comparisons() -> dict[str, Comparison]:
     """Every table of `data/sources` with what stands next to it, in the order of the documents."""
     tables = (table for name in sources.names() for table in sources.source(name).tables.values())
@@ -157,7 +175,7 @@ def _over_seeds(found: list[Record], read: Callable[[Record], float], scale: Sca
 
 def _counted(name: str) -> Callable[[str, Scale], Ours]:
     """A size of the model at the full scale, as the sources count it, whatever the scale of the table."""
-    return lambda recipe, scale: Ours(f"{size(recipe, name):,}", scale="full")
+    return lambda recipe, scale: Ours(f"{getattr(_report(recipe), name):,}", scale="full")
 
 
 def _setting(read: Callable[[Any], Any]) -> Callable[[str, Scale], Ours]:
