@@ -51,7 +51,12 @@ def test_every_recipe_has_a_place_in_the_book():
     places |= {"masked-wide/regular-4": "8", "masked/regular-4": "A8", "pairs-wide/mnli-50": "8"}
     for name, place in places.items():
         assert coverage.chapter(name) == place
-    assert list(dict.fromkeys(coverage.cost().index.get_level_values("chapter")))[-4:] == ["10", "A6", "A7", "A8"]
+    assert list(dict.fromkeys(coverage.cost().index.get_level_values("chapter")))[-4:] == [
+        "10",
+        "A6",
+        "A7",
+        "A8",
+    ]
 
 
 def test_coverage_says_how_many_recipes_are_recorded():
