@@ -8,17 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from reservoir.training import TrainingError
-from reservoir_book import plots
+from reservoir.weights.accounting import rounded_bytes
+from reservoir_book import controls, plots
 from reservoir_lab import recipes
 from reservoir_lab.evidence import asked, ruling, sources
 from reservoir_lab.evidence.cells import HELD_OUT, LEARNED, Cell, Claim, cells, judged, rule_of
 from reservoir_lab.recipes import bench
-from reservoir_lab.runs.building import task_of
+from reservoir_lab.runs.building import outline, task_of
 from reservoir_lab.runs.together import build_all, training_of, whole
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -35,13 +38,29 @@ ELSEWHERE = "elsewhere"
 SAYS = ("holds", "does not hold", "undecided", "not run")
 
 
+def split(row: str) -> tuple[str, str]:
+    """A row and the measure of its test: "rounded-24 at 8 bits" is scored after rounding, as the judge has it."""
+    name, _, bits = row.partition(" at ")
+    return name, f"accuracy at {bits}" if bits else ""
+
+
+def about(task: str, row: str) -> str:
+    """What a row is, in words."""
+    name, rounded = split(row)
+    said = bench.about(task, name)
+    return (
+        f"{said.partition(', then rounded')[0]}, rounded to {row.partition(' at ')[2]}" if rounded else said
+    )
+
+
 def scores(task: str, row: str, of: str = "score") -> list[float]:
     """What each judged run of a row reaches, in percent of the answers, or another measure of its test.
 
     Raises:
         ValueError: nobody has run the row on that task.
     """
-    found = [run.measure(of) for run in judged(f"{task}/{row}")]
+    name, rounded = split(row)
+    found = [run.measure(rounded or of) for run in judged(f"{task}/{name}")]
     if not found:
         raise ValueError(f"task and row must name runs that were judged, got {task!r} and {row!r}")
     return found
@@ -94,21 +113,22 @@ def train(task: str, names: Iterable[str], *, seeds: Sequence[int] = range(3)) -
 
     Args:
         task: of the bench, such as "circle".
-        names: its rows.
+        names: its rows; "rounded-16 at 8 bits" is tested after rounding.
         seeds: for looking (0 to 9), so that the judged ones stay what they are.
 
     Returns:
         Row -> what each seed reaches, in percent of the answers.
     """
     found = {}
-    for name in names:
+    for row in names:
+        name, rounded = split(row)
         runs = [recipes.get(f"bench/{task}/{name}", seed=seed) for seed in seeds]
         models, tasks, corpora = build_all(runs)
         histories = whole(training_of(runs, models, tasks))
-        found[name] = [
+        found[row] = [
             0.0
             if isinstance(history, TrainingError)
-            else task_of(run).test(model, one, corpus)[0]["test"][one.metric]
+            else task_of(run).test(model, one, corpus)[0]["test"][rounded or one.metric]
             for run, model, one, corpus, history in zip(runs, models, tasks, corpora, histories, strict=True)
         ]
     return found
@@ -118,17 +138,19 @@ def beside(task: str, here: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """What `train` found next to the twenty judged runs of each row."""
     lines = [
         {
-            "trained parameters": int(judged(f"{task}/{name}")[0].trained),
+            "trained parameters": int(judged(f"{task}/{split(name)[0]}")[0].trained),
             "here, % right": ", ".join(f"{score:.0f}" for score in scores_here),
             "twenty recorded runs": told(task, name),
         }
         for name, scores_here in here.items()
     ]
-    return pd.DataFrame(lines, index=[bench.about(task, name) for name in here])
+    return pd.DataFrame(lines, index=[about(task, name) for name in here])
 
 
 def points(task: str, names: Iterable[str], here: Mapping[str, Sequence[float]] | None = None) -> go.Figure:
     """The judged runs of rows as points, a row of the bench a line, and what `train` found as diamonds.
+
+    A row has the colour of the most unusual origin of its weights.
 
     Args:
         task: of the bench.
@@ -146,11 +168,122 @@ def points(task: str, names: Iterable[str], here: Mapping[str, Sequence[float]] 
         ("here", dict(here or {}), {"symbol": "diamond-open", "size": 12, "line_width": 2}),
     ):
         x = [score for values in found.values() for score in values]
-        y = [bench.about(task, name) for name, values in found.items() for _ in values]
+        y = [about(task, name) for name, values in found.items() for _ in values]
+        origins = {name: controls.origin(recipes.get(f"bench/{task}/{split(name)[0]}")) for name in found}
+        colours = [plots.colour(origins[name]) for name, values in found.items() for _ in values]
         if x:
-            drawn.add_scatter(x=x, y=y, mode="markers", marker=look, name=kind)
-    order = [bench.about(task, name) for name in reversed(names)]
+            drawn.add_scatter(x=x, y=y, mode="markers", marker={**look, "color": colours}, name=kind)
+    order = [about(task, name) for name in reversed(names)]
     return drawn.update_yaxes(categoryorder="array", categoryarray=order, automargin=True)
+
+
+COSTS = ("stored bytes", "trained parameters", "operations")
+"""What a model costs, the columns of `costs`."""
+
+
+def costs(task: str) -> pd.DataFrame:
+    """What each row of a task reaches and costs, a line a row; of a rounded model, a line for each number of bits.
+
+    Args:
+        task: of the bench, such as "facts".
+
+    Returns:
+        "right", the mean score in percent, or the percentage of runs that learn where those are judged; the "scores"
+        of all runs; the `COSTS`, operations with those of a run whose weights it begins with; and the "origin" of what
+        is not trained, a key of `plots.ORIGINS`.
+    """
+    lines = {}
+    for name in (row for where, row in bench.table() if where == task and judged(f"{task}/{row}")):
+        runs, rounds = judged(f"{task}/{name}"), (8, 4) if name.startswith("rounded") else ()
+        run = recipes.get(f"bench/{task}/{name}")
+        kind = controls.origin(run)
+        if "identity" in name or "fourier" in name or "hybrid" in name:
+            kind = "fixed"
+        line: dict[str, Any] = {
+            "origin": kind,
+            "trained parameters": runs[0].trained,
+            "stored bytes": runs[0].stored_bytes,
+        }
+        before = judged(run.start.recipe.removeprefix("bench/")) if run.start else []
+        line["operations"] = sum(
+            statistics.fmean(one.operations for one in rows) for rows in (runs, before) if rows
+        )
+        if not rounds:
+            lines[name] = line | _reached(task, scores(task, name))
+        for bits in rounds:
+            matrices = [p for p in outline(run).parameters() if p.ndim == 2]
+            saved = sum(4 * p.numel() - rounded_bytes(p.shape[0], p.shape[1], bits) for p in matrices)
+            reached = _reached(task, scores(task, name, f"accuracy at {bits} bits"))
+            lines[f"{name} at {bits} bits"] = line | reached | {"stored bytes": line["stored bytes"] - saved}
+    return pd.DataFrame.from_dict(lines, orient="index")
+
+
+def _reached(task: str, values: list[float]) -> dict[str, object]:
+    shares = rule_of(task).fails is None
+    right = statistics.fmean(100.0 * (value >= LEARNED) if shares else value for value in values)
+    return {"right": right, "scores": values}
+
+
+LEFT = {
+    "trained": "all trained",
+    "seeded": "a part random",
+    "masked": "masks",
+    "pretrained": "a part taken over",
+    "fixed": "a part fixed",
+}
+"""Origin of what a row leaves untrained -> its name in the legend of `fronts`."""
+
+
+def fronts(tasks: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) -> go.Figure:
+    """All rows of some tasks, a panel a task: what they reach against a cost, with buttons that choose the cost.
+
+    The line is the best mean that each cost buys.
+
+    Args:
+        tasks: task -> the title of its panel; four of them.
+        labels: task -> row -> its name in the picture.
+    """
+    drawn = make_subplots(2, 2, subplot_titles=list(tasks.values()), vertical_spacing=0.17)
+    x: dict[str, list[list[float]]] = {cost: [] for cost in COSTS}
+    y: dict[str, list[list[float]]] = {cost: [] for cost in COSTS}
+    for number, task in enumerate(tasks):
+        frame, place = costs(task), {"row": 1 + number // 2, "col": 1 + number % 2}
+        called = [labels.get(task, {}).get(name, "") for name in frame.index]
+        for origin in plots.ORIGINS:
+            group = frame[frame["origin"] == origin]
+            look = {"color": plots.colour(origin, 0.75), "size": 7}
+            drawn.add_scatter(
+                mode="markers", marker=look, name=LEFT[origin], legendgroup=origin, showlegend=not number, **place,
+                text=[bench.about(task, name.partition(" at ")[0]) for name in group.index],
+                hovertemplate="%{text}<br>%{x:.3s}, %{y:.0f} %<extra></extra>",
+            )  # fmt: skip
+            for cost in COSTS:
+                x[cost].append(list(group[cost]))
+                y[cost].append(list(group["right"]))
+        grey = {"color": plots.colour("fixed"), "shape": "hv", "width": 1}
+        drawn.add_scatter(
+            mode="lines",
+            line=grey,
+            name="best for its cost",
+            showlegend=not number,
+            hoverinfo="skip",
+            **place,
+        )
+        drawn.add_scatter(mode="text", text=called, textposition="bottom center", showlegend=False, **place)
+        for cost in COSTS:
+            ordered = frame.sort_values([cost, "right"], ascending=[True, False])
+            x[cost] += [[*ordered[cost], ordered[cost].max()], list(frame[cost])]
+            y[cost] += [[*ordered["right"].cummax(), frame["right"].max()], list(frame["right"])]
+    for trace, here, there in zip(drawn.data, x[COSTS[0]], y[COSTS[0]], strict=True):
+        trace.update(x=here, y=there)
+    buttons = [{"label": cost, "method": "restyle", "args": [{"x": x[cost], "y": y[cost]}]} for cost in COSTS]
+    menu = {"type": "buttons", "direction": "right", "buttons": buttons, "x": 0, "y": 1.2, "xanchor": "left"}
+    drawn.update_layout(
+        template="none", height=640, updatemenus=[menu], margin={"l": 48, "r": 8, "t": 120, "b": 40}
+    )
+    drawn.update_layout(legend={"orientation": "h", "y": -0.08}, font={"size": 11})
+    drawn.update_xaxes(type="log", dtick=1, automargin=True).update_yaxes(range=[-8, 106], automargin=True)
+    return drawn.update_yaxes(title="right (%)", col=1)
 
 
 @cache

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reservoir_book.checks.verdict import Mistake, compare, exercise, number
-from reservoir_lab.evidence.costs import Method, front
 
 Point = tuple[float, float]
 
@@ -73,11 +72,8 @@ def front_share(written: Callable[[list[float], list[list[float]]], float]) -> s
     def loses(q: float, rival: Sequence[float]) -> float:
         return mean([p >= q for p in rival])
 
-    def right(
-        mine: list[float], rivals: list[list[float]]
-    ) -> float:  # the library's front, where rivals are cheaper
-        others = [Method(str(i), tuple(rival), (1.0,) * len(rival)) for i, rival in enumerate(rivals)]
-        return front([Method("mine", tuple(mine), (2.0,) * len(mine)), *others])["share"]["mine"]
+    def right(mine: list[float], rivals: list[list[float]]) -> float:
+        return mean([all(q > p for p in others) for q, *others in itertools.product(mine, *rivals)])
 
     def paired(mine: list[float], rivals: list[list[float]]) -> float:
         draws = list(zip(mine, *rivals, strict=False))

@@ -1,7 +1,6 @@
 from . import attention_maps, gradients, stored_translator
 from .attention_maps import AttentionMaps
 from .base import Explorable
-from .budget import Budget
 from .echo_state import EchoStateLab
 from .fourier_mixing import FourierMixing
 from .front_table import FrontTable
@@ -19,7 +18,6 @@ from .stored_translator import StoredTranslator
 
 __all__ = [
     "AttentionMaps",
-    "Budget",
     "EchoStateLab",
     "Explorable",
     "FourierMixing",
