@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pandas as pd
 
+from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.comparison import comparisons
+from reservoir_lab.runs.records import all_records
 from reservoir_lab.runs.registry import Scale
 
 
@@ -40,3 +44,23 @@ def run_at(scale: Scale) -> pd.DataFrame:
             f"run at {scale}": sum(bool(one.seeds) for one in ours),
         }
     return pd.DataFrame(lines).T
+
+
+def standing_for(system: sources.System) -> list[str]:
+    """The recipes that the patterns of a system match; one that ends in /~ is a sweep of learning rates."""
+    patterns = [f"{p.removesuffix('~')}lr-*" if p.endswith("/~") else p for p in system.recipes]
+    return [name for name in recipes.names() if any(fnmatchcase(name, p) for p in patterns)]
+
+
+def systems(source: str) -> pd.DataFrame:
+    """What a source ran or describes beyond the rows of its tables: our recipes for it, or why there is none."""
+    recorded = {record.recipe for record in all_records() if record.scale == "laptop"}
+    lines = []
+    for one in sources.source(source).systems:
+        names = standing_for(one)
+        shown = ", ".join(names) if len(names) < 3 else f"{names[0]} … {names[-1]} ({len(names)})"
+        run = f"{sum(name in recorded for name in names)} of {len(names)}" if names else ""
+        lines.append(
+            {"where": one.where, "system": one.words, "recipes": shown or one.why, "run at laptop": run}
+        )
+    return pd.DataFrame(lines, columns=["where", "system", "recipes", "run at laptop"]).set_index("where")

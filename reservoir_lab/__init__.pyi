@@ -1,11 +1,10 @@
 from . import corpora, evidence, launch, recipes, runs
-from .evidence import costs, over_seeds, sources
+from .evidence import over_seeds, sources
 from .runs import build, cpu_seconds, execute, find_record, find_records, frame, sweep, train_and_test
 
 __all__ = [
     "build",
     "corpora",
-    "costs",
     "cpu_seconds",
     "evidence",
     "execute",

@@ -680,12 +680,14 @@ def change_all(page, before: list[str]) -> list[str]:
 
 
 def move(page, number: int, said: str) -> None:
+    """Move an explorable's first control; where a table of cells is the control, go to the next cell."""
     kinds = "input:not([type=radio]), input[type=radio]:checked, select"
-    control = page.locator(".explorable").nth(number).locator(f".ex-controls :is({kinds})").first
+    controls = f".ex-controls :is({kinds}), td > button[tabindex='0']"
+    control = page.locator(".explorable").nth(number).locator(controls).first
     kind = control.get_attribute("type")
     if kind == "text":
         control.fill(control.input_value().split(" ", 1)[-1])
     else:
         control.press("ArrowUp" if kind == "number" else "ArrowRight")
-        if kind == "range" and words(page, number) == said:
+        if kind in ("range", "button") and words(page, number) == said:
             control.press("ArrowLeft")

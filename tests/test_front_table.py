@@ -155,7 +155,7 @@ def test_a_press_trains_a_cell_while_the_page_stays_alive_and_the_next_has_anoth
 
 
 @pytest.mark.browser
-def test_the_table_is_one_stop_of_the_tab_key_and_arrows_move_in_it(browser, address):
+def test_the_table_is_one_stop_of_the_tab_key_and_arrows_show_each_cell(browser, address):
     with opened(browser, address, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
         place = begun(page)
         assert sideways(page) == 0 and barriers(page) == []
@@ -167,10 +167,13 @@ def test_the_table_is_one_stop_of_the_tab_key_and_arrows_move_in_it(browser, add
             "everything trained, brackets"
         )
         page.keyboard.press("ArrowUp")  # not out of the table
-        page.keyboard.press("Enter")
         page.wait_for_function(
             "() => document.querySelector('.ft-title').textContent === 'Brackets, everything trained'"
         )
+        page.wait_for_function("() => location.search.includes('front-table.cell=brackets')")
+        assert place.locator(".ft-cell[tabindex='0']").count() == 1
+        assert not re.search(r"Seed \d+", page.locator(".ex-words").inner_text())  # nothing trains yet
+        page.keyboard.press("Enter")
         page.wait_for_function("() => /Seed \\d+/.test(document.querySelector('.ex-words').textContent)")
         page.keyboard.press("Tab")
         assert not page.evaluate("() => document.activeElement.matches('.ft-cell')")

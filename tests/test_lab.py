@@ -307,7 +307,10 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
         expect(
             chapter.locator(".myst .hover-link", has_text="(3.1)").first
         ).to_be_attached()  # as in the book
-        chapter.locator(".myst abbr[title]").first.dispatch_event("click")  # where it is, even as it moves
+        # A term carries its explanation, which the renderer shows on hovering, and leads to the glossary.
+        term = chapter.locator(".myst abbr").first
+        expect(term).to_have_attribute("aria-label", lab.known(folder)["terms"][term.text_content()])
+        term.dispatch_event("click")  # where it is, even as it moves
         expect(page.locator(".jp-MarkdownViewer", has_text="Where a weight comes from")).to_be_visible()
         # The playground trains from what its notebook stores, before any cell has run.
         tab(page, "index.ipynb").click()

@@ -46,43 +46,6 @@ LIMITS = {
 }
 """What a chapter may have at most. The first idea begins with the first section, below the box and what you need."""
 EXCESS: dict[str, dict[str, int]] = {
-    # 00-reading
-    "00-reading": {
-        "words of the box": 148,
-        "numbers of the box": 8,
-        "words to the first idea": 197,
-        "visible cells that show nothing": 2,
-        "names that visible cells take from hidden ones": 17,
-        "words of judgement": 2,
-    },
-    # 01-random-features
-    "01-random-features": {
-        "words in and after them": 1045,
-        "words of the box": 112,
-        "numbers of the box": 11,
-        "words to the first idea": 159,
-        "hidden lines": 382,
-        "visible cells that show nothing": 3,
-        "names that visible cells take from hidden ones": 19,
-        "words of judgement": 2,
-    },
-    # 02-echo-states
-    "02-echo-states": {
-        "words of the box": 192,
-        "numbers of the box": 7,
-        "words to the first idea": 217,
-        "hidden lines": 227,
-        "names that visible cells take from hidden ones": 21,
-    },
-    # 03-transformer
-    "03-transformer": {
-        "words of the box": 147,
-        "numbers of the box": 8,
-        "words to the first idea": 195,
-        "hidden lines": 319,
-        "visible cells that show nothing": 5,
-        "names that visible cells take from hidden ones": 16,
-    },
     # 04-components
     "04-components": {
         "words in and after them": 1193,

@@ -97,11 +97,11 @@ def test_a_chapter_has_a_diagram(name: str):
 def test_visible_imports_stand_in_one_short_cell(name: str):
     """What only folded cells need is imported in a folded one."""
     many = [code for code in visible(name) if len(re.findall(r"^(?:import|from) ", code, re.MULTILINE)) > 2]
-    assert len(many) <= 1 and all(imports_alone(code) and len(code.split("\n")) <= 10 for code in many)
+    assert len(many) <= 1 and all(imports_alone(code) and len(code.split("\n")) <= 12 for code in many)
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_imports_take_a_dozen_lines_and_each_is_used(name: str):
+def test_imports_take_sixteen_lines_and_each_is_used(name: str):
     """Wherever they stand; the first cell, which finds the library, is the same in every chapter."""
     _, *code = [cell.source for cell in cells(name) if cell.cell_type == "code"]
     trees = [ast.parse(re.sub(r"^%.*", "", source, flags=re.MULTILINE)) for source in code]
@@ -109,7 +109,7 @@ def test_imports_take_a_dozen_lines_and_each_is_used(name: str):
         node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
     ]
     assert found, "nothing was found to count"
-    assert sum(node.end_lineno - node.lineno + 1 for node in found) <= 12
+    assert sum(node.end_lineno - node.lineno + 1 for node in found) <= 16
     first = next(source for source in code if any(map(IMPORT.match, source.splitlines())))
     assert sum(bool(re.match(r"\s*[^#\s]", line)) for line in first.splitlines()) <= 12, (
         "the cell that imports does more than that"

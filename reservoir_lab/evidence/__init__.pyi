@@ -1,12 +1,10 @@
-from . import asked, cells, comparison, costs, coverage, rules, ruling, sources
+from . import asked, cells, comparison, rules, ruling, sources
 from .comparison import over_seeds
 
 __all__ = [
     "asked",
     "cells",
     "comparison",
-    "costs",
-    "coverage",
     "over_seeds",
     "rules",
     "ruling",

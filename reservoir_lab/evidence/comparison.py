@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from reservoir.weights import Report, report
+from reservoir.weights import report
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.sources import Figure
@@ -26,7 +26,7 @@ from reservoir_lab.runs.sweep import choose
 
 NOT_RUN = "not run"
 CHOSEN = "~"
-"""In place of a rate, the one that validation chose."""
+"""What a name ends in that stands for the learning rate that validation chose."""
 
 
 @dataclass(frozen=True)
@@ -132,25 +132,19 @@ class Comparison:
 
 
 @functools.cache
-def alternatives(recipe: str) -> list[str]:
-    """The recipes of a sweep that a name ending in /~ chooses among; of another name, itself."""
-    if not recipe.endswith(f"/{CHOSEN}"):
-        return [recipe]
-    stem = recipe.removesuffix(CHOSEN)
-    found = [name for name in recipes.RECIPES if name.startswith(f"{stem}lr-")]
-    return sorted(found, key=lambda name: float(name.rpartition("lr-")[2]))
-
-
-@functools.cache
-def _report(recipe: str) -> Report:
-    return report(outline(recipes.get(recipe, scale="full")))
-
-
-@functools.cache
 def comparisons() -> dict[str, Comparison]:
     """Every table of `data/sources` with what stands next to it, in the order of the documents."""
     tables = (table for name in sources.names() for table in sources.source(name).tables.values())
     return {table.where: _read(table) for table in tables}
+
+
+def alternatives(recipe: str) -> list[str]:
+    """The recipes that a name chooses among: the rates of a sweep if it ends in /~, else itself."""
+    stem = recipe.removesuffix(CHOSEN)
+    if stem == recipe:
+        return [recipe]
+    found = [name for name in recipes.names() if name.startswith(f"{stem}lr-")]
+    return sorted(found, key=lambda name: float(name.rpartition("lr-")[2]))
 
 
 def score(recipe: str, scale: Scale) -> Ours:
@@ -175,7 +169,12 @@ def _over_seeds(found: list[Record], read: Callable[[Record], float], scale: Sca
 
 def _counted(name: str) -> Callable[[str, Scale], Ours]:
     """A size of the model at the full scale, as the sources count it, whatever the scale of the table."""
-    return lambda recipe, scale: Ours(f"{getattr(_report(recipe), name):,}", scale="full")
+
+    def counted(recipe: str, scale: Scale) -> Ours:
+        made_of = report(outline(recipes.get(recipe, scale="full")))
+        return Ours(f"{getattr(made_of, name):,}", scale="full")
+
+    return counted
 
 
 def _setting(read: Callable[[Any], Any]) -> Callable[[str, Scale], Ours]:

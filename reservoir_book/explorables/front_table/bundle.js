@@ -705,7 +705,7 @@ var view_default = {
       names.map((task) => {
         const cell = cells.get(part.cells[task]?.name);
         if (!cell) return html("td", { class: "ft-none" });
-        const button = html("button", { type: "button", class: "ft-cell", tabindex: -1 }, html("span", { class: "ft-share" }), html("small", { class: "ft-yours" }), html("span", { class: "ft-bar" }));
+        const button = html("button", { type: "button", class: "ft-cell", "data-cell": cell.name }, html("span", { class: "ft-share" }), html("small", { class: "ft-yours" }), html("span", { class: "ft-bar" }));
         button.addEventListener("click", () => press(cell));
         buttons.set(cell.name, button);
         return html("td", {}, button);
@@ -731,7 +731,7 @@ var view_default = {
       }
     });
     table.addEventListener("focusin", ({ target }) => {
-      if (buttons.size && target.matches(".ft-cell")) for (const button of buttons.values()) button.tabIndex = button === target ? 0 : -1;
+      if (target.dataset.cell) ui.set("cell", target.dataset.cell);
     });
     const title = html("p", { class: "ft-title" });
     const panel = html("div", { class: "ft-panel" }, title);
@@ -742,7 +742,6 @@ var view_default = {
     ui.draw(() => {
       const cell = chosen();
       for (const [name, button] of buttons) drawCell(cells.get(name), button, name === cell.name);
-      if (![...buttons.values()].some(({ tabIndex }) => tabIndex === 0)) buttons.get(cell.name).tabIndex = 0;
       const { band, origin, runs, task, line } = cell;
       const { steps } = read(line, tasks);
       title.textContent = `${task[0].toUpperCase()}${task.slice(1)}, ${called(cell)}`;
@@ -780,6 +779,7 @@ var view_default = {
       button.style.setProperty("--share", (share ?? mine ?? 0).toFixed(0));
       button.classList.toggle("ft-empty", share === void 0 && mine === void 0);
       button.classList.toggle("ft-now", now);
+      button.tabIndex = now ? 0 : -1;
       bar.style.width = run?.state === "training" ? `${Math.round(100 * run.step / run.settings.steps)}%` : "0";
       if (why) button.setAttribute("aria-disabled", "true");
       const known = share === void 0 ? "not recorded yet" : `${whole(share)} % right, the mean of ${cell.scores.length} seeds`;

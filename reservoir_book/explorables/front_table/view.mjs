@@ -84,13 +84,13 @@ export default {
       names.map((task) => {
         const cell = cells.get(part.cells[task]?.name);
         if (!cell) return html('td', { class: 'ft-none' });
-        const button = html('button', { type: 'button', class: 'ft-cell', tabindex: -1 }, html('span', { class: 'ft-share' }), html('small', { class: 'ft-yours' }), html('span', { class: 'ft-bar' }));
+        const button = html('button', { type: 'button', class: 'ft-cell', 'data-cell': cell.name }, html('span', { class: 'ft-share' }), html('small', { class: 'ft-yours' }), html('span', { class: 'ft-bar' }));
         button.addEventListener('click', () => press(cell));
         buttons.set(cell.name, button);
         return html('td', {}, button);
       }))));
     const table = html('table', { class: 'ft-table', 'aria-label': 'Share of answers that are right, in percent, by what is learned and by task' }, head, body);
-    table.addEventListener('keydown', (event) => { // one stop of the tab key; arrows go from cell to cell
+    table.addEventListener('keydown', (event) => { // one stop of the tab key, the cell that is shown; arrows go from cell to cell
       const way = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
       const at = event.target.closest?.('td');
       if (!way || !at) return;
@@ -105,7 +105,7 @@ export default {
         if (button) { button.focus(); return; }
       }
     });
-    table.addEventListener('focusin', ({ target }) => { if (buttons.size && target.matches('.ft-cell')) for (const button of buttons.values()) button.tabIndex = button === target ? 0 : -1; });
+    table.addEventListener('focusin', ({ target }) => { if (target.dataset.cell) ui.set('cell', target.dataset.cell); }); // where one is, is shown
 
     const title = html('p', { class: 'ft-title' });
     const panel = html('div', { class: 'ft-panel' }, title);
@@ -117,7 +117,6 @@ export default {
     ui.draw(() => {
       const cell = chosen();
       for (const [name, button] of buttons) drawCell(cells.get(name), button, name === cell.name);
-      if (![...buttons.values()].some(({ tabIndex }) => tabIndex === 0)) buttons.get(cell.name).tabIndex = 0;
       const { band, origin, runs, task, line } = cell;
       const { steps } = read(line, tasks);
       title.textContent = `${task[0].toUpperCase()}${task.slice(1)}, ${called(cell)}`;
@@ -156,6 +155,7 @@ export default {
       button.style.setProperty('--share', (share ?? mine ?? 0).toFixed(0));
       button.classList.toggle('ft-empty', share === undefined && mine === undefined);
       button.classList.toggle('ft-now', now);
+      button.tabIndex = now ? 0 : -1;
       bar.style.width = run?.state === 'training' ? `${Math.round((100 * run.step) / run.settings.steps)}%` : '0';
       if (why) button.setAttribute('aria-disabled', 'true');
       const known = share === undefined ? 'not recorded yet' : `${whole(share)} % right, the mean of ${cell.scores.length} seeds`;
