@@ -19,27 +19,19 @@ from rich.table import Table
 
 from benchmarks import (
     any_module,
-    attention,
+    bench,
     book,
-    communication,
     decoding,
     draw,
-    dropout,
-    echo_states,
     estimate,
     fourier,
     freezing,
     front_table,
     fused,
     libraries,
-    linear,
-    loss,
     masked,
     memory,
-    pipeline,
     playground,
-    prefix,
-    reservoirs,
     selection,
     step,
 )
@@ -50,36 +42,26 @@ from reservoir_book.benchmarks import times
 from reservoir_lab.runs.machine import code, machine
 
 GROUPS: dict[str, dict[str, Benchmark]] = {
+    "the bench": {"bench": bench.run},
     "training step": {
         "step": step.run,
         "libraries": libraries.run,
-        "reservoirs": reservoirs.run,
-        "prefix": prefix.run,
-        "attention": attention.run,
-        "linear": linear.run,
-        "loss": loss.run,
-        "dropout": dropout.run,
         "memory": memory.run,
     },
     "decoding": {"decoding": decoding.run},
     "any module": {"any-module": any_module.run},
-    "freezing": {"freezing": freezing.run, "communication": communication.run},
+    "freezing": {"freezing": freezing.run},
     "mixing": {"fourier": fourier.run},
     "mask selection": {"selection": selection.run, "masked": masked.run},
     "weight drawing": {"draw": draw.run, "fused": fused.run},
-    "data pipeline": {"pipeline": pipeline.run},
-    "echo states": {"echo-states": echo_states.run},
     "dry runs": {"estimate": estimate.run},
     "the book": {"book": book.run, "playground": playground.run, "front-table": front_table.run},
 }
 ON_PROCESSORS = {
     "any-module",
     "book",
-    "communication",
-    "echo-states",
     "front-table",
     "memory",
-    "pipeline",
     "playground",
 }
 """Benchmarks that run on the processor, whatever the device."""

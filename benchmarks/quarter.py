@@ -35,6 +35,7 @@ from reservoir_lab.recipes import bench
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute, train_run
+from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.together import executing
 
@@ -141,13 +142,13 @@ def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
     for group in (tasks, begin_later, sized):  # the last is the first to be cut off
         jobs = []
         for name in sorted(group, key=order):
-            one = (name, chosen.scale)
+            one, seeds = (name, chosen.scale), not_recorded(name, chosen.scale)
             if not alone(looking.run_of(name, bench.USUAL, 0)):
-                jobs.append(Job(row, (*one, list(bench.JUDGED), name in missing)))
+                jobs += [Job(row, (*one, seeds, name in missing))] if seeds or name in missing else []
             elif name in missing:
                 jobs.append(Job(row, (*one, [], True), True))
             else:
-                jobs += [Job(row, (*one, [seed], False), True) for seed in bench.JUDGED]
+                jobs += [Job(row, (*one, [seed], False), True) for seed in seeds]
         done = 0
         for found in spread(jobs, **how):
             done += 1
@@ -162,6 +163,12 @@ def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
     for path in (looking.found_file(), looking.found_file().with_name("rates.json")):
         shutil.copy(path, chosen.out / path.name)
     send_back(results, chosen.out)
+
+
+def not_recorded(name: str, scale: Any) -> list[int]:
+    """The judged seeds of a row of which no record ships."""
+    found = {record.seed for record in find_records(f"bench/{name}", scale=scale)}
+    return [seed for seed in bench.JUDGED if seed not in found]
 
 
 def row(

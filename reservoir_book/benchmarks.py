@@ -9,17 +9,16 @@ import pandas as pd
 
 from reservoir.datasets.shipped import shipped
 
-STEP = ("step", "libraries", "reservoirs", "prefix", "attention", "linear", "loss", "dropout", "memory")
+STEP = ("step", "libraries", "memory")
 GROUPS: dict[str, tuple[str, ...]] = {
+    "the bench": ("bench",),
     "training step": STEP,
     "decoding": ("decoding",),
     "any module": ("any-module",),
-    "freezing": ("freezing", "communication"),
+    "freezing": ("freezing",),
     "mixing": ("fourier",),
     "mask selection": ("selection", "masked"),
     "weight drawing": ("draw", "fused"),
-    "data pipeline": ("pipeline",),
-    "echo states": ("echo-states",),
     "dry runs": ("estimate",),
     "the book": ("book", "playground", "front-table"),
 }

@@ -1,12 +1,10 @@
 from . import corpora, evidence, launch, recipes, runs
-from .evidence import claims, costs, over_seeds, sources, trend
+from .evidence import over_seeds, sources
 from .runs import build, cpu_seconds, execute, find_record, find_records, frame, sweep, train_and_test
 
 __all__ = [
     "build",
-    "claims",
     "corpora",
-    "costs",
     "cpu_seconds",
     "evidence",
     "execute",
@@ -20,5 +18,4 @@ __all__ = [
     "sources",
     "sweep",
     "train_and_test",
-    "trend",
 ]

@@ -14,7 +14,7 @@ import pytest
 import torch
 from rich.console import Console
 
-from benchmarks import book, decoding, draw, estimate, fourier, libraries, pipeline, playground
+from benchmarks import book, decoding, draw, estimate, fourier, libraries, playground
 from benchmarks.__main__ import (
     BENCHMARKS,
     GROUPS,
@@ -26,11 +26,10 @@ from benchmarks.__main__ import (
     slower,
     table,
 )
-from benchmarks.communication import Traffic
 from benchmarks.estimate import Predicted
 from benchmarks.freezing import Saving
 from benchmarks.measure import Amount, Comparison, Line, Settings, compare
-from reservoir.datasets import Batch, TokenBatches
+from reservoir.datasets import Batch
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.weights import draws, initialise
 from reservoir_book import benchmarks as page
@@ -152,26 +151,24 @@ def test_all_results_are_rows_of_one_table():
         Comparison("case", "a peer", "tokens", 2000.0, 1000.0, 2.0, 1.9, 2.1, 2.05, 7, 1.5),
         Amount("padding", "a peer", "%", 3.0, 6.0),
         decoding.Agreement("case", "a peer", 99, 100),
-        Traffic("case", 2, 0.25, 250, 250, 0.25),
         Saving("case", 0.5, 2.0, 1.5, 0.55, 0.91, 0.9, 0.95, 0.9, 6, 0.5, 0.5, 0.9),
         book.Built("the book", "a peer", 10.0, 20.0, 2.0, 1.9, 2.1, 3),
         Predicted("a recipe", 40, 5.0, 4.0),
         Predicted("a recipe", 40, 3.0, 4.0),
     ]
     lines = [result.line for result in results]
-    assert [round(line.ratio, 3) for line in lines] == [2.0, 2.0, 0.99, 0.25, 0.91, 2.0, 0.8, 0.75]
+    assert [round(line.ratio, 3) for line in lines] == [2.0, 2.0, 0.99, 0.91, 2.0, 0.8, 0.75]
     assert (lines[0].ours, lines[0].theirs) == ("2 k tokens/s", "1 k tokens/s")
     shown = Console(width=200, record=True, file=io.StringIO())
-    shown.print(table({"step": lines, "pipeline": lines[:1]}, "a machine"))
+    shown.print(table({"step": lines, "decoding": lines[:1]}, "a machine"))
     text = shown.export_text()
-    assert "training step" in text and "data pipeline" in text
+    assert "training step" in text and "decoding" in text
     assert text.count("✓") == 5 and text.count("✗") == 1
     record = {"lines": [asdict(line) for line in lines], "comparisons": []}
     assert list(page.lines(record)["ratio"]) == [
         "2.00",
         "2.00",
         "0.99",
-        "0.25",
         "0.91",
         "2.00",
         "0.80",
@@ -204,24 +201,6 @@ def test_x_transformers_has_our_sizes():
     )
     src, tgt = torch.randint(3, 40, (2, 7)), torch.randint(3, 40, (2, 5))
     assert libraries.XTransformers(config)(Batch(src, tgt, tgt, 10)).shape == (2, 5, 40)
-
-
-def test_the_pipelines_give_the_same_tokens():
-    src, tgt = pipeline.sentences(50, 8)
-    ours = TokenBatches(src, tgt, max_tokens=200, seed=0, max_length=128)
-    theirs = pipeline.collate(list(zip(src, tgt, strict=True)))
-    counted = [
-        sum(int((getattr(b, side) != 0).sum()) for b in ours.epoch(0))
-        for side in ("src", "tgt_in", "tgt_out")
-    ]
-    assert counted == [int((side != 0).sum()) for side in theirs]
-
-
-def test_the_pipelines_are_measured(monkeypatch):
-    monkeypatch.setattr(pipeline, "SIZES", {"small": (200, 8, 100)})
-    pace, padded = pipeline.run(Settings(0.01, torch.device("cpu")))
-    assert pace.ours > 0 and pace.theirs > 0
-    assert 0 < padded.ours < 10 and padded.ours < padded.theirs < 100
 
 
 def test_a_page_is_weighed_with_what_it_loads(tmp_path):
@@ -335,10 +314,10 @@ def test_what_runs_on_the_processor_is_not_recorded_as_a_gpus(monkeypatch, tmp_p
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("benchmarks.__main__.machine", lambda device: {"gpu": "a GPU", "cpu": "a processor"})
-    monkeypatch.setattr(sys, "argv", ["benchmarks", "echo-states", "--device", "cuda"])
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "memory", "--device", "cuda"])
     with pytest.raises(SystemExit) as ended:
         main()
-    assert ended.value.code == 1 and "echo-states: not measured" in capsys.readouterr().out
+    assert ended.value.code == 1 and "memory: not measured" in capsys.readouterr().out
     assert not list((tmp_path / "benchmarks").iterdir())
 
 

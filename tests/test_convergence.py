@@ -7,15 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reservoir_lab import recipes
-from reservoir_lab.evidence.claims import measures
-from reservoir_lab.runs import RecordError, convergence
+from reservoir_lab.runs import RecordError
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.convergence import (
     area_under,
     cost_ratio,
     cost_to_reach,
     epochs_to_converge,
-    nearly,
     steps_to_converge,
 )
 from reservoir_lab.runs.execution import execute
@@ -109,14 +107,3 @@ def test_runs_that_cannot_be_compared_are_refused():
         cost_ratio(one, other)
     with pytest.raises(ValueError, match="axis must be 'steps' or 'flops', got 'seconds'"):
         cost_to_reach(one, 1.0, axis="seconds")
-
-
-@pytest.mark.parametrize("larger", [True, False])
-def test_a_claim_on_speed_asks_for_a_score_that_the_rival_itself_reaches(larger, monkeypatch):
-    rival = run([10.0, 30.0, 40.0] if larger else [10.0, 5.0, 4.0], larger=larger)
-    for point in rival.points:
-        point["flops"] = 1e9 * point["step"]
-    monkeypatch.setattr(measures, "records", lambda recipe, scale: [rival])
-    target = nearly(convergence.best(rival), larger_is_better=larger)
-    (speed,) = measures.READERS["speed to reach"](None, [rival], ["a/b"], "laptop")
-    assert speed == 1 / cost_to_reach(rival, target, axis="flops") > 0

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -11,9 +10,6 @@ from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.text_encoder import FNetConfig
 from reservoir.weights import Freeze
 from reservoir_lab import recipes
-from reservoir_lab.evidence import claims
-from reservoir_lab.evidence.claims import measures
-from reservoir_lab.evidence.judge import Estimate
 from reservoir_lab.recipes.mixing import (
     CORPORA,
     DEPTHS,
@@ -28,7 +24,6 @@ from reservoir_lab.recipes.mixing import (
     SOME,
     sweep_of,
 )
-from reservoir_lab.runs import sweep
 
 
 def letters(name: str, scale: str = "laptop") -> str:
@@ -121,89 +116,6 @@ def test_a_sweep_has_the_rows_own_rate_among_the_others_and_nothing_else_differs
         own = recipes.get(f"mixing/{row}", scale="laptop")
         assert own in runs
         assert all(run.evolve(recipe=own.recipe, optimiser={"lr": own.optimiser.lr}) == own for run in runs)
-
-
-def test_a_swept_row_stands_in_its_better_layout_at_the_best_rate_of_each(monkeypatch):
-    ends = dict.fromkeys(sweep_of("fourier") + sweep_of(f"{PRE_NORM}fourier"), 90.0)
-    ends |= {"mixing/fourier": 60.0, f"mixing/swept/{PRE_NORM}fourier/lr-1e-3": 50.0}
-
-    def record(recipe):
-        return SimpleNamespace(
-            recipe=recipe,
-            metric="perplexity",
-            larger_is_better=False,
-            points=[{"metrics": {"perplexity": ends[recipe]}}],
-        )
-
-    monkeypatch.setattr(sweep, "find_record", lambda recipe, scale: record(recipe))
-    monkeypatch.setattr(sweep, "find_records", lambda recipe, scale: [record(recipe)])
-    for name, expected in {
-        "mixing/swept/fourier/~": "mixing/fourier",
-        "mixing/swept/~fourier/~": f"mixing/swept/{PRE_NORM}fourier/lr-1e-3",
-    }.items():
-        assert [one.recipe for one in measures.records(name)] == [expected]
-    assert measures.alternatives("mixing/swept/~fourier/~") == list(ends)
-
-
-def test_a_row_stands_for_itself_in_the_layout_that_ends_lower_on_validation(monkeypatch):
-    ends = {"mixing/fourier": 60.0, "mixing/pre-norm/fourier": 70.0}
-    ends |= {"mixing/attention": 90.0, "mixing/pre-norm/attention": 50.0}
-    on_test = {"mixing/fourier": 63.0, "mixing/pre-norm/attention": 55.0}
-
-    def find_records(recipe, scale):
-        if recipe not in ends:
-            return []
-        points = [{"metrics": {"perplexity": ends[recipe]}}]
-        tests = {"test": {"perplexity": on_test.get(recipe, 1.0)}}
-        more = {"seed": 0, "begun_with": [], "recipe": recipe, "run": {"task": ""}, "scored_by": "perplexity"}
-        return [SimpleNamespace(points=points, tests=tests, **more)]
-
-    monkeypatch.setattr(measures, "find_records", find_records)
-    monkeypatch.setattr(measures, "_rows", lambda *_: [])
-    monkeypatch.setattr(measures, "_spreads", {})
-    assert (claims.layout("fourier"), claims.layout("attention")) == ("", PRE_NORM)
-    found = [claims.figure("masked-perplexity", f"mixing/~{row}").mean for row in ("fourier", "attention")]
-    assert found == [63.0, 55.0]
-
-
-def judged(name, figures):
-    """The verdict with these figures, one for each recipe, or one for each of its runs."""
-
-    def look(measure, recipe, among, scale):
-        value = figures[recipe]
-        return Estimate.of(value) if isinstance(value, tuple) else Estimate(value)
-
-    return claims.verdict(name, look=look).outcome
-
-
-def test_what_is_kept_is_counted_from_nothing_or_from_chance():
-    figures = {"mixing/sst-2/~attention": 80, "mixing/sst-2/~fourier": 76}
-    assert judged("fnet/quality", figures) == "holds here"
-    assert judged("mixing/above-chance", figures) == "does not hold here"  # 26 of 30 points
-
-
-def test_one_pretraining_decides_nothing():
-    few, many = (70.0,), (70.0, 71.0, 70.5)
-    assert (
-        judged("mixing/trained-mixer", {"mixing/~mixer": few, "mixing/~fourier": (99.0, 100.0)})
-        == "cannot tell"
-    )
-    assert (
-        judged("mixing/trained-mixer", {"mixing/~mixer": many, "mixing/~fourier": (99.0, 100.0, 101.0)})
-        == "holds here"
-    )
-
-
-def test_a_hybrid_is_measured_by_the_distance_it_makes_up():
-    def look(distance, hybrid):
-        found = {"mixing/~attention": 50.0, "mixing/~fourier": 50.0 + distance}
-        return (
-            found | {f"mixing/~hybrid-{where}": 95.0 for where in PLACES} | {"mixing/~hybrid-mixed": hybrid}
-        )
-
-    assert judged("mixing/hybrids", look(50, 95.0)) == "does not hold here"
-    assert judged("mixing/hybrids", look(50, 60.0)) == "holds here"
-    assert judged("mixing/hybrids", look(-1, 40.0)) == "does not hold here"  # nothing is to be made up
 
 
 def test_the_recorded_benchmark_has_every_length_and_both_peers():

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reservoir_lab.evidence import claims
 from reservoir_lab.launch import queue
 from reservoir_lab.launch.cli import main
-from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.registry import record_path
 
 ENTRY = '[[runs]]\nrecipes = ["norms-only/digits/lr-1e-2"]\nseeds = [7, 8]\nscale = "smoke"\nwhy = "a test"\n'
@@ -118,15 +116,6 @@ def test_a_wrong_file_is_refused_with_a_sentence(file, text, words, capsys):
 
 def test_the_queue_of_the_repository_can_be_read():
     queue.read_queue(Path(__file__).parent.parent / "data" / "queue.toml")
-
-
-def test_what_a_decided_claim_rests_on_without_a_precision_is_in_the_queue(root):
-    wanted = {run.recipe for run, _, again in queue.all_runs(root / "data" / "queue.toml") if again}
-    for name, entry in claims.entries().items():
-        if claims.verdict(name).decided:
-            found = (record for recipe in entry.recipes for record in find_records(recipe, scale=entry.scale))
-            missing = {record.recipe for record in found if record.run["precision"] == "auto"} - wanted
-            assert not missing, f"{name} rests on {sorted(missing)}, which data/queue.toml does not have"
 
 
 def test_a_run_that_is_wanted_again_and_was_cut_off_goes_on(file, tmp_path, monkeypatch):

@@ -4,14 +4,16 @@ import dataclasses
 
 import pytest
 
+from reservoir.files import locked
 from reservoir.training import TrainingError
 from reservoir.training.together import Stack, train_together
+from reservoir_lab.launch.cli import main
 from reservoir_lab.launch.crowd import alone
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build, load
 from reservoir_lab.runs.execution import execute, train_run
-from reservoir_lab.runs.records import path_of, read_record
+from reservoir_lab.runs.records import find_record, path_of, read_record
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.together import build_all, execute_together
 
@@ -93,3 +95,22 @@ def test_records_say_that_they_were_made_together_and_are_not_made_again(tmp_pat
     (record,) = execute_together([registry.get("bench/facts/trained", scale="smoke", seed=2)])
     model, task, corpus = load(registry.get("bench/facts/trained", scale="smoke", seed=2))
     assert task.score(model, corpus.test)["accuracy"] == pytest.approx(record.score)
+
+
+def test_the_command_trains_the_seeds_of_each_row_together_and_refuses_what_it_cannot(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    words = ["run", "bench/brackets/trained", "--scale", "smoke", "--seeds", "0:2", "--together"]
+    assert main(words) == 0
+    assert [find_record("bench/brackets/trained", scale="smoke", seed=seed).together for seed in (0, 1)] == [
+        2,
+        2,
+    ]
+    with locked(path_of(registry.get("bench/brackets/trained", scale="smoke", seed=2)), advice=""):
+        assert main([*words[:-2], "2:4", "--together"]) != 0
+    assert "another process" in capsys.readouterr().err
+    assert main(["run", "transformer/miniature", "--scale", "smoke", "--together"]) == 1
+    assert "only runs of the bench" in capsys.readouterr().err
+    assert main([*words, "--fresh"]) == 1
+    assert "--together goes without --fresh" in capsys.readouterr().err

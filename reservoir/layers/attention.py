@@ -125,7 +125,7 @@ def attend(
     if q.is_cuda or q.is_meta:
         return _fused(q, k, v, mask, causal, drop.p if drop is not None and drop.training else 0.0)
     # On a CPU the plain products win: at the sizes of this book PyTorch's fused kernel spends several times
-    # as long in its backward pass, in bf16 most of all (benchmarks/attention.py).
+    # as long in its backward pass, in bf16 most of all.
     weights = attention_weights(q, k, mask=mask, causal=causal)
     weights = weights.to(v.dtype)
     return (weights if drop is None else drop(weights)) @ v

@@ -117,7 +117,7 @@ class Run:
 
     examples:
       reservoir run transformer/multi30k --seeds 0 1 2
-      reservoir run bench/circle/trained --seeds 0:10
+      reservoir run bench/circle/trained --seeds 0:10 --together
       reservoir run --data it-en --task.src it
       reservoir run transformer/miniature --optimiser.lr 1e-3 --budget.steps 200
       reservoir run components/baseline --scale full --dry-run --gpu h200 --gpus 8 --measure
@@ -131,6 +131,7 @@ class Run:
         name: Name of a run on data of your own; by default the name of the file or folder.
         scale: smoke: seconds; laptop: minutes on one core; full: the papers' sizes, on GPUs.
         seeds: One run for each: numbers, or ranges such as 200:220, which are twenty.
+        together: Train the seeds of a recipe in one set of products: 64 cost a GPU about what one does. For the bench.
         fresh: Run again what is recorded. What was cut off goes on, with --fresh or without.
         tensorboard: A folder for TensorBoard's logs, if you want them; each run has one of its own inside.
         dry_run: Train nothing: print what the runs would take of data, operations, memory, hours and money.
@@ -145,6 +146,7 @@ class Run:
     name: str = ""
     scale: Scale = "laptop"
     seeds: tuple[int, ...] = (0,)
+    together: bool = False
     fresh: bool = False
     tensorboard: str | None = None
     dry_run: bool = False
@@ -157,18 +159,22 @@ class Run:
         for option in () if self.dry_run else ("gpu", "gpus", "price", "measure"):
             if getattr(self, option) != getattr(Run, option):
                 raise ValueError(f"--{option} belongs to a dry run; add --dry-run, or leave it out")
-        for option in ("fresh", "tensorboard") if self.dry_run else ():
+        for option in ("fresh", "tensorboard", "together") if self.dry_run else ():
             if getattr(self, option):
                 raise ValueError(
                     f"--{option} is for training, and a dry run trains nothing; leave one of them out"
                 )
+        if self.together and (self.fresh or self.tensorboard):
+            raise ValueError("--together goes without --fresh and --tensorboard: leave them out")
         if self.tensorboard is not None and not self.tensorboard.strip():
             raise ValueError("--tensorboard must name a folder, such as --tensorboard logs, got ''")
         runs = launch.train.chosen_runs(
             self.names, self.scale, self.seeds, fields, data=self.data, name=self.name
         )
         if not self.dry_run:
-            launch.train.train_runs(runs, fresh=self.fresh, tensorboard=self.tensorboard)
+            launch.train.train_runs(
+                runs, fresh=self.fresh, tensorboard=self.tensorboard, together=self.together
+            )
             return
         if not self.gpus:
             raise ValueError("--gpus needs a number, such as --gpus 1 8 64")

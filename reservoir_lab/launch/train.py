@@ -29,6 +29,7 @@ from reservoir_lab.runs.own import DEFAULTS, fitted, retargeted
 from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of, recorded
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.together import execute_together
 
 MANY = 6
 """Runs of one command, from which on they share a line of progress."""
@@ -106,19 +107,25 @@ def chosen_run(
     return fitted(run, keep=said) if data else run
 
 
-def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | None = None) -> None:
+def train_runs(
+    runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | None = None, together: bool = False
+) -> None:
     """Execute runs and print what came of them.
 
     Args:
         runs: what to run.
         fresh: even those that are recorded; what was cut off goes on all the same.
         tensorboard: a folder for TensorBoard's logs.
+        together: the seeds of each recipe in one set of products.
 
     Raises:
-        ValueError: a run asks for a device that is not here.
+        ValueError: a run asks for a device that is not here, or its seeds cannot be trained together.
     """
     for run in runs:
         device_of(run)  # before the first of them is trained
+    if together:
+        train_together(runs)
+        return
     with join_world() as world, StopSignal() as stop:
         if not world.same(([run.to_json() for run in runs], fresh)):
             raise ValueError("the processes were given different commands: give all of them the same")
@@ -130,6 +137,34 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | N
             return
         for run in runs:
             train(run, world, stop, fresh=fresh, tensorboard=tensorboard)
+
+
+def train_together(runs: Sequence[Run]) -> None:
+    """Execute the seeds of each recipe together, and print a line for each recipe; say which runs diverged.
+
+    Raises:
+        TrainingError: all of them diverged.
+    """
+    by_recipe: dict[str, list[Run]] = {}
+    for run in runs:
+        by_recipe.setdefault(run.recipe, []).append(run)
+    records: list[Record] = []
+    for number, (recipe, its) in enumerate(by_recipe.items(), start=1):
+        started = time.perf_counter()
+        found = execute_together(its)
+        diverged = [one for one in found if isinstance(one, TrainingError)]
+        records += [one for one in found if isinstance(one, Record)]
+        for error in diverged:
+            print(error, file=sys.stderr)
+        taken = in_words(time.perf_counter() - started)
+        print(
+            f"{recipe}: {len(its)} seeds in {taken} ({number} of {len(by_recipe)})",
+            file=sys.stderr,
+            flush=True,
+        )
+    if not records:
+        raise TrainingError("every run diverged: try a lower --optimiser.lr")
+    show_rows(records)
 
 
 def train_many(

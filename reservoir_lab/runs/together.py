@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from torch import nn
 
-from reservoir.files import atomic_writes
+from reservoir.files import atomic_writes, locked
 from reservoir.training import History
 from reservoir.training.checkpoint import weights_bytes
 from reservoir.training.loop import TrainingError
 from reservoir.training.together import training
 from reservoir.weights import report
 from reservoir_lab.runs.building import missing_sources, model_of, references, stamp, task_of
-from reservoir_lab.runs.execution import tested
+from reservoir_lab.runs.execution import Busy, tested
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
 from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.tasks.puzzles import OnPuzzle
 
 Result = TypeVar("Result")
 KNOWN = 128  # tasks whose batches a process keeps, since other rows learn from the same
@@ -32,7 +34,16 @@ def _known(config: Any, seed: int) -> tuple[Any, Any]:
 
 
 def build_all(runs: Sequence[Run]) -> tuple[list[nn.Module], list[Any], list[Any]]:
-    """The models of runs on the bench, their tasks and their corpora; runs of one seed share the last two."""
+    """The models of runs on the bench, their tasks and their corpora; runs of one seed share the last two.
+
+    Raises:
+        ValueError: a run is none of the bench's.
+    """
+    for run in runs:
+        if not isinstance(task_of(run), OnPuzzle):
+            raise ValueError(
+                f"only runs of the bench are trained together, got {run.recipe}: leave out --together"
+            )
     known = [_known(replace(task_of(run), rounded=()), run.seed) for run in runs]
     models = [model_of(run, range(run.task.vocabulary)) for run in runs]
     return models, [task for task, _ in known], [corpus for _, corpus in known]
@@ -117,8 +128,13 @@ def execute_together(runs: Sequence[Run]) -> list[Record | TrainingError]:
 
     Raises:
         ValueError: they cannot be trained together.
+        Busy: another process trains one of them.
     """
-    return whole(executing(runs))
+    with ExitStack() as stack:
+        for run in runs:
+            if not stack.enter_context(locked(path_of(run), advice=RESULTS_ADVICE)):
+                raise Busy(run)
+        return whole(executing(runs))
 
 
 def whole(pieces: Generator[None, None, Result]) -> Result:
