@@ -15,7 +15,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "training step": STEP,
     "decoding": ("decoding",),
     "any module": ("any-module",),
-    "freezing": ("freezing",),
+    "freezing": ("freezing", "communication"),
     "mixing": ("fourier",),
     "mask selection": ("selection", "masked"),
     "weight drawing": ("draw", "fused"),

@@ -26,6 +26,7 @@ from benchmarks.__main__ import (
     slower,
     table,
 )
+from benchmarks.communication import Traffic
 from benchmarks.estimate import Predicted
 from benchmarks.freezing import Saving
 from benchmarks.measure import Amount, Comparison, Line, Settings, compare
@@ -151,13 +152,14 @@ def test_all_results_are_rows_of_one_table():
         Comparison("case", "a peer", "tokens", 2000.0, 1000.0, 2.0, 1.9, 2.1, 2.05, 7, 1.5),
         Amount("padding", "a peer", "%", 3.0, 6.0),
         decoding.Agreement("case", "a peer", 99, 100),
+        Traffic("case", 2, 0.25, 250, 250, 0.25),
         Saving("case", 0.5, 2.0, 1.5, 0.55, 0.91, 0.9, 0.95, 0.9, 6, 0.5, 0.5, 0.9),
         book.Built("the book", "a peer", 10.0, 20.0, 2.0, 1.9, 2.1, 3),
         Predicted("a recipe", 40, 5.0, 4.0),
         Predicted("a recipe", 40, 3.0, 4.0),
     ]
     lines = [result.line for result in results]
-    assert [round(line.ratio, 3) for line in lines] == [2.0, 2.0, 0.99, 0.91, 2.0, 0.8, 0.75]
+    assert [round(line.ratio, 3) for line in lines] == [2.0, 2.0, 0.99, 0.25, 0.91, 2.0, 0.8, 0.75]
     assert (lines[0].ours, lines[0].theirs) == ("2 k tokens/s", "1 k tokens/s")
     shown = Console(width=200, record=True, file=io.StringIO())
     shown.print(table({"step": lines, "decoding": lines[:1]}, "a machine"))
@@ -169,6 +171,7 @@ def test_all_results_are_rows_of_one_table():
         "2.00",
         "2.00",
         "0.99",
+        "0.25",
         "0.91",
         "2.00",
         "0.80",
