@@ -58,16 +58,6 @@ EXCESS: dict[str, dict[str, int]] = {
         "words of judgement": 24,
     },
     # 05-reservoir-layers
-    "05-reservoir-layers": {
-        "words in and after them": 1176,
-        "words of the box": 216,
-        "numbers of the box": 10,
-        "words to the first idea": 316,
-        "hidden lines": 268,
-        "visible cells that show nothing": 5,
-        "names that visible cells take from hidden ones": 21,
-        "words of judgement": 33,
-    },
     # 06-mixing
     # 07-frozen-pretrained
     "07-frozen-pretrained": {
