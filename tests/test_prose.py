@@ -13,11 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "chapters"
 NAMES = (
     "00-reading", "01-random-features", "02-echo-states", "03-transformer",
-    "04-components", "05-reservoir-layers", "A7-backskipping",
-    "A8-masked-language-models", "06-mixing", "07-frozen-pretrained",
+    "04-components", "05-reservoir-layers", "06-mixing", "07-frozen-pretrained",
     "08-supermasks", "09-seeds", "10-what-to-train",
 )  # fmt: skip
-APPENDICES = ("A1-claims", "A3-benchmarks", "A4-full-scale", "A5-own-model", "A6-size")
+APPENDICES = (
+    "A1-claims", "A3-benchmarks", "A4-full-scale", "A5-own-model", "A6-size", "A7-backskipping",
+    "A8-masked-language-models",
+)  # fmt: skip
 EVERY = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 IMPORT = re.compile(r"(import|from) \S+")
 EVAL = re.compile(r"\{eval\}`([^`]+)`")
