@@ -69,16 +69,6 @@ EXCESS: dict[str, dict[str, int]] = {
         "words of judgement": 33,
     },
     # 06-mixing
-    # 07-frozen-pretrained
-    "07-frozen-pretrained": {
-        "words of the box": 184,
-        "numbers of the box": 11,
-        "words to the first idea": 265,
-        "hidden lines": 208,
-        "visible cells that show nothing": 5,
-        "names that visible cells take from hidden ones": 18,
-        "words of judgement": 14,
-    },
     # 09-seeds
     "09-seeds": {
         "words of the box": 116,
