@@ -112,6 +112,8 @@ class Library:
                 self._publish(item, module.path)
 
     def _publish(self, item: griffe.Object | griffe.Alias, module: str) -> None:
+        if item.is_alias and item.target_path.partition(".")[0] not in HOUSES:
+            return  # another package's, which a page uses through one of our modules
         target = item.final_target if item.is_alias else item
         if target.is_module or target.path in self.exports or target.path.partition(".")[0] not in HOUSES:
             return

@@ -213,8 +213,9 @@ def costs(task: str) -> pd.DataFrame:
         for bits in rounds:
             matrices = [p for p in outline(run).parameters() if p.ndim == 2]
             saved = sum(4 * p.numel() - rounded_bytes(p.shape[0], p.shape[1], bits) for p in matrices)
-            reached = _reached(task, scores(task, name, f"accuracy at {bits} bits"))
-            lines[f"{name} at {bits} bits"] = line | reached | {"stored bytes": line["stored bytes"] - saved}
+            called = f"{name} at {bits} bits"
+            reached = _reached(task, scores(task, called)) | {"stored bytes": line["stored bytes"] - saved}
+            lines[called] = line | reached
     return pd.DataFrame.from_dict(lines, orient="index")
 
 
@@ -254,7 +255,7 @@ def fronts(tasks: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) ->
             look = {"color": plots.colour(origin, 0.75), "size": 7}
             drawn.add_scatter(
                 mode="markers", marker=look, name=LEFT[origin], legendgroup=origin, showlegend=not number, **place,
-                text=[bench.about(task, name.partition(" at ")[0]) for name in group.index],
+                text=[about(task, name) for name in group.index],
                 hovertemplate="%{text}<br>%{x:.3s}, %{y:.0f} %<extra></extra>",
             )  # fmt: skip
             for cost in COSTS:
