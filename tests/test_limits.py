@@ -46,17 +46,6 @@ LIMITS = {
 }
 """What a chapter may have at most. The first idea begins with the first section, below the box and what you need."""
 EXCESS: dict[str, dict[str, int]] = {
-    # 04-components
-    "04-components": {
-        "words in and after them": 1193,
-        "words of the box": 166,
-        "numbers of the box": 9,
-        "words to the first idea": 308,
-        "hidden lines": 192,
-        "visible cells that show nothing": 6,
-        "names that visible cells take from hidden ones": 19,
-        "words of judgement": 24,
-    },
     # 05-reservoir-layers
     "05-reservoir-layers": {
         "words in and after them": 1176,
