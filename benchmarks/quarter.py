@@ -27,7 +27,6 @@ from typing import Any
 import torch
 
 from reservoir.training import TrainingError
-from reservoir.training.together import train_together
 from reservoir.weights.files import digest
 from reservoir_lab.launch import looking
 from reservoir_lab.launch.crowd import Failed, Job, alone, spread
@@ -37,7 +36,7 @@ from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import executing
+from reservoir_lab.runs.together import executing, train_together
 
 LARGEST = 15e6  # bytes of a file that is sent back
 STEPS = 60  # of a timing

@@ -1,4 +1,4 @@
-"""BLEU and its significance: what sacreBLEU's command line says about the same files."""
+"""BLEU: what sacreBLEU's command line says about the same files."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from reservoir.training.translation import bleu, paired_bootstrap
+from reservoir.training.translation import bleu
 
 WORDS = "the a dog cat house, old Old sees saw that (when) over 3.5 again… »ja«".split()
 
@@ -84,24 +84,6 @@ def test_bleu_and_its_signature_are_the_command_lines(settings, options, command
 def test_the_right_translation_has_a_hundred_and_no_translation_zero():
     assert bleu(REFERENCES, REFERENCES).bleu == pytest.approx(100)
     assert bleu([""] * len(REFERENCES), REFERENCES).bleu == 0
-
-
-def test_the_paired_bootstrap_is_the_command_lines(command_line, monkeypatch):
-    for name in [name for name in os.environ if name.startswith("SACREBLEU")]:
-        monkeypatch.delenv(name)
-    found = paired_bootstrap(BASELINE, SYSTEM, REFERENCES, samples=200)
-    first, second = command_line(BASELINE, SYSTEM, options=("--paired-bs", "--paired-bs-n", "200"))
-    assert found.baseline == pytest.approx(first["BLEU"]["score"], abs=1e-9)
-    assert found.system == pytest.approx(second["BLEU"]["score"], abs=1e-9)
-    assert found.p_value == pytest.approx(second["BLEU"]["p_value"], abs=1e-12)
-    assert 0.001 < found.p_value < 0.9  # neither sure nor hopeless: there was something to compare
-
-
-def test_a_plain_difference_is_significant_and_a_slight_one_is_not():
-    much = paired_bootstrap(worsened(REFERENCES, 1, 0.9), SYSTEM, REFERENCES, samples=100)
-    assert much.p_value < 0.05 and much.system > much.baseline
-    slightly = [*SYSTEM[:-1], "no."]
-    assert paired_bootstrap(SYSTEM, slightly, REFERENCES, samples=100).p_value > 0.05
 
 
 def test_as_many_hypotheses_as_references_are_wanted():

@@ -47,8 +47,9 @@ def served(site: Path, *, base: str = "") -> Iterator[str]:
 
 
 def page_names(site: Path) -> list[str]:
-    """All pages of a site; of those on the library's modules, which are all made alike, the largest alone."""
+    """All pages of a site but those that only lead on; of the library's modules, made alike, the largest alone."""
     names = sorted(path.parent.relative_to(site).as_posix() for path in site.rglob("index.html"))
+    names = [name for name in names if name not in build.MOVED]
     if not (configuration := site / "config.json").exists():  # a page that a test has written by hand
         return names
     (project,) = json.loads(configuration.read_text(encoding="utf-8"))["projects"]
@@ -288,6 +289,16 @@ def test_every_page_of_the_fixture_book(browser, fixture_site, screenshots):
 
 def test_every_page_of_the_book(browser, screenshots, rendered_book):
     inspect(browser, rendered_book, screenshots)
+
+
+@pytest.mark.parametrize("old", build.MOVED)
+def test_where_a_page_was_a_reader_is_led_to_where_it_is(browser, rendered_book, old):
+    new = build.MOVED[old]
+    with served(rendered_book) as address, opened(browser, f"{address}/{old}/") as page:
+        page.wait_for_url(f"{address}/{new}/")
+        assert page.locator("article h1").count() == 1 and page.troubles == []
+    text = (rendered_book / old / "index.html").read_text(encoding="utf-8")
+    assert f'<a href="../{new}/">' in text  # for a reader whose browser does not follow by itself
 
 
 def test_the_pages_work_under_a_base_path(browser, fixture_site):

@@ -385,9 +385,8 @@ def test_the_module_is_a_command_and_gives_its_status(tmp_path):
 @pytest.mark.parametrize("words", [["list"], ["audit", "--help"]])
 def test_a_reader_who_stops_is_told_nothing(tmp_path, words):
     command = [sys.executable, "-m", "reservoir_lab", *words]
-    buffered = os.environ | {
-        "PYTHONUNBUFFERED": ""
-    }  # which some machines set, and which would hide what is left
+    # Where this is set, nothing is left to be written at the end.
+    buffered = os.environ | {"PYTHONUNBUFFERED": ""}
     one = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=buffered
     )

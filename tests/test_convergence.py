@@ -10,7 +10,6 @@ from reservoir_lab import recipes
 from reservoir_lab.runs import RecordError
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.convergence import (
-    area_under,
     cost_ratio,
     cost_to_reach,
     epochs_to_converge,
@@ -91,13 +90,6 @@ def test_near_a_perplexity_is_a_little_above_it():
     assert cost_ratio(soon, slow, within=0.1) == pytest.approx(
         (10 + 10 * (80 - 50 / 0.9) / 40) / (20 + 10 * (60 - 50 / 0.9) / 10)
     )
-
-
-def test_the_area_is_cut_at_a_shared_horizon():
-    found = priced([10.0, 20.0], 2.0)
-    assert area_under(found, horizon=20).value == pytest.approx((50 + 150) / 20)
-    assert area_under(found, horizon=40, axis="flops").value == pytest.approx((50 + 150) / 20)
-    assert area_under(found, horizon=40, axis="flops").axis == "flops"
 
 
 def test_runs_that_cannot_be_compared_are_refused():

@@ -11,8 +11,8 @@ from houses import HOUSES, ROOT, Imports, code_lines, sources
 pytestmark = pytest.mark.text
 
 ROOMS = {  # each room of a house may import those before it
-    "reservoir": ("files", "typed", "datasets", "layers", "weights", "reservoirs", "models", "training"),
-    "reservoir_lab": ("corpora", "runs", "recipes", "evidence", "launch", "__main__"),
+    "reservoir": ("files", "datasets", "layers", "weights", "reservoirs", "models", "training"),
+    "reservoir_lab": ("typed", "corpora", "runs", "recipes", "evidence", "launch", "__main__"),
 }
 WITHOUT_DATA = ("layers", "weights", "reservoirs", "models")  # know nothing of datasets
 IMPORTS = Imports()

@@ -6,7 +6,6 @@ import pytest
 
 from reservoir.files import locked
 from reservoir.training import TrainingError
-from reservoir.training.together import Stack, train_together
 from reservoir_lab.launch.cli import main
 from reservoir_lab.launch.crowd import alone
 from reservoir_lab.recipes import bench
@@ -15,7 +14,7 @@ from reservoir_lab.runs.building import build, load
 from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.records import find_record, path_of, read_record
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import build_all, execute_together
+from reservoir_lab.runs.together import Stack, build_all, execute_together, train_together
 
 SEEDS = (3, 4, 5)  # the first, whose modules compute for all, among others
 KINDS = {row: task for task, row in reversed(bench.table()) if row in bench.ROWS and task in bench.MAIN_TASKS}

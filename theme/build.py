@@ -37,6 +37,18 @@ PROBLEM = re.compile("⛔|⚠|^(Error fetching|Error: |Failed to fetch|ENOENT)")
 ECHO = re.compile(
     r"^\s+- [⛔⚠]|Fetch of http://\S+ failed with HTTP status|^Failed to fetch http://\S+ after"
 )
+# Addresses that pages had, and have now. A page is named after its file without the number, so that only a chapter that
+# became an appendix moves when chapters are counted anew.
+MOVED = {"backskipping": "a7-backskipping", "masked-language-models": "a8-masked-language-models"}
+MOVED_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="robots" content="noindex">
+<meta http-equiv="refresh" content="0; url={to}">
+<title>This page has moved</title>
+<p>This page has moved: <a href="{to}">here it is</a>.</p>
+</html>
+"""
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -118,6 +130,14 @@ def finish(site: Path, *, base_url: str = "") -> list[str]:
     return [] if done.returncode == 0 else (done.stderr.strip() or "theme/finish.mjs failed").splitlines()
 
 
+def redirect(site: Path) -> None:
+    """Put a page that leads on wherever one of the site's pages was before (`MOVED`)."""
+    for old, new in MOVED.items():
+        if (site / new).is_dir():  # a book of other pages has none
+            (site / old).mkdir()
+            (site / old / "index.html").write_text(MOVED_PAGE.format(to=f"../{new}/"), encoding="utf-8")
+
+
 def end_group(leader: int) -> None:
     """End whatever is left of a process group: mystmd that was interrupted, a theme server that it left behind."""
     try:
@@ -164,7 +184,10 @@ def build(
     if not problems:
         large_states.move_large_states(site)
         base = base_url or urlsplit(publication.address).path.rstrip("/")
-        problems = finish(site, base_url=base) or check.problems(site, base=base)
+        problems = finish(site, base_url=base)
+    if not problems:
+        redirect(site)  # once the search index is made, which is of pages to read
+        problems = check.problems(site, base=base)
     if problems:
         shutil.rmtree(site, ignore_errors=True)
         raise BuildError("\n".join(problems))

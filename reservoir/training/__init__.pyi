@@ -39,7 +39,7 @@ from .optimisers import Optimiser
 from .preemption import EXIT_STATUS, Preempted, StopSignal
 from .probing import CachedPrefix
 from .task import Task, has_bf16
-from .translation import Comparison, Score, TranslationTask, bleu, paired_bootstrap
+from .translation import Score, TranslationTask, bleu
 
 __all__ = [
     "EXIT_STATUS",
@@ -49,7 +49,6 @@ __all__ = [
     "CachedPrefix",
     "CheckpointError",
     "ClassificationTask",
-    "Comparison",
     "ComputationTask",
     "Decoding",
     "Detour",
@@ -91,7 +90,6 @@ __all__ = [
     "has_bf16",
     "layer_cost",
     "mask",
-    "paired_bootstrap",
     "probing",
     "skip",
     "smoothed_cross_entropy",

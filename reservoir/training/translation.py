@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
-import numpy as np
 from sacrebleu.metrics import BLEU
-from sacrebleu.significance import PairedTest, Result
 from torch import Tensor
 
 from reservoir.datasets import Batch, Dictionary, Pairs, TokenBatches, Vocabulary
@@ -140,37 +137,3 @@ def bleu(
     metric = BLEU(tokenize=tokenise, lowercase=lowercase, force=tokenise == "none")
     score = metric.corpus_score(list(hypotheses), [list(references)]).score
     return Score(score, str(metric.get_signature()))
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two systems' BLEU, and how often chance alone would make them differ as much.
-
-    Args:
-        baseline, system: corpus BLEU of either.
-        p_value: share of the resampled test sets whose difference is further from the mean resampled difference than
-            the observed one is from 0. Two equal outputs get the smallest possible value, 1 / (samples + 1).
-    """
-
-    baseline: float
-    system: float
-    p_value: float
-
-
-def paired_bootstrap(
-    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], *, samples: int = 1000
-) -> Comparison:
-    """Paired bootstrap resampling of `system` against `baseline` on the same test set (Koehn 2004).
-
-    sacreBLEU resamples by numpy's own generator, seeded by its environment variable SACREBLEU_SEED, 12345 by default.
-    """
-    test = PairedTest(
-        [("baseline", list(baseline)), ("system", list(system))],
-        {"BLEU": BLEU(references=[list(references)])},
-        references=None,
-        test_type="bs",
-        n_samples=samples,
-    )
-    _, scores = test()
-    first, second = cast("list[Result]", scores["BLEU"])
-    return Comparison(float(first.score), float(second.score), float(np.float64(second.p_value)))

@@ -39,17 +39,6 @@ def line(points: Iterable[tuple[float, float]], colour: str, width: float = 2, *
     return element("polyline", points=joined, fill="none", stroke=colour, stroke_width=width, **attributes)
 
 
-def curve_of(points: Iterable[tuple[float, float]], words: str) -> str:
-    """A small curve of (step, loss) from zero to the first step's loss or more, below words."""
-    points = list(points)
-    width, height, top = 640, 150, 26
-    steps, most = points[-1][0] or 1, max(loss for _, loss in points) or 1
-    ends = [(0, top), (0, height - 8), (width, height - 8)]
-    drawn = [(width * at / steps, height - 8 - (height - 8 - top) * loss / most) for at, loss in points]
-    parts = [rect(0, 0, width, height, fill="#fffefb"), text(0, 16, words), line(ends, INK, 1)]
-    return svg(width, height, *parts, line(drawn, "#0072b2"))
-
-
 def element(name: str, content: str = "", **attributes: Any) -> str:
     """An element; an attribute with a hyphen in its name is given with an underscore, and None leaves it out."""
     said = {key.replace("_", "-"): _said(value) for key, value in attributes.items() if value is not None}

@@ -13,11 +13,11 @@ from reservoir.datasets import Labelled, grammar
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import shipped
-from reservoir.typed import decode
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch
 from reservoir_lab.corpora.own import FILES, Files, own_labelled
 from reservoir_lab.corpora.reading import read_lines
+from reservoir_lab.typed import decode
 
 ORDER_SIZES = {"test": 500, "valid": 300, "train": 2000}
 

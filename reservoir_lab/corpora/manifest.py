@@ -10,7 +10,7 @@ from msgspec import Struct
 from reservoir.datasets.errors import DataError
 from reservoir.datasets.shipped import shipped
 from reservoir.files import file_digest
-from reservoir.typed import parse, typed
+from reservoir_lab.typed import parse, typed
 
 
 class File(Struct, frozen=True, forbid_unknown_fields=True):

@@ -20,11 +20,11 @@ from rich.table import Column
 
 from reservoir.datasets.shipped import shipped
 from reservoir.files import atomic_writes
-from reservoir.typed import decode
 from reservoir_lab import launch
 from reservoir_lab.corpora.own.parts import FILES
 from reservoir_lab.launch.console import new_table, show, show_json
 from reservoir_lab.runs.registry import SCALES, family, is_recorded, own_names, results
+from reservoir_lab.typed import decode
 
 WIDTH = 100
 ABOUT = """usage: reservoir {command} {name} [--FIELD VALUE ...]

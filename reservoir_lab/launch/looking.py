@@ -127,7 +127,7 @@ def look(run: Run) -> dict[str, Any]:
 
 
 def looking(runs: Sequence[Run]) -> Generator[None, None, list[dict[str, Any]]]:
-    """`look` at runs of one row together, in pieces (`reservoir.training.together`)."""
+    """`look` at runs of one row together, in pieces (`reservoir_lab.runs.together`)."""
     yield from begin_with(runs)
     models, tasks, corpora = build_all(runs)
     yield

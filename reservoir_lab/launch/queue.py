@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from reservoir.datasets.errors import DataError
 from reservoir.training.loop import TrainingError
-from reservoir.typed import decode
 from reservoir_lab import recipes
 from reservoir_lab.launch.console import new_table, show
 from reservoir_lab.launch.dry_run import in_hours
@@ -20,6 +19,7 @@ from reservoir_lab.runs.execution import Busy
 from reservoir_lab.runs.records import find_record, find_records, recorded
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
+from reservoir_lab.typed import decode
 
 REMEDY = "each entry stands under [[runs]] and has recipes, seeds and why; scale is smoke, laptop or full"
 

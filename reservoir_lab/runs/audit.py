@@ -22,13 +22,13 @@ from reservoir.datasets import shipped
 from reservoir.files import atomic_write
 from reservoir.training import Event, Listener, Validated
 from reservoir.training.task import Precision
-from reservoir.typed import decode
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build, device_of
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.machine import code, machine
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, RecordError
 from reservoir_lab.runs.run import Run
+from reservoir_lab.typed import decode
 
 FILE = "audits.json"
 """Next to the shipped records: what audits have found, by record."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from reservoir.layers.arguments import check_choice, check_number
-from reservoir.training import Aucc, aucc
 from reservoir_lab.runs.records import Record, RecordError
 
 Axis = Literal["steps", "flops"]
@@ -111,11 +110,3 @@ def cost_ratio(
     target = nearly(best(against), larger_is_better=against.larger_is_better, within=within)
     ours, theirs = (cost_to_reach(one, target, axis=axis) for one in (record, against))
     return None if ours is None or theirs is None else ours / theirs
-
-
-def area_under(record: Record, *, horizon: float, axis: Axis = "steps") -> Aucc:
-    """The area under a run's validation curve up to a T̂ that several runs share."""
-    costs, scores = curve(record, axis=axis)
-    rises = record.larger_is_better
-    floor = 0.0 if rises else None
-    return aucc(costs, scores, horizon=horizon, axis=axis, larger_is_better=rises, floor=floor)

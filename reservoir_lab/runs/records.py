@@ -21,11 +21,11 @@ import pandas as pd
 
 from reservoir.datasets import DataError, shipped
 from reservoir.files import atomic_writes, read_bounded
-from reservoir.typed import parse, typed
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import registry, schema
 from reservoir_lab.runs.registry import Scale, record_path, results
 from reservoir_lab.runs.run import ABSENT, Run, differences, flat, run_from_json
+from reservoir_lab.typed import parse, typed
 
 FORMAT = 3
 FEW = 4  # fields that a sentence names

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from reservoir.datasets.shipped import shipped
 from reservoir.layers.arguments import check_choice
-from reservoir.typed import parse
+from reservoir_lab.typed import parse
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")

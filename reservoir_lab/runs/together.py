@@ -1,21 +1,37 @@
-"""Executing many seeds of a run together, as one set of products (`reservoir.training.together`)."""
+"""Many models trained as one: their tensors get a leading axis, and each keeps its own draws, data and curve.
+
+A model of the bench is so small that a GPU spends its time starting kernels. Sixty-four of them in one set of products
+take hardly longer than one. Each model sees exactly the batches that it sees alone, its gradients are clipped by its
+own norm, and one that diverges stops moving without touching its neighbours. Below stands what executes many seeds of a
+run so: `execute_together`.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from reservoir.datasets.examples import Batch
 from reservoir.files import atomic_writes, locked
-from reservoir.training import History
+from reservoir.layers.linear import Undrawn
+from reservoir.models.stack import dropping
 from reservoir.training.checkpoint import weights_bytes
-from reservoir.training.loop import TrainingError
-from reservoir.training.together import training
-from reservoir.weights import report
+from reservoir.training.events import History, Point
+from reservoir.training.flops import batch_flops
+from reservoir.training.loop import Budget, TrainingError
+from reservoir.training.optimisers import Optimiser
+from reservoir.training.puzzles import METRIC, PuzzleTask
+from reservoir.weights import Freeze, freeze, mark_trained, owned, report
+from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, references, stamp, task_of
 from reservoir_lab.runs.execution import Busy, tested
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
@@ -23,8 +39,328 @@ from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.tasks.puzzles import OnPuzzle
 
+WARM = 3  # steps on a GPU before their kernels are recorded, as PyTorch asks
+AT_ONCE = 25  # steps that are started before another group of models may start some
 Result = TypeVar("Result")
 KNOWN = 128  # tasks whose batches a process keeps, since other rows learn from the same
+
+
+class Stack(nn.Module):
+    """Models of one architecture, computed as one.
+
+    What moves lies in one table, a row a model, so that an optimiser's step is a dozen operations whatever the model.
+
+    Args:
+        models: initialised, frozen and masked alike; they must differ in the numbers of their tensors alone.
+
+    Attributes:
+        moving: (models, numbers that are trained).
+
+    Raises:
+        ValueError: they differ in a name, a shape or in what is frozen, or leave out layers or numbers by chance.
+    """
+
+    def __init__(self, models: Sequence[nn.Module]):
+        super().__init__()
+        first = models[0]
+        named = [dict(model.named_parameters()) for model in models]
+        plans = [{name: (p.shape, p.requires_grad) for name, p in each.items()} for each in named]
+        if odd := [at for at, plan in enumerate(plans) if plan != plans[0]]:
+            raise ValueError(
+                f"models that are trained together must be built alike, and number {odd[0]} is not"
+            )
+        if dropping(first) or any(getattr(part, "p", 0) for part in first.modules()):
+            raise ValueError("models that leave out layers or numbers by chance are trained alone")
+        self.plain = materialise(first).train()
+        for part in self.plain.modules():
+            if isinstance(part, Undrawn):
+                part.check_drawn()  # once, since it could not look at many
+            if isinstance(part, nn.Embedding):
+                part.padding_idx = (
+                    None  # PyTorch would respect it for the first model alone: `tensors` does for all
+                )
+        stacked = {name: torch.stack([each[name].detach() for each in named]) for name in named[0]}
+        self.shapes = {name: p.shape for name, p in named[0].items() if p.requires_grad}
+        self.kept = {name: value for name, value in stacked.items() if name not in self.shapes}
+        self.moving = nn.Parameter(torch.cat([stacked[name].flatten(1) for name in self.shapes], 1))
+        places = {id(part): name for name, part in first.named_modules()}
+        names = {id(p): name for name, p in named[0].items()}
+        masks = [[part for part in model.modules() if isinstance(part, FixedMask)] for model in models]
+        fixed = {id(each[0]): torch.stack([m.mask for m in each]) for each in zip(*masks, strict=True)}
+        # Where a tensor is used, its name, its mask, the name of the mask's scores, and the row that gets no gradient.
+        self.places: list[tuple[str, str, Any, Any, int | None]] = []
+        for item in owned(first, tied=True):
+            if not isinstance(item.module, Supermask):
+                place = f"{places[id(item.module)]}.{item.attribute}".lstrip(".")
+                mask = fixed.get(id(item.mask), item.mask)
+                scores = names[id(mask.scores)] if isinstance(mask, Supermask) else None
+                padding = getattr(item.module, "padding_idx", None)
+                self.places.append((place, names[id(item.parameter)], mask, scores, padding))
+
+    def __len__(self) -> int:
+        return len(self.moving)
+
+    def named(self) -> dict[str, Tensor]:
+        """Every tensor by name, (models, …)."""
+        parts = self.moving.split([shape.numel() for shape in self.shapes.values()], 1)
+        moving = {
+            name: part.unflatten(1, shape)
+            for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
+        }
+        return self.kept | moving
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What each place of the model computes with, (models, …): weights, or what masks make of them."""
+        named, found = self.named(), {}
+        for place, name, mask, scores, padding in self.places:
+            value = named[name]
+            if isinstance(mask, Tensor):
+                value = value * mask
+            elif mask is not None:
+                value = masked(named[scores], value, mask.keep, by=mask.by)
+            if padding is not None:
+                row = torch.arange(value.shape[1], device=value.device)[:, None] == padding
+                value = torch.where(row, value.detach(), value)
+            found[f"model.{place}"] = value
+        return found
+
+    def stop(self, models: Sequence[nn.Module]) -> Tensor:
+        """Keep where they are those tensors that are frozen in the models by now; which columns of `moving` remain."""
+        still = {name for name, p in models[0].named_parameters() if p.requires_grad}
+        moved = [torch.full((shape.numel(),), name in still) for name, shape in self.shapes.items()]
+        self.kept |= {
+            name: value.detach().clone() for name, value in self.named().items() if name not in still
+        }
+        remain = torch.cat(moved).to(self.moving.device)
+        self.shapes = {name: shape for name, shape in self.shapes.items() if name in still}
+        self.moving = nn.Parameter(self.moving.detach()[:, remain].clone())
+        return remain
+
+    @torch.no_grad()
+    def put_back(self, models: Sequence[nn.Module]) -> None:
+        """Copy what was learned into the models."""
+        named = self.named()
+        for at, model in enumerate(models):
+            for name, parameter in model.named_parameters():
+                parameter.copy_(named[name][at])
+
+
+class _Asked(nn.Module):
+    """A model and what is asked of it: the loss of a batch, or the logits."""
+
+    def __init__(self, model: nn.Module, task: PuzzleTask):
+        super().__init__()
+        self.model, self.task = model, task
+
+    def forward(self, batch: Any, loss: bool) -> Tensor:
+        asked: Any = self.task.loss if loss else self.task.logits
+        return asked(self.model, batch)
+
+
+class _Steps:
+    """The state of many runs on one device, and the step that moves it on. Nothing in a step waits for the device."""
+
+    def __init__(
+        self, stack: Stack, tasks: Sequence[PuzzleTask], optimisers: Sequence[Optimiser], steps: int
+    ):
+        how, device = optimisers[0], stack.moving.device
+        self.stack, self.how = stack, how
+        self.asked = _Asked(stack.plain, tasks[0])
+        tables = [task.table(steps) for task in tasks]
+        self.x = torch.stack([table[0] for table in tables], 1).to(device)
+        self.y = torch.stack([table[1] for table in tables], 1).to(device)
+        self.sizes = [table[2] for table in tables]
+        rates = [[each.rate(step, steps) for each in optimisers] for step in range(1, steps + 1)]
+        self.rates = torch.tensor(rates, device=device)[..., None]
+        beta, gamma = how.betas
+        unbiased = [[1 / (1 - beta**t), (1 - gamma**t) ** -0.5] for t in range(1, steps + 1)]
+        self.unbiased = torch.tensor(unbiased, device=device)
+        self.at = torch.zeros(1, dtype=torch.int64, device=device)
+        self.mean, self.square = (torch.zeros_like(stack.moving) for _ in range(2))
+        self.losses = torch.zeros(steps, len(stack), device=device)
+        self.alive = torch.ones(len(stack), dtype=torch.bool, device=device)
+        self.lived = torch.zeros(len(stack), dtype=torch.int64, device=device)  # steps that each has made
+        self.graph: Any = None
+
+    def step(self) -> None:
+        """One step of every model."""
+        stack, how = self.stack, self.how
+        x, y = (rows.index_select(0, self.at)[0].long() for rows in (self.x, self.y))
+        losses = self._ask(x, y, loss=True) / (y >= 0).flatten(1).sum(1)
+        (grad,) = torch.autograd.grad(losses.sum(), [stack.moving])
+        with torch.no_grad():
+            norm = grad.square().sum(1).sqrt()
+            self.alive &= losses.isfinite() & norm.isfinite()
+            self.lived += self.alive
+            self.losses.index_copy_(0, self.at, losses.detach()[None])
+            share = (how.clip / (norm + 1e-6)).clamp(max=1.0) if how.clip else torch.ones_like(norm)
+            grad = torch.where(self.alive[:, None], grad * share[:, None], 0.0)
+            rate = self.rates.index_select(0, self.at)[0] * self.alive[:, None]
+            first, second = self.unbiased.index_select(0, self.at)[0]
+            if how.weight_decay:
+                stack.moving.mul_(1 - rate * how.weight_decay)
+            self.mean.lerp_(grad, 1 - how.betas[0])
+            self.square.mul_(how.betas[1]).addcmul_(grad, grad, value=1 - how.betas[1])
+            size = (self.square.sqrt() * second).add_(how.eps)
+            stack.moving.sub_(self.mean * first * rate / size)
+            self.at += 1
+
+    def _ask(self, x: Tensor, y: Tensor, *, loss: bool) -> Tensor:
+        tensors = self.stack.tensors()
+
+        def one(tensors: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
+            batch = Batch(x, y)
+            return functional_call(self.asked, tensors, (batch, loss), tie_weights=False)
+
+        with sdpa_kernel(SDPBackend.MATH):  # on a GPU: the fused kernels cannot be asked by many
+            return vmap(one)(tensors, x, y)
+
+    @torch.no_grad()
+    def logits(self, x: Tensor, y: Tensor) -> Tensor:
+        """(models, n, places, questions, answers) of (models, n, …)."""
+        device = self.stack.moving.device
+        return self._ask(x.to(device), y.to(device), loss=False)
+
+    def run(self, steps: int) -> None:
+        """Start so many steps."""
+        for number in range(steps):
+            if self.graph is not None:
+                self.graph.replay()
+            elif self.stack.moving.is_cuda and number == WARM:
+                self.graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(self.graph):
+                    self.step()
+                self.graph.replay()  # recording computes nothing
+            else:
+                self.step()
+
+    def stop(self, models: Sequence[nn.Module]) -> None:
+        """Some tensors stop moving: see `Stack.stop`."""
+        remain = self.stack.stop(models)
+        self.mean, self.square = self.mean[:, remain].clone(), self.square[:, remain].clone()
+        self.graph = None
+
+
+def training(
+    models: Sequence[nn.Module],
+    tasks: Sequence[PuzzleTask],
+    *,
+    optimisers: Sequence[Optimiser],
+    budget: Budget,
+    late: Freeze | None = None,
+) -> Generator[None, None, list[History | TrainingError]]:
+    """`train_together` in pieces: each `next` starts some steps and does not wait for a GPU to have made them."""
+    _check(models, tasks, optimisers, budget)
+    for model in models:
+        mark_trained(model)
+    cost = _cost(models[0], tasks[0])
+    begun, cpu = time.perf_counter(), time.process_time()
+    steps = _Steps(Stack(models), tasks, optimisers, budget.steps)
+    n, made = len(models), 0
+    histories = [History() for _ in models]
+    valid_x, valid_y = (torch.stack([getattr(t.examples.valid, name) for t in tasks]) for name in "xy")
+    while made < budget.steps:
+        ends = [budget.steps, made + AT_ONCE, made - made % budget.validate_every + budget.validate_every]
+        if late is not None and made < late.after:
+            ends.append(late.after)
+        steps.run(min(ends) - made)
+        made = min(ends)
+        yield
+        for history, size in zip(histories, steps.sizes, strict=True):
+            tokens = sum(size[history.step : made])
+            history.step, history.tokens = made, history.tokens + tokens
+            history.flops += cost * tokens
+        if late is not None and made == late.after:
+            for model in models:
+                freeze(model, late)
+            steps.stop(models)
+            cost = _cost(models[0], tasks[0])
+        if made == budget.steps or made % budget.validate_every == 0:
+            logits = steps.logits(valid_x, valid_y).cpu()
+            seconds = (time.perf_counter() - begun) / n
+            for history, task, each in zip(histories, tasks, logits, strict=True):
+                history.seconds = seconds
+                metrics = {METRIC: task.measured(task.examples.valid, partial(_told, each))[METRIC]}
+                history.points.append(Point(made, seconds, history.tokens, history.flops, metrics))
+    for history, losses in zip(histories, steps.losses.T.tolist(), strict=True):
+        history.losses = losses
+    lived = steps.lived.tolist()
+    steps.stack.put_back(models)
+    spent = (time.process_time() - cpu) / n
+    found: list[History | TrainingError] = []
+    for model, history, own, each in zip(models, histories, lived, optimisers, strict=True):
+        model.eval()
+        if own < budget.steps:
+            rate = each.rate(own + 1, budget.steps)
+            found.append(
+                TrainingError(
+                    f"the loss or a gradient is not finite at step {own + 1} (learning rate {rate:.2g})"
+                )
+            )
+        else:
+            history.step_seconds, history.cpu_seconds = history.seconds / budget.steps, spent
+            found.append(history)
+    return found
+
+
+def _cost(model: nn.Module, task: PuzzleTask) -> float:
+    """Operations of a step per token: sequences of the bench are all of one length."""
+    batch = task.epoch(0)[0]
+    return float(batch_flops(model, task, batch, autocast=False) / task.size(batch)[1])
+
+
+def _told(logits: Tensor, batch: Batch) -> Tensor:
+    return logits
+
+
+def train_together(
+    models: Sequence[nn.Module],
+    tasks: Sequence[PuzzleTask],
+    *,
+    optimisers: Sequence[Optimiser],
+    budget: Budget,
+    late: Freeze | None = None,
+) -> list[History | TrainingError]:
+    """Train models of one architecture at once, each on its own task, as `train` would train it alone.
+
+    Batches, draws, schedule and clipping are those that each has alone, so the numbers differ in the order of additions
+    only. Near a transition that can be enough for another outcome.
+
+    Args:
+        models: initialised, all on one device; they are trained in place and left in eval mode.
+        tasks: of the bench, one a model, with the same sizes.
+        optimisers: one a model; they may differ in the learning rate alone.
+        budget: for all.
+        late: a plan with `after`, as in `train`.
+
+    Returns:
+        For each model its history, or why it diverged. Seconds are shared out evenly.
+
+    Raises:
+        ValueError: they are not built alike, or need something that is done for one model alone.
+    """
+    return whole(training(models, tasks, optimisers=optimisers, budget=budget, late=late))
+
+
+def _check(models: Any, tasks: Any, optimisers: Sequence[Optimiser], budget: Budget) -> None:
+    if not len(models) == len(tasks) == len(optimisers) or not models:
+        raise ValueError(
+            f"give one task and one optimiser for each model, got {len(models)} models, {len(tasks)} tasks and"
+            f" {len(optimisers)} optimisers"
+        )
+    if len({replace(each, lr=1.0) for each in optimisers}) > 1:
+        raise ValueError("optimisers of models that are trained together may differ in lr alone")
+    if optimisers[0].name != "adamw" or budget.accumulate != 1:
+        raise ValueError("models are trained together by adamw, without accumulating gradients")
+
+
+def whole(pieces: Generator[None, None, Result]) -> Result:
+    """All pieces of a computation at once: what it returns."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return end.value
 
 
 @lru_cache(KNOWN)
@@ -135,12 +471,3 @@ def execute_together(runs: Sequence[Run]) -> list[Record | TrainingError]:
             if not stack.enter_context(locked(path_of(run), advice=RESULTS_ADVICE)):
                 raise Busy(run)
         return whole(executing(runs))
-
-
-def whole(pieces: Generator[None, None, Result]) -> Result:
-    """All pieces of a computation at once: what it returns."""
-    while True:
-        try:
-            next(pieces)
-        except StopIteration as end:
-            return end.value
