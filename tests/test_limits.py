@@ -45,8 +45,7 @@ LIMITS = {
     "words of judgement": 0,
 }
 """What a chapter may have at most. The first idea begins with the first section, below the box and what you need."""
-EXCESS: dict[str, dict[str, int]] = {
-}
+EXCESS: dict[str, dict[str, int]] = {}
 """Chapter -> what it has of each measure that is still over its limit."""
 
 JUDGEMENT = re.compile(
