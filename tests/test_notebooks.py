@@ -434,3 +434,13 @@ def test_a_chapter_is_changed_with_its_halves_and_with_what_it_read(tmp_path):
     git("checkout", "two.md")
     assert found() == "one two"
     assert changed.edited(tmp_path) == set()  # no checkout
+
+
+def test_widgets_of_the_run_before_go_where_none_is_left(executed):
+    markdown, data = executed
+    notebook = markdown.with_suffix(".ipynb")
+    stored = nbformat.read(notebook, as_version=4)
+    stored.metadata["widgets"] = {notebooks.STATE: {"state": {"old": {}}}}
+    nbformat.write(stored, notebook)
+    notebooks.execute(markdown, data=data)
+    assert "widgets" not in nbformat.read(notebook, as_version=4).metadata

@@ -354,7 +354,7 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
     """
     started, data = time.monotonic(), data or ROOT / "data"
     nb = updated(markdown)
-    nb.metadata.pop("widgets", None)  # of the run before; where no widget is left, none would take their place
+    nb.metadata.pop("widgets", None)  # of the run before, which stay where no widget is left
     executor = Executor(nb, data, resources={"metadata": {"path": str(markdown.parent)}})
     with tempfile.TemporaryDirectory(prefix="book-") as empty:
         settings = {
