@@ -146,7 +146,8 @@ def test_the_update_is_the_equation(leak, batch):
 @pytest.mark.parametrize("bias", [0.0, 0.7])
 @pytest.mark.parametrize("radius", [0.3, 0.95, 1.3])
 def test_reservoirpy_agrees_to_twelve_digits(leak, bias, radius):
-    nodes = pytest.importorskip("reservoirpy.nodes")
+    from reservoirpy import nodes
+
     echo = made(2, 100, leak=leak, bias_scaling=bias, recurrent=SpectralRadius(radius, density=0.3))
     theirs = nodes.Reservoir(W=echo.W.numpy(), Win=echo.W_in.numpy(), bias=echo.b.numpy(), lr=leak)
     u = noise(500, 2)
@@ -154,7 +155,8 @@ def test_reservoirpy_agrees_to_twelve_digits(leak, bias, radius):
 
 
 def test_reservoirpy_reads_out_the_same_numbers():
-    nodes = pytest.importorskip("reservoirpy.nodes")
+    from reservoirpy import nodes
+
     from reservoir.reservoirs import ridge
 
     echo, u = made(1, 60), noise(400, 1)

@@ -101,12 +101,12 @@ def test_saving_a_run_changes_outputs_alone(contents, clone):
 
 def test_saving_an_edit_changes_that_cell_in_both_halves(contents, clone):
     before, model = bytes_of(clone)[".md"].decode(), opened(contents)
-    cell = next(cell for cell in model["content"]["cells"] if "by_hand = weights" in cell["source"])
-    cell["source"] = cell["source"].replace("by_hand = weights", "by_hand = 1.0 * weights")
+    cell = next(cell for cell in model["content"]["cells"] if "weights = scores.exp()" in cell["source"])
+    cell["source"] = cell["source"].replace("weights = scores.exp()", "weights = 1.0 * scores.exp()")
     contents.save(model, CHAPTER)
     after = bytes_of(clone)[".md"].decode()
-    assert after == before.replace("by_hand = weights", "by_hand = 1.0 * weights") != before
-    assert "1.0 * weights" in bytes_of(clone)[".ipynb"].decode()
+    assert after == before.replace("weights = scores.exp()", "weights = 1.0 * scores.exp()") != before
+    assert "1.0 * scores.exp()" in bytes_of(clone)[".ipynb"].decode()
 
 
 def test_saving_a_run_keeps_the_explorable_that_the_book_shows(contents, clone):

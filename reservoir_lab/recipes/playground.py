@@ -1,4 +1,4 @@
-"""Chapter 4 in the page, with 5, 8 and 10: the playground's presets, with the origin of each part as a letter.
+"""Chapter 4 in the page, with 5, 6 and 8: the playground's presets, with the origin of each part as a letter.
 
 The page's `settings.mjs` reads the same letters, one for each part from the bottom up: the embeddings; for each encoder
 layer its attention, feed-forward layer and norms; the encoder's last norm; for each decoder layer its attention,
