@@ -49,6 +49,7 @@
         font: { color: colour('--ink'), family: style.getPropertyValue('--sans').trim() },
         xaxis: axis, yaxis: axis, scene: { xaxis: scene, yaxis: scene, zaxis: scene },
         polar: { bgcolor: 'rgba(0,0,0,0)', angularaxis: axis, radialaxis: axis },
+        shapedefaults: { line: { color: colour('--ink-3') } },
         legend: { bgcolor: 'rgba(0,0,0,0)' }, annotationdefaults: { font: { color: colour('--ink') }, arrowcolor: colour('--ink-2') },
         hoverlabel: { bgcolor: colour('--paper-2'), bordercolor: colour('--line'), font: { color: colour('--ink') } },
         modebar: { bgcolor: 'rgba(0,0,0,0)', color: colour('--ink-3'), activecolor: colour('--accent') },
