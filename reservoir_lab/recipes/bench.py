@@ -289,10 +289,14 @@ def mixed(
 
 
 def masked(
-    run: Run, keep: float = 0.5, drawn: str = "signed-constant", patterns: str = "encoder.*", **model: Any
+    run: Run,
+    keep: float = 0.5,
+    drawn: str = "signed-constant",
+    patterns: tuple[str, ...] = ("encoder.*",),
+    **model: Any,
 ) -> Run:
     """Layers that stay as drawn, and a mask over each that is learned; embeddings, norms and readout are trained."""
-    plan = Mask(keep=keep, drawn=drawn, patterns=(patterns,))  # type: ignore[arg-type]
+    plan = Mask(keep=keep, drawn=drawn, patterns=patterns)  # type: ignore[arg-type]
     return run.evolve(mask=plan, model=model)
 
 
@@ -456,13 +460,26 @@ def _rows() -> dict[str, Row]:
             for percent in (10, 30, 70, 90)
         },
         "mask": Row("masks of 50 % over random layers", ALL, masked),
+        "mask-attention": Row(
+            "masks of 50 % over random attention", MAIN, partial(masked, patterns=("*.attention.*",))
+        ),
+        "mask-feed-forward": Row(
+            "masks of 50 % over random feed-forward layers",
+            MAIN,
+            partial(masked, patterns=("*.feed_forward.*",)),
+        ),
+        "mask-embeddings": Row(
+            "masks of 50 % over random embeddings",
+            MAIN,
+            partial(masked, patterns=("embedding", "positions")),
+        ),
         "mask-shared": Row(
             "one random layer and a mask of 50 % for each depth", MAIN, partial(masked, share_layers=True)
         ),
         "mask-shared-everything": Row(
             "one random layer and a mask of 50 % for each depth, and one over all the rest; nothing else is trained",
             MAIN,
-            partial(masked, patterns="*", bare=True, share_layers=True),
+            partial(masked, patterns=("*",), bare=True, share_layers=True),
         ),
         "mask-shared-wider": Row(
             "one random layer, twice as wide, and a mask of 50 % for each depth",
@@ -483,7 +500,7 @@ def _rows() -> dict[str, Row]:
         "mask-everything": Row(
             "masks of 50 % over everything, embeddings and readout too; nothing else is trained",
             MAIN,
-            partial(masked, patterns="*", bare=True),
+            partial(masked, patterns=("*",), bare=True),
         ),
         **{
             f"mask-{name}": Row(
