@@ -30,7 +30,7 @@ from reservoir.training import TrainingError
 from reservoir.weights.files import digest
 from reservoir_lab.launch import looking
 from reservoir_lab.launch.crowd import Failed, Job, alone, spread
-from reservoir_lab.recipes import bench
+from reservoir_lab.recipes import bench, text
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute, train_run
@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--scale", default="laptop", choices=["smoke", "laptop"])
     parser.add_argument("--no-timing", action="store_true")
+    parser.add_argument("--no-text", action="store_true", help="leave out the runs on real text")
     chosen = parser.parse_args()
     until = time.time() + 60 * chosen.minutes
     chosen.out.mkdir(parents=True, exist_ok=True)
@@ -130,44 +131,58 @@ def ratio(device: str, scale: str) -> None:
 
 def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
     """All rows: those that begin with others' weights after those, and other sizes last, since time may run out."""
-    results = Path(tempfile.mkdtemp())
-    os.environ["RESERVOIR_RESULTS"] = str(results)
+    results = Path(os.environ.setdefault("RESERVOIR_RESULTS", tempfile.mkdtemp()))
     names = [name for name in looking.rows() if chosen.only in name]
     missing = set(looking.missing()) if chosen.scale == "laptop" else set(names)
-    begun = time.time()
-    begin_later = [name for name in names if looking.begins_with_others(name)]
-    sized = [name for name in names if name.partition("/")[0] in bench.SIZED]
-    tasks = [name for name in names if name not in (*begin_later, *sized)]
-    for group in (tasks, begin_later, sized):  # the last is the first to be cut off
-        jobs = []
-        for name in sorted(group, key=order):
-            one, seeds = (name, chosen.scale), not_recorded(name, chosen.scale)
-            if not alone(looking.run_of(name, bench.USUAL, 0)):
-                jobs += [Job(row, (*one, seeds, name in missing))] if seeds or name in missing else []
-            elif name in missing:
-                jobs.append(Job(row, (*one, [], True), True))
-            else:
-                jobs += [Job(row, (*one, [seed], False), True) for seed in seeds]
-        done = 0
-        for found in spread(jobs, **how):
-            done += 1
-            if isinstance(found, Failed):
-                say(f"{found.job.arguments} FAILED: {found.why}")
-                continue
-            lines, words = found
-            looking.note(lines)
-            say(f"{done}/{len(jobs)} {time.time() - begun:.0f} s {words}")
-        say(f"{done} of {len(jobs)} done")
-        looking.write_rates()
+    jobs = [] if chosen.no_text else on_text(chosen.scale, how["device"])
+    for name in sorted(names, key=order):  # the last are the first to be cut off
+        one, seeds = (name, chosen.scale), not_recorded(name, chosen.scale)
+        if not alone(looking.run_of(name, bench.USUAL, 0)):
+            jobs += [Job(row, (*one, seeds, name in missing))] if seeds or name in missing else []
+        elif name in missing:
+            jobs.append(Job(row, (*one, [], True), True))
+        else:
+            jobs += [Job(row, (*one, [seed], False), True) for seed in seeds]
+    begun, done = time.time(), 0
+    for found in spread(jobs, **how):
+        done += 1
+        if isinstance(found, Failed):
+            say(f"{found.job.arguments} FAILED: {found.why}")
+            continue
+        lines, words = found
+        looking.note(lines)
+        say(f"{done}/{len(jobs)} {time.time() - begun:.0f} s {words}")
+    say(f"{done} of {len(jobs)} done")
+    looking.write_rates()
     for path in (looking.found_file(), looking.found_file().with_name("rates.json")):
         shutil.copy(path, chosen.out / path.name)
     send_back(results, chosen.out)
 
 
 def not_recorded(name: str, scale: Any) -> list[int]:
-    """The judged seeds of a row of which no record ships."""
+    """The judged seeds of a row of which no record ships; of a row of other sizes the first ten."""
     found = {record.seed for record in find_records(f"bench/{name}", scale=scale)}
-    return [seed for seed in bench.JUDGED if seed not in found]
+    judged = bench.JUDGED[:10] if name.partition("/")[0] in bench.SIZED else bench.JUDGED
+    return [seed for seed in judged if seed not in found]
+
+
+def on_text(scale: Any, device: str) -> list[Job]:
+    """The runs on real text that no record ships of, each trained alone on the GPU; all seeds of a row in turn."""
+    jobs = []
+    for recipe in (*(f"text/{name}" for name in text.ROWS), *text.OTHERS):
+        found = {record.seed for record in find_records(recipe, scale=scale)}
+        jobs += [
+            Job(reading, (recipe, seed, scale, device), True) for seed in text.SEEDS if seed not in found
+        ]
+    return jobs
+
+
+def reading(recipe: str, seed: int, scale: Any, on: str, *, device: str) -> Generator[None, None, Any]:
+    """Execute a run on real text."""
+    yield
+    begun = time.time()
+    record = execute(registry.get(recipe, scale=scale, seed=seed).evolve(device=on))
+    return [], f"{recipe}, seed {seed}: {record.score:.2f} in {time.time() - begun:.0f} s"
 
 
 def row(
@@ -196,9 +211,15 @@ def row(
 
 
 def order(name: str) -> tuple[int, float]:
-    """The largest tables last, since their products keep everyone waiting; and the longest runs first."""
-    task = name.partition("/")[0]
-    return (task == "memory-64") + ("450" in task), -cost(name)
+    """The bench itself first, then what sentences about memory rest on, other sizes, the rest; long runs first."""
+    task, _, row = name.partition("/")
+    if task not in bench.SIZED:
+        return 0, -cost(name)
+    if "450" in task:
+        return 4, -cost(name)
+    if task.startswith("memory"):
+        return (1 if row in ("trained", "frozen-feed-forward", "mask") else 3), -cost(name)
+    return 2, -cost(name)
 
 
 def cost(name: str) -> float:

@@ -414,6 +414,11 @@ def _rows() -> dict[str, Row]:
         "reservoir-ffn": Row(
             "every second layer a frozen feed-forward layer", (*MAIN, "words"), partial(alternate, kind="ffn")
         ),
+        "trained-ffn": Row(
+            "every second layer a trained feed-forward layer",
+            MAIN,
+            lambda run: kinds(run, ("transformer", "ffn") * (_depth(run) // 2)),
+        ),
         "reservoir-transformer": Row(
             "every second layer frozen", (*MAIN, "words"), partial(alternate, kind="transformer")
         ),
