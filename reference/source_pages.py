@@ -1,6 +1,6 @@
 """A page for each source: what was done, on what, how often; what it leaves out; its claims and what our runs say.
 
-The words are those of `reference/sources.toml`, the verdicts those of the bench on the day of the build.
+The words are those of `reference/sources.toml`, the answers those of the bench on the day of the build.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ABOUT = {
 }
 """What a source's page says of it, and the heading of each part."""
 CHAPTERS = Path(__file__).parent.parent / "chapters"
-LEDGER = "../../chapters/A1-claims.ipynb"
+CLAIMS = "../../chapters/A1-claims.ipynb"
 
 
 @functools.cache
@@ -99,7 +99,7 @@ def page(name: str) -> str:
     section = next(title for title, names in rows.SECTIONS.items() if name in names)
     out.append(
         f"## What our runs say\n\n{counted(name)} Figures and the reasons for margins are in the"
-        f" [ledger]({LEDGER}#a-{section}); where it prints tables, they are next to ours in"
+        f" [appendix A1]({CLAIMS}#a-{section}); where it prints tables, they are next to ours in"
         " [appendix A2](../../chapters/A2-tables.ipynb).\n"
     )
     out.append(f":::{{list-table}} Its claims.\n:name: tab-source-{name}\n:header-rows: 1\n")

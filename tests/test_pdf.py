@@ -73,11 +73,11 @@ def take(chromium):
         base = "http://a-book.example/"
         page.route("**/*", lambda route: route.fulfill(body=page.article, content_type="text/html"))
 
-        def taken(article: str) -> str:
+        def taken(article: str, printed=("one",)) -> str:
             page.article = f"<html><body><article>{article}</article></body></html>"
             page.goto(f"{base}one/")
             script = (THEME / "print.js").read_text(encoding="utf-8")
-            return page.evaluate(script, [base, ["one"], "https://me.github.io/a-book/"])["html"]
+            return page.evaluate(script, [base, printed, "https://me.github.io/a-book/"])["html"]
 
         yield taken
         browser.close()
@@ -115,6 +115,24 @@ def test_a_question_stays_its_answer_goes_and_a_result_that_follows_a_prediction
     assert 'href="https://me.github.io/a-book/library/"' in html, "what is not printed is linked on the web"
 
 
+@pytest.mark.browser
+def test_references_are_printed_once_and_neither_setup_nor_clock(take):
+    listed = '<section class="references"><h2>References</h2><ul><li id="ref-a">A.</li></ul></section>'
+    cited = f'<p><a class="citation" href="#ref-a">A</a></p>{listed}'
+    assert 'id="one--ref-a"' in take(cited)
+    html = take(cited, ("one", "bibliography"))
+    assert "References" not in html and 'href="#bibliography--ref-a"' in html
+    said = (
+        "reservoir 0.1.0. Training runs on the CPU",
+        "The cells of this page took 4 s of processor time.",
+        "Seen",
+    )
+    html = take(
+        "".join(f'<div class="cell"><div class="output-text"><pre>{one}</pre></div></div>' for one in said)
+    )
+    assert "Seen" in html and "reservoir" not in html and "took" not in html
+
+
 def test_what_is_looked_up_stays_on_the_web(tmp_path):
     levels = [("intro", 1), ("library", 1), ("layers", 2), ("layers-one", 3), ("last", 1)]
     pages = [{"slug": slug, "title": slug, "level": level} for slug, level in levels]
@@ -134,7 +152,7 @@ def test_a_missing_chromium_gets_a_sentence(monkeypatch):
         pdf.find_chromium()
 
 
-@pytest.mark.parametrize(("pages", "status"), [(350, 0), (351, 1)])
+@pytest.mark.parametrize(("pages", "status"), [(240, 0), (241, 1)])
 def test_a_book_that_is_too_long_fails_and_says_so(pages, status, tmp_path, monkeypatch, capsys):
     to = tmp_path / "book.pdf"
     monkeypatch.setattr(pdf, "print_book", lambda *where, **how: (to.write_bytes(b"%PDF"), pages)[1])

@@ -19,8 +19,9 @@ import serve
 from chromium import on_path
 
 THEME = Path(__file__).resolve().parent
-MOST_PAGES, MOST_BYTES = 350, 25_000_000  # that one would hold in the hand, and send
-ON_THE_WEB = {"library", "schema", "exercises"}  # what docstrings say, formats, and an index of links
+MOST_PAGES, MOST_BYTES = 240, 25_000_000  # that one would hold in the hand, and send
+# What is looked up, long tables of figures, and what has to be pressed.
+ON_THE_WEB = {"library", "schema", "exercises", "a2-tables", "a3-benchmarks", "p-playground", "sources"}
 
 
 # A link to what is not printed is none, and a table that is wider than the text is made smaller.
@@ -136,15 +137,18 @@ def print_book(site: Path, to: Path, *, address: str = "", chromium: str | None 
             printed_names = [
                 slug.replace(".", "/") or "start" for slug, name in pages_to_print if slug or not name
             ]
+            part = ""  # whose title waits for its first page: all may stay on the web
             for slug, name in pages_to_print:
                 if not slug and name:
-                    entries.append(Entry(name))
+                    part = name
                     continue
                 page.goto(base + (f"{slug.replace('.', '/')}/" if slug else ""), wait_until="load")
                 taken = page.evaluate(take, [base, printed_names, address])
                 heading = page.locator("article h1").inner_text()
                 kicker = page.locator("article .kicker")
                 number = f"{kicker.inner_text().split()[-1]}. " if kicker.count() else ""
+                entries += [Entry(part)] * bool(part)
+                part = ""
                 entries.append(Entry(number + heading, taken["name"], 1))
                 entries += [Entry(s["title"], s["id"], 2) for s in taken["sections"]] if number else []
                 chapters.append(f'<section class="chapter" id="{taken["name"]}">{taken["html"]}</section>')

@@ -50,6 +50,10 @@ async ([base, printed, published]) => {
     leave(element, kind);
   };
   const note = (words) => Object.assign(document.createElement('p'), { className: 'on-the-page', textContent: words });
+  // One list of references at the book's end serves all pages; what a page's setup and its clock print says nothing on paper.
+  const listed = here !== 'bibliography' && printed.includes('bibliography');
+  if (listed) article.querySelector('.references')?.remove();
+  article.querySelectorAll('.output-text').forEach((text) => { if (/^(reservoir \d\S* Training|The cells of this page took)/.test(text.textContent)) text.remove(); });
   article.querySelectorAll('details.folded:not(.result)').forEach((element) => leave(element, 'code'));
   article.querySelectorAll('details.solution').forEach((element) => leave(element, 'solutions'));
   article.querySelectorAll('.exercise details, details.hint').forEach((element) => leave(element, 'hints'));
@@ -117,7 +121,8 @@ async ([base, printed, published]) => {
     if (file || !printed.includes(named(url))) {
       if (published) link.href = new URL(url.href.slice(base.length), published).href;
       else link.removeAttribute('href');
-    } else link.setAttribute('href', url.hash ? `#${named(url)}--${decodeURIComponent(url.hash.slice(1))}` : `#${named(url)}`);
+    } else if (listed && link.matches('.citation')) link.setAttribute('href', `#bibliography--${url.hash.slice(1)}`);
+    else link.setAttribute('href', url.hash ? `#${named(url)}--${decodeURIComponent(url.hash.slice(1))}` : `#${named(url)}`);
   });
   const sections = [...article.querySelectorAll('h2[id]')].map((heading) => ({ id: heading.id, title: heading.textContent.trim() }));
   return { name: here, html: article.outerHTML, sections };

@@ -16,7 +16,7 @@ from reservoir.weights.masks import Supermask
 from reservoir_book.explorables.recorded import curves
 from reservoir_lab import recipes
 from reservoir_lab.launch import looking
-from reservoir_lab.recipes.bench import JUDGED, ROWS, TASKS
+from reservoir_lab.recipes.bench import JUDGED, TASKS
 from reservoir_lab.runs import Run, find_records, outline
 from reservoir_lab.runs.tasks.puzzles import OnPuzzle
 
@@ -59,9 +59,8 @@ PARTS = tuple(
         ("layers", "half as many", "half", "trained"),
         ("layers", "half left random", "reservoir-transformer", "seeded"),
     )
-    if said[2] in ROWS
 )
-"""The table's lines, those that the bench has."""
+"""The table's lines."""
 
 
 def tasks(names: Iterable[str] = tuple(SAID)) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ BITS, MEMORY = "bits per trained number", ("memory-16", "memory-32", "memory-64"
 OWN_TASKS = "the paper's own tasks and sizes; its comparisons are asked one by one, on the bench's"
 PRINTED = "no run: it is arithmetic on what the source prints; Appendix B does it"
 STORED = "no run: it says how numbers are stored; a test of the file format holds it"
-FULL_SIZE = "training at the source's own size, on its data: Chapter 10 says what that costs"
+FULL_SIZE = "training at the source's own size, on its data: appendix A4 says what that costs"
 
 DISSOCIATION = better(f"circle/{FEED_FORWARD}", f"circle/{ATTENTION}") + better(
     f"facts/{ATTENTION}", f"facts/{FEED_FORWARD}", SAME
@@ -767,7 +767,7 @@ DESCRIBED = {
     "frozen-pretrained/listops": "a fault of the released loader; ours keeps the brackets, and counts them",
     "one-layer/redundant": "a conclusion: `one-layer/no-difference` asks of the outcome",
     "one-layer/p-squared": "a footnote's mark that reads like an exponent; appendix B says so",
-    "one-layer/top-k": "defines the mask, by S where the code has |S|; Chapter 8 compares the two",
+    "one-layer/top-k": "defines the mask, by S where the code has |S|; chapter 8 says why either works",
     "one-layer/scale": "defines the draw; Chapter 8 asks what it is worth",
     "one-layer/roberta-setup": "names two models where elsewhere a third is named; see appendix B",
     "one-layer/roberta-large": "names the larger model of `one-layer/roberta-share`",

@@ -445,7 +445,7 @@ def _of_costs(ask: Ask, task: str, found: list[list[Ran]], runs: int) -> Finding
 
 @dataclass(frozen=True)
 class Cell:
-    """A claim on a task: what the runs say, and the verdict with all that the source asks."""
+    """A claim on a task: what the runs say, and the outcome with all that the source asks."""
 
     claim: Claim
     task: str

@@ -166,7 +166,7 @@ def read_record(path: Path) -> Record:
         raise RecordError(f"record {path} cannot be read ({error}); {AGAIN}") from error
 
 
-@cache  # the ledger alone asks for twenty thousand
+@cache  # appendix A1 alone asks for twenty thousand
 def _read(path: Path, stamp: tuple[int, ...]) -> Record:
     return _record(parse(read_bounded(path, LARGEST)), str(path), path)
 

@@ -1,8 +1,9 @@
-"""Train a small translator in the page, each part from the origin that the reader chooses."""
+"""Train a small transformer in the page, each part from the origin that the reader chooses."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -67,7 +68,7 @@ def presets() -> list[dict[str, Any]]:
 
 
 class Playground(Explorable, source=__file__):
-    """A small encoder-decoder that trains in a worker next to the page, up to four of them side by side.
+    """A small transformer that trains in a worker next to the page, up to four of them side by side.
 
     Make it with `Playground.of_presets()`.
 
@@ -89,14 +90,19 @@ class Playground(Explorable, source=__file__):
     tokenizer = traitlets.Unicode().tag(sync=True)
 
     @classmethod
-    def of_presets(cls, **settings: Any) -> Playground:
-        """The playground with its text, its vocabulary, and the recorded runs of its presets."""
+    def of_presets(cls, bench_rows: Iterable[str] = (), **settings: Any) -> Playground:
+        """The playground with its text, its vocabulary, and the recorded runs of its presets.
+
+        Args:
+            bench_rows: "<task>/<row>" of each run that it opens with; the standard translator if there are none.
+            settings: of the widget.
+        """
+        settings.setdefault("setup", "~".join(bench.line(*name.split("/")) for name in bench_rows))
         settings.setdefault("label", "The playground")
         settings.setdefault(
             "text",
-            "A transformer that translates German into English, as boxes: embeddings at the bottom, two encoder layers"
-            " on the left, two decoder layers on the right. Choose where each part's weights come from, press Train,"
-            " and read what it writes while it learns.",
+            "A small transformer as boxes, to be read from the bottom up. Choose where each part's weights come from,"
+            " press Train, and see what it gets right while it learns.",
         )
         return cls(
             tasks=bench.tasks(),

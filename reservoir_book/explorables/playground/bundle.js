@@ -1010,7 +1010,7 @@ var view_default = {
       made.addEventListener("change", () => onChange(made.value));
       return made;
     };
-    const taskSelect = select("Task", [["", "translate from German"], ...Object.values(tasks).map(({ name, said }) => [name, `${name}: ${said}`])], (name) => set(written(standardOf(tasks[name]))));
+    const taskSelect = select("Task", [["", "translate from German"], ...Object.values(tasks).map(({ name, said }) => [name, `${name}: ${said}`])], (name) => set(name || !small ? written(standardOf(tasks[name])) : PHONE));
     const preset = select("Preset", [["?", "own settings"]], (line) => {
       if (line !== "?") set(line);
     });
@@ -1422,7 +1422,13 @@ var view_default = {
     }
     model.book?.named((name) => {
       const found = presets.find((one) => one.name === name);
-      if (found) set(found.line);
+      if (!found) return;
+      const own = current();
+      const unused = runs.filter((run) => run !== own && run.state === "new");
+      runs = runs.filter((run) => !unused.includes(run));
+      unused.forEach((run) => run.close());
+      active = runs.indexOf(own);
+      set(found.line);
     });
     return () => {
       clearTimeout(later);

@@ -17,7 +17,7 @@ const ORIGIN_HINTS = {
   n: 'Removed: what comes from below goes past it. A layer keeps attention or feed-forward.',
 };
 const BUDGETS = [30_000, 100_000, 300_000];
-const SMALL = 520; // pixels, below which the first run is a smaller one
+const SMALL = 520; // pixels, below which the translator is a smaller one
 const PHONE = 'w48_n300';
 const bytes = (n) => (n >= 1e6 ? `${(n / 1e6).toFixed(2)} MB` : n >= 1000 ? `${(n / 1000).toFixed(n < 1e4 ? 1 : 0)} kB` : `${n} bytes`);
 const seconds = (s) => (s < 10 ? `${s.toFixed(1)} s` : `${Math.round(s)} s`);
@@ -113,7 +113,7 @@ export default {
     const button = (text, title, onClick, kind) => { const made = html('button', { type: 'button', title, class: kind, text }); made.addEventListener('click', onClick); return made; };
     const labelled = (text, control) => html('label', { class: 'ex-field' }, html('span', { class: 'ex-name', text }), control);
     const select = (label, options, onChange) => { const made = html('select', { 'aria-label': label }, options.map(([value, text]) => html('option', { value, text }))); made.addEventListener('change', () => onChange(made.value)); return made; };
-    const taskSelect = select('Task', [['', 'translate from German'], ...Object.values(tasks).map(({ name, said }) => [name, `${name}: ${said}`])], (name) => set(written(standardOf(tasks[name]))));
+    const taskSelect = select('Task', [['', 'translate from German'], ...Object.values(tasks).map(({ name, said }) => [name, `${name}: ${said}`])], (name) => set(name || !small ? written(standardOf(tasks[name])) : PHONE));
     const preset = select('Preset', [['?', 'own settings']], (line) => { if (line !== '?') set(line); });
     const again = () => { complaint = undefined; current().set(current().line); ui.redraw(); };
     const train = button('Train', 'Train, pause, or begin again', () => { complaint = undefined; const run = current(); if (run.ended) again(); else if (run.state === 'training') run.pause(); else run.train(); ui.redraw(); }, 'pg-train');
@@ -437,7 +437,16 @@ export default {
       map.update({ values, rows: rows.length, cols: columns.length, rowLabels: rows, colLabels: columns, label: `${mapNote.textContent} ${head === 'mean' ? 'Mean of the heads' : `Head ${Number(head) + 1}`}.` });
     }
 
-    model.book?.named((name) => { const found = presets.find((one) => one.name === name); if (found) set(found.line); });
+    model.book?.named((name) => {
+      const found = presets.find((one) => one.name === name);
+      if (!found) return;
+      const own = current();
+      const unused = runs.filter((run) => run !== own && run.state === 'new'); // what the page opened with
+      runs = runs.filter((run) => !unused.includes(run));
+      unused.forEach((run) => run.close());
+      active = runs.indexOf(own);
+      set(found.line);
+    });
 
     return () => { clearTimeout(later); document.removeEventListener('visibilitychange', away); runs.forEach((run) => run.close()); ui.close(); };
   },
