@@ -1,4 +1,4 @@
-"""GPUs by name, with the peak figures of their data sheets and a price an hour; and what a job of a cluster asks for."""
+"""GPUs by name: the peak figures of their data sheets and a price an hour; and what a job of a cluster asks for."""
 
 from __future__ import annotations
 
