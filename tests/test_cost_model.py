@@ -34,7 +34,7 @@ from reservoir_lab.runs import find_records
 from reservoir_lab.runs.building import build, outline
 from reservoir_lab.runs.registry import SCALES, shipped_rows
 from reservoir_lab.runs.run import Freeze
-from reservoir_lab.runs.tasks.batch_spec import share_of
+from reservoir_lab.runs.tasks import share_of
 
 FAMILIES = sorted({name.partition("/")[0] for name in recipes.names()})
 RECORDED = [family for family in FAMILIES if any(row.endswith("/laptop") for row in shipped_rows(family))]

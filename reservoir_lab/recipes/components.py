@@ -173,5 +173,5 @@ def classifier(row: str, scale: Scale) -> Run:
     return run.evolve(freeze=freeze)
 
 
-for _row, (_about, *_) in ENCODERS.items():
-    enter(f"sentences/{_row}", _about, classifier, _row)
+for _row, _encoder in ENCODERS.items():
+    enter(f"sentences/{_row}", _encoder[0], classifier, _row)

@@ -8,8 +8,7 @@ from .run import Run, run_from_json
 from .start import InitFromRelease, InitFromRun
 from .tasks.classification import Classification
 from .tasks.computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
-from .tasks.language_modelling import LanguageModelling
-from .tasks.masked_language_modelling import MaskedLanguageModelling
+from .tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
 from .tasks.translation import Translation
 from .trained_model import TrainedModel, open_model
 

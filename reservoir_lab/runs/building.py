@@ -34,8 +34,7 @@ from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, take
-from reservoir_lab.runs.tasks.computation import Computation
-from reservoir_lab.runs.tasks.puzzles import OnPuzzle
+from reservoir_lab.runs.tasks.computation import Computation, OnPuzzle
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 

@@ -19,8 +19,7 @@ from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves
 from reservoir_lab.runs.start import InitFromRun
 from reservoir_lab.runs.tasks.classification import Classification
 from reservoir_lab.runs.tasks.computation import Computation, Pictures, Sequences
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
-from reservoir_lab.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
 from reservoir_lab.runs.tasks.translation import Translation
 
 TAKES: dict[type, tuple[str, ...]] = {
@@ -76,12 +75,14 @@ def retargeted(run: Run, path: str | Path, *, name: str = "") -> Run:
     own.path_of(data)
     if isinstance(task, Computation) and not isinstance(task, Pictures):
         task = Sequences(batch=task.batch)
-    field = next(name for name in ("corpus", "text", "images") if hasattr(task, name))
     start = run.start
     if isinstance(start, InitFromRun) and not start.streams:
         start = None  # only its vocabulary was taken, which is of other texts
     base = run.base or run.recipe
-    changes = {field: data, **{part: whole for part, whole in WHOLE.items() if hasattr(task, part)}}
+    changes = {
+        task.corpus_field: data,
+        **{part: whole for part, whole in WHOLE.items() if hasattr(task, part)},
+    }
     return run.evolve(
         recipe=name or _name(Path(path), base), base=base, start=start, task=replace(task, **changes)
     )

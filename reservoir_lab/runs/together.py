@@ -37,7 +37,7 @@ from reservoir_lab.runs.execution import Busy, tested
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
 from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.puzzles import OnPuzzle
+from reservoir_lab.runs.tasks.computation import OnPuzzle
 
 WARM = 3  # steps on a GPU before their kernels are recorded, as PyTorch asks
 AT_ONCE = 25  # steps that are started before another group of models may start some

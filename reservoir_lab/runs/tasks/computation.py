@@ -1,27 +1,34 @@
-"""Tasks that are not language as part of a run: bits, expressions, pictures and proteins, all of them as sequences."""
+"""Tasks that are not language as part of a run: bits, expressions, pictures, proteins, and the puzzles of the bench."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from reservoir import datasets
 from reservoir.datasets import Examples, Generated, Stored, listops
+from reservoir.datasets.batches import raw_words
+from reservoir.datasets.bench import Circle, Facts, Grammar, Puzzle
 from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.examples import Batch, padded, padded_numbers
-from reservoir.models import UniversalConfig
+from reservoir.models import TaggerConfig, UniversalConfig
 from reservoir.training import ComputationTask
+from reservoir.training.puzzles import METRIC, PuzzleTask
+from reservoir.weights.accounting import rounded
 from reservoir_lab import corpora
 from reservoir_lab.corpora import Files, own, proteins
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.runs.tasks.batch_spec import FILLED, BatchSpec, share_of, token_ids
+from reservoir_lab.runs.tasks import FILLED, BatchSpec, Settings, share_of, token_ids
 
 SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbers of each
+ANSWERED = 2  # the same of a puzzle, of which there are thousands of records
+LOOK = 10**9 + 3  # number of the stream that chooses which facts validate
 SHAPES = {"digits": (8, 8, 1, 10), "mnist": (28, 28, 1, 10), "cifar10": (32, 32, 3, 10)}
 """Rows, columns and channels of a picture, and how many classes there are."""
 RESIDUES = 256  # that a protein is taken to have where nobody has looked
@@ -29,7 +36,7 @@ VALID, TEST = 1, 2  # of generated tasks: seeds of what is held out; training dr
 
 
 @dataclass(frozen=True)
-class Computation:
+class Computation(Settings):
     """What all of these tasks share.
 
     Args:
@@ -39,11 +46,6 @@ class Computation:
 
     batch: int = 32
     held_out: int = 1000
-
-    @property
-    def data(self) -> str:
-        """The name of the corpus, as `reservoir_lab.corpora.content` knows it."""
-        raise NotImplementedError
 
     @property
     def vocabulary(self) -> int:
@@ -60,17 +62,8 @@ class Computation:
 
     def test(self, model: Any, task: ComputationTask, corpus: Examples) -> tuple[dict, list]:
         """The share of right answers on the test set, and what was said about some sequences."""
-        few = corpus.test.part(slice(SAMPLES)).in_order(batch=SAMPLES)[0]
-        said = task.predict(model, few)
-        samples = [
-            {
-                "source": _written(few.x[row]),
-                "reference": _written(few.y[row]),
-                "prediction": _written(said[row]),
-            }
-            for row in range(len(few))
-        ]
-        return {"test": task.score(model, corpus.test) | {"sequences": len(corpus.test)}}, samples
+        tests = task.score(model, corpus.test) | {"sequences": len(corpus.test)}
+        return {"test": tests}, _samples(model, task, corpus.test, SAMPLES)
 
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any data."""
@@ -85,10 +78,6 @@ class Computation:
     def longest_sequence(self) -> int:
         """The most positions that a training sequence can have."""
         return self.shapes(1)[0].x.shape[1]
-
-    def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
-        """The model's sizes with those filled in that the data decides."""
-        raise NotImplementedError
 
     def examples(self) -> Examples:
         """The sequences."""
@@ -194,6 +183,7 @@ class Pictures(Computation):
         files: how pictures of your own are split.
     """
 
+    corpus_field: ClassVar[str] = "images"
     images: str = "digits"
     patch: int = 4
     shrink: int = 1
@@ -202,10 +192,6 @@ class Pictures(Computation):
     size: tuple[int, int] = field(default=(0, 0), metadata={"omit_if_default": True})
     channels: int = field(default=0, metadata={"omit_if_default": True})
     files: Files = field(default_factory=Files)
-
-    @property
-    def data(self) -> str:
-        return self.images
 
     @property
     def own(self) -> bool:
@@ -287,10 +273,6 @@ class Sequences(Computation):
     standardise: bool = True
     files: Files = field(default_factory=Files)
 
-    @property
-    def data(self) -> str:
-        return self.corpus
-
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return config.sized(self.features, len(self.examples().classes))
 
@@ -342,10 +324,6 @@ class Proteins(Computation):
     longest: int = 1024
 
     @property
-    def data(self) -> str:
-        return self.corpus
-
-    @property
     def vocabulary(self) -> int:
         return proteins.TOKENS
 
@@ -366,6 +344,94 @@ class Proteins(Computation):
             proteins.made_up(n, seed=seed) for seed, n in enumerate((1000, self.held_out, self.held_out))
         )
         return Examples("made-up proteins", tuple(f"fold {n}" for n in range(proteins.FOLDS)), *parts)
+
+
+@dataclass(frozen=True)
+class OnPuzzle(Settings):
+    """A puzzle, and how it is trained on.
+
+    Args:
+        puzzle: the task.
+        batch: sequences in a batch.
+        held_out: how many sequences validate while a run trains. Facts are those that are learned.
+        tested: how many are asked in the end; of facts all, of grammar all sentences that are held out.
+        rounded: bits; the model is scored once more with each matrix rounded to so many an entry
+            (`reservoir.weights.accounting.rounded`), as "accuracy at 8 bits".
+    """
+
+    puzzle: Puzzle = field(default_factory=Circle)
+    batch: int = 32
+    held_out: int = 64
+    tested: int = 2000
+    rounded: tuple[int, ...] = ()
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens there are, the padding included."""
+        return self.puzzle.vocabulary + 1
+
+    @property
+    def data(self) -> str:
+        """The name of the data, as `content_digest` knows it."""
+        return type(self.puzzle).__name__.lower()
+
+    def load(self, vocabulary: None = None, *, seed: int = 0) -> tuple[Examples, range]:
+        """The sequences that the seed draws, and the ids of their tokens."""
+        return self.examples(seed), range(self.vocabulary)
+
+    def examples(self, seed: int) -> Examples:
+        """What is trained on, validated on and asked in the end."""
+        puzzle, names = self.puzzle, tuple(map(str, range(self.puzzle.answers)))
+        if isinstance(puzzle, Facts):
+            table = puzzle.table(seed)
+            order = np.argsort(raw_words(seed, LOOK)(puzzle.facts), kind="stable")[: self.held_out]
+            parts = (torch.from_numpy(order), torch.arange(puzzle.facts))
+            train: Generated | Stored = Generated(partial(puzzle.draw, table=table))
+            held_out = [Stored(*puzzle.asked(which, table)) for which in parts]
+        elif isinstance(puzzle, Grammar):
+            learned, asked = puzzle.split(seed)
+            train, test = Stored(*learned), Stored(*asked)
+            held_out = [test.part(slice(self.held_out)), test]
+        else:
+            train = Generated(puzzle.draw)
+            held_out = [train.some(n, seed=s) for n, s in ((self.held_out, VALID), (self.tested, TEST))]
+        return Examples(self.data, names, train, *held_out)
+
+    def task(self, corpus: Examples, vocabulary: range, *, seed: int) -> PuzzleTask:
+        """What the training loop trains on."""
+        return PuzzleTask(self.puzzle, corpus, batch=self.batch, seed=100 + seed)
+
+    def test(self, model: Any, task: PuzzleTask, corpus: Examples) -> tuple[dict, list]:
+        """The measures on what is asked in the end, and some answers."""
+        tests = task.score(model, corpus.test) | {"sequences": len(corpus.test)}
+        for bits in self.rounded:
+            tests[f"{METRIC} at {bits} bits"] = task.score(rounded(model, bits), corpus.test)[METRIC]
+        return {"test": tests}, _samples(model, task, corpus.test, ANSWERED)
+
+    def fit(self, config: TaggerConfig, vocabulary: int) -> TaggerConfig:
+        """The model's sizes with those filled in that the puzzle decides."""
+        puzzle = self.puzzle
+        config = config.filled_in(vocab=self.vocabulary, outputs=puzzle.questions * puzzle.answers)
+        return replace(config, max_length=puzzle.length)
+
+    def batch_spec(self, *, processes: int = 1) -> BatchSpec:
+        """What one process sees of a batch, without any data."""
+        rows = share_of(self.batch, processes)
+        places = getattr(self.puzzle, "places", 1 if isinstance(self.puzzle, Facts) else self.puzzle.length)
+        batch = Batch(token_ids(rows, self.puzzle.length), token_ids(rows, places, self.puzzle.questions))
+        return BatchSpec(lambda model: PuzzleTask.loss(model, batch), rows * self.puzzle.length, rows)
+
+    def longest_sequence(self) -> int:
+        """The most places that a sequence has."""
+        return self.puzzle.length
+
+
+def _samples(model: Any, task: Any, stored: Stored, count: int) -> list[dict[str, str]]:
+    """The first sequences, their answers and the model's."""
+    few = stored.part(slice(count)).in_order(batch=count)[0]
+    rows = zip(few.x, few.y, task.predict(model, few), strict=True)
+    names = ("source", "reference", "prediction")
+    return [dict(zip(names, map(_written, row), strict=True)) for row in rows]
 
 
 def _written(numbers: Tensor) -> str:
