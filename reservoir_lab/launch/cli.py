@@ -33,7 +33,6 @@ exit status:
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import sys
@@ -53,6 +52,7 @@ from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table,
 from reservoir_lab.launch.gpus import Cluster, Resources, Target
 from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
 from reservoir_lab.runs.registry import Scale
+from reservoir_lab.typed import hint
 
 
 @dataclass(frozen=True)
@@ -474,9 +474,7 @@ def execute(words: list[str]) -> None:
     """
     name, *rest = words
     if not name.startswith("-") and name not in COMMANDS:
-        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
-        raise UsageError(f"there is no command {name!r}; {hint}")
+        raise UsageError(f"there is no command {name!r}; {hint(name, COMMANDS, cutoff=0.6)}")
     takes_fields = name in TAKE_FIELDS
     if takes_fields and {"--help", "-h"} & set(rest) and not rest[0].startswith("-"):
         launch.show.show_fields(rest[0], name)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
 from typing import Literal
+
+from reservoir_lab.typed import hint
 
 MACHINE = 8  # GPUs that share a link; more are several machines
 
@@ -57,9 +58,7 @@ def gpu(name: str) -> GPU:
         ValueError: the table has none; the nearest name is suggested.
     """
     if name.lower() not in GPUS:
-        near = difflib.get_close_matches(name.lower(), GPUS, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(GPUS)}"
-        raise ValueError(f"--gpu knows no {name!r}; {hint}")
+        raise ValueError(f"--gpu knows no {name!r}; {hint(name.lower(), GPUS)}")
     return GPUS[name.lower()]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -15,6 +14,7 @@ from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.naming import Owned
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.registry import Scale
+from reservoir_lab.typed import hint
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,8 @@ def matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:
     items = list(owned(model))
     for glob in streams:
         if not any(fnmatchcase(item.stream, glob) for item in items):
-            near = difflib.get_close_matches(glob, [item.stream for item in items], n=1, cutoff=0.3)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"start.streams: {glob!r} matches no parameter of the model{hint}")
+            near = hint(glob, [item.stream for item in items], cutoff=0.3)
+            raise ValueError(f"start.streams: {glob!r} matches no parameter of the model; {near}")
     return [item for item in items if any(fnmatchcase(item.stream, glob) for glob in streams)]
 
 

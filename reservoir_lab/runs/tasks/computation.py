@@ -22,7 +22,7 @@ from reservoir.training import ComputationTask
 from reservoir.training.puzzles import METRIC, PuzzleTask
 from reservoir.weights.accounting import rounded
 from reservoir_lab import corpora
-from reservoir_lab.corpora import Files, own, proteins
+from reservoir_lab.corpora import Files, examples, own
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs.tasks import FILLED, BatchSpec, Settings, share_of, token_ids
 
@@ -325,10 +325,10 @@ class Proteins(Computation):
 
     @property
     def vocabulary(self) -> int:
-        return proteins.TOKENS
+        return examples.TOKENS
 
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
-        return replace(config.sized(vocabulary, proteins.FOLDS), tokens=True)
+        return replace(config.sized(vocabulary, examples.FOLDS), tokens=True)
 
     def shapes(self, rows: int) -> tuple[Batch, float]:
         length = min(self.longest, RESIDUES)
@@ -339,11 +339,11 @@ class Proteins(Computation):
 
     def examples(self) -> Examples:
         if self.corpus == "tape":
-            return proteins.proteins(longest=self.longest)
+            return examples.proteins(longest=self.longest)
         parts = (
-            proteins.made_up(n, seed=seed) for seed, n in enumerate((1000, self.held_out, self.held_out))
+            examples.made_up(n, seed=seed) for seed, n in enumerate((1000, self.held_out, self.held_out))
         )
-        return Examples("made-up proteins", tuple(f"fold {n}" for n in range(proteins.FOLDS)), *parts)
+        return Examples("made-up proteins", tuple(f"fold {n}" for n in range(examples.FOLDS)), *parts)
 
 
 @dataclass(frozen=True)
