@@ -20,12 +20,12 @@ from reservoir.training.events import Message, TensorBoard, automatic
 from reservoir.training.loop import TrainingError
 from reservoir.training.preemption import StopSignal
 from reservoir.weights.files import WeightsError
-from reservoir_lab.corpora.own import FILES, kind_of
+from reservoir_lab.corpora.own import FILES
 from reservoir_lab.launch.console import in_one_sentence, new_table, show
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import device_of
 from reservoir_lab.runs.execution import Busy, begin_afresh, execute
-from reservoir_lab.runs.own import DEFAULTS, fitted, retargeted
+from reservoir_lab.runs.own import DEFAULTS, fitted, kind_of, retargeted
 from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of, recorded
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
