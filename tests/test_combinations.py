@@ -11,7 +11,7 @@ from reservoir_lab import recipes
 from reservoir_lab.launch.cost_model import plan
 from reservoir_lab.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
 from reservoir_lab.recipes.universal import RATES
-from reservoir_lab.runs import released
+from reservoir_lab.runs import start
 from reservoir_lab.runs.building import build, load, outline
 from reservoir_lab.runs.execution import execute
 
@@ -175,7 +175,7 @@ def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
 @pytest.mark.check
 def test_a_masked_gpt_runs_at_smoke_scale(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    execute(recipes.get(released.OURS, scale="smoke"))
+    execute(recipes.get(start.OURS, scale="smoke"))
     record = execute(recipes.get("combinations/gpt-masks-90/lr-3e-3", scale="smoke"))
     assert record.parameters["stored_bytes"] < record.parameters["total"]
     assert record.begun_with

@@ -35,9 +35,8 @@ from reservoir.weights import Freeze, Mask
 from reservoir_lab.recipes import transformer
 from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter, recipe
-from reservoir_lab.runs.released import OURS
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import InitFromRelease, InitFromRun
+from reservoir_lab.runs.start import OURS, InitFromRelease, InitFromRun
 from reservoir_lab.runs.tasks.computation import Bits, Expressions, Pictures, Proteins
 from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
 

@@ -29,11 +29,10 @@ from reservoir.weights import (
 )
 from reservoir_lab.corpora import LabelledCorpus, ParallelCorpus, Text
 from reservoir_lab.corpora.own import FILES
-from reservoir_lab.runs import released
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, take
+from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, released_model, take
 from reservoir_lab.runs.tasks.computation import Computation, OnPuzzle
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
@@ -215,7 +214,7 @@ def _begin(run: Run, model: nn.Module) -> None:
     wanted = matching(model, start.streams)
     seed = run.seed if start.matched else None
     if isinstance(start, InitFromRelease):
-        learned, digest = released.load(start.name, seed=start.source(run.seed))
+        learned, digest = released_model(start.name, seed=start.source(run.seed))
         take(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
         return
     try:
