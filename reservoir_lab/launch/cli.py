@@ -177,14 +177,7 @@ class Run:
         if not self.gpus:
             raise ValueError("--gpus needs a number, such as --gpus 1 8 64")
         target = Target(self.gpu, min(self.gpus), self.price)
-        if len(self.gpus) > 1:
-            if self.measure:
-                raise ValueError("--measure goes with one number of GPUs, such as --gpus 8")
-            launch.dry_run.scale_out(
-                {run.recipe: run for run in runs}, self.gpus, target, seeds=len(self.seeds)
-            )
-        else:
-            launch.dry_run.dry_run(runs, target, measured=self.measure)
+        launch.dry_run.dry_run(runs, self.gpus, target, measured=self.measure)
 
 
 @dataclass(frozen=True)
