@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -33,6 +34,12 @@ SHAPES = {"digits": (8, 8, 1, 10), "mnist": (28, 28, 1, 10), "cifar10": (32, 32,
 """Rows, columns and channels of a picture, and how many classes there are."""
 RESIDUES = 256  # that a protein is taken to have where nobody has looked
 VALID, TEST = 1, 2  # of generated tasks: seeds of what is held out; training draws from its own
+
+
+Inputs = dict[str, Any]
+"""What a model has to be told of inputs of one's own: sizes of pictures; mean and spread of numbers."""
+Own = tuple[dict[str, Stored], tuple[str, ...], Inputs, list[str]]
+"""Examples of one's own by part, their classes, what a model has to be told of them, and what there is to say."""
 
 
 @dataclass(frozen=True)
@@ -226,35 +233,46 @@ class Pictures(Computation):
 
     def examples(self) -> Examples:
         if self.own:
-            return _own_pictures(self, content_digest(self.images))
+            return _own(self, content_digest(self.images))
         corpus = corpora.images(self.images)
         end = len(corpus.train) - self.held_out  # the last validate
         cuts = (slice(min(self.n or end, end)), slice(end, None))
-        train, valid = (
-            Stored(corpus.train.pixels[cut], corpus.train.labels[cut], prepare=self.sequences) for cut in cuts
-        )
-        test = Stored(corpus.test.pixels, corpus.test.labels, prepare=self.sequences)
+        train, valid = (self.stored(corpus.train.pixels[cut], corpus.train.labels[cut]) for cut in cuts)
+        test = self.stored(corpus.test.pixels, corpus.test.labels)
         return Examples(self.images, corpus.classes, train, valid, test.part(slice(self.tested or len(test))))
 
+    def stored(self, pixels: Tensor, labels: Tensor) -> Stored:
+        """Pictures as the model reads them."""
+        return Stored(pixels, labels, prepare=self.sequences)
 
-@lru_cache(maxsize=1)
-def _own_pictures(task: Pictures, digest: str) -> Examples:
-    """Pictures of one's own; of several test sets, the first."""
-    unit = task.patch * task.shrink
-    parts, classes, scale, notes = own.own_pictures(
-        task.images, task.files, patch=unit, size=task.size, channels=task.channels
-    )
-    test = next(part for part in sorted(parts) if part.startswith("test"))
-    ends = {"train": task.n, test: task.tested}
-    train, valid, held_out = (
-        Stored(*parts[part], prepare=task.sequences).part(slice(ends.get(part) or None))
-        for part in ("train", "valid", test)
-    )
-    rows, columns, channels = train.x.shape[1:]
-    inputs: dict[str, Any] = {"size": [rows, columns], "channels": channels} | (
-        {"scale": scale} if scale else {}
-    )
-    return Examples(task.images, classes, train, valid, held_out, notes=tuple(notes), inputs=inputs)
+    def read(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
+        """Pictures of one's own.
+
+        Args:
+            name: "files:PATH".
+            known: the classes of a model that is to be scored: then nothing is split.
+            inputs: the size, the channels and the scale that such a model takes.
+        """
+        given = inputs or {"size": self.size, "channels": self.channels}
+        size, channels, scale = tuple(given["size"]), given["channels"], given.get("scale", 0)
+        parts, classes, scale, notes = own.own_pictures(
+            name,
+            self.files,
+            patch=self.patch * self.shrink,
+            size=size,
+            channels=channels,
+            scale=scale,
+            known=known,
+        )
+        rows, columns, channels = next(iter(parts.values()))[0].shape[1:]
+        found: Inputs = {"size": [rows, columns], "channels": channels} | ({"scale": scale} if scale else {})
+        return {part: self.stored(*one) for part, one in parts.items()}, classes, found, notes
+
+    def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
+        """Pictures, by their paths, as a model of such inputs reads them."""
+        size, channels, scale = tuple(inputs["size"]), inputs["channels"], inputs.get("scale", 0)
+        pixels = torch.stack([own.read_picture(path, size, channels, scale) for path in things])
+        return self.stored(pixels, torch.zeros(len(pixels), dtype=torch.int64))
 
 
 @dataclass(frozen=True)
@@ -287,28 +305,50 @@ class Sequences(Computation):
         return batch, FILLED * rows * longest
 
     def examples(self) -> Examples:
-        return _own_sequences(self, content_digest(self.corpus))
+        return _own(self, content_digest(self.corpus))
+
+    def stored(self, rows: Sequence[Sequence[float]], labels: Sequence[int], inputs: Inputs) -> Stored:
+        """Sequences as the model reads them: shifted and scaled as those that it was trained on."""
+        mean, spread = (torch.tensor(inputs[name], dtype=torch.float64) for name in ("mean", "spread"))
+        shaped = [torch.tensor(row, dtype=torch.float64).view(-1, self.features) for row in rows]
+        x, last = padded_numbers([((row - mean) / spread).float() for row in shaped])
+        return Stored(x, torch.tensor(labels), last=last)
+
+    def read(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
+        """Sequences of one's own; the arguments are as in `Pictures.read`, and inputs have mean and spread."""
+        parts, classes, notes = own.own_sequences(name, self.files, known, features=self.features)
+        if inputs is None:
+            flat = (number for row in parts["train"][0] for number in row)
+            whole = torch.tensor(list(flat), dtype=torch.float64).view(-1, self.features)
+            mean, spread = whole.mean(0), whole.std(0, correction=0)
+            if not self.standardise:
+                mean, spread = torch.zeros_like(mean), torch.ones_like(spread)
+            inputs = {"mean": mean.tolist(), "spread": torch.where(spread > 0, spread, 1.0).tolist()}
+        return {part: self.stored(*one, inputs) for part, one in parts.items()}, classes, inputs, notes
+
+    def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
+        """Sequences, in a text with spaces between or as numbers, as a model of such inputs reads them."""
+        rows = [
+            own.numbers_of(
+                thing.split()
+                if isinstance(thing, str)
+                else [str(float(number)) for number in np.ravel(thing)],
+                f"sequence {number}",
+                self.features,
+            )
+            for number, thing in enumerate(things, start=1)
+        ]
+        return self.stored(rows, [0] * len(rows), inputs)
 
 
 @lru_cache(maxsize=1)
-def _own_sequences(task: Sequences, digest: str) -> Examples:
-    parts, classes, notes = own.own_sequences(task.corpus, task.files, features=task.features)
+def _own(task: Pictures | Sequences, digest: str) -> Examples:
+    """Examples of one's own; of several test sets, the first."""
+    parts, classes, inputs, notes = task.read(task.data)
     test = next(part for part in sorted(parts) if part.startswith("test"))
-    rows = {
-        part: [torch.tensor(row, dtype=torch.float64).view(-1, task.features) for row in parts[part][0]]
-        for part in ("train", "valid", test)
-    }
-    whole = torch.cat(rows["train"])
-    mean, spread = whole.mean(0), whole.std(0, correction=0)
-    if not task.standardise:
-        mean, spread = torch.zeros_like(mean), torch.ones_like(spread)
-    spread = torch.where(spread > 0, spread, 1.0)
-    made = []
-    for part in ("train", "valid", test):
-        x, last = padded_numbers([((row - mean) / spread).float() for row in rows[part]])
-        made.append(Stored(x, torch.tensor(parts[part][1]), last=last))
-    inputs = {"mean": mean.tolist(), "spread": spread.tolist()}
-    return Examples(task.corpus, classes, *made, notes=tuple(notes), inputs=inputs)
+    ends = {"train": getattr(task, "n", 0), test: getattr(task, "tested", 0)}
+    made = (parts[part].part(slice(ends.get(part) or None)) for part in ("train", "valid", test))
+    return Examples(task.data, classes, *made, notes=tuple(notes), inputs=inputs)
 
 
 @dataclass(frozen=True)
