@@ -20,7 +20,7 @@ from reservoir.weights.initialisation import NormalAround
 from reservoir_lab import recipes
 from reservoir_lab.recipes import universal
 from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_records, start
-from reservoir_lab.runs.building import bare_model, build, load
+from reservoir_lab.runs.building import bare_model, build, load_trained
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.export import export
 from reservoir_lab.runs.sweep import choose
@@ -99,15 +99,17 @@ def test_one_recipe_of_each_kind_runs_at_smoke_scale(pretrained, name):
     record = execute(run)
     assert find_record(name, scale="smoke") == record and record.overrides == {}
     assert 0 <= record.tests["test"]["accuracy"] <= 100 and record.samples
-    before, after = ({i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load(run)[0]))
+    before, after = (
+        {i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load_trained(run)[0])
+    )
     moved = {stream for stream in before if not torch.equal(before[stream], after[stream])}
-    trainable = {item.stream for item in owned(load(run)[0]) if item.parameter.requires_grad}
+    trainable = {item.stream for item in owned(load_trained(run)[0]) if item.parameter.requires_grad}
     assert moved and moved <= trainable
 
 
 def test_a_pretrained_body_is_the_language_models_to_the_bit(pretrained):
     run = recipes.get(name_of("listops", "pretrained"), scale="smoke")
-    model, learned = build(run)[0], load(recipes.get(start.OURS, scale="smoke"))[0]
+    model, learned = build(run)[0], load_trained(recipes.get(start.OURS, scale="smoke"))[0]
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         assert torch.equal(item.parameter, theirs[item.stream]), item.stream
@@ -142,7 +144,7 @@ def test_records_begin_with_the_bodies_that_ship():
 
 def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to_store(pretrained):
     model = build(recipes.get(name_of("listops", "matched"), scale="smoke"))[0]
-    learned = load(recipes.get(start.OURS, scale="smoke"))[0]
+    learned = load_trained(recipes.get(start.OURS, scale="smoke"))[0]
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         origin = recorded_origin(item)
@@ -181,7 +183,7 @@ def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained
     run = recipes.get(start.OURS, scale="smoke")
     folder = export(run, tmp_path / "gpt")
     model = from_pretrained(folder)
-    learned, task, _ = load(run)
+    learned, task, _ = load_trained(run)
     ids = torch.arange(20)[None] + 4
     torch.testing.assert_close(model(ids), learned(ids), atol=2e-2, rtol=2e-2)
     assert all(torch.equal(p, p.half().float()) for p in model.parameters())

@@ -334,7 +334,7 @@ class Records:
     folder: tyro.conf.Positional[Path | None] = None
 
     def __call__(self, fields: Sequence[str]) -> None:
-        show("\n".join(runs.pack(self.folder)) or "no record is newer than those that ship")
+        show("\n".join(runs.pack_records(self.folder)) or "no record is newer than those that ship")
 
 
 @dataclass(frozen=True)
@@ -428,7 +428,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     message: str | None
     try:
-        execute(with_ranges(words) or ["--help"])
+        run_command(with_ranges(words) or ["--help"])
         sys.stdout.flush()  # a reader who has gone is noticed here, where it can be said, and not as Python ends
         return 0
     except Preempted as signal:
@@ -458,7 +458,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def execute(words: list[str]) -> None:
+def run_command(words: list[str]) -> None:
     """Parse the words of a command line and do what they ask for.
 
     Raises:

@@ -139,7 +139,7 @@ def train_runs(
                 begin_afresh(runs)
         if len(runs) < MANY or world.size > 1:
             for run in runs:
-                train(run, world, stop, fresh=fresh, tensorboard=tensorboard)
+                train_one(run, world, stop, fresh=fresh, tensorboard=tensorboard)
             return
 
         def alone(one: Sequence[Run]) -> list[Record]:
@@ -222,7 +222,7 @@ def _logs(run: Run, folder: str) -> str:
     return str(Path(folder, run.recipe, run.scale, path_of(run).stem))
 
 
-def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
+def train_one(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
     """Execute one run; the first process prints what happens."""
     if not world.main:
         execute(run, fresh=fresh, stop=stop)

@@ -147,7 +147,7 @@ def _note_start(start: InitFromRun | InitFromRelease, scale: Scale, seed: int, m
         set_origin(item, seeded.get(item.stream) or Pretrained(checkpoint))
 
 
-def load(run: Run) -> tuple[nn.Module, Task, Corpus]:
+def load_trained(run: Run) -> tuple[nn.Module, Task, Corpus]:
     """The trained model of a finished run in evaluation mode, its task and its corpus.
 
     Raises:
@@ -163,7 +163,7 @@ def trained(run: Run) -> tuple[nn.Module, str]:
     """The trained model of a finished run without its task, and the digest of its weights.
 
     Raises:
-        CheckpointError: as in `load`.
+        CheckpointError: as in `load_trained`.
     """
     weights = _weights(run)
     model = model_of(run, load_data(run)[1])

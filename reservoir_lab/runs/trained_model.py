@@ -255,7 +255,7 @@ class TrainedModel:
         if isinstance(task, Classification):
             labelled = own.own_labelled(name, task.files, self.labels)[0]
             return {part: self._accuracy(rows.rows) for part, rows in labelled.items()}
-        stored = task.read(name, known=self.labels, inputs=self.inputs)[0]
+        stored = task.own_parts(name, known=self.labels, inputs=self.inputs)[0]
         with precision_of(self.run):
             return {
                 part: {**ComputationTask.score(self.module, one), "examples": len(one)}

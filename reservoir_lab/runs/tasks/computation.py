@@ -245,7 +245,7 @@ class Pictures(Computation):
         """Pictures as the model reads them."""
         return Stored(pixels, labels, prepare=self.sequences)
 
-    def read(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
+    def own_parts(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
         """Pictures of one's own.
 
         Args:
@@ -314,8 +314,8 @@ class Sequences(Computation):
         x, last = padded_numbers([((row - mean) / spread).float() for row in shaped])
         return Stored(x, torch.tensor(labels), last=last)
 
-    def read(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
-        """Sequences of one's own; the arguments are as in `Pictures.read`, and inputs have mean and spread."""
+    def own_parts(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
+        """Sequences of one's own; the arguments are as in `Pictures.own_parts`, and inputs have mean and spread."""
         parts, classes, notes = own.own_sequences(name, self.files, known, features=self.features)
         if inputs is None:
             flat = (number for row in parts["train"][0] for number in row)
@@ -344,7 +344,7 @@ class Sequences(Computation):
 @lru_cache(maxsize=1)
 def _own(task: Pictures | Sequences, digest: str) -> Examples:
     """Examples of one's own; of several test sets, the first."""
-    parts, classes, inputs, notes = task.read(task.data)
+    parts, classes, inputs, notes = task.own_parts(task.data)
     test = next(part for part in sorted(parts) if part.startswith("test"))
     ends = {"train": getattr(task, "n", 0), test: getattr(task, "tested", 0)}
     made = (parts[part].part(slice(ends.get(part) or None)) for part in ("train", "valid", test))
