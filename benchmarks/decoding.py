@@ -30,7 +30,7 @@ from reservoir.models import EncoderDecoder
 from reservoir.training import CheckpointError
 from reservoir.training.decoding import EOS, Decoding, beam_search
 from reservoir_lab import recipes
-from reservoir_lab.runs.building import load
+from reservoir_lab.runs.building import load_trained
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
 MODELS = {"laptop": "components/baseline", "chapter 3's": "transformer/multi30k"}
@@ -70,7 +70,7 @@ def run(settings: Settings) -> Iterator[Comparison | Agreement]:
     found = 0
     for size, recipe in settings.chosen(MODELS).items():
         try:
-            model, task, corpus = load(recipes.get(recipe))
+            model, task, corpus = load_trained(recipes.get(recipe))
         except CheckpointError as error:
             print(f"decoding, {size}: not measured: {error}")
             continue

@@ -23,7 +23,7 @@ from reservoir.training.events import PlainLines
 from reservoir.training.loop import TrainingError
 from reservoir.training.preemption import SIGNALS, Preempted, StopSignal
 from reservoir_lab.launch.console import show
-from reservoir_lab.launch.resources import Cluster, Resources
+from reservoir_lab.launch.gpus import Cluster, Resources
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of, recorded
 from reservoir_lab.runs.registry import results
