@@ -15,10 +15,9 @@ from .attention import (
 from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
 from .dropout import Dropout
 from .linear import Embedding, Linear
-from .mixing import DFT, BiGRU, DynamicConvolution, Fourier, LinearMixing, MLPMixing, fourier
+from .mixing import BiGRU, DynamicConvolution, Fourier, LinearMixing, MLPMixing, fourier
 
 __all__ = [
-    "DFT",
     "Ancestry",
     "Attention",
     "BeamCache",

@@ -232,7 +232,7 @@ def from_pretrained(folder: Path | str, **options: Any) -> nn.Module:
 
     Args:
         folder: with `config.json` and `model.safetensors`.
-        options: `device`, `streamed`, `compiled` and `largest` of `reservoir.weights.loading.load_model`.
+        options: `device`, `streamed` and `largest` of `reservoir.weights.loading.load_model`.
 
     Raises:
         WeightsError: a file is missing, damaged or of another version, or a tensor is not what its digest says.

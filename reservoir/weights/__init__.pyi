@@ -21,7 +21,6 @@ from .origins import (
     moves,
     origin_of,
     recorded_origin,
-    redrawn,
     set_origin,
 )
 from .storage import model_bytes, pretrained, save
@@ -69,7 +68,6 @@ __all__ = [
     "placement",
     "pretrained",
     "recorded_origin",
-    "redrawn",
     "report",
     "reservoir_layers",
     "save",

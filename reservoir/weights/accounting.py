@@ -35,7 +35,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from reservoir.layers import DFT, Embedding, Fourier, Linear
+from reservoir.layers import Embedding, Fourier, Linear
 from reservoir.layers.arguments import check_number
 from reservoir.weights.files import WeightsError
 from reservoir.weights.masks import FixedMask, Supermask, places, unmasked
@@ -187,28 +187,6 @@ def report(model: nn.Module) -> Report:
     return Report(rows, left, lambda: len(model_bytes(model)))
 
 
-def kind_of(model: nn.Module) -> OriginName:
-    """What is unusual about a model's matrices, the first of these that holds.
-
-    A transform or an identity stands in for some ("fixed"); some come from a checkpoint and are frozen
-    ("pretrained"); a mask chooses among some that do not move ("masked"); some are frozen as drawn ("seeded"); all of
-    them are trained ("trained"), a pruned model's too. Norms and biases do not count.
-    """
-    found: set[OriginName] = {"fixed" for _ in _transforms(model)}
-    for item in owned(model):
-        if item.parameter.ndim < 2 or isinstance(item.module, Supermask):
-            continue
-        origin = origin_of(item)
-        if isinstance(origin, Masked):
-            found |= (
-                {origin.under.name} if isinstance(origin.under, Trained) else {"masked", origin.under.name}
-            )
-        elif origin is not None:
-            found.add(origin.name)
-    order: tuple[OriginName, ...] = ("fixed", "pretrained", "masked", "seeded")
-    return next((name for name in order if name in found), "trained")
-
-
 def mask_bytes(n: int, k: int) -> int:
     """Bytes that say which k of n weights a mask keeps: a bit for each of the n, or the k places if that is less."""
     places = k * max(1, math.ceil(math.log2(n))) if n > 1 else 1
@@ -260,7 +238,7 @@ def _masks(model: nn.Module) -> Iterator[Row]:
 def _transforms(model: nn.Module) -> Iterator[Row]:
     """A row for each Fourier transform that stands where attention usually does."""
     for path, module in model.named_modules():
-        if isinstance(module, Fourier | DFT):
+        if isinstance(module, Fourier):
             yield Row(path.removesuffix(".sublayer") or "fourier", (), Fixed.name, False, 0, 0, 0)
 
 

@@ -108,7 +108,7 @@ def numba_is_here() -> bool:
 
 def compiles(count: int, device: Device = None) -> bool:
     """Whether a draw of `count` elements, or a mask on it, is done by numba: on a CPU, where it is worth the import."""
-    if not numba_is_here() or torch.compiler.is_compiling():
+    if not numba_is_here():
         return False
     where = torch.empty(0, device=device)
     if where.device.type != "cpu" or type(where) is not Tensor:  # a stand-in has no memory to write to

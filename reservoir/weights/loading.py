@@ -64,7 +64,6 @@ def load_model(
     contents: Contents | None = None,
     device: torch.device | str = "cpu",
     streamed: bool = False,
-    compiled: bool = False,
     largest: int = LARGEST,
 ) -> nn.Module:
     """Build a model and fill it with what `model_bytes` wrote, bit for bit; it is in eval mode.
@@ -78,7 +77,6 @@ def load_model(
         device: where to put the model.
         streamed: make drawn weights while they are used, instead of once and for all (`reservoir.weights.streaming`):
             the weights have the same bits, and a product with them is summed in another order.
-        compiled: draw with `torch.compile`, if streamed.
         largest: how many numbers the model may have.
 
     Raises:
@@ -94,7 +92,7 @@ def load_model(
         if not streamed:  # whose drawn weights are never in memory as a whole
             _put_together(model)
         _fill(model, contents, streamed=streamed)
-    return (draw_lazily(model, compiled=compiled) if streamed else model).eval()
+    return (draw_lazily(model) if streamed else model).eval()
 
 
 @contextmanager

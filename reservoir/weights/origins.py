@@ -19,7 +19,6 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, cast, get_args
 
@@ -515,43 +514,3 @@ def initialise(
         if isinstance(item.module, _NormBase):
             item.module.reset_running_stats()
     return model
-
-
-@contextmanager
-def redrawn(model: nn.Module, layer: str, *, seed: int, scheme: Scheme | None = None) -> Iterator[nn.Module]:
-    """Within the context, one layer of the model is redrawn from a seed; afterwards it is restored.
-
-    With the model's own seed, the layer returns to its initial draw, which Zhang et al. call re-initialisation; with
-    any other seed it is a new draw, their re-randomisation. A parameter that is still as a seed drew it, such as a
-    frozen orthogonal map or a weight under a mask, is drawn from the initialisation that it has. Training leaves no
-    record of that, so what was trained is drawn by `Scheme()`: give the scheme that the model was initialised by, if
-    it was another.
-
-    Args:
-        model: any initialised model.
-        layer: stream name of the layer, such as "encoder.2"; its norms and biases are redrawn too.
-        seed: the seed to draw from.
-        scheme: the initialisation of every parameter of the layer, as for `initialise`, whatever is recorded.
-
-    Raises:
-        ValueError: the model has no such layer.
-    """
-    items = [item for item in owned(model) if item.path.startswith(f"{layer}.")]
-    if not items:
-        known = sorted({".".join(item.path.split(".")[:2]) for item in owned(model)})
-        raise ValueError(f"layer must be a stream name such as {', '.join(known[:3])}, got {layer!r}")
-    kept = [item.parameter.detach().clone() for item in items]
-    try:
-        with torch.no_grad():
-            for item in items:
-                origin = recorded_origin(item)
-                if scheme is None and isinstance(origin, Seeded):
-                    origin = replace(origin, seed=seed)
-                else:
-                    origin = drawn_origin(item, seed=seed, scheme=scheme or Scheme())
-                item.parameter.copy_(drawn_like(item.parameter, origin))
-        yield model
-    finally:
-        with torch.no_grad():
-            for item, tensor in zip(items, kept, strict=True):
-                item.parameter.copy_(tensor)
