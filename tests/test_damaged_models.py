@@ -45,7 +45,7 @@ def refused(folder, message: str = ".") -> None:
 @pytest.fixture
 def unbuilt(monkeypatch):
     """Nothing may be filled: what does not fit is seen on the meta device, where tensors take no memory."""
-    monkeypatch.setattr("reservoir.weights.loading._fill", lambda *given, **options: pytest.fail("filled"))
+    monkeypatch.setattr("reservoir.weights.storage._fill", lambda *given, **options: pytest.fail("filled"))
 
 
 def rewrite(folder, change=lambda tensors, contents, metadata: None, *, sealed: bool = False) -> None:

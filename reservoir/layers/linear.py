@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -18,29 +18,26 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 _marking = ContextVar("_marking", default=True)
-
-
 _padding = ContextVar("_padding", default=True)
 
 
 @contextmanager
-def unpadded() -> Iterator[None]:
+def _without(habit: ContextVar[bool]) -> Iterator[None]:
+    token = habit.set(False)
+    try:
+        yield
+    finally:
+        habit.reset(token)
+
+
+def unpadded() -> AbstractContextManager[None]:
     """Add no rows to products: for counting the operations that a model asks for."""
-    token = _padding.set(False)
-    try:
-        yield
-    finally:
-        _padding.reset(token)
+    return _without(_padding)
 
 
-@contextmanager
-def unmarked() -> Iterator[None]:
+def unmarked() -> AbstractContextManager[None]:
     """Leave the memory of layers that are made here as it is, for who fills all of it at once."""
-    token = _marking.set(False)
-    try:
-        yield
-    finally:
-        _marking.reset(token)
+    return _without(_marking)
 
 
 class Undrawn(nn.Module):

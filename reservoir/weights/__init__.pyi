@@ -3,7 +3,6 @@ from .accounting import Report, report
 from .files import WeightsError
 from .freezing import Freeze, freeze, placement, reservoir_layers
 from .generator import Stream, philox
-from .loading import load, load_model
 from .low_rank import low_rank
 from .masks import FixedMask, Mask, Selection, Supermask, kept_count, largest, materialise, supermask
 from .naming import Owned, owned
@@ -23,7 +22,7 @@ from .origins import (
     recorded_origin,
     set_origin,
 )
-from .storage import model_bytes, pretrained, save
+from .storage import load, load_model, model_bytes, pretrained, save
 from .streaming import TiledWeight, draw_lazily, held_bytes
 
 __all__ = [

@@ -71,6 +71,7 @@ class TiledWeight(nn.Module):
         device = bits.device if device is None and bits is not None else device
         self.origin, self.shape = origin, torch.Size(shape)
         self.stream = Stream(origin.seed, origin.stream)
+        origin.draw(self.shape, device="meta")  # refuses what nothing can be drawn for
         drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
         if drawn is None or len(self.shape) != 2:
             kind = type(origin.initialisation).__name__
