@@ -4,7 +4,7 @@ from .files import WeightsError
 from .freezing import Freeze, freeze, placement, reservoir_layers
 from .generator import Stream, philox
 from .low_rank import low_rank
-from .masks import FixedMask, Mask, Selection, Supermask, kept_count, largest, materialise, supermask
+from .masks import FixedMask, Mask, Supermask, kept_count, largest, materialise, supermask
 from .naming import Owned, owned
 from .origins import (
     ORIGIN_NAMES,
@@ -38,7 +38,6 @@ __all__ = [
     "Report",
     "Scheme",
     "Seeded",
-    "Selection",
     "Stream",
     "Supermask",
     "TiledWeight",
