@@ -13,8 +13,7 @@ from .attention import (
     turn,
 )
 from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
-from .dropout import Dropout
-from .linear import Embedding, Linear
+from .linear import Dropout, Embedding, Linear
 from .mixing import BiGRU, DynamicConvolution, Fourier, LinearMixing, MLPMixing, fourier
 
 __all__ = [

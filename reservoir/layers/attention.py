@@ -11,8 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reservoir.layers.dropout import Dropout
-from reservoir.layers.linear import Embedding, Linear
+from reservoir.layers.linear import Dropout, Embedding, Linear
 
 
 def sinusoids(length: int, d_model: int, *, device: torch.device | str | None = None) -> Tensor:

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice
 from reservoir.layers.attention import BeamCache, Cache
-from reservoir.layers.dropout import Dropout
-from reservoir.layers.linear import Linear
+from reservoir.layers.linear import Dropout, Linear
 
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
