@@ -1,7 +1,5 @@
 from .attention import (
-    Ancestry,
     Attention,
-    BeamCache,
     Cache,
     CrossAttention,
     LearnedPositions,
@@ -17,9 +15,7 @@ from .linear import Dropout, Embedding, Linear
 from .mixing import BiGRU, DynamicConvolution, Fourier, LinearMixing, MLPMixing, fourier
 
 __all__ = [
-    "Ancestry",
     "Attention",
-    "BeamCache",
     "BiGRU",
     "Cache",
     "CrossAttention",
