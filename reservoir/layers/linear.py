@@ -315,6 +315,3 @@ class Dropout(nn.Module):
         if x.device.type != "cpu" or torch.compiler.is_compiling():  # fused there already
             return nn.functional.dropout(x, self.p)
         return _Drop.apply(x, self.p)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"

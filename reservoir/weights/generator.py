@@ -110,11 +110,14 @@ class Stream:
 
     def words(self, start: int, stop: int, *, device: torch.device | str | None = None) -> Tensor:
         """Words start..stop (the latter left out) as a flat int64 tensor of values in [0, 2^32)."""
-
-        def convert(block):  # four of (n,) -> (n, 4)
-            return torch.stack(block, -1)
-
-        return self.elements(start, stop, per_block=4, convert=convert, dtype=torch.int64, device=device)
+        return self.elements(
+            start,
+            stop,
+            per_block=4,
+            convert=lambda block: torch.stack(block, -1),
+            dtype=torch.int64,
+            device=device,
+        )
 
     def elements(
         self,

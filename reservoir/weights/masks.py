@@ -109,9 +109,6 @@ class Supermask(WeightMask):
         self._last = None
         return super().train(mode)
 
-    def extra_repr(self) -> str:
-        return f"keep={self.keep}, by={self.by!r}"
-
 
 class FixedMask(WeightMask):
     """A mask that was chosen once, and takes one bit a weight to store.

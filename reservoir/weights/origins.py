@@ -318,22 +318,6 @@ def is_turned(module: nn.Module) -> bool:
     return type(module).__name__.removeprefix("Parametrized") == "Conv1D" and hasattr(module, "nf")
 
 
-def drawn_origin(item: Owned, *, seed: int, scheme: Scheme, chosen: Initialisation | None = None) -> Seeded:
-    """What a parameter is before training, by a scheme or by an initialisation that was chosen for it.
-
-    Raises:
-        ValueError: the scheme has no rule for it.
-    """
-    return Seeded(
-        seed,
-        item.stream,
-        chosen or scheme.choose(item),
-        blocks=_blocks(item),
-        zero_row=getattr(item.module, "padding_idx", None) if isinstance(item.module, nn.Embedding) else None,
-        transposed=is_turned(item.module) and item.parameter.ndim == 2,
-    )
-
-
 def _blocks(item: Owned) -> int:
     """How many matrices are stacked along a tensor's rows."""
     module, name, shape = item.module, item.attribute, item.parameter.shape
@@ -351,13 +335,10 @@ def _blocks(item: Owned) -> int:
 @torch.no_grad()
 def draw_into(item: Owned, origin: Seeded) -> None:
     """Draw a parameter in place, and record where it comes from."""
-    item.parameter.copy_(drawn_like(item.parameter, origin))
+    item.parameter.copy_(
+        origin.draw(item.parameter.shape, dtype=item.parameter.dtype, device=item.parameter.device)
+    )
     set_origin(item, origin)
-
-
-def drawn_like(parameter: Tensor, origin: Seeded) -> Tensor:
-    """What an origin gives for a tensor of that shape, type and device; fp32 or complex64."""
-    return origin.draw(parameter.shape, dtype=parameter.dtype, device=parameter.device)
 
 
 @torch.no_grad()
@@ -447,7 +428,14 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
                 f" yet: rules={{{alike!r}: Constant(0.0)}}, of reservoir.weights.initialisation, keeps zeros, and"
                 " scheme=Scheme() draws every map"
             )
-    return drawn_origin(item, seed=seed, scheme=scheme, chosen=found)
+    return Seeded(
+        seed,
+        item.stream,
+        found or scheme.choose(item),
+        blocks=_blocks(item),
+        zero_row=getattr(item.module, "padding_idx", None) if isinstance(item.module, nn.Embedding) else None,
+        transposed=is_turned(item.module) and parameter.ndim == 2,
+    )
 
 
 def initialise(

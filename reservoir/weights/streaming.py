@@ -86,9 +86,6 @@ class TiledWeight(nn.Module):
         self.place: Tensor
         self.register_buffer("place", torch.empty(0, device=device), persistent=False)
 
-    def extra_repr(self) -> str:
-        return f"{self.origin.stream}, {tuple(self.shape)}, {'masked' if self.bits is not None else 'whole'}"
-
     def rows(self, low: int, high: int) -> Tensor:
         """Return rows low..high, masked, fp32, (high - low, columns), with the bits of the whole matrix."""
         cols = self.shape[1]
