@@ -1,7 +1,7 @@
-"""The same bits on every path: what a device, numba and the compiler draw, compared with PyTorch's.
+"""The same bits on every path: what a device and numba draw, compared with PyTorch's.
 
 `python -m benchmarks.bits cuda bits.json` compares them and writes what it found. Status 1 means a
-difference, or a path that failed; what this machine lacks, such as numba or a compiler, is said and does not count.
+difference, or a path that failed; what this machine lacks, such as numba, is said and does not count.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ from reservoir_lab.runs.machine import code, machine
 
 COLUMNS = 256
 SHAPE = torch.Size((TILE // COLUMNS + 5, COLUMNS))  # a whole tile and part of one
-NO_COMPILER = ("InvalidCxxCompiler", "TritonMissing", "GPUTooOldForTriton")
-"""PyTorch's errors where it has none."""
 DRAWN: tuple[Initialisation, ...] = (KaimingUniform(), SignedConstant(), Normal(0.3))
 
 
@@ -70,16 +68,9 @@ class Matrix:
         )
         return found.view(SHAPE)
 
-    def tiles(self, device: torch.device, *, compiled: bool) -> Tensor:
+    def tiles(self, device: torch.device) -> Tensor:
         """Masked, a tile at a time."""
-        tiled = TiledWeight(self.origin, SHAPE, bits=pack(self.mask), compiled=compiled).to(device)
-        try:
-            return torch.cat(list(tiled.tiles(device=device)))
-        except Exception as error:
-            cause = getattr(error, "inner_exception", error)  # which the compiler wraps
-            if compiled and type(cause).__name__ in NO_COMPILER:
-                raise Absent(str(cause).strip().splitlines()[0]) from error
-            raise
+        return TiledWeight(self.origin, SHAPE, bits=pack(self.mask)).to(device).whole()
 
 
 def paths(device: torch.device) -> Iterator[tuple[str, Callable[[], Tensor], Callable[[], Tensor]]]:
@@ -89,8 +80,7 @@ def paths(device: torch.device) -> Iterator[tuple[str, Callable[[], Tensor], Cal
         masked = partial(lambda one: one.plain() * one.mask, one)
         yield f"{one.drawn.kind}, PyTorch", partial(one.plain, device), one.plain
         yield f"{one.drawn.kind}, numba", one.by_numba, one.plain
-        yield f"{one.drawn.kind}, masked tiles", partial(one.tiles, device, compiled=False), masked
-        yield f"{one.drawn.kind}, compiled tiles", partial(one.tiles, device, compiled=True), masked
+        yield f"{one.drawn.kind}, masked tiles", partial(one.tiles, device), masked
     stream = Stream(5, "Küche")
     for name, draw in (
         ("permutation", partial(permutation, stream, 9999)),

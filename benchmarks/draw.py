@@ -1,4 +1,4 @@
-"""Weights drawn per second, by PyTorch, by numba and compiled, against PyTorch's own generator and against a copy."""
+"""Weights drawn per second, by PyTorch and by numba, against PyTorch's own generator and against a copy."""
 
 from __future__ import annotations
 
@@ -47,17 +47,15 @@ def _of_shape(size: str, shape: tuple[int, int], settings: Settings) -> Iterator
         "normal": lambda turn: out.normal_(0.0, 0.1),
     }
     kinds = ["eager", *["numba"] * (device.type == "cpu" and draws.numba_is_here())]
-    kinds += ["compiled"] * settings.compiled
     for name, draw in drawn.items():
         for kind in kinds:
-            function = torch.compile(draw) if kind == "compiled" else draw
             for peer, theirs in (
                 ("torch's generator", torchs[name]),
                 ("a copy", lambda turn: out.copy_(stored)),
             ):
                 with _one_way(kind):
                     found = compare(
-                        lambda turn, function=function: function(Stream(turn + 2, "weights")),
+                        lambda turn, draw=draw: draw(Stream(turn + 2, "weights")),
                         theirs,
                         case=f"{size} {'×'.join(map(str, shape))}, {name}, {kind}",
                         peer=peer,

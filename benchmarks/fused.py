@@ -72,8 +72,7 @@ def _product(name: str, size: int, kind: str, settings: Settings) -> Iterator[Co
     device = settings.device
     origin, shape = Seeded(0, "weight", KINDS[kind]), torch.Size((size, size))
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < 0.5
-    compiled = settings.compiled and device.type == "cpu"
-    made = TiledWeight(origin, shape, bits=pack(mask), compiled=compiled).to(device)
+    made = TiledWeight(origin, shape, bits=pack(mask)).to(device)
     whole = (origin.draw(shape) * mask).to(device)
     x = torch.randn(1, size, device=device)
     for dtype in settings.precisions:
@@ -81,7 +80,7 @@ def _product(name: str, size: int, kind: str, settings: Settings) -> Iterator[Co
         yield compare(
             lambda turn: made.product(x),
             lambda turn, weight=weight, row=row: F.linear(row, weight),
-            case=f"{name} 1×{size}×{size}, {kind}, made while used{', compiled' if compiled else ''}",
+            case=f"{name} 1×{size}×{size}, {kind}, made while used",
             peer=f"stored in {str(dtype).removeprefix('torch.')}",
             unit="weights",
             work=lambda turn: size * size,

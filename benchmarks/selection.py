@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.measure import Comparison, Settings, compare
-from reservoir.weights.masks import Selection, kept_count, largest
+from reservoir.weights.masks import kept_count, largest
 
 SIZES = {"laptop": (512, 128), "IWSLT": (1024, 512)}  # a feed-forward map
 
@@ -36,12 +36,12 @@ def run(settings: Settings) -> Iterator[Comparison]:
 
 def one(name: str, scores: list[Tensor], keep: float, moving: bool, settings: Settings) -> Comparison:
     """One share of one matrix's scores."""
-    n, remembering = scores[0].numel(), Selection()
-    k, choose = kept_count(n, keep), remembering if moving else largest
+    n = scores[0].numel()
+    k = kept_count(n, keep)
 
     # A turn goes through all scores, since what moves takes longer in some steps than in others.
     def ours(turn: int) -> list[Tensor]:
-        return [choose(one, k) for one in scores]
+        return [largest(one, k) for one in scores]
 
     shape = "×".join(map(str, scores[0].shape))
     return compare(

@@ -62,7 +62,7 @@ MODELS = {
     ),
     "masked language model": lambda: frozen(MaskedLanguageModelConfig(40, layers=1, **SIZES), "embeddings"),
     "text classifier": lambda: frozen(
-        TextClassifierConfig(40, layers=1, classes=3, mixing=("dft",), max_length=12, **SIZES), "embeddings"
+        TextClassifierConfig(40, layers=1, classes=3, mixing=("fourier",), max_length=12, **SIZES), "embeddings"
     ),
     "text encoder": lambda: initialise(TextEncoder(TextEncoderConfig(40, layers=1, **SIZES)), seed=0),
     "FNet": lambda: frozen(FNetConfig(40, d_model=16, d_ff=32, layers=1, max_length=12), "embeddings"),

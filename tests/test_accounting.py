@@ -115,7 +115,9 @@ def test_the_papers_small_model_takes_less_than_five_megabytes():
         8848, 6632, d_model=512, n_heads=4, d_ff=1024, tie="output", share_layers=True
     )
     disk = account(config.build())["on disk"]
-    bound = sum(-(-place.n // 8) for place in matrices(config.build()) if place.stream != "output")
+    bound = sum(
+        -(-place.rows * place.columns // 8) for place in matrices(config.build()) if place.stream != "output"
+    )
     assert disk["supermask, embeddings random; made while used"] == bound < 5e6
     printed = sources.table("one-layer/translation").figure("One-layer Random Trans_small", "Memory").value
     assert disk["supermask, embeddings pretrained, 32 bits; made while used"] > printed * 1e6

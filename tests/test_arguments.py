@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from optional import ABSENT
 
 from reservoir.datasets import Pairs, train_bpe
-from reservoir.layers import DFT, Fourier
+from reservoir.layers import Fourier
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.models.stack import RandomFeatureAttention, hybrid
 from reservoir.reservoirs.random_features import entries
@@ -164,7 +164,6 @@ CASES = [
                 lambda n_features: RandomFeatureAttention(4, 2, n_features=n_features, stream="a"),
                 "n_features",
             ),
-            (lambda **given: DFT(**{"d_model": 4, "length": 3} | given), "d_model", "length"),
         )
         for name in names
         for bad in NO_COUNT

@@ -45,7 +45,7 @@ def refused(folder, message: str = ".") -> None:
 @pytest.fixture
 def unbuilt(monkeypatch):
     """Nothing may be filled: what does not fit is seen on the meta device, where tensors take no memory."""
-    monkeypatch.setattr("reservoir.weights.loading._fill", lambda *given, **options: pytest.fail("filled"))
+    monkeypatch.setattr("reservoir.weights.storage._fill", lambda *given, **options: pytest.fail("filled"))
 
 
 def rewrite(folder, change=lambda tensors, contents, metadata: None, *, sealed: bool = False) -> None:
@@ -258,7 +258,7 @@ def test_sizes_that_cannot_be_are_refused_before_anything_is_built(folder, unbui
         {"positions": "learned", "max_length": 2**20},
         {"encoder_kinds": ["gru", "conv"]},
         {"encoder_kinds": 5},
-        {"encoder_mixing": ["dft", "dft"], "max_length": 2**20},
+        {"encoder_mixing": ["linear", "linear"], "max_length": 2**20},
         {"encoder_mixing": [[], {}]},
         {"padding": 10**6},
         {"padding": -1},

@@ -11,9 +11,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.layers import (
-    Ancestry,
     Attention,
-    BeamCache,
     BiGRU,
     Cache,
     CrossAttention,
@@ -218,26 +216,16 @@ def test_softmax_is_pytorchs_however_short_its_rows(keys):
     torch.testing.assert_close(ours[1:], theirs[1:])
 
 
-@pytest.mark.parametrize("beam", [1, 3])
-def test_hypotheses_see_their_ancestors_alone(beam):
-    """A beam's attention is what plain attention to the tokens of each hypothesis is, though nothing is reordered."""
-    attention, batch, steps = drawn(Attention(D, HEADS, stream="a", causal=True)), 4, 5
-    ancestry = Ancestry(batch, beam)
-    cache, sentences = BeamCache(ancestry, 1 + (steps - 1) * beam), torch.arange(batch)
-    tokens = torch.randn(batch, 1, 1, D)  # (sentences, hypotheses, position, width)
-    for step in range(steps):
-        found = attention(tokens[:, :, -1:].flatten(0, 1), cache=cache)
-        torch.testing.assert_close(found[:, 0], attention(tokens.flatten(0, 1))[:, -1])
+def test_a_cache_that_is_reordered_is_plain_attention_to_the_tokens_of_each_row():
+    attention, cache = drawn(Attention(D, HEADS, stream="a", causal=True)), Cache()
+    tokens = torch.randn(4, 1, D)
+    for step in range(5):
+        found = attention(tokens[:, -1:], cache=cache)
+        torch.testing.assert_close(found[:, 0], attention(tokens)[:, -1])
         assert len(cache) == step + 1
-        if step == 2:
-            sentences = torch.tensor([3, 0])
-            tokens = tokens[sentences]
-            ancestry.keep(sentences)
-            cache.keep(sentences)
-        parents = torch.randint(0, tokens.shape[1], (len(sentences), beam))
-        ancestry.descend(parents)
-        ancestors = tokens[torch.arange(len(sentences))[:, None], parents]
-        tokens = torch.cat([ancestors, torch.randn(len(sentences), beam, 1, D)], 2)
+        rows = torch.randint(0, len(tokens), (6,))  # as hypotheses of a beam go on from others
+        cache.keep(rows)
+        tokens = torch.cat([tokens[rows], torch.randn(6, 1, D)], 1)
 
 
 def test_heads_that_do_not_divide_the_width_are_named():

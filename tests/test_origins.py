@@ -11,7 +11,7 @@ from torch import nn
 
 import reservoir_book
 from reservoir.layers import Embedding, Linear
-from reservoir.layers.mixing import DFT, Fourier
+from reservoir.layers.mixing import Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.weights import (
     ORIGIN_NAMES,
@@ -32,7 +32,7 @@ from reservoir.weights import (
     set_origin,
     supermask,
 )
-from reservoir.weights.accounting import kind_of, mask_bytes
+from reservoir.weights.accounting import mask_bytes
 from reservoir.weights.initialisation import Normal, XavierUniform
 from reservoir.weights.origins import Scheme
 from reservoir_book import plots
@@ -89,7 +89,6 @@ def test_a_mask_wraps_the_origin_of_the_weights_underneath(begun):
 def test_what_pruning_leaves_is_trained():
     model = supermask(made(bare=True), Mask(keep=0.5, by="weight"), seed=0)
     assert set(origins(model).values()) == {Masked(Trained())}
-    assert kind_of(model) == "trained"
 
 
 def test_what_moves_is_trained_and_what_it_started_as_is_still_recorded():
@@ -99,17 +98,6 @@ def test_what_moves_is_trained_and_what_it_started_as_is_still_recorded():
     mark_trained(model)
     freeze(model)
     assert set(origins(model).values()) == {Trained()}
-
-
-def test_the_kind_of_a_model_follows_from_its_matrices():
-    assert kind_of(made()) == "trained"
-    assert kind_of(freeze(made(), Freeze(patterns=("*.bias", "*norm")))) == "trained"
-    assert kind_of(freeze(made(), Freeze(attention=True))) == "seeded"
-    assert kind_of(supermask(made(), Mask(keep=0.5), seed=0)) == "masked"
-    assert kind_of(freeze(made(), Freeze(attention=True, drawn="identity"))) == "fixed"
-    assert kind_of(made(encoder_mixing=("fourier", "fourier"), max_length=8)) == "fixed"
-    assert kind_of(nn.Sequential(DFT(8, 8), initialise(Linear(8, 8, stream="a"), seed=0))) == "fixed"
-    assert kind_of(supermask(as_pretrained(made()), Mask(keep=0.5), seed=0)) == "pretrained"
 
 
 def test_a_report_names_transforms_beside_the_tensors():

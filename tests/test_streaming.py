@@ -1,6 +1,5 @@
 """Weights made while they are used: the same bits as drawn whole, and never all of them at once."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -223,18 +222,6 @@ def test_a_mask_that_is_still_learning_is_refused():
         draw_lazily(model)
     model[0].mask = FixedMask(model[0].mask.chosen(), stream="map")
     assert isinstance(draw_lazily(model)[0], StreamedLinear)
-
-
-@pytest.mark.check
-@pytest.mark.skipif(
-    not shutil.which("g++"), reason="torch.compile needs a C++ compiler, and there is none here"
-)
-def test_compiled_tiles_have_the_same_bits():
-    for kind in (KaimingUniform(), SignedConstant(), Normal(0.3)):
-        for columns in (256, 512):  # one compiled function serves both
-            origin = Seeded(7, f"map.{columns}", kind)
-            shape = torch.Size((2 * TILE // columns + 3, columns))
-            assert digest(TiledWeight(origin, shape, compiled=True).tiles()) == digest(origin.draw(shape))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

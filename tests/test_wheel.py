@@ -184,8 +184,8 @@ def another_seed(other: int) -> None:
             kept.add((stream.seed, stream.name))
         if (stream.seed, stream.name) not in kept and stream.name != "placement":
             seed = stream.seed ^ moved
-            halves = (seed & generator.MASK, seed >> 32, *stream.halves[2:].tolist())
-            object.__setattr__(stream, "halves", torch.tensor(halves, device="cpu"))
+            halves = (seed & generator.MASK, seed >> 32, *stream.halves[2:])
+            object.__setattr__(stream, "halves", halves)
 
     def from_pretrained(*given, load=pretrained.from_pretrained, **more):
         loading.append(given)

@@ -1,7 +1,5 @@
 from .attention import (
-    Ancestry,
     Attention,
-    BeamCache,
     Cache,
     CrossAttention,
     LearnedPositions,
@@ -13,15 +11,11 @@ from .attention import (
     turn,
 )
 from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
-from .dropout import Dropout
-from .linear import Embedding, Linear
-from .mixing import DFT, BiGRU, DynamicConvolution, Fourier, LinearMixing, MLPMixing, fourier
+from .linear import Dropout, Embedding, Linear
+from .mixing import BiGRU, DynamicConvolution, Fourier, LinearMixing, MLPMixing, fourier
 
 __all__ = [
-    "DFT",
-    "Ancestry",
     "Attention",
-    "BeamCache",
     "BiGRU",
     "Cache",
     "CrossAttention",

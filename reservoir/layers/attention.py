@@ -11,8 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reservoir.layers.dropout import Dropout
-from reservoir.layers.linear import Embedding, Linear
+from reservoir.layers.linear import Dropout, Embedding, Linear
 
 
 def sinusoids(length: int, d_model: int, *, device: torch.device | str | None = None) -> Tensor:
@@ -166,32 +165,12 @@ def _fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, p
     return F.scaled_dot_product_attention(q, k, v, attn_mask=None if hidden is None else ~hidden, dropout_p=p)
 
 
-def read(q: Tensor, k: Tensor, v: Tensor, bias: Tensor) -> Tensor:
-    """Attention of a few queries to keys and values that are kept, in few calls.
-
-    Args:
-        q: (batch, queries, heads, d_head).
-        k, v: (batch, heads, keys, d_head).
-        bias: (batch × heads, queries or 1, keys), added to the scores: 0 where a key is seen, else -inf.
-
-    Returns:
-        (batch, queries, heads × d_head).
-    """
-    batch, _, heads, d_head = q.shape
-    queries = q.transpose(1, 2).flatten(0, 1) * (1 / math.sqrt(d_head))  # before the product, as in `attend`
-    keys = k.flatten(0, 1).transpose(-1, -2)
-    scores = torch.baddbmm(bias.to(q.dtype), queries, keys)
-    weights = softmax(scores.float()).to(v.dtype)
-    return (weights @ v.flatten(0, 1)).unflatten(0, (batch, heads)).transpose(1, 2).flatten(2)
-
-
 class Cache:
     """Keys and values of the positions so far, (batch, heads, length, d_head) each."""
 
     def __init__(self) -> None:
         self.k: Tensor | None = None
         self.v: Tensor | None = None
-        self.bias: Tensor | None = None  # (batch, heads, 1, length) for `read`, where it does not change
 
     def __len__(self) -> int:
         return 0 if self.k is None else self.k.shape[2]
@@ -207,87 +186,6 @@ class Cache:
         """Keep these rows of the batch alone."""
         if self.k is not None and self.v is not None:
             self.k, self.v = self.k.index_select(0, index), self.v.index_select(0, index)
-        if self.bias is not None:
-            self.bias = self.bias.index_select(0, index)
-
-
-class Ancestry:
-    """Which keys each hypothesis of a beam search sees: those of its own ancestors.
-
-    All keys of a sentence's hypotheses lie side by side: one of the first position, where there is one hypothesis, and
-    then `beam` of each position. So a hypothesis that goes on from another one needs no copy of keys and values.
-
-    Args:
-        batch: number of sentences.
-        beam: hypotheses of a sentence from the second position on.
-    """
-
-    def __init__(self, batch: int, beam: int, *, device: torch.device | str | None = None):
-        self.bias = torch.zeros(
-            batch, 1, 1, device=device
-        )  # (batch, hypotheses, keys): 0 where seen, else -inf
-        self.own = torch.full((beam, beam), -math.inf, device=device).fill_diagonal_(0.0)
-        self._wide: Tensor | None = None
-
-    def for_heads(self, heads: int) -> Tensor:
-        """The bias for each head, (batch × heads, hypotheses, keys), which all layers share."""
-        if self._wide is None:
-            self._wide = self.bias[:, None].expand(-1, heads, -1, -1).flatten(0, 1)
-        return self._wide
-
-    def descend(self, parents: Tensor) -> None:
-        """Go on to the next position: hypothesis i of a sentence continues its hypothesis parents[:, i]."""
-        seen = self.bias.gather(1, parents[..., None].expand(-1, -1, self.bias.shape[2]))
-        self.bias = torch.cat([seen, self.own.expand(len(parents), -1, -1)], 2)
-        self._wide = None
-
-    def keep(self, index: Tensor) -> None:
-        """Keep these sentences alone."""
-        self.bias = self.bias.index_select(0, index)
-        self._wide = None
-
-
-class BeamCache:
-    """Keys and values of a beam search, each written once: (2, batch, heads, room, d_head), of which `used` are filled.
-
-    Args:
-        ancestry: which of them a hypothesis sees; shared by all layers.
-        room: how many keys of a sentence there may come to be.
-    """
-
-    def __init__(self, ancestry: Ancestry, room: int):
-        self.kv: Tensor | None = None
-        self.ancestry, self.room = ancestry, room
-        self.used = self.positions = 0
-
-    def __len__(self) -> int:
-        return self.positions
-
-    def attend(self, qkv: Tensor) -> Tensor:
-        """Write the keys and values of one more position, and read by its queries.
-
-        Args:
-            qkv: (batch × hypotheses, 1, 3, heads, d_head).
-
-        Returns:
-            (batch × hypotheses, 1, heads × d_head).
-        """
-        batch, hypotheses, keys = self.ancestry.bias.shape
-        _, _, _, heads, d_head = qkv.shape
-        qkv = qkv.view(batch, hypotheses, 3, heads, d_head)
-        if self.kv is None:
-            self.kv = qkv.new_empty(2, batch, heads, self.room, d_head)
-        self.kv[:, :, :, self.used : keys] = qkv[:, :, 1:].permute(2, 0, 3, 1, 4)
-        self.used, self.positions = keys, self.positions + 1
-        k, v = self.kv[:, :, :, :keys]
-        return read(qkv[:, :, 0], k, v, self.ancestry.for_heads(heads)).flatten(0, 1).unsqueeze(1)
-
-    def keep(self, index: Tensor) -> None:
-        """Keep these sentences alone."""
-        if self.kv is not None:
-            # In place, since memory for all keys that there may come to be takes longer than copying those there are.
-            self.kv[:, : len(index), :, : self.used] = self.kv[:, :, :, : self.used].index_select(1, index)
-            self.kv = self.kv[:, : len(index)]
 
 
 class _Heads(nn.Module):
@@ -340,17 +238,12 @@ class Attention(_Heads):
         self.qkv = Linear(d_model, 3 * d_model, stream=f"{stream}.qkv", blocks=3, bias=bias)
         self.out = Linear(d_model, d_model, stream=f"{stream}.out", bias=bias)
 
-    def forward(
-        self, x: Tensor, mask: Tensor | None = None, cache: Cache | BeamCache | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None, cache: Cache | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, keys) that is true at tokens -> (batch, length, d_model).
 
         With a cache, x holds the new positions alone, and the keys are those of all positions so far.
         """
-        qkv = self.qkv(x)
-        if isinstance(cache, BeamCache):
-            return self.out(cache.attend(qkv.unflatten(2, (3, self.n_heads, -1))))
-        q, k, v = self._split(qkv, 3)
+        q, k, v = self._split(self.qkv(x), 3)
         if cache is not None:
             k, v = cache.append(k, v)
         return self.out(self._join(attend(q, k, v, mask=mask, causal=self.causal, drop=self.dropout)))
@@ -406,30 +299,16 @@ class CrossAttention(_Heads):
 
         In a beam search x may have several rows for each row of `memory`.
         """
-        if cache is not None:
-            return self.out(self._read(self.query(x), memory, mask, cache))
-        (q,) = self._split(self._of_sentence(self.query(x), memory), 1)
-        k, v = self._split(self.kv(memory), 2)
-        return self.out(self._join(attend(q, k, v, mask=mask, drop=self.dropout)).view_as(x))
-
-    @staticmethod
-    def _of_sentence(q: Tensor, memory: Tensor) -> Tensor:
         # The hypotheses of a beam search read the same sentence: as many queries to one memory, not as copies of it.
-        return q.view(len(memory), q.shape[0] * q.shape[1] // max(1, len(memory)), q.shape[2])
-
-    def _read(self, q: Tensor, memory: Tensor, mask: Tensor | None, cache: Cache) -> Tensor:
-        if (
-            cache.k is None or cache.v is None or cache.bias is None
-        ):  # the memory does not change while decoding
-            k, v = cache.append(*self._split(self.kv(memory), 2))
-            cache.bias = k.new_zeros(len(memory), self.n_heads, 1, k.shape[2])
-            if mask is not None:
-                some = mask.any(-1, keepdim=True)  # where there is no key to see, nothing is read
-                cache.bias.masked_fill_((some & ~mask)[:, None, None, :], -math.inf)
-                cache.v = v * some[:, :, None, None]
-        assert cache.k is not None and cache.v is not None
-        per_head = self._of_sentence(q, memory).unflatten(2, (self.n_heads, -1))
-        return read(per_head, cache.k, cache.v, cache.bias.flatten(0, 1)).view_as(q)
+        q = self.query(x).view(len(memory), x.shape[0] * x.shape[1] // max(1, len(memory)), x.shape[2])
+        (q,) = self._split(q, 1)
+        if cache is None or cache.k is None or cache.v is None:
+            k, v = self._split(self.kv(memory), 2)
+            if cache is not None:  # the memory does not change while decoding
+                k, v = cache.append(k, v)
+        else:
+            k, v = cache.k, cache.v
+        return self.out(self._join(attend(q, k, v, mask=mask, drop=self.dropout)).view_as(x))
 
     def weights(self, x: Tensor, memory: Tensor, mask: Tensor | None = None) -> Tensor:
         """The attention weights for an input, (batch, heads, tgt_len, src_len), to look at."""

@@ -11,9 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice
-from reservoir.layers.attention import BeamCache, Cache
-from reservoir.layers.dropout import Dropout
-from reservoir.layers.linear import Linear
+from reservoir.layers.attention import Cache
+from reservoir.layers.linear import Dropout, Linear
 
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
@@ -208,7 +207,7 @@ class DecoderLayer(nn.Module):
         x: Tensor,
         memory: Tensor,
         mask: Tensor | None = None,
-        cache: tuple[Cache | BeamCache, Cache] | None = None,
+        cache: tuple[Cache, Cache] | None = None,
     ) -> Tensor:
         """(batch, tgt_len, d_model), (batch, src_len, d_model), mask (batch, src_len) -> (batch, tgt_len, d_model)."""
         own, cross = cache if cache is not None else (None, None)

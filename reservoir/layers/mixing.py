@@ -131,64 +131,6 @@ class Fourier(nn.Module):
         return mixed
 
 
-def cosines_and_sines(n: int, *, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
-    """The (n, n) matrices of `cos(2π jk / n)` and `sin(2π jk / n)`, exact in their symmetries."""
-    if torch.empty(0).is_meta:  # where PyTorch would import modules for a second
-        return torch.empty(n, n, dtype=dtype), torch.empty(n, n, dtype=dtype)
-    phase = (
-        torch.outer(torch.arange(n), torch.arange(n)) % n
-    )  # without whole turns, before anything is rounded
-    angle = phase.double() * (2 * math.pi / n)
-    return angle.cos().to(dtype), angle.sin().to(dtype)
-
-
-class DFT(nn.Module):
-    """The same transform as four matrix products: `C_n x C_d - S_n x S_d` (Lee-Thorp et al. 2022, §4.1).
-
-    On hardware that is much better at products than at anything else it is the faster form for short texts. A matrix
-    cut down to fewer rows is not the transform of fewer tokens: here, as in `Fourier(length)`, a text of fewer tokens
-    is padded with zeros.
-
-    Args:
-        d_model: width of the residual stream.
-        length: tokens of the longest text.
-    """
-
-    hidden_cosines: Tensor
-    hidden_sines: Tensor
-    sequence_cosines: Tensor
-    sequence_sines: Tensor
-
-    def __init__(self, d_model: int, length: int):
-        super().__init__()
-        check_number("d_model", d_model, least=1, whole=True)
-        check_number("length", length, least=1, whole=True)
-        self.length = length
-        self.hidden_cosines: Tensor
-        self.hidden_sines: Tensor
-        self.sequence_cosines: Tensor
-        self.sequence_sines: Tensor
-        for name, size in (("hidden", d_model), ("sequence", length)):
-            cosines, sines = cosines_and_sines(size, dtype=torch.float32)
-            self.register_buffer(f"{name}_cosines", cosines, persistent=False)
-            self.register_buffer(f"{name}_sines", sines, persistent=False)
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
-        tokens = x.shape[-2]
-        if tokens > self.length:
-            raise ValueError(
-                f"this transform is of {self.length} tokens, got {tokens}; cut the text, or give more"
-            )
-        if mask is not None:
-            x = x * mask[..., None]
-        with full_precision(x.device):  # its sums over all tokens and features need fp32
-            wide = x.float()
-            even = self.sequence_cosines[:tokens, :tokens] @ (wide @ self.hidden_cosines)
-            odd = self.sequence_sines[:tokens, :tokens] @ (wide @ self.hidden_sines)
-            return (even - odd).to(x.dtype)
-
-
 def over_tokens(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """A linear map along a text: (batch, length, d), (rows, columns) -> (batch, rows, d).
 

@@ -11,8 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import (
-    Ancestry,
-    BeamCache,
     Cache,
     CrossAttention,
     DecoderLayer,
@@ -182,23 +180,16 @@ class EncoderDecoder(Familiar, nn.Module):
             x = layer(x, mask)
         return x
 
-    def new_cache(
-        self, ancestry: Ancestry | None = None, *, room: int = 0
-    ) -> Sequence[tuple[Cache | BeamCache, Cache]]:
-        """An empty cache for decoding: own keys and values, and those of the encoder's output, for each layer.
-
-        Args:
-            ancestry: of the hypotheses of a beam search, for caches that it reads.
-            room: how many keys of a sentence there may come to be, as in `BeamCache`.
-        """
-        return [(Cache() if ancestry is None else BeamCache(ancestry, room), Cache()) for _ in self.decoder]
+    def new_cache(self) -> Sequence[tuple[Cache, Cache]]:
+        """An empty cache for decoding: own keys and values, and those of the encoder's output, for each layer."""
+        return [(Cache(), Cache()) for _ in self.decoder]
 
     def decode(
         self,
         tgt: Tensor,
         memory: Tensor,
         mask: Tensor | None = None,
-        cache: Sequence[tuple[Cache | BeamCache, Cache]] | None = None,
+        cache: Sequence[tuple[Cache, Cache]] | None = None,
     ) -> Tensor:
         """Hidden states of the target's positions.
 

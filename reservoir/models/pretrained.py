@@ -16,10 +16,16 @@ from reservoir import models
 from reservoir.files import atomic_write
 from reservoir.models.config import ModelConfig
 from reservoir.weights.accounting import report
-from reservoir.weights.contents import FORMAT, Contents, read_contents
-from reservoir.weights.files import WeightsError, canonical_json, digest, read_json, read_small, shortened
-from reservoir.weights.loading import load_model
-from reservoir.weights.storage import model_bytes
+from reservoir.weights.files import (
+    SMALL,
+    WeightsError,
+    canonical_json,
+    digest,
+    read_json,
+    read_small,
+    shortened,
+)
+from reservoir.weights.storage import FORMAT, StoredModel, load_model, model_bytes, read_contents
 
 MODELS = (
     "Classifier",
@@ -133,13 +139,13 @@ class Stored:
     """What a folder says of its model; no tensor has been read or made.
 
     Args:
-        contents: the list of contents of the weights.
+        contents: what the weights say of themselves.
         files: those next to the weights, by name.
         model, config: its class, and its sizes.
         labels: names of a classifier's classes, in the order of its output; empty if none were stored.
     """
 
-    contents: Contents
+    contents: StoredModel
     files: dict[str, bytes]
     model: type[nn.Module]
     config: ModelConfig
@@ -148,7 +154,7 @@ class Stored:
     def load(self, **options: Any) -> nn.Module:
         """The model; options are those of `from_pretrained`."""
         make = self.model
-        return load_model(self.contents.path, lambda: make(self.config), contents=self.contents, **options)
+        return load_model(self.contents, lambda: make(self.config), **options)
 
 
 def read_folder(folder: Path | str) -> Stored:
@@ -179,7 +185,7 @@ def read_folder(folder: Path | str) -> Stored:
     return Stored(contents, files, model, made, tuple(labels))
 
 
-def _read_files(folder: Path, contents: Contents) -> dict[str, bytes]:
+def _read_files(folder: Path, contents: StoredModel) -> dict[str, bytes]:
     """The files next to the weights, by name, once their digests are those that the weights name; without the card."""
     said = read_json(contents.metadata.get("files", ""), f"{contents.path}: its list of files")
     files: dict[str, bytes] = {}
@@ -191,7 +197,7 @@ def _read_files(folder: Path, contents: Contents) -> dict[str, bytes]:
         elif name not in PARTS or (name not in said and path.exists()):
             raise WeightsError(f"{folder / shortened(name)} was not written with {contents.path}")
         elif name in said:
-            files[name] = read_small(path, LARGEST_TOKENIZER if name == TOKENIZER else None)
+            files[name] = read_small(path, LARGEST_TOKENIZER if name == TOKENIZER else SMALL)
             if digest(files[name]) != said[name]:
                 raise WeightsError(
                     f"{contents.path} was not written with the {name} next to it, or one of the two is damaged"
@@ -232,7 +238,7 @@ def from_pretrained(folder: Path | str, **options: Any) -> nn.Module:
 
     Args:
         folder: with `config.json` and `model.safetensors`.
-        options: `device`, `streamed`, `compiled` and `largest` of `reservoir.weights.loading.load_model`.
+        options: `device`, `streamed` and `largest` of `reservoir.weights.storage.load_model`.
 
     Raises:
         WeightsError: a file is missing, damaged or of another version, or a tensor is not what its digest says.

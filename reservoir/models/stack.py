@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers import (
-    DFT,
     Attention,
     BiGRU,
     DynamicConvolution,
@@ -184,7 +183,6 @@ MIXINGS: dict[str, Make] = {
     # same divided by the root of `max_length` times `d_model`; and the same as matrix products.
     "fourier": lambda config, index, stream: Fourier(config.max_length),
     "fourier-normalised": lambda config, index, stream: Fourier(config.max_length, normalised=True),
-    "dft": lambda config, index, stream: DFT(config.d_model, config.max_length),
     # A matrix over features and one over tokens; frozen by `Freeze(patterns=("*.linear.*",))`, FNet's "Random".
     "linear": lambda config, index, stream: LinearMixing(
         config.d_model, config.max_length, stream=f"{stream}.linear"

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from reservoir.files import atomic_write
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
-from reservoir.weights.contents import tensor_digest
 from reservoir.weights.files import (
     WeightsError,
     canonical_json,
@@ -21,6 +20,7 @@ from reservoir.weights.files import (
     read_header,
     read_safetensors,
     safetensors_bytes,
+    tensor_digest,
 )
 from reservoir.weights.naming import state_buffers
 

@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reservoir.datasets import Vocabulary
-from reservoir.layers import Ancestry
 from reservoir.layers.arguments import check_number
 from reservoir.layers.attention import LearnedPositions
 from reservoir.layers.linear import ROWS, packed_for_inference
@@ -109,8 +108,7 @@ def _beam_search(
     batch, device = len(src), src.device
     mask = model.src_mask(src)
     memory = model.encode(src, mask)
-    ancestry = Ancestry(batch, beam, device=device)
-    cache = model.new_cache(ancestry, room=1 + (max_length - 1) * beam)
+    cache = model.new_cache()
     vocab = model.output.out_features
 
     live: list[int | None] = list(
@@ -183,14 +181,15 @@ def _beam_search(
                 score[going],
             )
             prefix = prefix.view(-1, width, step + 1)[going].flatten(0, 1)
-            ancestry.keep(going)
             memory, mask = memory[going], None if mask is None else mask[going]
-            for pair in cache:
-                for either in pair:
-                    either.keep(going)
-        ancestry.descend(parent)
+            for own, of_memory in cache:
+                own.keep((going[:, None] * width + torch.arange(width, device=device)).flatten())
+                of_memory.keep(going)
         first = torch.arange(0, len(prefix), width, device=device)[:, None]
-        prefix = torch.cat([prefix[(first + parent).flatten()], token.view(-1, 1)], dim=1)
+        rows = (first + parent).flatten()
+        for own, _ in cache:
+            own.keep(rows)
+        prefix = torch.cat([prefix[rows], token.view(-1, 1)], dim=1)
         width = beam
         if watch is not None:
             watch(step, prefix, score.flatten())

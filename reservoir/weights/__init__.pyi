@@ -3,9 +3,8 @@ from .accounting import Report, report
 from .files import WeightsError
 from .freezing import Freeze, freeze, placement, reservoir_layers
 from .generator import Stream, philox
-from .loading import load, load_model
 from .low_rank import low_rank
-from .masks import FixedMask, Mask, Selection, Supermask, kept_count, largest, materialise, supermask
+from .masks import FixedMask, Mask, Supermask, kept_count, largest, materialise, supermask
 from .naming import Owned, owned
 from .origins import (
     ORIGIN_NAMES,
@@ -21,10 +20,9 @@ from .origins import (
     moves,
     origin_of,
     recorded_origin,
-    redrawn,
     set_origin,
 )
-from .storage import model_bytes, pretrained, save
+from .storage import load, load_model, model_bytes, pretrained, save
 from .streaming import TiledWeight, draw_lazily, held_bytes
 
 __all__ = [
@@ -40,7 +38,6 @@ __all__ = [
     "Report",
     "Scheme",
     "Seeded",
-    "Selection",
     "Stream",
     "Supermask",
     "TiledWeight",
@@ -69,7 +66,6 @@ __all__ = [
     "placement",
     "pretrained",
     "recorded_origin",
-    "redrawn",
     "report",
     "reservoir_layers",
     "save",

@@ -27,7 +27,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Literal, NamedTuple, TypeVar, cast
 
@@ -35,7 +35,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from reservoir.layers import DFT, Embedding, Fourier, Linear
+from reservoir.layers import Embedding, Fourier, Linear
 from reservoir.layers.arguments import check_number
 from reservoir.weights.files import WeightsError
 from reservoir.weights.masks import FixedMask, Supermask, places, unmasked
@@ -187,28 +187,6 @@ def report(model: nn.Module) -> Report:
     return Report(rows, left, lambda: len(model_bytes(model)))
 
 
-def kind_of(model: nn.Module) -> OriginName:
-    """What is unusual about a model's matrices, the first of these that holds.
-
-    A transform or an identity stands in for some ("fixed"); some come from a checkpoint and are frozen
-    ("pretrained"); a mask chooses among some that do not move ("masked"); some are frozen as drawn ("seeded"); all of
-    them are trained ("trained"), a pruned model's too. Norms and biases do not count.
-    """
-    found: set[OriginName] = {"fixed" for _ in _transforms(model)}
-    for item in owned(model):
-        if item.parameter.ndim < 2 or isinstance(item.module, Supermask):
-            continue
-        origin = origin_of(item)
-        if isinstance(origin, Masked):
-            found |= (
-                {origin.under.name} if isinstance(origin.under, Trained) else {"masked", origin.under.name}
-            )
-        elif origin is not None:
-            found.add(origin.name)
-    order: tuple[OriginName, ...] = ("fixed", "pretrained", "masked", "seeded")
-    return next((name for name in order if name in found), "trained")
-
-
 def mask_bytes(n: int, k: int) -> int:
     """Bytes that say which k of n weights a mask keeps: a bit for each of the n, or the k places if that is less."""
     places = k * max(1, math.ceil(math.log2(n))) if n > 1 else 1
@@ -260,7 +238,7 @@ def _masks(model: nn.Module) -> Iterator[Row]:
 def _transforms(model: nn.Module) -> Iterator[Row]:
     """A row for each Fourier transform that stands where attention usually does."""
     for path, module in model.named_modules():
-        if isinstance(module, Fourier | DFT):
+        if isinstance(module, Fourier):
             yield Row(path.removesuffix(".sublayer") or "fourier", (), Fixed.name, False, 0, 0, 0)
 
 
@@ -324,11 +302,6 @@ class Matrix(NamedTuple):
     table: bool
     read: int
 
-    @property
-    def n(self) -> int:
-        """How many weights."""
-        return self.rows * self.columns
-
 
 def matrices(model: nn.Module) -> list[Matrix]:
     """All matrices of a translator, one for each place that uses one; a tied output is a place of its own.
@@ -340,29 +313,16 @@ def matrices(model: nn.Module) -> list[Matrix]:
     owners: dict[int, Linear | Embedding] = {}
     for module in sorted(modules, key=lambda module: not isinstance(module, Embedding)):
         owners.setdefault(id(module.weight), module)
-    return [
-        Matrix(
-            module.stream,
-            owners[id(module.weight)].stream,
-            module.weight.shape[0],
-            module.weight.shape[1],
-            isinstance(owners[id(module.weight)], Embedding),
-            _read(module),
-        )
-        for module in modules
-    ]
-
-
-def _read(module: Linear | Embedding) -> int:
-    """Rows that are read for a token, by what the place is called."""
-    if isinstance(module, Embedding):
-        return int(not module.stream.startswith("encoder."))
-    written = module.stream.startswith("decoder.") and not module.stream.endswith(".cross.kv")
-    return module.weight.shape[0] if written or module.stream == "output" else 0
-
-
-TRAINED = {"32 bits": 32, "16 bits": 16, "8 bits": 8, "4 bits": 4}
-EMBEDDINGS = {"random": 0, "pretrained, 32 bits": 32, "pretrained, 16 bits": 16, "pretrained, 8 bits": 8}
+    found = []
+    for module in modules:
+        stream, owner, (rows, columns) = module.stream, owners[id(module.weight)], module.weight.shape
+        if isinstance(module, Embedding):
+            read = int(not stream.startswith("encoder."))
+        else:
+            written = stream.startswith("decoder.") and not stream.endswith(".cross.kv")
+            read = rows if written or stream == "output" else 0
+        found.append(Matrix(stream, owner.stream, rows, columns, isinstance(owner, Embedding), read))
+    return found
 
 
 def account(model: nn.Module) -> pd.DataFrame:
@@ -379,32 +339,33 @@ def account(model: nn.Module) -> pd.DataFrame:
     """
     places = matrices(model)
     vectors = sum(item.parameter.numel() for item in owned(model) if item.parameter.ndim == 1)
-    once = list({place.owner: place for place in places}.values())
-    masks = list({place.owner if place.table else place.stream: place for place in places}.values())
-    rows: dict[str, tuple[int, int, int]] = {}
+    once = {place.owner: place for place in places}.values()
+    masks = {place.owner if place.table else place.stream: place for place in places}.values()
 
-    def kept(place: Matrix, bits: int, *, read: bool = False) -> int:
-        r = place.read if read else place.rows
-        return r * place.columns * bits // 8 if bits > 8 else rounded_bytes(r, place.columns, bits)
-
-    for name, bits in TRAINED.items():
-        rest = vectors * (bits if bits > 8 else 32) // 8
-        size = sum(kept(place, bits) for place in once) + rest
-        read = sum(kept(place, bits, read=True) for place in places if place.read)
-        rows[f"trained, {name}"] = (size, size, read)
-    for name, bits in EMBEDDINGS.items():
-        chosen = [place for place in masks if not (bits and place.table)]
-        tables = [place for place in once if bits and place.table]
-        stored = sum(-(-place.n // 8) for place in chosen) + sum(kept(place, bits) for place in tables)
-        whole = 4 * sum(place.n for place in once) + sum(place.n for place in chosen) + 4 * vectors
-        used = [place for place in places if place.read]
-        plain = sum(
-            place.read * place.columns * (4 if bits and place.table else 5) for place in used
-        )  # a weight in 32 bits, and an entry of the mask
-        tiled = sum(
-            kept(place, bits, read=True) if bits and place.table else -(-place.read * place.columns // 8)
-            for place in used
+    def size(some: Iterable[Matrix], bits: int, *, read: bool = False) -> int:
+        shapes = [(one.read if read else one.rows, one.columns) for one in some]
+        scaled = bits in (4, 8)
+        return sum(
+            rounded_bytes(*shape, bits) if scaled else -(-math.prod(shape) * bits // 8) for shape in shapes
         )
-        rows[f"supermask, embeddings {name}; drawn once"] = (stored, whole, plain)
-        rows[f"supermask, embeddings {name}; made while used"] = (stored, stored + 4 * vectors, tiled)
+
+    def split(some: Iterable[Matrix], bits: int) -> tuple[list[Matrix], list[Matrix]]:
+        """Pretrained tables, and what is masked."""
+        return [one for one in some if one.table and bits], [one for one in some if not (one.table and bits)]
+
+    rows: dict[str, tuple[int, int, int]] = {}
+    for bits in (32, 16, 8, 4):
+        stored = size(once, bits) + vectors * (bits if bits > 8 else 32) // 8
+        rows[f"trained, {bits} bits"] = stored, stored, size(places, bits, read=True)
+    for bits in (0, 32, 16, 8):  # 0: the embeddings are random and masked as well
+        named = f"supermask, embeddings {f'pretrained, {bits} bits' if bits else 'random'}"
+        tables, chosen = split(masks, bits)
+        stored = size(tables, bits) + size(chosen, 1)
+        whole = size(once, 32) + sum(one.rows * one.columns for one in chosen) + 4 * vectors
+        tables, chosen = split(places, bits)
+        # Next to a weight in 32 bits a byte of its mask is read.
+        read = size(tables, 32, read=True) + size(chosen, 40, read=True)
+        rows[f"{named}; drawn once"] = stored, whole, read
+        read = size(tables, bits, read=True) + size(chosen, 1, read=True)
+        rows[f"{named}; made while used"] = stored, stored + 4 * vectors, read
     return pd.DataFrame.from_dict(rows, orient="index", columns=["on disk", "in memory", "read per token"])

@@ -86,12 +86,16 @@ class Elementwise(NamedTuple):
     ) -> Tensor:
         """Draw `shape` elements, beginning with element `start`, as float32."""
         kind, scale, shape = DISTRIBUTIONS[self.kind], self.scale, torch.Size(shape)
+        stop = start + shape.numel()
         if start >= 0 and compiles(shape.numel(), device):
-            stop = start + shape.numel()
             return weights.jit.elements(stream, self.kind, scale, kind.per_block, start, stop).view(shape)
-        return _elements(
-            stream, shape, start, kind.per_block, lambda block: kind.convert(block, scale), device
-        )
+        return stream.elements(
+            start,
+            stop,
+            per_block=kind.per_block,
+            convert=lambda block: kind.convert(block, scale),
+            device=device,
+        ).view(shape)
 
 
 class _Asked:
@@ -108,7 +112,7 @@ def numba_is_here() -> bool:
 
 def compiles(count: int, device: Device = None) -> bool:
     """Whether a draw of `count` elements, or a mask on it, is done by numba: on a CPU, where it is worth the import."""
-    if not numba_is_here() or torch.compiler.is_compiling():
+    if not numba_is_here():
         return False
     where = torch.empty(0, device=device)
     if where.device.type != "cpu" or type(where) is not Tensor:  # a stand-in has no memory to write to
@@ -177,7 +181,8 @@ def sparse(
         words = torch.stack(block, -1)
         return ((words < below) * (1 - 2 * (words & 1))).to(torch.float32) * scale
 
-    return _elements(stream, shape, start, 4, convert, device)
+    stop = start + math.prod(shape)
+    return stream.elements(start, stop, per_block=4, convert=convert, device=device).view(shape)
 
 
 def normal(
@@ -266,12 +271,6 @@ def _hadamard(x: Tensor, window: int) -> Tensor:  # (n, columns) -> same, intege
         x = torch.stack((a + b, a - b), 1).view(x.shape)
         width *= 2
     return x
-
-
-def _elements(stream: Stream, shape: Sequence[int], start: int, per_block: int, convert, device) -> Tensor:
-    shape = torch.Size(shape)
-    flat = stream.elements(start, start + shape.numel(), per_block=per_block, convert=convert, device=device)
-    return flat.view(shape)
 
 
 def _float32(value: float) -> float:

@@ -16,9 +16,11 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from reservoir.files import read_bounded
+
 RESERVED = "__metadata__"
 WORDS = 512
-"""64-bit words of a row of `digest_of_sums`: 4 kB."""
+"""64-bit words of a row of `tensor_digest`: 4 kB."""
 SMALL = 2**20
 """Bytes of the longest configuration that is read."""
 ROWS = 128
@@ -45,14 +47,16 @@ def digest(pieces: bytes | Tensor | Iterable[bytes | Tensor]) -> str:
     """
     found = hashlib.sha256()
     for piece in [pieces] if isinstance(pieces, bytes | Tensor) else pieces:
-        if isinstance(piece, Tensor):
-            piece = piece.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
-        found.update(piece)
+        found.update(_bytes_of(piece).data if isinstance(piece, Tensor) else piece)
     return found.hexdigest()[:16]
 
 
-def digest_of_sums(pieces: Tensor | Iterable[Tensor], head: str = "") -> str:
-    """Return the first 16 hexadecimal digits of the SHA-256 of `head` and of sums over a tensor's bytes.
+def _bytes_of(tensor: Tensor) -> np.ndarray:
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
+
+
+def tensor_digest(tensor: Tensor | Iterable[Tensor], shape: torch.Size | None = None) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of a tensor's type and shape and of sums over its bytes.
 
     The little-endian bytes, in row-major order, are 64-bit words in rows of `WORDS`, the last row filled up with zeros.
     Hashed are the sums of the rows, one after the other, and then the sums of the columns, all modulo 2^64. So any word
@@ -60,28 +64,32 @@ def digest_of_sums(pieces: Tensor | Iterable[Tensor], head: str = "") -> str:
     takes ten times as long. It does not withstand an attacker who wants two tensors to have one digest.
 
     Args:
-        pieces: a tensor, or stretches of one; they are taken as if they were joined.
-        head: what must agree in addition to the numbers, such as type and shape.
+        tensor: it, or its stretches, which are float32 of the given shape together.
+        shape: of the whole; a tensor has its own.
     """
-    found, columns = hashlib.sha256(head.encode()), np.zeros(WORDS, "<u8")
+    if isinstance(tensor, Tensor):
+        pieces: Iterable[Tensor] = [tensor]
+        dtype, shape = tensor.dtype, tensor.shape
+    else:
+        pieces, dtype = tensor, torch.float32
+    found = hashlib.sha256(f"{dtype} {tuple(shape or ())}".encode())
+    columns = np.zeros(WORDS, "<u8")
     rest = np.zeros(0, np.uint8)
 
-    def add(rows: np.ndarray) -> None:
+    def add(data: np.ndarray) -> None:
+        rows = data.view("<u8").reshape(-1, WORDS)
         for low in range(0, len(rows), ROWS):
             some = rows[low : low + ROWS]
             found.update(some.sum(1, dtype="<u8").tobytes())
             columns[:] += some.sum(0, dtype="<u8")
 
-    for piece in [pieces] if isinstance(pieces, Tensor) else pieces:
-        data = piece.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
-        data = np.concatenate([rest, data]) if len(rest) else data
-        whole = len(data) - len(data) % (8 * WORDS)
-        add(data[:whole].view("<u8").reshape(-1, WORDS))
-        rest = data[whole:]
+    for piece in pieces:
+        data = np.concatenate([rest, _bytes_of(piece)]) if len(rest) else _bytes_of(piece)
+        full = len(data) - len(data) % (8 * WORDS)
+        add(data[:full])
+        rest = data[full:]
     if len(rest):
-        last = np.zeros(8 * WORDS, np.uint8)
-        last[: len(rest)] = rest
-        add(last.view("<u8").reshape(1, WORDS))
+        add(np.concatenate([rest, np.zeros(8 * WORDS - len(rest), np.uint8)]))
     found.update(columns.tobytes())
     return found.hexdigest()[:16]
 
@@ -113,18 +121,16 @@ def read_json(data: bytes | str, what: str) -> dict[str, Any]:
     return found
 
 
-def read_small(path: Path, largest: int | None = None) -> bytes:
+def read_small(path: Path, largest: int = SMALL) -> bytes:
     """Return what a file holds that is small compared with a model, such as a configuration.
 
     Raises:
-        WeightsError: it is missing, cannot be read, or has more than `largest` bytes; `SMALL` if None.
+        WeightsError: it is missing, cannot be read, or has more than `largest` bytes.
     """
+    if not path.is_file():
+        raise WeightsError(f"there is no file {path}")
     try:
-        if not path.is_file():
-            raise WeightsError(f"there is no file {path}")
-        if (size := path.stat().st_size) > (largest or SMALL):
-            raise WeightsError(f"{path} is too large to be of a stored model: it has {size:,} bytes")
-        return path.read_bytes()
+        return read_bounded(path, largest)
     except OSError as error:
         raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -180,21 +186,14 @@ def read_header(path: Path) -> tuple[dict[str, TensorInfo], dict[str, str]]:
         return found, file.metadata() or {}
 
 
-def read_tensors(path: Path, *, only: Container[str] | None = None) -> dict[str, Tensor]:
-    """Return the tensors of a file by name: all of them, or those that `only` names.
+def read_safetensors(
+    path: Path, *, only: Container[str] | None = None
+) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return the tensors of a file by name, all of them or those that `only` names, and its metadata.
 
     Raises:
         WeightsError: the file is missing or damaged.
     """
     with _opened(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys() if only is None or name in only}
-
-
-def read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return all tensors of a file by name, and its metadata.
-
-    Raises:
-        WeightsError: the file is missing or damaged.
-    """
-    _, metadata = read_header(path)
-    return read_tensors(path), metadata
+        names = [name for name in file.keys() if only is None or name in only]
+        return {name: file.get_tensor(name) for name in names}, file.metadata() or {}

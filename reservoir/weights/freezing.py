@@ -86,11 +86,6 @@ class Freeze:
                 f"what learns for after={self.after} steps cannot be drawn={self.drawn!r} then; use 'as-trained'"
             )
 
-    def globs(self) -> list[str]:
-        """The plan as patterns over stream names."""
-        named = [glob for part, globs in COMPONENTS.items() if getattr(self, part) for glob in globs]
-        return [*named, *(f"{layer}.*" for layer in self.layers), *self.patterns]
-
 
 def freeze(
     model: nn.Module,

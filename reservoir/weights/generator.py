@@ -94,7 +94,7 @@ class Stream:
 
     seed: int
     name: str
-    halves: Tensor = field(init=False, repr=False, compare=False)  # (4,): the seed's two, the hash's two
+    halves: tuple[int, ...] = field(init=False, repr=False, compare=False)  # the seed's two, the hash's two
 
     def __post_init__(self):
         object.__setattr__(self, "seed", checked_seed(self.seed))
@@ -102,7 +102,7 @@ class Stream:
             raise TypeError(f"name must be a string, got {self.name!r}")
         hashed = name_hash(self.name)
         halves = (self.seed & MASK, self.seed >> 32, hashed & MASK, hashed >> 32)
-        object.__setattr__(self, "halves", torch.tensor(halves, device="cpu"))
+        object.__setattr__(self, "halves", halves)
 
     def sub(self, part: str | int) -> "Stream":
         """The stream of the same seed named `<name>/<part>`, for a draw that needs several."""
@@ -110,11 +110,14 @@ class Stream:
 
     def words(self, start: int, stop: int, *, device: torch.device | str | None = None) -> Tensor:
         """Words start..stop (the latter left out) as a flat int64 tensor of values in [0, 2^32)."""
-
-        def convert(block):  # four of (n,) -> (n, 4)
-            return torch.stack(block, -1)
-
-        return self.elements(start, stop, per_block=4, convert=convert, dtype=torch.int64, device=device)
+        return self.elements(
+            start,
+            stop,
+            per_block=4,
+            convert=lambda block: torch.stack(block, -1),
+            dtype=torch.int64,
+            device=device,
+        )
 
     def elements(
         self,
@@ -142,10 +145,9 @@ class Stream:
             raise ValueError(f"start and stop must satisfy 0 <= start <= stop, got {start} and {stop}")
         first, last = start // per_block, -(-stop // per_block)
         step = max(1, min(CHUNK_BLOCKS, CHUNK_ELEMENTS // per_block))
-        compiling = torch.compiler.is_compiling()  # which needs no scratch
-        if not compiling and last - first > step and torch.empty(0, device=device).is_cuda:
+        if last - first > step and torch.empty(0, device=device).is_cuda:
             step = GPU_BLOCKS
-        if compiling or last - first <= step:
+        if last - first <= step:
             drawn = convert(self._blocks(first, last, device))
         else:
             drawn = torch.empty(last - first, per_block, dtype=dtype, device=device)
@@ -160,11 +162,4 @@ class Stream:
     def _blocks(self, first: int, last: int, device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Blocks first..last, as four tensors of shape (last - first,)."""
         index = torch.arange(first, last, device=device)
-        if torch.compiler.is_compiling():
-            # Neither line changes a value. The halves as tensors let one compiled function serve every stream. And the
-            # compiler must take the counter for data that it reads; it would repeat all ten rounds for each word.
-            halves: Sequence[Tensor | int] = self.halves.to(index.device).unbind()
-            index = index.as_strided(index.shape, index.stride())
-        else:
-            halves = self.halves.tolist()
-        return philox((index & MASK, index >> 32, *halves[2:]), halves[:2])
+        return philox((index & MASK, index >> 32, *self.halves[2:]), self.halves[:2])

@@ -7,7 +7,7 @@ convolution, where the window multiplies both fans.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import torch
@@ -88,16 +88,13 @@ class Initialisation:
         if kind is None:
             names = ", ".join(Initialisation.kinds)
             raise ValueError(f"kind must be one of {names}, got {saved.get('kind')!r}")
-        known = [option.name for option in fields(kind)]
-        unknown = sorted(set(options) - set(known))
-        if unknown:
-            raise ValueError(f"{kind.__name__} has the options {', '.join(known)}, got {', '.join(unknown)}")
-        missing = [o.name for o in fields(kind) if o.default is MISSING and o.name not in options]
-        if missing:
+        try:
+            return kind(**options)
+        except TypeError as error:  # one that there is not, or none where one is needed
+            known = ", ".join(option.name for option in fields(kind))
             raise ValueError(
-                f"{kind.__name__} needs {', '.join(missing)}, got {', '.join(options) or 'nothing'}"
-            )
-        return kind(**options)
+                f"{kind.__name__} has the options {known}, got {', '.join(options) or 'nothing'}"
+            ) from error
 
     @property
     def _enlargement(self) -> float:
@@ -123,8 +120,7 @@ class Initialisation:
 
     def _draw(self, stream: Stream, shape: torch.Size, blocks: int, device: torch.device) -> Tensor:
         drawn = self.elementwise(shape, blocks=blocks)
-        if drawn is None:
-            raise NotImplementedError
+        assert drawn is not None  # a kind that can only be drawn whole says how
         return drawn(stream, shape, device=device)
 
 

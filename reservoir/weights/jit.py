@@ -93,7 +93,7 @@ def elements(stream: Stream, kind: str, scale: float, per_block: int, start: int
     """
     first, last = start // per_block, -(-stop // per_block)
     drawn = torch.empty(last - first, per_block, dtype=torch.float32, device="cpu")
-    key_low, key_high, name_low, name_high = (WORD(half) for half in stream.halves.tolist())
+    key_low, key_high, name_low, name_high = (WORD(half) for half in stream.halves)
     KERNELS[kind](name_low, name_high, key_low, key_high, LONG(first), np.float32(scale), drawn.numpy())
     flat = drawn.view(-1)
     wanted = flat[start - first * per_block : stop - first * per_block]

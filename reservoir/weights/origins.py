@@ -19,7 +19,6 @@ import copy
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, cast, get_args
 
@@ -319,22 +318,6 @@ def is_turned(module: nn.Module) -> bool:
     return type(module).__name__.removeprefix("Parametrized") == "Conv1D" and hasattr(module, "nf")
 
 
-def drawn_origin(item: Owned, *, seed: int, scheme: Scheme, chosen: Initialisation | None = None) -> Seeded:
-    """What a parameter is before training, by a scheme or by an initialisation that was chosen for it.
-
-    Raises:
-        ValueError: the scheme has no rule for it.
-    """
-    return Seeded(
-        seed,
-        item.stream,
-        chosen or scheme.choose(item),
-        blocks=_blocks(item),
-        zero_row=getattr(item.module, "padding_idx", None) if isinstance(item.module, nn.Embedding) else None,
-        transposed=is_turned(item.module) and item.parameter.ndim == 2,
-    )
-
-
 def _blocks(item: Owned) -> int:
     """How many matrices are stacked along a tensor's rows."""
     module, name, shape = item.module, item.attribute, item.parameter.shape
@@ -352,13 +335,10 @@ def _blocks(item: Owned) -> int:
 @torch.no_grad()
 def draw_into(item: Owned, origin: Seeded) -> None:
     """Draw a parameter in place, and record where it comes from."""
-    item.parameter.copy_(drawn_like(item.parameter, origin))
+    item.parameter.copy_(
+        origin.draw(item.parameter.shape, dtype=item.parameter.dtype, device=item.parameter.device)
+    )
     set_origin(item, origin)
-
-
-def drawn_like(parameter: Tensor, origin: Seeded) -> Tensor:
-    """What an origin gives for a tensor of that shape, type and device; fp32 or complex64."""
-    return origin.draw(parameter.shape, dtype=parameter.dtype, device=parameter.device)
 
 
 @torch.no_grad()
@@ -448,7 +428,14 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
                 f" yet: rules={{{alike!r}: Constant(0.0)}}, of reservoir.weights.initialisation, keeps zeros, and"
                 " scheme=Scheme() draws every map"
             )
-    return drawn_origin(item, seed=seed, scheme=scheme, chosen=found)
+    return Seeded(
+        seed,
+        item.stream,
+        found or scheme.choose(item),
+        blocks=_blocks(item),
+        zero_row=getattr(item.module, "padding_idx", None) if isinstance(item.module, nn.Embedding) else None,
+        transposed=is_turned(item.module) and parameter.ndim == 2,
+    )
 
 
 def initialise(
@@ -515,43 +502,3 @@ def initialise(
         if isinstance(item.module, _NormBase):
             item.module.reset_running_stats()
     return model
-
-
-@contextmanager
-def redrawn(model: nn.Module, layer: str, *, seed: int, scheme: Scheme | None = None) -> Iterator[nn.Module]:
-    """Within the context, one layer of the model is redrawn from a seed; afterwards it is restored.
-
-    With the model's own seed, the layer returns to its initial draw, which Zhang et al. call re-initialisation; with
-    any other seed it is a new draw, their re-randomisation. A parameter that is still as a seed drew it, such as a
-    frozen orthogonal map or a weight under a mask, is drawn from the initialisation that it has. Training leaves no
-    record of that, so what was trained is drawn by `Scheme()`: give the scheme that the model was initialised by, if
-    it was another.
-
-    Args:
-        model: any initialised model.
-        layer: stream name of the layer, such as "encoder.2"; its norms and biases are redrawn too.
-        seed: the seed to draw from.
-        scheme: the initialisation of every parameter of the layer, as for `initialise`, whatever is recorded.
-
-    Raises:
-        ValueError: the model has no such layer.
-    """
-    items = [item for item in owned(model) if item.path.startswith(f"{layer}.")]
-    if not items:
-        known = sorted({".".join(item.path.split(".")[:2]) for item in owned(model)})
-        raise ValueError(f"layer must be a stream name such as {', '.join(known[:3])}, got {layer!r}")
-    kept = [item.parameter.detach().clone() for item in items]
-    try:
-        with torch.no_grad():
-            for item in items:
-                origin = recorded_origin(item)
-                if scheme is None and isinstance(origin, Seeded):
-                    origin = replace(origin, seed=seed)
-                else:
-                    origin = drawn_origin(item, seed=seed, scheme=scheme or Scheme())
-                item.parameter.copy_(drawn_like(item.parameter, origin))
-        yield model
-    finally:
-        with torch.no_grad():
-            for item, tensor in zip(items, kept, strict=True):
-                item.parameter.copy_(tensor)

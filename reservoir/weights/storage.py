@@ -1,4 +1,4 @@
-"""Write any module to one file, as small as the origins of its tensors allow.
+"""Write any module to one file, as small as the origins of its tensors allow, and read it back to the same bits.
 
 import reservoir as r
 r.initialise(model, seed=0)           # draw every tensor from its name and the seed
@@ -7,33 +7,194 @@ r.freeze(model, layers=[0, 1])        # these never move
 r.save(model, "m.safetensors")        # the seed, and what was trained
 r.load(build(), "m.safetensors")      # the same bits, in any process
 
+| what                              | what the file keeps of it                                  |
+|-----------------------------------|------------------------------------------------------------|
+| a frozen tensor that a seed gives | seed, stream, initialisation, and a digest to compare with |
+| a frozen tensor of a base         | a reference to the base, and a digest                      |
+| any other tensor, and buffers     | its numbers and their digest                               |
+| a mask                            | one bit for each weight, and a digest                      |
+
 How the module is built again is for the caller to know: `reservoir.models.pretrained` does for the models of this
 library.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
+import msgspec
 import torch
+from msgspec import Meta, Struct
 from safetensors.torch import _TYPES
 from torch import Tensor, nn
 
 from reservoir.files import atomic_write
-from reservoir.weights.contents import BUFFER, FORMAT, GENERATOR, tensor_digest
-from reservoir.weights.files import WeightsError, canonical_json, digest, read_tensors, safetensors_bytes
-from reservoir.weights.generator import Stream
-from reservoir.weights.masks import Supermask, places
+from reservoir.layers.linear import unmarked
+from reservoir.weights.files import (
+    TensorInfo,
+    WeightsError,
+    canonical_json,
+    digest,
+    read_header,
+    read_safetensors,
+    safetensors_bytes,
+    shortened,
+    tensor_digest,
+)
+from reservoir.weights.initialisation import Initialisation
+from reservoir.weights.masks import FixedMask, Supermask, places
 from reservoir.weights.naming import Owned, owned, state_buffers
 from reservoir.weights.origins import Pretrained, Seeded, Trained, recorded_origin, set_origin
-from reservoir.weights.streaming import pack
+from reservoir.weights.streaming import TiledWeight, draw_lazily, pack, streamable, unpack
 
+FORMAT = "reservoir-model-3"
+GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
+BUFFER = "buffers/"
 STORABLE = frozenset(_TYPES.values())
 """The types of numbers that a file of safetensors holds."""
 PLAIN: tuple[type[Tensor], ...] = (Tensor, nn.Parameter, nn.Buffer)
 """Tensors whose numbers are all that there is to them."""
+LOADED = 2**18
+"""Elements of a tile that is drawn while a model is loaded: 1 MB."""
+LARGEST = 2**28
+"""How many numbers a model may have that is loaded without being asked for more: 1 GiB of fp32."""
+
+
+# ---- the list of contents --------------------------------------------------------------------------------------------
+
+Shape = tuple[Annotated[int, Meta(ge=0, lt=2**48)], ...]
+
+
+class StoredTensor(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="origin", tag="trained"):
+    """What a file says of a parameter whose numbers it holds.
+
+    Args:
+        moves: whether training changes it.
+        digest: of its numbers, type and shape (`tensor_digest`).
+        dtype: the type of one that is drawn or of a base, if it is not float32; such as "torch.bfloat16".
+    """
+
+    shape: Shape
+    moves: bool
+    digest: str
+    dtype: str | None = None
+
+    @property
+    def origin(self) -> Trained | Seeded | Pretrained:
+        """Where the parameter comes from."""
+        return Trained()
+
+    @property
+    def base(self) -> str:
+        """The base that holds its numbers, or nothing."""
+        return ""
+
+
+class StoredSeed(StoredTensor, frozen=True, kw_only=True, tag="seeded"):
+    """What a file says of a parameter that is drawn again."""
+
+    seed: int
+    stream: str
+    initialisation: dict[str, Any]
+    blocks: int
+    zero_row: int | None
+    transposed: bool = False
+
+    @property
+    def origin(self) -> Seeded:
+        """What draws it."""
+        kind = Initialisation.from_json(self.initialisation)
+        return Seeded(self.seed, self.stream, kind, self.blocks, self.zero_row, self.transposed)
+
+
+class StoredReference(StoredTensor, frozen=True, kw_only=True, tag="pretrained"):
+    """What a file says of a parameter of a checkpoint: `key` is its name in a base, or empty if the file holds it."""
+
+    checkpoint: str
+    key: str = ""
+
+    @property
+    def origin(self) -> Pretrained:
+        """The checkpoint."""
+        return Pretrained(self.checkpoint, self.key, self.digest if self.key else "")
+
+    @property
+    def base(self) -> str:
+        """The checkpoint, if there is a key."""
+        return self.checkpoint if self.key else ""
+
+
+class StoredMask(Struct, frozen=True):
+    """What a file says of a mask: its shape, the digest of its packed bits, and the names of the weights under it."""
+
+    shape: Shape
+    digest: str
+    modules: list[str]
+
+
+class Contents(Struct, frozen=True):
+    """The list of contents of a file: parameters and masks by name, digests of buffers by their path in the module."""
+
+    parameters: dict[str, StoredTensor | StoredSeed | StoredReference]
+    masks: dict[str, StoredMask]
+    buffers: dict[str, str]
+
+
+class StoredModel(NamedTuple):
+    """What a file says of a model; no tensor has been read or made.
+
+    Args:
+        tensors: what the header says of the tensors in the file.
+        metadata: texts next to them.
+    """
+
+    path: Path
+    contents: Contents
+    tensors: dict[str, TensorInfo]
+    metadata: dict[str, str]
+
+    @property
+    def digest(self) -> str:
+        """The digest of all that the file has or gives, by which it can be referred to."""
+        return digest(self.metadata["contents"].encode())
+
+    @property
+    def drawn(self) -> dict[str, Seeded]:
+        """The parameters that are drawn again instead of read."""
+        listed = self.contents.parameters.items()
+        return {name: said.origin for name, said in listed if isinstance(said, StoredSeed)}
+
+
+def read_contents(path: Path) -> StoredModel:
+    """Return what a file says of its model, without reading a tensor.
+
+    Raises:
+        WeightsError: the file is missing, damaged or of another version.
+    """
+    tensors, metadata = read_header(path)
+    if (found := metadata.get("format")) != FORMAT:
+        raise WeightsError(f"{path} must have the format {FORMAT}, got {shortened(found)}")
+    try:
+        contents = msgspec.json.decode(metadata.get("contents", ""), type=Contents)
+        stored = StoredModel(path, contents, tensors, metadata)
+        drawn = sorted(stored.drawn)
+    except Exception as error:  # which initialisation and seed there are, other parts of the library say
+        raise WeightsError(
+            f"{path}: its list of contents is damaged: {shortened(str(error), 200)}"
+        ) from error
+    if drawn and (found := metadata.get("generator")) != GENERATOR:
+        more = f" and {len(drawn) - 1} more tensors" if drawn[1:] else ""
+        raise WeightsError(
+            f"{path}: {drawn[0]}{more} were drawn by {shortened(found)}, and this library draws by {GENERATOR!r}"
+        )
+    return stored
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
 
 
 def save(
@@ -89,15 +250,14 @@ def model_bytes(
             the module has state that is no tensor.
     """
     tensors: dict[str, Tensor] = {}
-    contents: dict[str, dict[str, Any]] = {"parameters": {}, "masks": {}, "buffers": {}}
+    contents = Contents({}, {}, {})
     for item in owned(model):
-        if isinstance(item.module, Supermask):
-            continue
-        said = _described(item)[1]
-        if "digest" not in said:
-            tensors[item.path] = _rounded(item.parameter.detach().cpu(), dtype).contiguous()
-            said["digest"] = tensor_digest(tensors[item.path])
-        contents["parameters"][item.path] = said
+        if not isinstance(item.module, Supermask):
+            said = _described(item)
+            if not said.digest:
+                tensors[item.path] = _rounded(item.parameter.detach().cpu(), dtype).contiguous()
+                said = msgspec.structs.replace(said, digest=tensor_digest(tensors[item.path]))
+            contents.parameters[item.path] = said
     names: dict[int, str] = {}
     for item in places(model):
         if item.mask is None:
@@ -106,28 +266,27 @@ def model_bytes(
         if name not in tensors:
             bits = item.mask.chosen()
             tensors[name] = pack(bits)
-            said = {"shape": list(bits.shape), "digest": tensor_digest(tensors[name]), "modules": []}
-            contents["masks"][name] = said
-        contents["masks"][name]["modules"].append(item.path)
+            contents.masks[name] = StoredMask(tuple(bits.shape), tensor_digest(tensors[name]), [])
+        contents.masks[name].modules.append(item.path)
     for name, buffer in state_buffers(model).items():
         _check_storable(name, buffer)
         tensors[BUFFER + name] = buffer.detach().cpu().contiguous()
-        contents["buffers"][name] = tensor_digest(tensors[BUFFER + name])
-    text, files = canonical_json(contents), (metadata or {}).get("files", "")
-    own = {
-        "format": FORMAT,
-        "generator": GENERATOR,
-        "contents": text,
-        "digest": digest((text + files).encode()),
-    }
-    return safetensors_bytes(tensors, {**(metadata or {}), **own})
+        contents.buffers[name] = tensor_digest(tensors[BUFFER + name])
+    listed = canonical_json(msgspec.to_builtins(contents))
+    texts = {**(metadata or {}), "format": FORMAT, "generator": GENERATOR, "contents": listed}
+    return safetensors_bytes(tensors, texts | {"digest": _signature(texts)})
+
+
+def _signature(metadata: Mapping[str, str]) -> str:
+    """The digest of the list of contents and of what lies next to the file."""
+    return digest((metadata["contents"] + metadata.get("files", "")).encode())
 
 
 @torch.no_grad()
 def round_stored(model: nn.Module, dtype: torch.dtype) -> None:
     """Round in place what `model_bytes` would round to `dtype`, to see what the stored model computes."""
     for item in owned(model):
-        if not isinstance(_described(item)[0], Seeded) and not isinstance(item.module, Supermask):
+        if not isinstance(item.module, Supermask) and not isinstance(_described(item), StoredSeed):
             item.parameter.copy_(_rounded(item.parameter, dtype))
 
 
@@ -152,57 +311,39 @@ def _check_storable(name: str, tensor: Tensor) -> None:
         raise WeightsError(f"{name} {what}")
 
 
-def _described(item: Owned) -> tuple[Trained | Seeded | Pretrained, dict[str, Any]]:
-    """Where a parameter is to come from when it is loaded, and what the file says of it."""
-    parameter, origin = item.parameter, recorded_origin(item) or Trained()
+def _described(item: Owned) -> StoredTensor:
+    """What the file says of a parameter; without a digest where it is to hold the numbers.
+
+    What moves is stored whole, whatever it started as.
+    """
+    parameter, origin = item.parameter, recorded_origin(item)
     _check_storable(item.path, parameter)
-    said: dict[str, Any] = {"shape": list(parameter.shape), "moves": parameter.requires_grad}
+    said: dict[str, Any] = {"shape": tuple(parameter.shape), "moves": parameter.requires_grad}
+    if isinstance(origin, Pretrained) and not origin.key:
+        return StoredReference(**said, digest="", checkpoint=origin.checkpoint)
+    if parameter.requires_grad or not isinstance(origin, Seeded | Pretrained):
+        return StoredTensor(**said, digest="")
     if parameter.dtype not in (torch.float32, torch.float64):
         said["dtype"] = str(parameter.dtype)  # which rounds what is drawn
-    lost = ""
     if isinstance(origin, Seeded):
-        if not (parameter.requires_grad and _begins_otherwise(parameter, origin)):
-            drawn = origin.draw(parameter.shape, dtype=parameter.dtype)
-            if tensor_digest(parameter) == tensor_digest(drawn.to(parameter.dtype)):
-                return origin, said | {"digest": tensor_digest(drawn)} | _origin_json(origin)
-        lost, origin = f"drawn from seed {origin.seed}", Trained()
-    elif isinstance(origin, Pretrained) and origin.key:
-        if origin.digest == (known := tensor_digest(parameter)):
-            return origin, said | {"digest": known} | _origin_json(origin)
-        lost, origin = f"of {origin.checkpoint}", Trained()
-    if lost and not parameter.requires_grad:
-        raise WeightsError(
-            f"{item.path} is said to be {lost}, but is not what that gives. An optimiser that was made before freeze"
-            " goes on moving what has momentum or weight decay: make it afterwards, of the parameters that move. What"
-            " was to be trained before it was frozen: let it move, call reservoir.mark_trained(model), freeze it again"
-        )
-    said.pop("dtype", None)
-    return origin, said | _origin_json(origin)
-
-
-def _begins_otherwise(parameter: nn.Parameter, origin: Seeded) -> bool:
-    """Whether the first numbers of a tensor already show that it is not as it was drawn: the rest need not be drawn."""
-    if not parameter.ndim or parameter.is_complex():  # a single number: drawing it again costs nothing
-        return False
-    matrix = parameter.detach().T if origin.transposed else parameter.detach()
-    drawn = origin.initialisation.elementwise(matrix.shape, blocks=origin.blocks)
-    if drawn is None or origin.zero_row is not None or not matrix.numel():
-        return False
-    rows = 1 + 1024 * len(matrix) // matrix.numel()
-    first = matrix[:rows].flatten()[:1024].cpu()
-    return not torch.equal(first, drawn(Stream(origin.seed, origin.stream), first.shape).to(first.dtype))
-
-
-def _origin_json(origin: Trained | Seeded | Pretrained) -> dict[str, Any]:
-    match origin:
-        case Seeded(seed, stream, initialisation, blocks, zero_row, transposed):
-            options = {"seed": seed, "stream": stream, "blocks": blocks, "zero_row": zero_row}
-            options |= {"transposed": True} if transposed else {}
-            return {"origin": origin.name, "initialisation": initialisation.to_json()} | options
-        case Pretrained(checkpoint, key):
-            return {"origin": origin.name, "checkpoint": checkpoint} | ({"key": key} if key else {})
-        case Trained():
-            return {"origin": origin.name}
+        drawn = origin.draw(parameter.shape, dtype=parameter.dtype)
+        if tensor_digest(parameter) == tensor_digest(drawn.to(parameter.dtype)):
+            said |= {
+                name: getattr(origin, name) for name in ("seed", "stream", "blocks", "zero_row", "transposed")
+            }
+            return StoredSeed(
+                **said, digest=tensor_digest(drawn), initialisation=origin.initialisation.to_json()
+            )
+        where = f"drawn from seed {origin.seed}"
+    else:
+        if origin.digest == tensor_digest(parameter):
+            return StoredReference(**said, digest=origin.digest, checkpoint=origin.checkpoint, key=origin.key)
+        where = f"of {origin.checkpoint}"
+    raise WeightsError(
+        f"{item.path} is said to be {where}, but is not what that gives. An optimiser that was made before freeze goes"
+        " on moving what has momentum or weight decay: make it afterwards, of the parameters that move. What was to be"
+        " trained before it was frozen: let it move, call reservoir.mark_trained(model), freeze it again"
+    )
 
 
 def pretrained(model: nn.Module, folder: Path | str) -> nn.Module:
@@ -219,22 +360,21 @@ def pretrained(model: nn.Module, folder: Path | str) -> nn.Module:
     """
     folder = Path(folder)
     keys: dict[str, str] = {}
-    for file in base_files(folder):
-        keys |= {tensor_digest(tensor): key for key, tensor in read_tensors(file).items()}
+    for file in _base_files(folder):
+        keys |= {tensor_digest(tensor): key for key, tensor in read_safetensors(file)[0].items()}
     checkpoint = f"{folder}@{digest(' '.join(sorted(keys)).encode())}"
-    found = {item.path: item for item in owned(model) if tensor_digest(item.parameter) in keys}
+    found = [(item, known) for item in owned(model) if (known := tensor_digest(item.parameter)) in keys]
     if not found:
         raise WeightsError(
             f"no parameter of the model is a tensor of {folder}: load it first, with from_pretrained(folder) of"
             " transformers, in the type that the folder has"
         )
-    for item in found.values():
-        known = tensor_digest(item.parameter)
+    for item, known in found:
         set_origin(item, Pretrained(checkpoint, keys[known], known))
     return model
 
 
-def base_files(folder: Path) -> list[Path]:
+def _base_files(folder: Path) -> list[Path]:
     """The safetensors files of a base: a folder with a `config.json` next to them, as transformers writes it.
 
     Raises:
@@ -247,3 +387,231 @@ def base_files(folder: Path) -> list[Path]:
             " once it is stored, as by model.save_pretrained(folder)"
         )
     return found
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) -> nn.Module:
+    """Fill a module with what `save` wrote, to the same bits, and return it in eval mode.
+
+    Args:
+        model: built by its own code, as the stored one was; what it holds, masks included, is replaced.
+        path: the file.
+        base: the folder that frozen tensors are taken from, where it is no longer where the file says.
+
+    Raises:
+        WeightsError: the file or its base is missing, damaged or of another model, a tensor of the model has a type, a
+            layout or a device that cannot take the file's numbers as they are, or one is not what its digest says. The
+            module may then be filled in part.
+        TypeError: the model is no module.
+    """
+    if not isinstance(model, nn.Module):
+        raise TypeError(
+            f"load takes the module to fill, then the file: load(build(), 'm.safetensors'), got {model!r}"
+        )
+    stored = read_contents(Path(path))
+    with _one_error(stored.path):
+        for name, tensor in (
+            {item.path: item.parameter for item in owned(model)} | state_buffers(model)
+        ).items():
+            if tensor.is_meta or tensor.layout != torch.strided:
+                what = "on the meta device, without memory" if tensor.is_meta else f"{tensor.layout}"
+                raise WeightsError(
+                    f"{path}: {name} of the model is {what}: build it dense, on the CPU or a GPU"
+                )
+        _check_fit(model, stored)
+        for item in places(model):
+            item.put(None)
+        _fill(model, stored, base=None if base is None else Path(base))
+    return model.eval()
+
+
+def load_model(
+    stored: StoredModel,
+    build: Callable[[], nn.Module],
+    *,
+    device: torch.device | str = "cpu",
+    streamed: bool = False,
+    largest: int = LARGEST,
+) -> nn.Module:
+    """Build a model and fill it with what `model_bytes` wrote, bit for bit; it is in eval mode.
+
+    Whether the file fits the model is checked on the meta device, before memory is taken for either.
+
+    Args:
+        stored: what the file says (`read_contents`).
+        build: makes the model; called on the meta device first.
+        device: where to put the model.
+        streamed: make drawn weights while they are used, instead of once and for all (`reservoir.weights.streaming`):
+            the weights have the same bits, and a product with them is summed in another order.
+        largest: how many numbers the model may have.
+
+    Raises:
+        WeightsError: the file is missing, damaged or of another model, a tensor is not what its digest says, or the
+            model has more than `largest` numbers.
+    """
+    with _one_error(stored.path), unmarked():  # every number is in the file, or drawn from what it says
+        with torch.device("meta"):
+            outline = build()
+        size = sum(tensor.numel() for tensor in (*outline.parameters(), *outline.buffers()))
+        if size > largest:
+            raise WeightsError(
+                f"{stored.path}: the model has {size:,} numbers, more than largest={largest:,}; give a larger one if"
+                " you trust it"
+            )
+        _check_fit(outline, stored)
+        model = build().to(device)
+        _fill(model, stored, streamed=streamed)
+    return (draw_lazily(model) if streamed else model).eval()
+
+
+@contextmanager
+def _one_error(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong with a file into the error of a file of weights, which names it."""
+    try:
+        yield
+    except WeightsError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}, {shortened(str(error), 200)}"
+        raise WeightsError(f"{path} cannot be loaded: {what}") from error
+
+
+def _check_fit(model: nn.Module, stored: StoredModel) -> None:
+    """Refuse a file whose tensors do not have the names, shapes and types that the model needs."""
+    path, contents, buffers = stored.path, stored.contents, state_buffers(model)
+    items = {item.path: item.parameter for item in owned(model)}
+    if odd := sorted(items.keys() ^ contents.parameters.keys()):
+        carried = _carried(set(items), set(contents.parameters))
+        raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file{carried}")
+    if odd := sorted(buffers.keys() ^ contents.buffers.keys()):
+        raise WeightsError(f"{path}: the buffer {shortened(odd[0])} is not in both the model and the file")
+    wanted = {BUFFER + name: (tuple(buffer.shape), buffer.dtype) for name, buffer in buffers.items()}
+    for name, parameter in items.items():
+        said, shape, dtype = contents.parameters[name], tuple(parameter.shape), parameter.dtype
+        if said.shape != shape:
+            raise WeightsError(f"{path} has {said.shape} for {name}, not {shape}")
+        if not isinstance(said, StoredSeed) and not said.base:
+            wanted[name] = shape, dtype
+        elif (kind := said.dtype or "torch.float32") != str(dtype) and (said.dtype or dtype != torch.float64):
+            raise WeightsError(
+                f"{path} has {kind} for {name}, not {dtype}: build the model, then .to({kind})"
+            )
+    masked = {item.path: tuple(item.parameter.shape) for item in places(model)} if contents.masks else {}
+    for name, mask in contents.masks.items():
+        wanted[name] = (-(-math.prod(mask.shape) // 8),), torch.uint8
+        for under in mask.modules:
+            if masked.get(under) != mask.shape:
+                raise WeightsError(f"{path}: {shortened(name)} is no mask of {shortened(under)}")
+    for name, (shape, dtype) in wanted.items():
+        if (info := stored.tensors.get(name)) is None or info.shape != shape:
+            found = "nothing" if info is None else f"{info.dtype} of {info.shape}"
+            raise WeightsError(f"{path} has {found} for {name}, not {shape}")
+        if not _holds(dtype, kept := _TYPES.get(info.dtype)):
+            raise WeightsError(
+                f"{path} has {kept} for {name}, not {dtype}: build the model, then .to({kept})"
+            )
+    if unknown := sorted(stored.tensors.keys() - wanted.keys()):
+        raise WeightsError(
+            f"{path} has a tensor {shortened(unknown[0])}, which its list of contents does not name"
+        )
+
+
+def _holds(dtype: torch.dtype, stored: torch.dtype | None) -> bool:
+    """Whether each number of the stored type is one of the other: the same type, or a wider one of floats."""
+    if stored is None or dtype == stored or not (dtype.is_floating_point and stored.is_floating_point):
+        return dtype == stored
+    return torch.finfo(stored).bits > 8 and torch.promote_types(dtype, stored) == dtype
+
+
+def _carried(model: set[str], file: set[str]) -> str:
+    """Where all names of one are those of the other with a prefix, that something carries the model, and what to do."""
+    for more, less, what in ((model, file, "the model"), (file, model, "the file")):
+        prefix = min(more, default="").removesuffix(min(less, default=""))
+        if prefix and {f"{prefix}{name}" for name in less} == more:
+            inner = f"the module inside it, model.{prefix[:-1]}" if what == "the model" else "what carried it"
+            return f"; all names of {what} begin with {prefix!r}: give {inner}"
+    return ""
+
+
+@torch.no_grad()
+def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, streamed: bool = False) -> None:
+    """Draw what is drawn, copy the rest, and put the masks in their places."""
+    path, contents = stored.path, stored.contents
+    tensors = read_safetensors(path)[0] | _of_bases(stored, base)
+
+    def checked(name: str, wanted: str, of: str = "") -> Tensor:
+        if name not in tensors or tensor_digest(tensors[name]) != wanted:
+            problem = (
+                f"is not in the base as it was in {of}" if of else "is damaged: its digest does not match"
+            )
+            raise WeightsError(f"{path}: {name} {problem}")
+        return tensors[name]
+
+    for item in owned(model):
+        said = contents.parameters[item.path]
+        item.parameter.requires_grad_(said.moves)
+        set_origin(item, said.origin)
+        if not isinstance(said, StoredSeed):
+            item.parameter.copy_(checked(item.path, said.digest, said.base))
+        elif _draw(item, said.origin, kept=not streamed) != said.digest:
+            raise WeightsError(
+                f"{path}: {item.path}, drawn from seed {said.seed}, is not what its digest says"
+            )
+    for name, buffer in state_buffers(model).items():
+        buffer.copy_(checked(BUFFER + name, contents.buffers[name]))
+    made: dict[str, FixedMask] = {}
+    for name, mask in contents.masks.items():
+        bits = unpack(checked(name, mask.digest), 0, math.prod(mask.shape))
+        fixed = FixedMask(bits.view(mask.shape), stream=name.removesuffix(".mask"))
+        made |= dict.fromkeys(mask.modules, fixed)
+    for item in places(model) if made else ():
+        if item.path in made:
+            item.put(made[item.path].to(item.parameter.device))
+    # Said last, since a tensor's own digest says more.
+    if stored.metadata.get("digest") != _signature(stored.metadata):
+        raise WeightsError(f"{path}: its list of contents is damaged: its digest does not match")
+
+
+def _of_bases(stored: StoredModel, base: Path | None) -> dict[str, Tensor]:
+    """The tensors that a file refers to, by their names in the model."""
+    found: dict[str, Tensor] = {}
+    names: dict[Path, dict[str, list[str]]] = {}
+    for name, said in stored.contents.parameters.items():
+        if isinstance(said, StoredReference) and said.key:
+            folder = base or Path(said.checkpoint.rpartition("@")[0])
+            names.setdefault(folder, {}).setdefault(said.key, []).append(name)
+    for folder, keys in names.items():
+        try:
+            files = _base_files(folder)
+        except WeightsError as error:
+            raise WeightsError(
+                f"{stored.path} refers to a base: {error}; give its folder as base=…"
+            ) from error
+        for file in files:
+            for key, tensor in read_safetensors(file, only=keys)[0].items():
+                found |= dict.fromkeys(keys[key], tensor)
+    return found
+
+
+def _draw(item: Owned, origin: Seeded, *, kept: bool) -> str:
+    """Draw a tensor again, in tiles where that can be, and return its digest."""
+    if not streamable(item):
+        tensor = origin.draw(item.parameter.shape, dtype=item.parameter.dtype)
+        item.parameter.copy_(tensor)
+        return tensor_digest(tensor)
+
+    def rows(
+        tiles: Iterable[Tensor],
+    ) -> Iterator[Tensor]:  # each is summed and copied while it is in the cache
+        row = 0
+        for tile in tiles:
+            if kept:
+                item.parameter[row : row + len(tile)].copy_(tile)
+            row += len(tile)
+            yield tile
+
+    return tensor_digest(
+        rows(TiledWeight(origin, item.parameter.shape).tiles(tile=LOADED)), item.parameter.shape
+    )

@@ -7,8 +7,7 @@ masked weight. Training works as well: what is frozen is drawn once for the forw
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -18,8 +17,8 @@ from torch import Tensor, nn
 
 from reservoir import weights
 from reservoir.layers import Embedding, Linear
-from reservoir.weights.draws import DISTRIBUTIONS, compiles
-from reservoir.weights.generator import GPU_BLOCKS, MASK, Stream, philox
+from reservoir.weights.draws import compiles
+from reservoir.weights.generator import GPU_BLOCKS, Stream
 from reservoir.weights.masks import FixedMask
 from reservoir.weights.naming import Owned, owned
 from reservoir.weights.origins import Seeded, recorded_origin
@@ -55,7 +54,6 @@ class TiledWeight(nn.Module):
         shape: (rows, columns).
         bits: the mask, packed by `pack`, or None.
         device: where it is drawn until the module moves; by default the mask's, or else the CPU.
-        compiled: draw with `torch.compile`, which fuses the ten rounds and is several times as fast after compiling.
 
     Raises:
         ValueError: the initialisation draws whole matrices only.
@@ -68,12 +66,12 @@ class TiledWeight(nn.Module):
         *,
         bits: Tensor | None = None,
         device: torch.device | str | None = None,
-        compiled: bool = False,
     ):
         super().__init__()
         device = bits.device if device is None and bits is not None else device
-        self.origin, self.shape, self.compiled = origin, torch.Size(shape), compiled
+        self.origin, self.shape = origin, torch.Size(shape)
         self.stream = Stream(origin.seed, origin.stream)
+        origin.draw(self.shape, device="meta")  # refuses what nothing can be drawn for
         drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
         if drawn is None or len(self.shape) != 2:
             kind = type(origin.initialisation).__name__
@@ -88,21 +86,11 @@ class TiledWeight(nn.Module):
         self.place: Tensor
         self.register_buffer("place", torch.empty(0, device=device), persistent=False)
 
-    def extra_repr(self) -> str:
-        return f"{self.origin.stream}, {tuple(self.shape)}, {'masked' if self.bits is not None else 'whole'}"
-
-    def rows(self, low: int, high: int, *, device: torch.device | str | None = None) -> Tensor:
-        """Return rows low..high, masked, fp32, (high - low, columns), with the same bits as drawing the whole matrix.
-
-        They are drawn on `device`, by default where the module is.
-        """
-        device = self.place.device if device is None else device
+    def rows(self, low: int, high: int) -> Tensor:
+        """Return rows low..high, masked, fp32, (high - low, columns), with the bits of the whole matrix."""
         cols = self.shape[1]
         start, stop = low * cols, high * cols
-        if self.compiled and stop - start == TILE and start % DISTRIBUTIONS[self.drawn.kind].per_block == 0:
-            part = _compiled_tile(self.stream, self.drawn, start, device).view(-1, cols)
-        else:
-            part = self.drawn(self.stream, (high - low, cols), start=start, device=device)
+        part = self.drawn(self.stream, (high - low, cols), start=start, device=self.place.device)
         zero = self.origin.zero_row
         if zero is not None and low <= zero < high:
             part[zero - low] = 0.0
@@ -113,14 +101,12 @@ class TiledWeight(nn.Module):
                 part *= unpack(self.bits, start, stop).view_as(part)
         return part
 
-    def tiles(self, *, tile: int | None = None, device: torch.device | str | None = None) -> Iterator[Tensor]:
+    def tiles(self, *, tile: int | None = None) -> Iterator[Tensor]:
         """Yield all rows, about `tile` elements at a time; by default as many as suit the device."""
-        if tile is None:
-            on = self.place.device if device is None else torch.device(device)
-            tile = GPU_TILE if on.type == "cuda" and not self.compiled else TILE
+        tile = tile or (GPU_TILE if self.place.is_cuda else TILE)
         step = max(1, tile // self.shape[1])
         for low in range(0, self.shape[0], step):
-            yield self.rows(low, min(low + step, self.shape[0]), device=device)
+            yield self.rows(low, min(low + step, self.shape[0]))
 
     def whole(self) -> Tensor:
         """Return all rows, masked, fp32, (rows, columns)."""
@@ -132,12 +118,12 @@ class TiledWeight(nn.Module):
         if ids.is_cuda:  # where it takes as long to draw a row as to draw thousands
             found = torch.empty(len(named), self.shape[1], device=ids.device)
             low = 0
-            for part in self.tiles(device=ids.device):
+            for part in self.tiles():
                 here = (named >= low) & (named < low + len(part))
                 found[here] = part[named[here] - low]
                 low += len(part)
             return found[place]
-        drawn = [self.rows(row, row + 1, device=ids.device) for row in named.tolist()]
+        drawn = [self.rows(row, row + 1) for row in named.tolist()]
         none = torch.empty(0, self.shape[1], device=ids.device)
         return torch.cat([none, *drawn])[place]
 
@@ -145,7 +131,7 @@ class TiledWeight(nn.Module):
         """`x Wᵀ`, (..., columns) -> (..., rows)."""
         if torch.is_grad_enabled() and x.requires_grad:  # what is below it learns
             return cast(Tensor, _Redrawn.apply(x, self))
-        return torch.cat([F.linear(x, part) for part in self.tiles(device=x.device)], -1)
+        return torch.cat([F.linear(x, part) for part in self.tiles()], -1)
 
 
 class _Redrawn(torch.autograd.Function):
@@ -154,42 +140,16 @@ class _Redrawn(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: TiledWeight) -> Tensor:
         ctx.weight, ctx.dtype = weight, x.dtype
-        return torch.cat([F.linear(x, part) for part in weight.tiles(device=x.device)], -1)
+        return torch.cat([F.linear(x, part) for part in weight.tiles()], -1)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         found = grad.new_zeros(*grad.shape[:-1], ctx.weight.shape[1], dtype=torch.float32)
         row = 0
-        for part in ctx.weight.tiles(device=grad.device):
+        for part in ctx.weight.tiles():
             found += grad[..., row : row + len(part)] @ part.to(grad.dtype)
             row += len(part)
         return found.to(ctx.dtype), None
-
-
-@functools.cache
-def _compiler(kind: str) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
-    """Compile the drawing of a tile of TILE elements.
-
-    The stream's halves, the number of the first block and the scale are inputs, not constants, so one compiled function
-    per kind serves every stream, layer and tile.
-    """
-    per_block, convert, _ = DISTRIBUTIONS[kind]
-
-    def draw(halves: Tensor, first: Tensor, scale: Tensor) -> Tensor:
-        index = first + torch.arange(TILE // per_block, device=first.device)
-        # as_strided makes the compiler treat the counter as data; otherwise it repeats all ten rounds for each word.
-        index = index.as_strided(index.shape, index.stride())
-        key_low, key_high, name_low, name_high = halves.unbind()
-        block = philox((index & MASK, index >> 32, name_low, name_high), (key_low, key_high))
-        return convert(block, scale).view(-1)
-
-    return torch.compile(draw)
-
-
-def _compiled_tile(stream: Stream, drawn, start: int, device) -> Tensor:
-    first = torch.tensor(start // DISTRIBUTIONS[drawn.kind].per_block, device=device)
-    scale = torch.tensor(drawn.scale, dtype=torch.float32, device=device)
-    return _compiler(drawn.kind)(stream.halves.to(first.device), first, scale)
 
 
 class StreamedLinear(nn.Module):
@@ -254,7 +214,7 @@ def streamable(item: Owned) -> bool:
     )
 
 
-def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
+def draw_lazily(model: nn.Module) -> nn.Module:
     """Replace the seeded layers of `model`, in place, by layers that draw their weights during use, and return it.
 
     Trained weights stay, and so do weights that can only be drawn whole. Masks must be final: a model in training has
@@ -262,7 +222,6 @@ def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
 
     Args:
         model: made of `reservoir.layers`, with masks of type `FixedMask`.
-        compiled: as in `TiledWeight`.
 
     Raises:
         ValueError: a mask still has scores.
@@ -287,7 +246,7 @@ def draw_lazily(model: nn.Module, *, compiled: bool = False) -> nn.Module:
                 if module.mask is not None:
                     bits = packed.setdefault(id(module.mask), pack(module.mask.mask).to(device))
                 origin = origins[id(module.weight)]
-                tiled = TiledWeight(origin, module.weight.shape, bits=bits, device=device, compiled=compiled)
+                tiled = TiledWeight(origin, module.weight.shape, bits=bits, device=device)
                 made[id(module)] = (
                     StreamedEmbedding(tiled, stream=module.stream)
                     if isinstance(module, Embedding)

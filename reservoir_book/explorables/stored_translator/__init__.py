@@ -15,8 +15,8 @@ from reservoir.datasets import Vocabulary, shipped
 from reservoir.models import EncoderDecoder, from_pretrained
 from reservoir.models.pretrained import CONFIG, TOKENIZER, WEIGHTS
 from reservoir.training import Decoding, translate
-from reservoir.weights.contents import read_contents
 from reservoir.weights.files import WeightsError
+from reservoir.weights.storage import read_contents
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.explorables.recorded import require
