@@ -62,7 +62,7 @@
 
   // On a phone the names of rows would leave no room for the plot: they are broken into lines, wherever they stand, since
   // an axis knows its places by them. What is written next to points may leave the plot.
-  const LONGEST = { x: 12, y: 18 }; // characters of a line
+  const LONGEST = { x: 12, y: 22 }; // characters of a line
   const broken = (text, most) => (typeof text === 'string' && !text.includes('<') && Number.isNaN(Number(text))
     ? text.replace(new RegExp(`(.{1,${most}})(?: +|$)`, 'g'), '$1<br>').replace(/<br>$/, '') : text);
   function narrowed({ data, layout = {}, frames, ...rest }) {
