@@ -473,6 +473,37 @@ def test_plotly_is_fetched_only_when_a_figure_comes_near(browser, fixture_book):
         assert page.evaluate("typeof window.Plotly") == "undefined"
 
 
+ROWS = """() => {
+  const names = ['trained', 'masks of 50 % over random layers'];
+  const figure = { data: [{ type: 'scatter', mode: 'markers', x: [1, 2], y: names }], layout: {
+    xaxis: { title: { text: 'answers that are right' } },
+    yaxis: { categoryorder: 'array', categoryarray: names, automargin: true } } };
+  const place = Object.assign(document.createElement('div'), { className: 'plotly-figure', ariaLabel: 'Rows' });
+  place.style.setProperty('--height', '200px');
+  place.innerHTML = '<script type="application/json"></script>';
+  place.firstChild.textContent = JSON.stringify(figure);
+  document.querySelector('article').prepend(place);
+  document.dispatchEvent(new CustomEvent('book:draw', { detail: place }));
+}"""
+
+
+@pytest.mark.parametrize(("viewport", "lines"), [(DESK, 1), (PHONE, 2)])
+def test_names_of_rows_are_broken_on_a_phone_alone_and_the_axis_has_room(
+    browser, fixture_book, viewport, lines
+):
+    with opened(browser, f"{fixture_book}/outputs/", viewport=viewport) as page:
+        page.evaluate(ROWS)
+        page.wait_for_selector(".plotly-figure[aria-label='Rows'].drawn")
+        first = page.locator("article .plotly-figure").first
+        names = first.locator(".ytick text")
+        assert names.count() == 2 and first.locator(".points path").count() == 2
+        assert max(names.nth(0).locator("tspan").count(), 1) == 1
+        assert max(names.nth(1).locator("tspan").count(), 1) == lines
+        box, title = first.bounding_box(), first.locator(".xtitle").bounding_box()
+        assert title["x"] + title["width"] <= box["x"] + box["width"]
+        assert page.troubles == []
+
+
 def test_the_contents_open_on_a_phone_and_close_again(browser, fixture_book):
     with opened(browser, f"{fixture_book}/elements/", viewport=PHONE) as page:
         assert not page.locator("#sidebar").is_visible()

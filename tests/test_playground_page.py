@@ -37,7 +37,7 @@ BELOW = """:::{admonition} After
 
 
 def site_of(folder: Path) -> Path:
-    """A page with the playground as its chapter stores it, but for the translator at first; and two links to set it up."""
+    """A page with the playground of its chapter, which begins with the translator here, and two links to set it up."""
     notebook = nbformat.read(CHAPTER, as_version=4)
     shown = [cell for cell in notebook.cells if "Playground.of_presets(" in cell.source]
     for one in notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"].values():

@@ -39,7 +39,11 @@ ECHO = re.compile(
 )
 # Addresses that pages had, and have now. A page is named after its file without the number, so that only a chapter that
 # became an appendix moves when chapters are counted anew.
-MOVED = {"backskipping": "a7-backskipping", "masked-language-models": "a8-masked-language-models"}
+MOVED = {
+    "backskipping": "a7-backskipping",
+    "masked-language-models": "a8-masked-language-models",
+    "own-model": "a5-own-model",
+}
 MOVED_PAGE = """<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">

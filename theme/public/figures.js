@@ -36,6 +36,8 @@
     return merged;
   }
 
+  const isNarrow = (element) => element.clientWidth < 480;
+
   // The page's colours go into the figure's template: whatever the figure itself sets still wins.
   function template(own) {
     const style = getComputedStyle(document.documentElement);
@@ -58,9 +60,29 @@
     });
   }
 
+  // On a phone the names of rows would leave no room for the plot: they are broken into lines, wherever they stand, since
+  // an axis knows its places by them. What is written next to points may leave the plot.
+  const LONGEST = { x: 12, y: 22 }; // characters of a line
+  const broken = (text, most) => (typeof text === 'string' && !text.includes('<') && Number.isNaN(Number(text))
+    ? text.replace(new RegExp(`(.{1,${most}})(?: +|$)`, 'g'), '$1<br>').replace(/<br>$/, '') : text);
+  function narrowed({ data, layout = {}, frames, ...rest }) {
+    const names = (values, most) => (Array.isArray(values) ? values.map((one) => broken(one, most)) : values);
+    const placed = (one) => ({ ...one, ...Object.fromEntries(Object.entries(LONGEST).filter(([axis]) => axis in one).map(([axis, most]) => [axis, names(one[axis], most)])) });
+    const ticks = (axis, most) => ({ ...axis, ...Object.fromEntries(['categoryarray', 'ticktext'].filter((key) => axis[key]).map((key) => [key, names(axis[key], most)])) });
+    const named = Object.entries(layout).map(([key, value]) => {
+      const most = LONGEST[/^([xy])axis\d*$/.exec(key)?.[1]];
+      if (key === 'annotations') return [key, value.map((one) => ({ ...one, ...Object.fromEntries(Object.entries(LONGEST).map(([axis, n]) => [axis, broken(one[axis], n)])) }))];
+      if (!most) return [key, value];
+      const title = value.title?.text && key.startsWith('x') ? { title: { ...value.title, text: broken(value.title.text, 30) } } : {};
+      return [key, { ...ticks(value, most), ...title }];
+    });
+    return { ...rest, data: data.map((trace) => ({ ...placed(trace), ...(trace.text && trace.mode?.includes('text') ? { cliponaxis: false, textfont: { ...trace.textfont, size: 10 } } : {}) })),
+      layout: Object.fromEntries(named), frames: frames?.map((frame) => ({ ...frame, data: frame.data?.map(placed) })) };
+  }
+
   function layoutOf(figure, element) {
     const { width, ...layout } = figure.layout ?? {}; // the column decides how wide a figure is
-    const narrow = element.clientWidth < 480;
+    const narrow = isNarrow(element);
     const base = { autosize: true, margin: { l: narrow ? 48 : 64, r: 16, t: layout.title ? 56 : 24, b: 48 } };
     // Beside the plot a legend would take half of a phone: there it goes below.
     const legend = narrow && layout.legend?.orientation !== 'h' ? { legend: { orientation: 'h', x: 0, y: -0.2, yanchor: 'top' } } : {};
@@ -68,7 +90,7 @@
   }
 
   // On a phone the tools would lie over the legend, and fingers zoom without them.
-  const toolsOf = (element) => (element.clientWidth < 480 || matchMedia('(hover: none)').matches
+  const toolsOf = (element) => (isNarrow(element) || matchMedia('(hover: none)').matches
     ? { displayModeBar: false } : { displayModeBar: 'hover', modeBarButtonsToRemove: ['select2d', 'lasso2d'] });
 
   /** What stands in a figure's place until it is drawn. */
@@ -85,7 +107,8 @@
     if (element.classList.contains('failed')) wait(element, label);
     element.classList.remove('failed');
     try {
-      const [Plotly, figure] = await Promise.all([load(), read(element)]);
+      const [Plotly, kept] = await Promise.all([load(), read(element)]);
+      const figure = isNarrow(element) ? narrowed(kept) : kept;
       figures.set(element, figure);
       stage.style.height = getComputedStyle(element).getPropertyValue('--height');
       element.append(stage);
