@@ -374,9 +374,8 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
             raise ExecutionError(f"cell {executor.at} took more than {executor.timeout} s") from error
         except DeadKernelError as error:
             raise ExecutionError(f"cell {executor.at} ended the kernel: out of memory, or a crash") from error
-    CoalesceStreamsPreprocessor().preprocess(
-        nb, {}
-    )  # as JupyterLab saves them; how a kernel splits them is chance
+    # As JupyterLab saves what was printed; a kernel sends it in parts, by the clock.
+    CoalesceStreamsPreprocessor().preprocess(nb, {})
     nb.metadata["inputs"] = {name: digest(data, name) for name in grouped(executor.read)}
     nb.metadata["processor"] = processor()
     nbformat.write(nb, markdown.with_suffix(".ipynb"))
