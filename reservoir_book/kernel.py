@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from importlib import metadata
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
@@ -28,6 +29,8 @@ MODULES = {
     "tyro": "tyro",
 }
 """What the chapters import beyond the library's own needs: the module, and the package that brings it."""
+REPLACED = ("ipywidgets", "numpy", "pandas", "plotly", "torch")
+"""What a place such as an older Colab has loaded before the first cell runs, and installing the library may replace."""
 ABOVE = "run the cells above first (Run → Run All Above Selected Cell; in Colab, Runtime → Run before)"
 
 
@@ -38,7 +41,7 @@ def ready(version: str = reservoir.__version__) -> None:
         version: of the library that the notebook was written for.
 
     Raises:
-        RuntimeError: the library that is loaded is another version.
+        RuntimeError: the library that is loaded is another version, or a package that is loaded has been replaced.
         ModuleNotFoundError: packages of the extra `chapters` are missing; the message names them.
     """
     if reservoir.__version__ != version:
@@ -50,6 +53,11 @@ def ready(version: str = reservoir.__version__) -> None:
         raise ModuleNotFoundError(
             f"the chapters need {', '.join(missing)}, missing here: run `%pip install {' '.join(missing)}`"
             " and restart the kernel"
+        )
+    if old := [name for name in REPLACED if _loaded(name) not in ("", metadata.version(name))]:
+        raise RuntimeError(
+            f"{' and '.join(old)} had been loaded before the installation replaced {'them' if old[1:] else 'it'}:"
+            " restart the kernel (in Colab, Runtime → Restart session) and run this cell again"
         )
     import torch  # Not above: a kernel that starts asks for `explain_names` alone, and should not wait for torch.
 
@@ -64,6 +72,11 @@ def ready(version: str = reservoir.__version__) -> None:
         )
     explain_names(get_ipython())
     show_progress(get_ipython())
+
+
+def _loaded(name: str) -> str:
+    """The version of a module that this process has loaded; '' if it has not."""
+    return str(getattr(sys.modules.get(name), "__version__", ""))
 
 
 def explain_names(shell: Any) -> None:

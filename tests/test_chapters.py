@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import jupytext
@@ -116,6 +117,10 @@ def test_the_notebook_is_executed_from_top_to_bottom(name: str):
     code = [cell for cell in notebook(name).cells if cell.cell_type == "code" and cell.source.strip()]
     assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
     assert not [out for cell in code for out in cell.outputs if out.output_type == "error"]
+    pairs = [pair for cell in code for pair in pairwise(out.get("name") for out in cell.outputs)]
+    assert not [pair for pair in pairs if pair[0] and pair[0] == pair[1]], (
+        "running it in JupyterLab joins these"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -221,3 +226,11 @@ def test_no_label_is_used_twice_in_the_book():
             places.setdefault(found[1] or found[2], []).append(path.stem)
     assert len(places) > 100
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+    # JupyterLab sees one notebook at a time: a link into another one names its file.
+    here = re.compile(r"\]\(#([\w-]+)\)")
+    asked = [
+        (path.stem, name)
+        for path in notebooks.pairs(ROOT)
+        for name in here.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert len(asked) > 50 and [one for one in asked if one[0] not in places.get(one[1], [one[0]])] == []

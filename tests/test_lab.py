@@ -74,6 +74,8 @@ def opened(contents: lab.Contents) -> dict:
     model["content"] = json.loads(json.dumps(model["content"]))
     model["content"]["metadata"]["language_info"]["version"] = "3.99"
     for cell in model["content"]["cells"]:
+        if values := cell["metadata"].get("user_expressions"):
+            values.append(values[0])  # of a number that a text has twice
         for output in cell.get("outputs", []):
             if lab.PLOTLY in output.get("data", {}):
                 output["data"]["image/png"] = PNG

@@ -40,6 +40,8 @@ score = 31.0412
 names = sorted(path.name for path in (data / "sources").iterdir())
 (data / "models").exists()
 sys.audit("reservoir.read", str(data / "results/family/none/laptop"))
+print("one", flush=True)
+print("two", flush=True)
 (data / "missing").exists() or sys.audit("reservoir.read", str(data / "missing"))
 ```
 
@@ -434,6 +436,12 @@ def test_a_chapter_is_changed_with_its_halves_and_with_what_it_read(tmp_path):
     git("checkout", "two.md")
     assert found() == "one two"
     assert changed.edited(tmp_path) == set()  # no checkout
+
+
+def test_what_a_cell_prints_is_one_output_as_jupyterlab_saves_it(executed):
+    """A kernel sends what is printed in parts, by the clock."""
+    code = nbformat.read(executed[0].with_suffix(".ipynb"), as_version=4).cells[1]
+    assert [one.text for one in code.outputs] == ["one\ntwo\n"]
 
 
 def test_widgets_of_the_run_before_go_where_none_is_left(executed):

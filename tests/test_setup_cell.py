@@ -167,6 +167,12 @@ def test_a_missing_widget_manager_is_said_once_and_not_where_the_place_has_its_o
     assert "ipywidgets" not in capsys.readouterr().out
 
 
+def test_a_package_that_was_replaced_while_it_was_loaded_asks_for_a_restart(monkeypatch):
+    """As in an older Colab, whose kernel has loaded numpy 1 when the first cell installs numpy 2."""
+    said = sentence(HERE, monkeypatch, numpy=fake("numpy", __version__="1.26.4"))
+    assert said.startswith("numpy had been loaded before the installation replaced it: restart the kernel")
+
+
 def run_notebook(*sources: str, **environment: str) -> list:
     """The errors of cells that are run one after the other in a fresh kernel."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])

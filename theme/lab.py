@@ -67,7 +67,8 @@ def tidy(saved: NotebookNode, stored: NotebookNode) -> NotebookNode:
         if tags:
             cell.metadata["tags"] = tags
         if values is not None:
-            cell.metadata["user_expressions"] = values
+            each_once = {one["expression"]: one for one in values}  # the renderer asks as often as it stands
+            cell.metadata["user_expressions"] = list(each_once.values())
         for output in cell.get("outputs", []):
             if PLOTLY in output.get("data", {}):
                 output["data"].pop("image/png", None)

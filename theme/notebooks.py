@@ -41,6 +41,7 @@ import nbformat
 from jupytext.combine import combine_inputs_with_outputs
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 
 from reservoir_lab.runs.registry import shipped_rows
@@ -373,6 +374,8 @@ def execute(markdown: Path, *, data: Path | None = None) -> float:
             raise ExecutionError(f"cell {executor.at} took more than {executor.timeout} s") from error
         except DeadKernelError as error:
             raise ExecutionError(f"cell {executor.at} ended the kernel: out of memory, or a crash") from error
+    # As JupyterLab saves what was printed; a kernel sends it in parts, by the clock.
+    CoalesceStreamsPreprocessor().preprocess(nb, {})
     nb.metadata["inputs"] = {name: digest(data, name) for name in grouped(executor.read)}
     nb.metadata["processor"] = processor()
     nbformat.write(nb, markdown.with_suffix(".ipynb"))
