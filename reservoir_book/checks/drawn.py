@@ -219,15 +219,13 @@ def readout_pairs(written: Callable[[Tensor, Tensor, int], tuple[Tensor, Tensor]
         states = torch.arange(float(time))[:, None].repeat(1, 3)
         series = 100 + torch.arange(float(time))[:, None]
         answer = call(written, states.clone(), series.clone(), washout)
-        two = isinstance(answer, tuple | list) and len(answer) == 2
-        refuse({"return two things: the states and their targets": not two})
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            raise Mistake("return two things: the states and their targets")
         found, targets = answer
-        both = all(isinstance(part, Tensor) and part.ndim == 2 for part in answer)
-        refuse(
-            {
-                "both parts should be tensors of two dimensions, (samples, units) and (samples, features)": not both
-            }
-        )
+        if not all(isinstance(part, Tensor) and part.ndim == 2 for part in answer):
+            raise Mistake(
+                "both parts should be tensors of two dimensions, (samples, units) and (samples, features)"
+            )
         refuse({
             f"you return {len(found)} states and {len(targets)} targets; each state needs one":
                 len(found) != len(targets),

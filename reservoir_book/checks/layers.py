@@ -27,12 +27,8 @@ def causal_mask(written: Callable[[int], Tensor]) -> str:
 
     def read(found: Any, expected: Tensor) -> Tensor:
         found = tensor(found, expected)
-        refuse(
-            {
-                f"the mask should hold true and false, but its dtype is {found.dtype}": found.dtype
-                != torch.bool
-            }
-        )
+        if found.dtype != torch.bool:
+            raise Mistake(f"the mask should hold true and false, but its dtype is {found.dtype}")
         return found
 
     def otherwise(found: Tensor, expected: Tensor, length: int) -> str:
@@ -219,9 +215,8 @@ def zeroed_diagonals(written: Callable[[Tensor, int], Tensor]) -> str:
     for weight, blocks in cases:
         given = weight.clone()
         call(written, given, blocks)
-        refuse(
-            {"your function changes the weight that it was given; work on a copy": not given.equal(weight)}
-        )
+        if not given.equal(weight):
+            raise Mistake("your function changes the weight that it was given; work on a copy")
     return compare(written, lambda weight, blocks: weight * (1 - diagonals(weight, blocks)), cases, {
         "that is the other reading: only the diagonal is left; here only the diagonal goes": diagonals,
         "that is the other reading: only the diagonals are left; here only they go":

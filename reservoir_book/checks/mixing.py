@@ -109,17 +109,14 @@ def mirrored_half(written: Callable[[Tensor, int], Tensor]) -> str:
         tokens, d_model = expected.shape
         shape, given = tuple(getattr(found, "shape", ())), d_model // 2 + 1
         if shape != (tokens, d_model):
-            odd = " An odd width has one feature that is its own mirror image, an even one two." * (
-                d_model % 2
+            odd = (
+                " An odd width has one feature that is its own mirror image, an even one two."
+                if d_model % 2
+                else ""
             )
             raise Mistake(f"for {d_model} features the whole is {(tokens, d_model)}, yours is {shape}.{odd}")
-        refuse(
-            {
-                "the first half is given, and must stay as it is": not same(
-                    found[:, :given], expected[:, :given]
-                )
-            }
-        )
+        if not same(found[:, :given], expected[:, :given]):
+            raise Mistake("the first half is given, and must stay as it is")
         return found
 
     xs = [torch.randn(*shape, generator=torch.Generator().manual_seed(0)) for shape in ((5, 8), (4, 7))]
