@@ -92,53 +92,37 @@ def explain_names(shell: Any) -> None:
 
 PATIENCE = 2.0  # seconds of training before a line appears
 EVERY = 0.5
-LONG = 4.0  # seconds of training before a curve appears below the line
-POINTS = 300  # of that curve, at most
 
 
 class Progress:
     """A listener that says the step, the loss and the time left in one line, which it updates.
 
-    What trains for longer than `LONG` gets a curve of its loss as well, unless a `LiveCurve` draws one.
-
     Args:
-        show: called with each new line, and the curve so far as (step, loss).
+        show: called with each new line.
         clock: seconds; only differences count.
     """
 
-    drawn = False  # whether something else draws a curve of the training that begins
-
     def __init__(
         self,
-        show: Callable[[str, list[tuple[int, float]]], None],
+        show: Callable[[str], None],
         *,
         clock: Callable[[], float] = time.monotonic,
     ):
         self.show, self.clock = show, clock
         self.begun, self.first, self.steps, self.said = 0.0, 0, 0, 0.0
-        self.curve: list[tuple[int, float]] | None = None
 
     def __call__(self, event: Event) -> None:
         now = self.clock()
         match event:
             case Started(step=step, steps=steps):
                 self.begun, self.first, self.steps, self.said = now, step, steps, now + PATIENCE - EVERY
-                self.curve, Progress.drawn = None if Progress.drawn else [], False
-            case Stepped(step=step, loss=loss):
-                if self.curve is not None and step % max(1, self.steps // POINTS) == 0:
-                    self.curve.append((step, loss))
-                if now - self.said < EVERY:
-                    return
+            case Stepped(step=step, loss=loss) if now - self.said >= EVERY:
                 self.said = now
                 left = (now - self.begun) * (self.steps - step) / max(step - self.first, 1)
-                shown = (self.curve or []) if now - self.begun >= LONG else []
-                self.show(f"step {step:,} of {self.steps:,}, loss {loss:.2f}, {duration(left)} left", shown)
+                self.show(f"step {step:,} of {self.steps:,}, loss {loss:.2f}, {duration(left)} left")
             case Finished(step=step) | Stopped(step=step) if now - self.begun >= PATIENCE:
                 taken = step - self.first  # by this call; a run that goes on had taken the others before
-                shown = (self.curve or []) if now - self.begun >= LONG else []
-                self.show(
-                    f"{taken:,} {'step' if taken == 1 else 'steps'} in {duration(now - self.begun)}", shown
-                )
+                self.show(f"{taken:,} {'step' if taken == 1 else 'steps'} in {duration(now - self.begun)}")
 
 
 def duration(seconds: float) -> str:
@@ -165,12 +149,12 @@ class InPlace:
 
 
 class Line:
-    """A line of words for each cell that runs, with a curve below it or without, updated in place."""
+    """A line of words for each cell that runs, updated in place."""
 
     def __init__(self, shell: Any):
         self.shell, self.cell, self.output = shell, None, InPlace()
 
-    def __call__(self, words: str, curve: list[tuple[int, float]]) -> None:
+    def __call__(self, words: str) -> None:
         if threading.current_thread() is not threading.main_thread():
             return  # a control trains there, and says so itself
         if self.cell != self.shell.execution_count:

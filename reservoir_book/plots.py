@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
-from plotly.subplots import make_subplots
+from plotly.subplots import make_subplots as make_subplots  # for pages with several panels
 
 ORIGINS = {
     "trained": "#0072b2",
@@ -47,7 +47,6 @@ def colour(origin: str, alpha: float = 1.0) -> str:
     return f"rgba({red},{green},{blue},{alpha:g})"
 
 
-GAPS = {"xgap": 1, "ygap": 1}  # pixels between the cells of a heatmap
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 HEIGHT = 360
 HOVER = 40  # characters of a line under the pointer, which a phone has room for
@@ -298,54 +297,13 @@ def attention_map(weights: Any, *, src: Sequence[str], tgt: Sequence[str], heigh
         colorbar={"title": {"text": "weight"}, "thickness": 12, "outlinewidth": 0, "tickvals": [0, 0.5, 1]},
         customdata=[[[q, k] for k in src] for q in tgt],
         hovertemplate="%{customdata[0]} → %{customdata[1]}: %{z:.2f}<extra></extra>",
-        **GAPS,
+        xgap=1,
+        ygap=1,
     )
     plain = {"showgrid": False, "zeroline": False, "automargin": False}
     drawn.update_xaxes(tickvals=list(range(len(src))), ticktext=list(src), tickangle=-45, **plain)
     drawn.update_yaxes(tickvals=list(range(len(tgt))), ticktext=list(tgt), autorange="reversed", **plain)
     return drawn
-
-
-def matrices(
-    shown: Mapping[str, Any], *, origins: Mapping[str, str] | None = None, height: int = 260
-) -> go.Figure:
-    """Matrices side by side, an entry a square: the larger its magnitude, the stronger the colour.
-
-    Hovering shows the entry with its sign.
-
-    Args:
-        shown: for each name a matrix, as a tensor or an array; all share one scale.
-        origins: for each name a key of `ORIGINS`; "seeded" for those not named.
-        height: pixels.
-
-    Raises:
-        ValueError: one of them is no matrix.
-    """
-    values = {name: as_array(one) for name, one in shown.items()}
-    for name, one in values.items():
-        if one.ndim != 2:
-            raise ValueError(f"{name!r} must be a matrix, got the shape {one.shape}")
-    largest = max(float(np.abs(one).max()) for one in values.values()) or 1.0
-    drawn = figure(x="", y="", height=height, margin={"l": 8, "r": 8, "t": 36, "b": 8})
-    make_subplots(1, len(values), figure=drawn, subplot_titles=list(values), horizontal_spacing=0.06)
-    for column, (name, one) in enumerate(values.items(), 1):
-        origin = (origins or {}).get(name, "seeded")
-        drawn.add_heatmap(
-            z=np.abs(one).round(4).tolist(),
-            customdata=one.round(4).tolist(),
-            zmin=0,
-            zmax=largest,
-            colorscale=[[0, colour(origin, 0.04)], [1, colour(origin)]],
-            showscale=False,
-            hovertemplate="row %{y}, column %{x}: %{customdata}<extra></extra>",
-            row=1,
-            col=column,
-            **GAPS,
-        )
-        drawn.update_yaxes(autorange="reversed", scaleanchor=drawn.data[-1].xaxis or "x", col=column)
-    hidden = dict.fromkeys(("showgrid", "zeroline", "showticklabels"), False)
-    plain = {**hidden, "constrain": "domain", "title_text": ""}
-    return drawn.update_xaxes(**plain).update_yaxes(**plain)
 
 
 Prefix = tuple[tuple[str, ...], float]

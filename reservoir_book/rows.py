@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -157,6 +158,10 @@ def points(task: str, names: Iterable[str], here: Mapping[str, Sequence[float]] 
         names: its rows, the first on top.
         here: what `train` returned.
     """
+
+    def label(name: str) -> str:  # in lines that leave a phone room for the points
+        return "<br>".join(textwrap.wrap(about(task, name), 24, break_on_hyphens=False))
+
     names = list(names)
     drawn = plots.figure(x="answers right (%)", y="", height=90 + 42 * len(names))
     for kind, found, look in (
@@ -168,12 +173,12 @@ def points(task: str, names: Iterable[str], here: Mapping[str, Sequence[float]] 
         ("here", dict(here or {}), {"symbol": "diamond-open", "size": 12, "line_width": 2}),
     ):
         x = [score for values in found.values() for score in values]
-        y = [about(task, name) for name, values in found.items() for _ in values]
+        y = [label(name) for name, values in found.items() for _ in values]
         origins = {name: controls.origin(recipes.get(f"bench/{task}/{split(name)[0]}")) for name in found}
         colours = [plots.colour(origins[name]) for name, values in found.items() for _ in values]
         if x:
             drawn.add_scatter(x=x, y=y, mode="markers", marker={**look, "color": colours}, name=kind)
-    order = [about(task, name) for name in reversed(names)]
+    order = [label(name) for name in reversed(names)]
     return drawn.update_yaxes(categoryorder="array", categoryarray=order, automargin=True)
 
 
@@ -196,11 +201,8 @@ def costs(task: str) -> pd.DataFrame:
     for name in (row for where, row in bench.table() if where == task and judged(f"{task}/{row}")):
         runs, rounds = judged(f"{task}/{name}"), (8, 4) if name.startswith("rounded") else ()
         run = recipes.get(f"bench/{task}/{name}")
-        kind = controls.origin(run)
-        if "identity" in name or "fourier" in name or "hybrid" in name:
-            kind = "fixed"
         line: dict[str, Any] = {
-            "origin": kind,
+            "origin": controls.origin(run),
             "trained parameters": runs[0].trained,
             "stored bytes": runs[0].stored_bytes,
         }

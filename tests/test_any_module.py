@@ -561,8 +561,6 @@ def test_plots_and_counts_take_a_model_of_others():
     drawn_bars = plots.bars({name: [of["weights"]] for name, of in found.origins().items()}, x="origin", y="weights",
                             origin={name: name for name in found.origins()})  # fmt: skip
     assert sum(drawn_bars.data[0].y) == found.weights
-    block = model.transformer.h[0].mlp.c_fc.weight
-    assert plots.matrices({"c_fc": block}, origins={"c_fc": "seeded"}).data
 
 
 # What newcomers try first

@@ -138,14 +138,14 @@ def test_an_explorable_says_what_it_is_in_plain_text():
 
 
 def test_what_is_missing_or_unknown_is_named():
-    with pytest.raises(TypeError, match=r"Nothing must say where its view\.mjs lies"):
+    with pytest.raises(TypeError, match=r"Nothing must name the folder of its view\.mjs"):
         type("Nothing", (Explorable,), {})
     with pytest.raises(ValueError, match="Wave needs a text"):
         Wave(label="A wave")
     with pytest.raises(TypeError, match=r"Wave has no setting wavs; it has .*waves"):
         Wave(label="A wave", text="x", wavs=3)
     with pytest.raises(FileNotFoundError, match=r"bundle\.js does not exist: `make explorables` makes it"):
-        types.new_class("Gone", (Explorable,), {"source": __file__})
+        types.new_class("Gone", (Explorable,), {"folder": "gone"})
 
 
 def test_the_javascript_tests_pass():

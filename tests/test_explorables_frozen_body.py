@@ -9,7 +9,7 @@ import torch
 
 from reservoir.weights import freeze, initialise, report
 from reservoir_book.explorables import FrozenBody
-from reservoir_book.explorables.frozen_body import SIZES, bar, counted, named
+from reservoir_book.explorables.recorded import SIZES, bar, counted_body, named
 from reservoir_lab import recipes
 from reservoir_lab.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir_lab.runs import find_records
@@ -44,7 +44,7 @@ def test_the_page_counts_what_the_report_counts():
         found = report(freeze(initialise(model, seed=0), run.freeze))
         right.append([found.total, found.trainable_all_rows])
         moves = {named(part): part in parts for part in PARTS}
-        asked.append(["cost", counted(*SIZES["our small GPT on digits"]), moves])
+        asked.append(["cost", counted_body(*SIZES["our small GPT on digits"]), moves])
     assert [[one["total"], one["trained"]] for one in in_javascript(*asked)] == right
 
 

@@ -9,7 +9,7 @@ import torch
 
 from reservoir.weights import freeze, initialise, report
 from reservoir_book.explorables import FrozenComponents
-from reservoir_book.explorables.frozen_components import PARTS, POSTER, boxes, counted
+from reservoir_book.explorables.recorded import PARTS, POSTER, boxes, counted
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.recipes.components import ROWS, TABLES, in_table

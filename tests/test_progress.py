@@ -9,7 +9,6 @@ from nbclient import NotebookClient
 from reservoir.training import Finished, Started, Stepped, Stopped
 from reservoir.training.events import ALWAYS
 from reservoir_book import kernel as progress
-from reservoir_book.live import LiveCurve
 
 TRAIN = """\
 from reservoir_book.kernel import ready
@@ -20,12 +19,8 @@ print("shown" if ALWAYS else "silent")
 
 
 def told(events, seconds: list[float]) -> list[str]:
-    return [words for words, _ in shown(events, seconds)]
-
-
-def shown(events, seconds: list[float]) -> list[tuple[str, list]]:
     said, now = [], iter(seconds)
-    listener = progress.Progress(lambda words, curve: said.append((words, [*curve])), clock=lambda: next(now))
+    listener = progress.Progress(said.append, clock=lambda: next(now))
     for event in events:
         listener(event)
     return said
@@ -67,21 +62,6 @@ def test_a_training_that_was_resumed_is_estimated_by_its_own_steps():
 def test_a_training_that_was_stopped_counts_the_steps_that_it_took(first, last, words):
     said = told([Started("a", first, 100, 1, 1), Stopped(last)], [0.0, 12.0])
     assert said == [f"{words} in 12 s"]
-
-
-def test_what_trains_for_longer_shows_a_curve_that_grows_unless_another_is_drawn(monkeypatch):
-    events = [Started("a", 0, 100, 1, 1), *map(stepped, (10, 20, 30)), Finished(100, 1.0)]
-    seconds = [0.0, 2.5, 5.0, 9.0, 10.0]
-    assert [len(curve) for _, curve in shown(events, seconds)] == [0, 2, 3, 3]
-    LiveCurve(show=lambda figure: None)(events[0])  # its own comes first, since it is the cell's
-    assert [len(curve) for _, curve in shown(events, seconds)] == [0, 0, 0, 0]
-    assert [len(curve) for _, curve in shown(events, seconds)] == [0, 2, 3, 3], "for that one training"
-
-
-def test_a_curve_has_few_points():
-    long = [Started("a", 0, 9000, 1, 1), *map(stepped, range(1, 9001)), Finished(9000, 1.0)]
-    _, curve = shown(long, [float(second) for second in range(len(long))])[-1]
-    assert 100 < len(curve) <= progress.POINTS
 
 
 @pytest.mark.parametrize("answers", [True, False])

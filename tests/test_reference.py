@@ -109,7 +109,7 @@ def test_emphasis_and_lists_are_markdown_and_all_else_stands_as_it_is(generate):
 
 def test_the_code_of_a_docstring_stands_as_it_is(made):
     text = (made / "api" / "book-explorables.md").read_text(encoding="utf-8")
-    assert "\n    class Wave(Explorable, source=__file__):\n" in text
+    assert '\n    class Wave(Explorable, folder="wave"):\n' in text
 
 
 @pytest.mark.book

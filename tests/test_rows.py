@@ -77,6 +77,15 @@ def test_a_rounded_row_costs_the_bytes_that_the_library_counts_and_a_pruned_one_
     assert not [name for name in found.index if name.startswith("rounded") and " at " not in name]
 
 
+def test_points_have_the_colour_of_what_mixes_and_labels_that_fit_a_phone():
+    names = {"trained": "trained", "mix-fourier": "fixed", "mix-random-mixing": "seeded", "mask": "masked"}
+    (points,) = rows.points("circle", names).data
+    lines = [line for label in points.y for line in label.split("<br>")]
+    assert max(map(len, lines)) <= 24 and len(set(points.y)) == len(names)
+    seen = dict(zip(points.y, points.marker.color, strict=True))
+    assert list(seen.values()) == [plots.colour(origin) for origin in names.values()]
+
+
 def account_of(model, bits):
     """Bytes with every matrix rounded, a scale a row, and the rest in 32 bits."""
     sizes = [parameter.shape for parameter in model.parameters()]
@@ -201,12 +210,13 @@ def test_each_run_is_a_point_on_its_rows_line():
         for trace, values in zip(
             drawn.data, ({name: rows.scores("facts", name) for name in names}, here), strict=False
         ):
-            said = {(x, y) for x, y in zip(trace.x, trace.y, strict=True)}
+            said = {(x, y.replace("<br>", " ")) for x, y in zip(trace.x, trace.y, strict=True)}
             assert said == {
                 (score, bench.about("facts", name)) for name, scores in values.items() for score in scores
             }
         # Plotly's axis of words goes upwards: the first row is on top.
-        assert list(drawn.layout.yaxis.categoryarray) == [bench.about("facts", name) for name in names[::-1]]
+        order = [label.replace("<br>", " ") for label in drawn.layout.yaxis.categoryarray]
+        assert order == [bench.about("facts", name) for name in names[::-1]]
 
 
 def test_a_row_may_be_scored_after_rounding():
@@ -218,5 +228,7 @@ def test_a_row_may_be_scored_after_rounding():
     assert rows.mean("facts", row) != rows.mean("facts", "rounded-16")
     assert rows.about("facts", row) == "everything trained at width 16, rounded to 8 bits"
     (shown,) = rows.points("facts", [row, "mask"]).data
-    assert shown.y[0] == rows.about("facts", row) and shown.marker.color[0] == plots.colour("trained")
+    assert shown.y[0].replace("<br>", " ") == rows.about("facts", row) and shown.marker.color[
+        0
+    ] == plots.colour("trained")
     assert shown.marker.color[-1] == plots.colour("masked")

@@ -9,7 +9,7 @@ import torch
 
 from reservoir.weights import Stream, draws
 from reservoir_book.explorables import SeededWeights
-from reservoir_book.explorables.seeded_weights import DISTRIBUTIONS, seeded_weights
+from reservoir_book.explorables.drawn import DISTRIBUTIONS, seeded_weights
 
 MODEL = Path(__file__).parent.parent / "reservoir_book/explorables/seeded_weights/model.mjs"
 SCRIPT = f"""

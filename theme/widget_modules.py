@@ -6,14 +6,14 @@ changes, only that text has to follow: `python theme/widget_modules.py chapters/
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from reservoir_book import explorables
+
 STATE = "application/vnd.jupyter.widget-state+json"
-PACKAGE = "reservoir_book.explorables"
 
 
 def stale(notebook: dict) -> Iterator[tuple[dict, str, str]]:
@@ -25,9 +25,11 @@ def stale(notebook: dict) -> Iterator[tuple[dict, str, str]]:
     for model in states.values():
         state = model["state"]
         module, _, name = state.get("_anywidget_id", "").rpartition(".")
-        if not module.startswith(PACKAGE):
+        if not module.startswith(explorables.__name__):
             continue
-        current = getattr(importlib.import_module(module), name)
+        current = getattr(
+            explorables, name
+        )  # by its name: its module may have moved since the page was executed
         for key in ("_esm", "_css"):
             if state.get(key) != getattr(current, key):
                 yield state, key, getattr(current, key)

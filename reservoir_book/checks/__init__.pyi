@@ -1,41 +1,51 @@
-from .exercises import EXERCISES
-from .frozen_bodies import lost_brackets, released_counts, swept_rate
-from .masked_language_models import (
-    directions_kept,
-    hidden_loss,
-    joined_pair,
-    masking_shares,
-    mirrored_half,
-    no_leak,
-)
-from .random_features import (
+from .drawn import (
+    bytes_kept,
     dichotomies,
     enough_dimensions,
     kitchen_sinks,
     leaky_update,
     readout_pairs,
     scaled_to_radius,
+    spread,
 )
-from .reading import bytes_kept, spread
-from .reservoir_layers import (
+from .exercises import EXERCISES
+from .layers import (
     annealed,
     area_under_curve,
-    gradient_below,
-    gradients_needed,
-    places,
-    saved_products,
-)
-from .supermasks import bits_bound, break_even, choices, packed_bits, score_gradient, top_mask
-from .transformer import (
     attention_streams,
     causal_mask,
+    gradient_below,
+    gradients_needed,
     length_penalty,
     parameter_count,
+    places,
+    saved_products,
     trained_share,
     zeroed_diagonals,
 )
+from .masks import (
+    bits_bound,
+    break_even,
+    choices,
+    front_share,
+    on_the_front,
+    packed_bits,
+    score_gradient,
+    tasks_to_pay,
+    top_mask,
+)
+from .mixing import (
+    directions_kept,
+    hidden_loss,
+    joined_pair,
+    lost_brackets,
+    masking_shares,
+    mirrored_half,
+    no_leak,
+    released_counts,
+    swept_rate,
+)
 from .verdict import Exercise, Verdict
-from .whole_picture import front_share, on_the_front, tasks_to_pay
 
 __all__ = [
     "EXERCISES",

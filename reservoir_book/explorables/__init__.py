@@ -1,12 +1,12 @@
 """Explorables: pieces of the page that compute what they show, without a kernel.
 
-Each is a folder with a small Python class (`__init__.py`) and its JavaScript. The notebook stores the JavaScript's text
+Each is a small Python class and a folder with its JavaScript. The notebook stores the JavaScript's text
 and the settings (as a widget's state), and the page mounts them from there, so that one source runs in JupyterLab, in
 Colab and on the static page.
 
 To make one, declare its settings in a class, each a traitlet with `.tag(sync=True)`:
 
-    class Wave(Explorable, source=__file__):
+    class Wave(Explorable, folder="wave"):
         waves = traitlets.Int(2).tag(sync=True)
 
 and draw them in `view.mjs`. `shared/ui.mjs` has controls, charts, and words for what is shown. Each control is bound to

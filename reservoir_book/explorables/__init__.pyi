@@ -1,19 +1,13 @@
 from . import attention_maps, gradients, stored_translator
 from .attention_maps import AttentionMaps
 from .base import Explorable
-from .echo_state import EchoStateLab
-from .fourier_mixing import FourierMixing
+from .drawn import EchoStateLab, FourierMixing, Masking, RandomProjection, SeededWeights, Separability
 from .front_table import FrontTable
-from .frozen_body import FrozenBody
-from .frozen_components import FrozenComponents
 from .gradients import Gradients
 from .hidden_network import HiddenNetwork
 from .layer_stack import LayerStack
-from .masking import Masking
 from .playground import Playground
-from .random_projection import RandomProjection
-from .seeded_weights import SeededWeights
-from .separability import Separability
+from .recorded import FrozenBody, FrozenComponents
 from .stored_translator import StoredTranslator
 
 __all__ = [

@@ -8,16 +8,18 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-STYLE = Path(__file__).parent / "shared" / "ui.css"
+HERE = Path(__file__).parent
+STYLE = HERE / "shared" / "ui.css"
 
 
 class Explorable(anywidget.AnyWidget):
     """A piece of the page that a reader can drag, type into and click, in JupyterLab, in Colab and on the static page.
 
-    A subclass says where it stands, `class Wave(Explorable, source=__file__)`, and declares its settings as traitlets
-    with `.tag(sync=True)`. The folder of `source` holds its JavaScript: `view.mjs`, whose default export has a function
-    `render({ model, el })`; the bundle that `make explorables` makes of it, `bundle.js`; and perhaps a stylesheet,
-    `style.css`. The notebook stores the bundle's text and the values of the settings, so the page needs no kernel.
+    A subclass names the folder of its JavaScript, `class Wave(Explorable, folder="wave")`, next to this file or as a
+    whole path, and declares its settings as traitlets with `.tag(sync=True)`. The folder holds `view.mjs`, whose
+    default export has a function `render({ model, el })`; the bundle that `make explorables` makes of it, `bundle.js`;
+    and perhaps a stylesheet, `style.css`. The notebook stores the bundle's text and the values of the settings, so the
+    page needs no kernel.
 
     Attributes:
         label: what it is, in a few words; its accessible name.
@@ -33,15 +35,17 @@ class Explorable(anywidget.AnyWidget):
     text = traitlets.Unicode().tag(sync=True)
     key = traitlets.Unicode().tag(sync=True)
 
-    def __init_subclass__(cls, *, source: str | Path | None = None, **kwargs: Any) -> None:
-        if source is not None:
-            folder = Path(source).resolve().parent
-            cls.name_of_folder = folder.name
-            cls._esm = _text(folder / "bundle.js")
-            cls._css = "\n".join(_text(each) for each in (STYLE, folder / "style.css") if each.is_file())
+    def __init_subclass__(cls, *, folder: str | Path | None = None, **kwargs: Any) -> None:
+        if folder is not None:
+            where = HERE / folder
+            cls.name_of_folder = where.name
+            cls._esm = _text(where / "bundle.js")
+            cls._css = "\n".join(_text(each) for each in (STYLE, where / "style.css") if each.is_file())
         # Traitlets derives a class from an instance's when it adds traits to it; that one inherits the text.
         elif not hasattr(cls, "name_of_folder"):
-            raise TypeError(f"{cls.__name__} must say where its view.mjs lies: (Explorable, source=__file__)")
+            raise TypeError(
+                f"{cls.__name__} must name the folder of its view.mjs: (Explorable, folder='wave')"
+            )
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **settings: Any) -> None:

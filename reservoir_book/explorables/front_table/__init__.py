@@ -16,7 +16,7 @@ def cell(task: str, row: str) -> dict[str, Any]:
     return {"name": f"{task}/{row}", "line": bench.line(task, row), **bench.recorded(task, row)}
 
 
-class FrontTable(Explorable, source=__file__):
+class FrontTable(Explorable, folder="front_table"):
     """Tasks and parts, coloured by the share of answers that are right; each cell trains in the reader's browser.
 
     Make it with `FrontTable.of_bench()`.

@@ -67,7 +67,7 @@ def presets() -> list[dict[str, Any]]:
     return found + rows
 
 
-class Playground(Explorable, source=__file__):
+class Playground(Explorable, folder="playground"):
     """A small transformer that trains in a worker next to the page, up to four of them side by side.
 
     Make it with `Playground.of_presets()`.

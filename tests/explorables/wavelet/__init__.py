@@ -1,12 +1,14 @@
 """The explorable of the tests: one of each control, numbers as bytes, a figure that follows."""
 
+from pathlib import Path
+
 import numpy as np
 import traitlets
 
 from reservoir_book.explorables import Explorable
 
 
-class Wave(Explorable, source=__file__):
+class Wave(Explorable, folder=Path(__file__).parent):
     waves = traitlets.Int(2).tag(sync=True)
     width = traitlets.Float(1.0).tag(sync=True)
     shape = traitlets.Enum(["sine", "square"], "sine").tag(sync=True)

@@ -17,14 +17,20 @@ from reservoir.training.decoding import Decoding
 from reservoir.weights import accounting
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable
-from reservoir_book.explorables.recorded import require
 from reservoir_book.plots import ORIGINS
 
 BITS = 6  # of a weight: one character of base64, so that a page's compression sees weights
 LEVELS = 2 ** (BITS - 1) - 1  # on either side of zero
 
 
-class AttentionMaps(Explorable, source=__file__):
+def require(model: EncoderDecoder, **kind: Any) -> None:
+    """Refuse a model that JavaScript cannot run: a ValueError names the first field that is otherwise."""
+    for name, wanted in kind.items():
+        if (found := getattr(model.config, name)) != wanted:
+            raise ValueError(f"model must have {name}={wanted!r}, got {found!r}")
+
+
+class AttentionMaps(Explorable, folder="attention_maps"):
     """The attention of a trained encoder-decoder over any sentence, and its greedy translation.
 
     Make it with `AttentionMaps.of(model, vocabulary, sentence=…)`. The page gets the model's matrices rounded to 6 bits

@@ -18,8 +18,8 @@ from reservoir.training import Decoding, translate
 from reservoir.weights.files import WeightsError
 from reservoir.weights.storage import read_contents
 from reservoir_book.explorables import pictures
+from reservoir_book.explorables.attention_maps import require
 from reservoir_book.explorables.base import Explorable
-from reservoir_book.explorables.recorded import require
 from reservoir_book.plots import ORIGINS
 
 SHIPPED = ("translator", "miniature")
@@ -62,7 +62,7 @@ def sentences_for(folder: Path) -> tuple[str, ...]:
     return SENTENCES.get(folder.name, SENTENCES["miniature"])
 
 
-class StoredTranslator(Explorable, source=__file__):
+class StoredTranslator(Explorable, folder="stored_translator"):
     """A stored encoder-decoder, and its greedy translation of whatever is typed, in a worker next to the page.
 
     Make it with `StoredTranslator.of(folder, sentence=…)`. The page gets the folder's files as they are.

@@ -47,7 +47,7 @@ def recorded() -> dict[str, dict[str, Any]]:
     return found
 
 
-class LayerStack(Explorable, source=__file__):
+class LayerStack(Explorable, folder="layer_stack"):
     """Layers to click: L learns, R is a reservoir. Next to each are the operations of a step, forward and backward.
 
     Attributes:

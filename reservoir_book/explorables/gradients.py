@@ -74,7 +74,7 @@ class Recorder:
                 self.cosines[kind].append(cosine(estimate, below[0]))
 
 
-class Gradients(Explorable, source=__file__):
+class Gradients(Explorable, folder="gradients"):
     """True and estimated gradients of one sentence side by side, through a run that was recorded.
 
     Make it with `Gradients.of(recorder, words)`. A gradient has d_model numbers; what is drawn is its part in the plane

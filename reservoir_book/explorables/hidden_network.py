@@ -104,7 +104,7 @@ def recorded(curve: str) -> list[dict[str, float]]:
     return points
 
 
-class HiddenNetwork(Explorable, source=__file__):
+class HiddenNetwork(Explorable, folder="hidden_network"):
     """A random network of 520 weights and the masks that were found in it, which keep from 10 % to 90 % of them.
 
     The page draws the weights from the seed, applies the bits, and reads the test digits with what is left. Make it
