@@ -33,6 +33,7 @@ from reservoir.weights import (
 )
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.checkpoint import Checkpoints
 from reservoir_lab.runs.execution import execute, train_run
 
 LAYER = "encoder.1"
@@ -305,8 +306,8 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, kind, cu
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trained(run, checkpoint=tmp_path / "c", listeners=[interrupt])
-    resumed, rest = trained(run, checkpoint=tmp_path / "c")
+        trained(run, handlers=[Checkpoints(tmp_path / "c")], listeners=[interrupt])
+    resumed, rest = trained(run, handlers=[Checkpoints(tmp_path / "c")])
     assert same_bits(model, resumed) and rest.losses == history.losses[(cut - 1) // 2 * 2 :]
     assert [(p.step, p.flops, p.metrics) for p in rest.points] == [
         (p.step, p.flops, p.metrics) for p in history.points

@@ -11,10 +11,10 @@ from reservoir import files
 from reservoir.datasets import Vocabulary
 from reservoir.files import WriteError, atomic_write, clear_leftovers
 from reservoir.models import from_pretrained, read_labels
-from reservoir.training import CheckpointError
 from reservoir_lab import recipes
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.building import load, load_data
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.export import destination, export
 from reservoir_lab.runs.records import path_of, read_record

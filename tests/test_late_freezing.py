@@ -8,6 +8,7 @@ from reservoir.training import Message, Stepped, train
 from reservoir.weights import Freeze, owned, report
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.checkpoint import Checkpoints
 from reservoir_lab.runs.execution import train_and_test
 
 AFTER = 4
@@ -91,8 +92,8 @@ def test_it_resumes_to_the_same_bits_wherever_it_is_cut_off(run, tmp_path, cut):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trained(run, checkpoint=tmp_path / "c", listeners=[interrupt])
-    resumed, rest = trained(run, checkpoint=tmp_path / "c")
+        trained(run, handlers=[Checkpoints(tmp_path / "c")], listeners=[interrupt])
+    resumed, rest = trained(run, handlers=[Checkpoints(tmp_path / "c")])
     assert rest.losses == history.losses[(cut - 1) // 2 * 2 :] and rest.flops == history.flops
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), resumed.parameters(), strict=True))
     assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in resumed.parameters()]

@@ -32,6 +32,7 @@ from reservoir.training.flops import Costs, batch_flops, count_flops, count_prod
 from reservoir.weights import Mask
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build
+from reservoir_lab.runs.checkpoint import Checkpoints
 from reservoir_lab.runs.run import Freeze
 
 
@@ -90,7 +91,7 @@ def test_the_seed_decides_dropout_too(text):
 def test_how_often_it_is_validated_and_saved_changes_no_weight(text, tmp_path, every):
     run = small_run(text)
     budget = Budget(steps=run.budget.steps, validate_every=every, checkpoint_every=every)
-    model, history = trained(run, budget=budget, checkpoint=tmp_path / "c")
+    model, history = trained(run, budget=budget, handlers=[Checkpoints(tmp_path / "c")])
     other, reference = trained(
         run, budget=Budget(steps=run.budget.steps, validate_every=7, checkpoint_every=0)
     )
@@ -122,9 +123,9 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, cut, acc
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trained(run, checkpoint=tmp_path / "c", listeners=[interrupt])
+        trained(run, handlers=[Checkpoints(tmp_path / "c")], listeners=[interrupt])
     starts = []
-    resumed, rest = trained(run, checkpoint=tmp_path / "c", listeners=[starts.append])
+    resumed, rest = trained(run, handlers=[Checkpoints(tmp_path / "c")], listeners=[starts.append])
     done = (cut - 1) // 2 * 2  # a step's checkpoint is written after its listeners have heard of it
     assert starts[0].step == done
     assert same_bits(model, resumed) and rest.losses == history.losses[done:]
@@ -135,8 +136,8 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, cut, acc
 
 def test_a_run_of_which_nothing_is_left_keeps_its_times(text, tmp_path):
     run = small_run(text)
-    _, history = trained(run, checkpoint=tmp_path / "c")
-    _, again = trained(run, checkpoint=tmp_path / "c")
+    _, history = trained(run, handlers=[Checkpoints(tmp_path / "c")])
+    _, again = trained(run, handlers=[Checkpoints(tmp_path / "c")])
     assert again.losses == [] and again.step_seconds == history.step_seconds > 0
     assert (
         again.cpu_seconds >= history.cpu_seconds * 0.9 > 0
@@ -252,7 +253,7 @@ def test_events_tell_what_happens_in_order(text, tmp_path):
     run, events = small_run(text, budget={"steps": 3, "checkpoint_every": 2}), []
     model, task, _ = build(run)
     modes = []
-    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, checkpoint=tmp_path / "c")
+    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, handlers=[Checkpoints(tmp_path / "c")])
     train(model, task, listeners=[events.append, lambda event: modes.append(model.training)], **options)
     assert [type(e) for e in events] == [
         Started,
@@ -306,21 +307,23 @@ def test_what_is_not_finite_stops_training_before_it_reaches_a_weight(text, tmp_
     run = small_run(text)
     model, task, _ = build(run)
     events = []
-    with pytest.raises(TrainingError, match=r"at step 3 .*a lower lr.*last checkpoint is kept") as error:
+    with pytest.raises(TrainingError, match=r"at step 3 .*a lower lr") as error:
         train(
             model,
             Wrapped(task, loss=not_finite(kind, task)),
             optimiser=Optimiser(clip=clip, warmup=2),
             budget=run.budget,
             seed=0,
-            checkpoint=tmp_path / "c",
+            handlers=[Checkpoints(tmp_path / "c")],
             listeners=[events.append],
         )
     assert "\n" not in str(error.value)
     assert ("gradients" in str(error.value)) == (kind == "gradient")
     assert isinstance(events[-1], Stopped) and events[-1].step == 2
     assert all(p.isfinite().all() for p in model.parameters())
-    model, history = trained(run, optimiser=Optimiser(clip=clip, warmup=2), checkpoint=tmp_path / "c")
+    model, history = trained(
+        run, optimiser=Optimiser(clip=clip, warmup=2), handlers=[Checkpoints(tmp_path / "c")]
+    )
     assert len(history.losses) == run.budget.steps - 2
 
 

@@ -11,7 +11,6 @@ from .backskipping import (
     skip,
     tap,
 )
-from .checkpoint import CheckpointError
 from .classification import ClassificationTask, TextReader, accuracy
 from .computation import ComputationTask
 from .decoding import Decoding, beam_search, translate
@@ -36,18 +35,15 @@ from .language_modelling import LanguageModellingTask, MaskedBatch, MaskedLangua
 from .loop import Budget, TrainingError, train
 from .losses import smoothed_cross_entropy
 from .optimisers import Optimiser
-from .preemption import EXIT_STATUS, Preempted, StopSignal
 from .probing import CachedPrefix
 from .task import Task, has_bf16
 from .translation import Score, TranslationTask, bleu
 
 __all__ = [
-    "EXIT_STATUS",
     "Aucc",
     "Backskipping",
     "Budget",
     "CachedPrefix",
-    "CheckpointError",
     "ClassificationTask",
     "ComputationTask",
     "Decoding",
@@ -64,14 +60,12 @@ __all__ = [
     "Message",
     "Optimiser",
     "Point",
-    "Preempted",
     "Recorded",
     "Saved",
     "Score",
     "Skip",
     "Started",
     "Stepped",
-    "StopSignal",
     "Stopped",
     "SyntheticGradient",
     "Task",

@@ -1,120 +1,20 @@
-"""What training does besides its steps: checkpoints, validation, several processes, backskipping, late freezing."""
+"""What training does besides its steps: validation, late freezing, compiled layers, the sum of operations."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import torch
-from torch import Tensor
 
 from reservoir.layers import DecoderLayer, EncoderLayer
-from reservoir.training import checkpoint, events
+from reservoir.training import events
 from reservoir.training.backskipping import Backskipping
-from reservoir.training.distribution import Exchange, shard_batch
-from reservoir.training.events import History, Point
+from reservoir.training.events import Point
 from reservoir.training.flops import Costs, batch_flops, sizes
-from reservoir.training.preemption import Preempted
-from reservoir.training.state import Handler, TrainingError
+from reservoir.training.state import Handler
 from reservoir.training.task import release
 from reservoir.weights import Freeze, freeze
-
-
-class Checkpoints(Handler):
-    """Goes on from a file and writes it, and ends training when it is asked to.
-
-    Args:
-        identity, fresh, stop: as in `train`.
-        skipping: what learns along.
-    """
-
-    def __init__(
-        self, *, identity: str, fresh: bool, stop: Callable[[], bool] | None, skipping: Backskipping | None
-    ):
-        self.identity, self.fresh, self.skipping = identity, fresh, skipping
-        self.stop = stop or (lambda: False)
-        self.beside = skipping.learner if skipping else None
-
-    def begin(self) -> None:
-        """Put everything back to where the file has it, if there is one."""
-        training, path = self.training, self.training.checkpoint
-        if path is not None and path.exists():
-            try:
-                self._restore(path)
-            except checkpoint.CheckpointError:
-                if not self.fresh:
-                    raise
-        same = (self.identity, training.history.step, training.budget, path is None)
-        if not training.world.same(same):
-            raise TrainingError(
-                f"{training.name}: {training.world.size} processes begin with different runs, budgets or checkpoints;"
-                " give all of them one RESERVOIR_RESULTS, on a file system that they share"
-            )
-
-    def _restore(self, path: Path) -> None:
-        model, optimiser = self.training.model, self.training.torch_optimiser
-        progress = checkpoint.read(path, model, optimiser, identity=self.identity, beside=self.beside)
-        if (numbers := progress.pop("skipping", None)) and self.skipping:
-            self.skipping.restore(numbers)
-        if progress:
-            self.training.history = History.restored(progress)
-
-    def before(self, step: int) -> None:
-        """Note whether this process is asked to stop; several agree in the step."""
-        self.training.asked = self.stop()
-
-    def after(self, step: int) -> None:
-        """Save if it is time, and end if that was asked for."""
-        training, budget = self.training, self.training.budget
-        if training.world.size == 1:
-            training.asked = training.asked or self.stop()
-        if training.asked or budget.due(step, budget.checkpoint_every):
-            self._save()
-        if training.asked and step < budget.steps:
-            training.world.wait()  # until the checkpoint is written: the first that ends may end the others
-            raise Preempted(f"{training.name}: stopped after step {step} of {budget.steps}")
-
-    def _save(self) -> None:
-        training, path = self.training, self.training.checkpoint
-        training.check_weights()
-        training.read_clocks()
-        if path is None or not training.world.main:
-            return
-        progress = training.history.progress()
-        if self.skipping:
-            progress["skipping"] = self.skipping.numbers()
-        checkpoint.write(
-            path,
-            training.model,
-            training.torch_optimiser,
-            identity=self.identity,
-            progress=progress,
-            beside=self.beside,
-        )
-        training.tell(events.Saved(training.history.step, str(path)))
-
-
-class Processes(Handler):
-    """Shares the rows of each batch with other processes, and sums what they find."""
-
-    def begin(self) -> None:
-        """Have losses computed from this process's rows."""
-        training = self.training
-        self.exchange = Exchange(
-            training.model, training.task, training.world, accumulate=training.budget.accumulate
-        )
-        training.loss = self.exchange.loss
-
-    def before(self, step: int) -> None:
-        """Let dropout drop something else in each process."""
-        torch.manual_seed((torch.initial_seed() + (self.training.world.rank << 40)) % 2**63)
-
-    def gradients(self, total: Tensor) -> None:
-        """Sum the loss; the gradients have been summed as they came."""
-        summed, self.training.asked = self.exchange.total(total, self.training.asked)
-        total.copy_(summed)
 
 
 class Validation(Handler):
@@ -128,7 +28,7 @@ class Validation(Handler):
         training.check_weights()
         if training.world.main:
             self._validate(step)
-        training.world.wait()  # over Gloo, which notices at once when a process has died
+        training.world.wait()
 
     def _validate(self, step: int) -> None:
         training, history = self.training, self.training.history
@@ -210,7 +110,7 @@ class Operations(Handler):
         training, history = self.training, self.training.history
         flops = Fraction(0)
         for batch in training.batches:
-            part, size = shard_batch(batch, training.world)[0], training.task.size
+            part, size = training.world.part(batch), training.task.size
             flops += self._cost(part) * Fraction(size(batch)[1], size(part)[1])
         history.flops += float(flops)
         if training.skipping:

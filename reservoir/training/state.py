@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +16,6 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_number
 from reservoir.training import events
-from reservoir.training.distribution import World
 from reservoir.training.events import ALWAYS, Event, History, Listener
 from reservoir.training.optimisers import Optimiser
 from reservoir.training.task import Task, device_of
@@ -81,6 +79,27 @@ class Handler:
     """When training ends, with or without an error."""
 
 
+class OneProcess:
+    """The processes that share a training: this one alone. The laboratory has a handler that puts others in its place.
+
+    Attributes:
+        main: whether this is the process that validates and writes.
+    """
+
+    main = True
+
+    def sum(self, number: float) -> float:
+        """The sum over all processes of a number that each has."""
+        return number
+
+    def wait(self) -> None:
+        """Go on when all processes have come this far."""
+
+    def part(self, batch: Any) -> Any:
+        """The rows of a batch that are this process's."""
+        return batch
+
+
 @dataclass
 class Training:
     """A training under way, as its handlers see and change it.
@@ -88,13 +107,12 @@ class Training:
     Args:
         model, task, optimiser, budget, name, listeners: as in `train`.
         autocast: whether products are in bf16.
-        world: the processes that share each batch.
-        checkpoint: the file of the run's state, if there is one.
         handlers: what accompanies the steps.
 
     Attributes:
         torch_optimiser: what `optimiser` builds.
         loss: the loss of a batch, summed over its predictions.
+        world: the processes that share each batch; one, unless a handler knows of more.
         history: what was measured so far.
         batches: those of the step under way, with so many predictions and tokens.
         skipping: whether that step leaves out backward passes.
@@ -111,9 +129,8 @@ class Training:
     name: str
     listeners: Sequence[Listener]
     autocast: bool
-    world: World
-    checkpoint: Path | None = None
     handlers: Sequence[Handler] = ()
+    world: OneProcess = field(default_factory=OneProcess)
     history: History = field(default_factory=History)
     batches: list[Any] = field(default_factory=list)
     predictions: int = 0
@@ -221,10 +238,10 @@ class Training:
 
     def diverged(self, what: object, step: int) -> TrainingError:
         """The error of something that is not finite."""
-        kept = " The last checkpoint is kept." if self.checkpoint and self.checkpoint.exists() else ""
+        rate = self.optimiser.rate(step, self.budget.steps)
         return TrainingError(
-            f"{self.name}: {what} at step {step} (learning rate {self.optimiser.rate(step, self.budget.steps):.2g});"
-            f" a lower lr, a longer warm-up or clipping may help.{kept}"
+            f"{self.name}: {what} at step {step} (learning rate {rate:.2g}); a lower lr, a longer warm-up or clipping"
+            " may help"
         )
 
     def check_weights(self) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from reservoir.datasets.errors import DataError
 from reservoir.layers.arguments import check_number
-from reservoir.training.checkpoint import CheckpointError
-from reservoir.training.events import automatic
 from reservoir_lab.launch.console import new_table, show
+from reservoir_lab.launch.progress import automatic
 from reservoir_lab.recipes import RECIPES
 from reservoir_lab.runs.audit import Audit, audit, key, read_audits, write_audits
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.records import Record, RecordError, all_records, pack
 
 PRECISE = 6  # digits of a figure that is shown; all of them are compared

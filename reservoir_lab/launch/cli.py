@@ -48,12 +48,12 @@ from typing import Annotated, Any, Union
 import tyro
 
 from reservoir.datasets.errors import DataError
-from reservoir.training.preemption import EXIT_STATUS, Preempted
 from reservoir_lab import corpora, launch
 from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, printable, show
 from reservoir_lab.launch.gpus import Target
 from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
 from reservoir_lab.launch.resources import Cluster, Resources
+from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted
 from reservoir_lab.runs.registry import Scale
 
 
@@ -497,7 +497,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if message is not None:
         with contextlib.suppress(OSError):  # of a terminal that was closed
             print(f"error: {printable(' '.join(message.split()))[:LONGEST]}", file=sys.stderr)
-    if "reservoir.training.distribution" in sys.modules:  # without it, this process has joined no others
+    if "reservoir_lab.runs.distribution" in sys.modules:  # without it, this process has joined no others
         launch.train.leave_world(status)
     return status
 

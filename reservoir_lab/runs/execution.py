@@ -14,11 +14,8 @@ from typing import Any, cast
 from torch import nn
 
 from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers, locked
-from reservoir.training import History, Listener, Message, Point, Recorded, StopSignal, Task, aucc, train
-from reservoir.training.checkpoint import begin, belongs_to, room, weights_bytes
-from reservoir.training.distribution import current_world
+from reservoir.training import History, Listener, Message, Point, Recorded, Task, aucc, train
 from reservoir.training.loop import TrainingError
-from reservoir.training.preemption import restarted
 from reservoir.training.task import has_bf16
 from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
@@ -32,6 +29,8 @@ from reservoir_lab.runs.building import (
     stamp,
     task_of,
 )
+from reservoir_lab.runs.checkpoint import Checkpoints, begin, belongs_to, room, weights_bytes
+from reservoir_lab.runs.distribution import Processes, current_world
 from reservoir_lab.runs.export import (
     check_exportable,
     check_own_folder,
@@ -41,6 +40,7 @@ from reservoir_lab.runs.export import (
 )
 from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory
 from reservoir_lab.runs.own import notes_of
+from reservoir_lab.runs.preemption import StopSignal, restarted
 from reservoir_lab.runs.records import (
     RESULTS_ADVICE,
     Record,
@@ -61,7 +61,7 @@ def execute(
 ) -> Record:
     """Train, test and record a run. One that is recorded is not trained again; one that was cut off goes on.
 
-    Several processes that have joined (`reservoir.training.distribution`) execute it together: all call this, share
+    Several processes that have joined (`reservoir_lab.runs.distribution`) execute it together: all call this, share
     every batch, and get the record that the first one writes.
 
     Args:
@@ -238,11 +238,11 @@ def train_and_test(
         model,
         task,
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
-        identity=identity,
-        checkpoint=checkpoint,
-        fresh=fresh,
         listeners=listeners,
-        stop=stop,
+        handlers=[
+            Checkpoints(checkpoint, identity=identity, fresh=fresh, stop=stop),
+            *([Processes()] if world.size > 1 else []),
+        ],
     )
     if not world.main:
         world.wait()  # for the first one, which tests

@@ -10,9 +10,9 @@ from reservoir.datasets import shipped
 from reservoir.files import file_digest
 from reservoir.models import load_gpt2, load_llama2c
 from reservoir.models.pretrained import read_folder
-from reservoir.training import CheckpointError
 from reservoir.weights import Pretrained, WeightsError, owned, set_origin
 from reservoir_lab.corpora import fetch
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.records import results
 
 OURS = "gpt/wikipedia"
