@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 from reservoir_lab import recipes
 from reservoir_lab.launch import audits as launched
 from reservoir_lab.launch.cli import main

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets.errors import check_whole
 from reservoir.datasets.vocabulary import Vocabulary
+from reservoir.layers.arguments import check_number
 
 T = TypeVar("T")
 
@@ -134,7 +134,7 @@ class TokenBatches:
             ("max_tokens", max_tokens, 2),
             ("max_length", max_length, 0),
         ):
-            check_whole(name, value, least=least)
+            check_number(name, value, least=least, whole=True)
         longest = np.array([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], dtype=np.int64)
         kept = np.flatnonzero(longest <= max_length)
         self.dropped = len(src) - len(kept)
@@ -239,7 +239,7 @@ class Windows:
 
     def __init__(self, ids: Sequence[int] | np.ndarray, *, length: int, batch: int, seed: int):
         for name, value, least in (("length", length, 1), ("batch", batch, 1), ("seed", seed, 0)):
-            check_whole(name, value, least=least)
+            check_number(name, value, least=least, whole=True)
         if len(ids) < length + 1:
             raise ValueError(
                 f"the text has {len(ids)} tokens, but a window of length={length} needs {length + 1}"

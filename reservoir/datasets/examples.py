@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from reservoir.datasets.batches import Lazy, raw_words
-from reservoir.datasets.errors import DataError, check_whole
+from reservoir.datasets.shipped import DataError
+from reservoir.layers.arguments import check_number
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class Stored:
         return self._batches(torch.arange(len(self)), batch)
 
     def _batches(self, order: Tensor, size: int) -> Sequence[Batch]:
-        check_whole("batch", size, least=1)
+        check_number("batch", size, least=1, whole=True)
         parts = order.split(size)
         return Lazy(len(parts) if len(self) else 0, lambda index: self.take(parts[index]))
 
@@ -145,7 +146,7 @@ class Generated:
 
     def epoch(self, number: int, *, batch: int, seed: int) -> Sequence[Batch]:
         """The batches of epoch `number`."""
-        check_whole("batch", batch, least=1)
+        check_number("batch", batch, least=1, whole=True)
         first = number * self.EPOCH
         return Lazy(self.EPOCH, lambda index: Batch(*self.draw(batch, seed=seed, number=first + index)))
 

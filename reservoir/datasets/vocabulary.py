@@ -17,9 +17,9 @@ import numpy as np
 import tokenizers
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from reservoir.datasets.errors import DataError, check_whole
-from reservoir.datasets.shipped import CACHE_ADVICE, cache_dir
+from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir
 from reservoir.files import WriteError, atomic_write
+from reservoir.layers.arguments import check_number
 
 SPACE = "▁"  # U+2581 stands for the space before a word
 LINE_END = "Ċ"  # how GPT-2's pieces write the byte 0x0a
@@ -234,7 +234,7 @@ class Dictionary(Pieces):
     """
 
     def __init__(self, vocabulary: Vocabulary, lines: Sequence[str], size: int):
-        check_whole("size", size, least=len(SPECIALS) + 1)  # more than the special pieces
+        check_number("size", size, least=len(SPECIALS) + 1, whole=True)  # more than the special pieces
         counts: Counter[int] = Counter()
         for row in vocabulary.encode_batch(lines):
             counts.update(row)
@@ -279,7 +279,7 @@ def train_bpe(
         ValueError: `size` is less than 16.
         DataError: `lines` contains no text, or half of a surrogate pair.
     """
-    check_whole("size", size, least=16)
+    check_number("size", size, least=16, whole=True)
     blank, lines = _blank(tokenised, lowercase), list(lines)
     check_text(lines)
     lines = [blank.normalizer.normalize_str(line) for line in lines]
@@ -300,7 +300,7 @@ def train_byte_pieces(lines: Iterable[str], size: int, *, cache: bool = True) ->
         size: pieces, the 256 bytes and the four special ones included.
         cache: as in `train_bpe`.
     """
-    check_whole("size", size, least=len(SPECIALS) + 256)  # the special pieces and the bytes
+    check_number("size", size, least=len(SPECIALS) + 256, whole=True)  # the special pieces and the bytes
     blank, lines = _blank_bytes(), list(lines)
     check_text(lines)
 

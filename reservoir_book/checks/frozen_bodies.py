@@ -8,10 +8,10 @@ from typing import Any
 import torch
 
 from reservoir.datasets import DataError
-from reservoir.datasets.listops import CLOSE, tokens, value
 from reservoir.weights import freeze, initialise, report
 from reservoir_book.checks.verdict import Mistake, call, compare, exercise, number, refuse
 from reservoir_lab import recipes
+from reservoir_lab.corpora.calculations import CLOSE, tokens, value
 from reservoir_lab.evidence import sources
 from reservoir_lab.recipes.scaled import sizes_of
 from reservoir_lab.runs.building import bare_model

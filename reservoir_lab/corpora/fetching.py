@@ -18,8 +18,7 @@ import requests
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from reservoir.datasets.errors import DataError
-from reservoir.datasets.shipped import CACHE_ADVICE, cache_dir
+from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir
 from reservoir.files import WriteError, atomic_write
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.manifest import Dataset, File, fault

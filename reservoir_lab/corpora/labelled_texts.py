@@ -10,9 +10,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from reservoir.datasets import Labelled, grammar
-from reservoir.datasets.errors import DataError
 from reservoir.datasets.grammar import Draws
-from reservoir.datasets.shipped import shipped
+from reservoir.datasets.shipped import DataError, shipped
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch
 from reservoir_lab.corpora.own import FILES, Files, own_labelled

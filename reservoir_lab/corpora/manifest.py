@@ -7,8 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from reservoir.datasets.errors import DataError
-from reservoir.datasets.shipped import shipped
+from reservoir.datasets.shipped import DataError, shipped
 from reservoir.files import file_digest
 from reservoir_lab.typed import parse, typed
 

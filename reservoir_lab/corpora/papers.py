@@ -21,8 +21,7 @@ import sacremoses
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from reservoir.datasets import Pairs
-from reservoir.datasets.errors import DataError
-from reservoir.datasets.shipped import CACHE_ADVICE, cache_dir
+from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir
 from reservoir.files import WriteError, atomic_write, file_digest
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from reservoir.datasets.errors import DataError
 from reservoir.datasets.examples import Examples, Stored, padded
 from reservoir.datasets.grammar import Draws
+from reservoir.datasets.shipped import DataError
 from reservoir_lab.corpora.fetching import fetch
 from reservoir_lab.corpora.reading import read_text
 

@@ -7,8 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 
 from reservoir.datasets import Pairs, grammar
-from reservoir.datasets.errors import DataError
 from reservoir.datasets.grammar import Draws
+from reservoir.datasets.shipped import DataError
 from reservoir_lab import corpora
 from reservoir_lab.corpora import manifest
 from reservoir_lab.corpora.fetching import fetch

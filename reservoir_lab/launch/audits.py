@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 from reservoir.layers.arguments import check_number
 from reservoir_lab.launch.console import new_table, show
 from reservoir_lab.launch.progress import automatic

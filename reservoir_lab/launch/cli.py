@@ -47,7 +47,7 @@ from typing import Annotated, Any, Union
 
 import tyro
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 from reservoir_lab import corpora, launch
 from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, printable, show
 from reservoir_lab.launch.gpus import Target

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 from reservoir.training.loop import TrainingError
 from reservoir_lab import recipes
 from reservoir_lab.launch.console import new_table, show

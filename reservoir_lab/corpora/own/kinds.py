@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 from reservoir_lab.corpora.own.parts import PACKED, conversion, hidden, is_about, part_of, path_of, stem_of
 from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, are_pictures, read_table, sides
 from reservoir_lab.corpora.own.texts import TEXTS, languages

@@ -10,14 +10,13 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from reservoir import datasets
-from reservoir.datasets import Examples, Generated, Stored, listops
-from reservoir.datasets.bits import BitMemory, BitXor
+from reservoir.datasets import Examples, Generated, Stored
 from reservoir.datasets.examples import Batch, padded, padded_numbers
 from reservoir.models import UniversalConfig
 from reservoir.training import ComputationTask
 from reservoir_lab import corpora
-from reservoir_lab.corpora import Files, own, proteins
+from reservoir_lab.corpora import Files, calculations, own, pictures, proteins
+from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs.tasks.batch_spec import FILLED, BatchSpec, share_of, token_ids
 
@@ -138,7 +137,7 @@ class Expressions(Computation):
 
     Args:
         n: how many are drawn to train on.
-        depth, arguments, shortest, longest: as in `reservoir.datasets.listops.generate`.
+        depth, arguments, shortest, longest: as in `reservoir_lab.corpora.calculations.generate`.
     """
 
     n: int = 20_000
@@ -153,7 +152,7 @@ class Expressions(Computation):
 
     @property
     def vocabulary(self) -> int:
-        return len(listops.FOUR) + 1 + 10
+        return len(calculations.FOUR) + 1 + 10
 
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return replace(config.sized(vocabulary, 10), tokens=True)
@@ -163,9 +162,9 @@ class Expressions(Computation):
         return batch, rows * (self.shortest + self.longest) / 2
 
     def examples(self) -> Examples:
-        ids = {token: number for number, token in enumerate(listops.VOCABULARY)}
+        ids = {token: number for number, token in enumerate(calculations.VOCABULARY)}
         total = self.n + 2 * self.held_out
-        found, values = listops.generate(
+        found, values = calculations.generate(
             total,
             seed=0,
             depth=self.depth,
@@ -233,10 +232,10 @@ class Pictures(Computation):
     def sequences(self, pixels: Tensor) -> Tensor:
         """Pictures as sequences of numbers."""
         if self.shrink > 1:
-            pixels = datasets.pictures.shrunk(pixels, self.shrink)
+            pixels = pictures.shrunk(pixels, self.shrink)
         if not self.patch:
-            return datasets.pictures.bytes_in_a_row(pixels)
-        return datasets.pictures.patches(pixels, self.patch)
+            return pictures.bytes_in_a_row(pixels)
+        return pictures.patches(pixels, self.patch)
 
     def examples(self) -> Examples:
         if self.own:
