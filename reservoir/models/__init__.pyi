@@ -1,7 +1,7 @@
 from . import stack, text_encoder
 from .classifier import Classifier, ClassifierConfig, LSTMBody, LSTMConfig
 from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from .language_model import LanguageModel, LanguageModelConfig, Llama, LlamaConfig, load_gpt2, load_llama2c
+from .language_model import LanguageModel, LanguageModelConfig, Llama, LlamaConfig
 from .pretrained import from_pretrained, read_labels, save_pretrained
 from .stack import RandomFeatureAttention, RandomMixing
 from .tagger import Tagger, TaggerConfig
@@ -44,8 +44,6 @@ __all__ = [
     "Universal",
     "UniversalConfig",
     "from_pretrained",
-    "load_gpt2",
-    "load_llama2c",
     "read_labels",
     "save_pretrained",
     "stack",
