@@ -3,18 +3,16 @@ from .examples import Examples, Generated, Labelled, Pairs, Stored
 from .grammar import tagged
 from .series import lorenz, mackey_glass
 from .shipped import DataError, cache_dir, shipped
-from .vocabulary import BytePieces, ByteVocabulary, Dictionary, Vocabulary, train_bpe, train_byte_pieces
+from .vocabulary import Pieces, Vocabulary, train_bpe
 
 __all__ = [
     "Batch",
-    "BytePieces",
-    "ByteVocabulary",
     "DataError",
-    "Dictionary",
     "Examples",
     "Generated",
     "Labelled",
     "Pairs",
+    "Pieces",
     "Stored",
     "TokenBatches",
     "Vocabulary",
@@ -26,5 +24,4 @@ __all__ = [
     "shipped",
     "tagged",
     "train_bpe",
-    "train_byte_pieces",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
-from reservoir.datasets import Batch, Dictionary, Pairs, TokenBatches, Vocabulary
+from reservoir.datasets import Batch, Pairs, Pieces, TokenBatches, Vocabulary
 from reservoir.layers.arguments import check_number
 from reservoir.models import EncoderDecoder
 from reservoir.training.decoding import Decoding, translate
@@ -36,8 +36,8 @@ class TranslationTask:
         train: Pairs,
         valid: Pairs,
         *,
-        src_vocabulary: Vocabulary | Dictionary,
-        tgt_vocabulary: Vocabulary | Dictionary,
+        src_vocabulary: Pieces,
+        tgt_vocabulary: Pieces,
         max_tokens: int,
         seed: int,
         smoothing: float = 0.1,

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets import BytePieces, ByteVocabulary, DataError, Labelled, Stored, Vocabulary, Windows
+from reservoir.datasets import DataError, Labelled, Stored, Vocabulary, Windows
 from reservoir.datasets.examples import padded_numbers
 from reservoir.layers.arguments import check_number
 from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, read_folder
@@ -27,6 +27,7 @@ from reservoir.training import (
 from reservoir.training.task import perplexity
 from reservoir.weights.files import WeightsError, read_json, shortened
 from reservoir_lab.corpora import own
+from reservoir_lab.corpora.vocabularies import BytePieces, ByteVocabulary
 from reservoir_lab.runs.building import device_of, precision_of
 from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.export import export, folder_of
