@@ -6,8 +6,6 @@ from .pretrained import from_pretrained, read_labels, save_pretrained
 from .stack import RandomFeatureAttention, RandomMixing
 from .tagger import Tagger, TaggerConfig
 from .text_encoder import (
-    FNet,
-    FNetConfig,
     MaskedLanguageModel,
     MaskedLanguageModelConfig,
     TextClassifier,
@@ -22,8 +20,6 @@ __all__ = [
     "ClassifierConfig",
     "EncoderDecoder",
     "EncoderDecoderConfig",
-    "FNet",
-    "FNetConfig",
     "LSTMBody",
     "LSTMConfig",
     "LanguageModel",

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from reservoir.layers import Dropout, Embedding, GatedFeedForward, LayerNorm, Linear, RMSNorm, RotaryAttention
 from reservoir.layers.arguments import check_number
 from reservoir.models.config import ModelConfig, TransformerConfig
-from reservoir.models.pretrained import Familiar
 from reservoir.models.stack import (
     CAUSAL,
     LayerKind,
@@ -26,7 +25,7 @@ from reservoir.models.stack import (
 )
 
 
-class Generating(Familiar):
+class Generating:
     """What language models share whose last states of token ids are `hidden` and whose logits are `output` of these.
 
     Attributes:
@@ -40,7 +39,7 @@ class Generating(Familiar):
     room: int
 
     @torch.inference_mode()
-    def generate(  # type: ignore[override]
+    def generate(
         self,
         ids: Tensor,
         *,

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Self, get_type_hints
+from typing import Any, get_type_hints
 
 import torch
 from torch import nn
@@ -24,7 +24,6 @@ from reservoir.weights.storage import model_bytes
 MODELS = (
     "Classifier",
     "EncoderDecoder",
-    "FNet",
     "LSTMBody",
     "LanguageModel",
     "Llama",
@@ -271,35 +270,3 @@ def _card(kind: str, summary: str, origins: Mapping[str, Mapping[str, int]], abo
             "",
         ]
     )
-
-
-class Familiar:
-    """What all models share in addition to being modules."""
-
-    def save_pretrained(self, folder: Path | str, **options: Any) -> Path:
-        """Write the model to a folder: `reservoir.models.save_pretrained`, whose options these are."""
-        return save_pretrained(self, folder, **options)  # type: ignore[arg-type]
-
-    @classmethod
-    def from_pretrained(cls, folder: Path | str, **options: Any) -> Self:
-        """Load a model of this class from a folder: `reservoir.models.from_pretrained`, whose options these are.
-
-        Raises:
-            WeightsError: as there; or the folder holds a model of another class.
-        """
-        model = from_pretrained(folder, **options)
-        if not isinstance(model, cls):
-            kind = type(model).__name__
-            raise WeightsError(
-                f"{folder} holds a model of class {kind}, not {cls.__name__}: load it with {kind}.from_pretrained"
-            )
-        return model
-
-    def generate(self, *args: Any, **options: Any) -> NoReturn:
-        """Say what to call instead: only language models generate."""
-        instead = {
-            "EncoderDecoder": "reservoir.training.translate(model, sources) does, from token ids to token ids",
-            "MaskedLanguageModel": "model(ids) fills holes: it gives logits for each position",
-        }
-        kind = type(self).__name__
-        raise TypeError(f"{kind} does not generate; {instead.get(kind, 'model(…) gives its output')}")

@@ -17,7 +17,6 @@ from reservoir.layers import Embedding, Linear
 from reservoir.models.classifier import LSTMConfig
 from reservoir.models.config import ModelConfig
 from reservoir.models.language_model import LanguageModelConfig, LlamaConfig
-from reservoir.models.pretrained import Familiar
 from reservoir.weights.initialisation import Orthogonal
 from reservoir.weights.low_rank import low_rank
 from reservoir.weights.masks import FixedMask, Supermask, maskable
@@ -60,7 +59,7 @@ class UniversalConfig(ModelConfig):
         return Universal(self)
 
 
-class Universal(Familiar, nn.Module):
+class Universal(nn.Module):
     """Input, body, output (Lu et al. 2021, §2). The paper trains the first and the last, positions and norms.
 
     Its memory is not initialised. The body's streams are those of `LanguageModel`, so that what a language model has
@@ -126,19 +125,6 @@ class TaskState:
     ends: tuple[Any, Any]
     tensors: dict[str, Tensor]
     masks: dict[str, tuple[torch.Size, Tensor]]
-
-    @property
-    def parameters(self) -> int:
-        """Trained numbers; the bits of masks are not among them."""
-        ends = sum(p.numel() for end in self.ends for p in end.parameters())
-        return ends + sum(tensor.numel() for tensor in self.tensors.values())
-
-    @property
-    def bytes(self) -> int:
-        """What one more task costs: its trained numbers, and its masks' bits."""
-        ends = sum(p.nbytes for end in self.ends for p in end.parameters())
-        trained = sum(tensor.nbytes for tensor in self.tensors.values())
-        return ends + trained + sum(bits.nbytes for _, bits in self.masks.values())
 
 
 class SharedBackbone:

@@ -35,7 +35,6 @@ from .language_modelling import LanguageModellingTask, MaskedBatch, MaskedLangua
 from .loop import Budget, TrainingError, train
 from .losses import smoothed_cross_entropy
 from .optimisers import Optimiser
-from .probing import CachedPrefix
 from .task import Task, has_bf16
 from .translation import Score, TranslationTask, bleu
 
@@ -43,7 +42,6 @@ __all__ = [
     "Aucc",
     "Backskipping",
     "Budget",
-    "CachedPrefix",
     "ClassificationTask",
     "ComputationTask",
     "Decoding",
