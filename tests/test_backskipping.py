@@ -33,8 +33,8 @@ from reservoir.weights import (
 )
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load
-from reservoir_lab.runs.checkpoint import Checkpoints
 from reservoir_lab.runs.execution import execute, train_run
+from reservoir_lab.runs.handlers import Checkpoints
 
 LAYER = "encoder.1"
 CPU = torch.device("cpu")

@@ -12,8 +12,8 @@ from reservoir.layers import Linear
 from reservoir.layers.mixing import LinearMixing
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.loop import Budget, train
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.optimisers import Optimiser
+from reservoir.training.state import Optimiser
+from reservoir.training.task import smoothed_cross_entropy
 from reservoir.weights import (
     Fixed,
     Freeze,
@@ -30,7 +30,7 @@ from reservoir.weights import (
     reservoir_layers,
     set_origin,
 )
-from reservoir_lab.runs.checkpoint import Checkpoints
+from reservoir_lab.runs.handlers import Checkpoints
 
 CONFIG = EncoderDecoderConfig(
     src_vocab=20,

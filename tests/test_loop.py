@@ -32,7 +32,7 @@ from reservoir.training.flops import Costs, batch_flops, count_flops, count_prod
 from reservoir.weights import Mask
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build
-from reservoir_lab.runs.checkpoint import Checkpoints
+from reservoir_lab.runs.handlers import Checkpoints, Compiled
 from reservoir_lab.runs.run import Freeze
 
 
@@ -496,7 +496,7 @@ def test_compiled_layers_learn_what_eager_ones_do(text, changes, monkeypatch):
     torch._dynamo.utils.counters.clear()
     run = small_run(text).evolve(**changes).evolve(model={"dropout": 0.0}, precision="fp32")
     _, eager = trained(run)
-    _, compiled = trained(run, compiled=True)
+    _, compiled = trained(run, handlers=[Compiled()])
     assert torch._dynamo.utils.counters["frames"]["ok"], "nothing was captured"
     assert compiled.losses == pytest.approx(eager.losses, rel=1e-4)
     last = [history.points[-1].metrics["perplexity"] for history in (compiled, eager)]

@@ -33,9 +33,8 @@ from .events import (
 from .flops import cost, count_flops, layer_cost
 from .language_modelling import LanguageModellingTask, MaskedBatch, MaskedLanguageModellingTask, mask
 from .loop import Budget, TrainingError, train
-from .losses import smoothed_cross_entropy
-from .optimisers import Optimiser
-from .task import Task, has_bf16
+from .state import Optimiser
+from .task import Task, smoothed_cross_entropy
 from .translation import Score, TranslationTask, bleu
 
 __all__ = [
@@ -79,7 +78,6 @@ __all__ = [
     "bleu",
     "cost",
     "count_flops",
-    "has_bf16",
     "layer_cost",
     "mask",
     "probing",

@@ -17,6 +17,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from reservoir.layers.linear import unpadded
 from reservoir.models.stack import LAYER_KINDS, WIDER, LayerKind, dropping
 from reservoir.training.backskipping import Backskipping
+from reservoir.training.state import Handler
 from reservoir.training.task import Task, device_of
 from reservoir.weights import report
 
@@ -182,6 +183,49 @@ class Costs:
             row = [size / rest[first] for size in rest]
             self.solved.append((first, row, (counted - cost) / rest[first]))
         return counted
+
+
+class Operations(Handler):
+    """Sums the operations of all batches.
+
+    A few are counted. The others follow from their sizes (`Costs`).
+    """
+
+    def __init__(self, skipping: Backskipping | None):
+        self.skipping = skipping
+        self.costs: dict[tuple[int, ...], Costs] = {}
+
+    def after(self, step: int) -> None:
+        """Add what the step has cost."""
+        training, history = self.training, self.training.history
+        flops = Fraction(0)
+        for batch in training.batches:
+            part, size = training.world.part(batch), training.task.size
+            flops += self._cost(part) * Fraction(size(batch)[1], size(part)[1])
+        history.flops += float(flops)
+        if training.skipping:
+            history.skipped += 1
+            history.skipped_tokens += training.tokens
+            history.skipped_flops += float(flops)
+
+    def _cost(self, batch: object) -> Fraction:
+        """What a batch costs in a step of this kind."""
+        training = self.training
+        found = sizes(batch, *training.task.size(batch))
+        kind = (len(found), len(training.moving), training.skipping)
+
+        def count() -> Fraction:
+            if self.skipping:
+                self.skipping.set(skipping=training.skipping)
+            return batch_flops(
+                training.model,
+                training.task,
+                batch,
+                autocast=training.autocast,
+                skipping=self.skipping,
+            )
+
+        return self.costs.setdefault(kind, Costs()).of(found, count)
 
 
 def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> dict[str, float]:

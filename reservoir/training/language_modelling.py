@@ -15,8 +15,7 @@ from reservoir.datasets import Vocabulary, Windows
 from reservoir.datasets.batches import Lazy
 from reservoir.layers.arguments import check_number
 from reservoir.models import LanguageModel, MaskedLanguageModel
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.task import device_of, perplexity
+from reservoir.training.task import device_of, perplexity, smoothed_cross_entropy
 from reservoir.weights import Stream
 
 NOTHING = -1  # an id that no token has, since windows hold no padding

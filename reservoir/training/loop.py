@@ -11,11 +11,9 @@ from torch import nn
 
 from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.events import History, Listener
-from reservoir.training.handlers import Compiled, LateFreezing, Operations, Validation
-from reservoir.training.optimisers import Optimiser
-from reservoir.training.state import Budget, Handler, Training, TrainingError
+from reservoir.training.flops import Operations
+from reservoir.training.state import Budget, Handler, Optimiser, Training, TrainingError, Validation
 from reservoir.training.task import Precision, Task
-from reservoir.weights import Freeze
 
 __all__ = ["Budget", "TrainingError", "train"]
 
@@ -30,8 +28,6 @@ def train(
     name: str = "training",
     listeners: Sequence[Listener] = (),
     precision: Precision = "fp32",
-    compiled: bool = False,
-    late: Freeze | None = None,
     skip: Skip | None = None,
     handlers: Sequence[Handler] = (),
 ) -> History:
@@ -46,26 +42,16 @@ def train(
         name: what listeners call the run.
         listeners: called with each event.
         precision: of products: "fp32", or "bf16" on any machine, also where that is slow.
-        compiled: `torch.compile` the layers, which is worth it on a GPU only.
-        late: a plan with `after`: what it names learns for so many steps and then stops, at no cost from there on.
         skip: which backward passes to leave out, and how often. Validation points then say how good the estimates were.
         handlers: what else training does besides its steps, such as the laboratory's checkpoints.
 
     Raises:
         TrainingError: the loss, a weight or what is validated is not finite. Neither a checkpoint nor a point holds it.
-        ValueError: the model was never initialised, or `late` would stop nothing.
+        ValueError: the model was never initialised.
     """
     training = Training(model, task, optimiser, budget, name, listeners, autocast=precision == "bf16")
     skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
-    all_of_them = [
-        skipping,
-        *handlers,
-        Validation(),
-        LateFreezing(late) if late else None,
-        Compiled() if compiled else None,
-        Operations(skipping),
-    ]
-    training.handlers = [handler for handler in all_of_them if handler]
+    training.handlers = [*([skipping] if skipping else []), *handlers, Validation(), Operations(skipping)]
     with training.running():
         for step in training.steps():
             started = time.perf_counter()

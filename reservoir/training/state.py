@@ -1,23 +1,25 @@
-"""A training under way: its budget, its state, and the interface of what accompanies its steps."""
+"""A training under way: its budget and optimiser, its state, and the interface of what accompanies its steps."""
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import math
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from reservoir.layers.arguments import check_number
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.training import events
-from reservoir.training.events import ALWAYS, Event, History, Listener
-from reservoir.training.optimisers import Optimiser
+from reservoir.training.events import ALWAYS, Event, History, Listener, Point
 from reservoir.training.task import Task, device_of
 from reservoir.weights import mark_trained, owned, recorded_origin, report
 from reservoir.weights.naming import explicit
@@ -52,6 +54,81 @@ class Budget:
     def due(self, step: int, every: int) -> bool:
         """Whether what is done every so many steps, and after the last, is done after this one."""
         return bool(every) and (step == self.steps or step % every == 0)
+
+
+OptimiserName = Literal["adamw", "adam", "sgd"]
+Schedule = Literal["inverse_sqrt", "linear", "constant", "trapezoid"]
+FALL = 0.3  # the share of steps in which a trapezoid comes down
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """An optimiser with its schedule.
+
+    Args:
+        name: "adamw" (Loshchilov & Hutter 2019), "adam" (decay added to the gradient) or "sgd" (momentum 0.9).
+        lr: the highest learning rate, reached at the end of the warm-up.
+        betas, eps: of Adam.
+        weight_decay: as the optimiser defines it, on every tensor that moves.
+        schedule: after the warm-up "inverse_sqrt" falls as 1/√step (Vaswani et al. 2017), "linear" to zero at the
+            last step, "constant" stays, "trapezoid" stays and then falls linearly in the last 30 % of the steps (Zhai
+            et al. 2022).
+        warmup: steps in which the rate rises linearly from zero.
+        clip: largest norm of all gradients together; 0 does not clip.
+    """
+
+    name: OptimiserName = "adamw"
+    lr: float = 5e-4
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-8
+    weight_decay: float = 1e-4
+    schedule: Schedule = "inverse_sqrt"
+    warmup: int = 4000
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("optimiser.name", self.name, get_args(OptimiserName))
+        check_choice("schedule", self.schedule, get_args(Schedule))
+        check_number("lr", self.lr, above=0)
+        if len(self.betas) != 2:
+            raise ValueError(f"betas must be two numbers, such as (0.9, 0.98), got {self.betas!r}")
+        for beta in self.betas:
+            check_number("betas", beta, least=0, below=1)
+        check_number("eps", self.eps, least=0)
+        check_number("weight_decay", self.weight_decay, least=0)
+        check_number("warmup", self.warmup, least=0, whole=True)
+        check_number("clip", self.clip, least=0, why="0 does not clip")
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate of step `step`, counted from 1, in a run of `steps`."""
+        warmup = max(1, self.warmup)
+        if step < warmup:
+            return self.lr * step / warmup
+        if self.schedule == "inverse_sqrt":
+            return self.lr * (warmup / step) ** 0.5
+        if self.schedule == "linear":
+            return self.lr * max(0.0, (steps + 1 - step) / max(1, steps + 1 - warmup))
+        if self.schedule == "trapezoid":
+            fall = max(1, round(FALL * steps))
+            return self.lr * min(1.0, (steps + 1 - step) / (fall + 1))
+        return self.lr
+
+    def build(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The torch optimiser over the parameters of `model` that move.
+
+        Raises:
+            ValueError: no parameter moves.
+        """
+        moving = [p for p in model.parameters() if p.requires_grad]
+        if not moving:
+            raise ValueError("nothing to train: every parameter of the model is frozen")
+        if self.name == "sgd":
+            return torch.optim.SGD(moving, lr=self.lr, momentum=0.9, weight_decay=self.weight_decay)
+        kind = torch.optim.AdamW if self.name == "adamw" else torch.optim.Adam
+        fused = {p.device.type for p in moving} <= {"cpu", "cuda"}
+        return kind(
+            moving, lr=self.lr, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=fused
+        )
 
 
 class Handler:
@@ -260,3 +337,44 @@ def _from(task: Task, skip: int) -> Iterator[Any]:
         batches = task.epoch(epoch)
         yield from (batches[index] for index in range(skip, len(batches)))
         skip = max(0, skip - len(batches))
+
+
+class Validation(Handler):
+    """Measures the model every so many steps, and after the last."""
+
+    def after(self, step: int) -> None:
+        """Measure, in the first process; the others wait."""
+        training = self.training
+        if not training.budget.due(step, training.budget.validate_every):
+            return
+        training.check_weights()
+        if training.world.main:
+            self._validate(step)
+        training.world.wait()
+
+    def _validate(self, step: int) -> None:
+        training, history = self.training, self.training.history
+        training.model.eval()
+        _release()
+        with torch.inference_mode(), training.precision():
+            try:
+                metrics = training.task.validate(training.model)
+            except FloatingPointError as error:
+                raise training.diverged(error, step) from None
+        for more in training.each("metrics"):
+            metrics |= more
+        for key, value in metrics.items():
+            if not math.isfinite(value):
+                raise training.diverged(f"{key} is {value} when validated", step)
+        training.model.train()
+        point = Point(step, history.seconds, history.tokens, history.flops, metrics)
+        history.points.append(point)
+        training.tell(events.Validated(point))
+
+
+def _release() -> None:
+    """Return free memory to the system, where the C library is glibc; elsewhere nothing is needed."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -12,8 +12,7 @@ from reservoir.datasets import Batch, Pairs, Pieces, TokenBatches, Vocabulary
 from reservoir.layers.arguments import check_number
 from reservoir.models import EncoderDecoder
 from reservoir.training.decoding import Decoding, translate
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.task import device_of, perplexity
+from reservoir.training.task import device_of, perplexity, smoothed_cross_entropy
 
 
 class TranslationTask:

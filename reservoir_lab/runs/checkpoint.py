@@ -1,12 +1,10 @@
-"""A run's state and its final weights, each one safetensors file: written whole or not at all, checked when read; and
-the handler of a training that goes on from the one and writes it.
-"""
+"""A run's state and its final weights, each one safetensors file: written whole or not at all, checked when read."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.files import atomic_write
-from reservoir.training import History, Saved, TrainingError
-from reservoir.training.backskipping import Backskipping
-from reservoir.training.state import Handler
 from reservoir.weights import Trained, mark_trained, owned, recorded_origin
 from reservoir.weights.contents import tensor_digest
 from reservoir.weights.files import (
@@ -28,8 +23,6 @@ from reservoir.weights.files import (
     safetensors_bytes,
 )
 from reservoir.weights.naming import state_buffers
-from reservoir_lab.runs.distribution import current_world
-from reservoir_lab.runs.preemption import Preempted
 
 CHECKPOINT, WEIGHTS = "reservoir-run-2", "reservoir-weights-2"
 
@@ -163,91 +156,6 @@ def read_weights(path: Path, model: nn.Module, *, identity: str) -> str:
     _copy(tensors, _trained(model), f"file of weights {path}", advice)
     mark_trained(model)
     return _digest(tensors, identity + progress)
-
-
-class Checkpoints(Handler):
-    """Goes on from a file and writes it, and ends training when it is asked to.
-
-    Args:
-        path: the file; None keeps nothing.
-        identity: a digest of everything that defines the run; a checkpoint with another one is refused.
-        fresh: begin at the start where the checkpoint cannot be used.
-        stop: asked after every step; once it is true, a checkpoint is written and training ends.
-
-    Raises:
-        CheckpointError: the checkpoint cannot be used.
-        Preempted: `stop` was true before the last step.
-    """
-
-    def __init__(
-        self,
-        path: Path | None = None,
-        *,
-        identity: str = "",
-        fresh: bool = False,
-        stop: Callable[[], bool] | None = None,
-    ):
-        self.path, self.identity, self.fresh, self.stop = path, identity, fresh, stop or (lambda: False)
-
-    def begin(self) -> None:
-        """Put everything back to where the file has it, if there is one."""
-        training, world = self.training, current_world()
-        skipping = [handler for handler in training.handlers if isinstance(handler, Backskipping)]
-        self.skipping = skipping[0] if skipping else None
-        self.beside = self.skipping.learner if self.skipping else None
-        if self.path is not None and self.path.exists():
-            try:
-                self._restore(self.path)
-            except CheckpointError:
-                if not self.fresh:
-                    raise
-        if not world.same((self.identity, training.history.step, training.budget, self.path is None)):
-            raise TrainingError(
-                f"{training.name}: {world.size} processes begin with different runs, budgets or checkpoints;"
-                " give all of them one RESERVOIR_RESULTS, on a file system that they share"
-            )
-
-    def _restore(self, path: Path) -> None:
-        model, optimiser = self.training.model, self.training.torch_optimiser
-        progress = read(path, model, optimiser, identity=self.identity, beside=self.beside)
-        if (numbers := progress.pop("skipping", None)) and self.skipping:
-            self.skipping.restore(numbers)
-        if progress:
-            self.training.history = History.restored(progress)
-
-    def before(self, step: int) -> None:
-        """Note whether this process is asked to stop; several agree in the step."""
-        self.training.asked = self.stop()
-
-    def after(self, step: int) -> None:
-        """Save if it is time, and end if that was asked for."""
-        training, budget, world = self.training, self.training.budget, current_world()
-        if world.size == 1:
-            training.asked = training.asked or self.stop()
-        if training.asked or budget.due(step, budget.checkpoint_every):
-            self._save()
-        if training.asked and step < budget.steps:
-            world.wait()  # until the checkpoint is written: the first that ends may end the others
-            raise Preempted(f"{training.name}: stopped after step {step} of {budget.steps}")
-
-    def _save(self) -> None:
-        training = self.training
-        training.check_weights()
-        training.read_clocks()
-        if self.path is None or not current_world().main:
-            return
-        progress = training.history.progress()
-        if self.skipping:
-            progress["skipping"] = self.skipping.numbers()
-        write(
-            self.path,
-            training.model,
-            training.torch_optimiser,
-            identity=self.identity,
-            progress=progress,
-            beside=self.beside,
-        )
-        training.tell(Saved(training.history.step, str(self.path)))
 
 
 def _learned(model: nn.Module) -> dict[str, nn.Parameter]:

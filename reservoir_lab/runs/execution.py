@@ -16,7 +16,6 @@ from torch import nn
 from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers, locked
 from reservoir.training import History, Listener, Message, Point, Recorded, Task, aucc, train
 from reservoir.training.loop import TrainingError
-from reservoir.training.task import has_bf16
 from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs.building import (
@@ -29,7 +28,7 @@ from reservoir_lab.runs.building import (
     stamp,
     task_of,
 )
-from reservoir_lab.runs.checkpoint import Checkpoints, begin, belongs_to, room, weights_bytes
+from reservoir_lab.runs.checkpoint import begin, belongs_to, room, weights_bytes
 from reservoir_lab.runs.distribution import Processes, current_world
 from reservoir_lab.runs.export import (
     check_exportable,
@@ -38,7 +37,8 @@ from reservoir_lab.runs.export import (
     folder_of,
     remove_export,
 )
-from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory
+from reservoir_lab.runs.handlers import Checkpoints, Compiled, LateFreezing
+from reservoir_lab.runs.machine import code, cpu_seconds, has_bf16, machine, peak_memory
 from reservoir_lab.runs.own import notes_of
 from reservoir_lab.runs.preemption import StopSignal, restarted
 from reservoir_lab.runs.records import (
@@ -239,10 +239,7 @@ def train_and_test(
         task,
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
         listeners=listeners,
-        handlers=[
-            Checkpoints(checkpoint, identity=identity, fresh=fresh, stop=stop),
-            *([Processes()] if world.size > 1 else []),
-        ],
+        checkpoints=Checkpoints(checkpoint, identity=identity, fresh=fresh, stop=stop),
     )
     if not world.main:
         world.wait()  # for the first one, which tests
@@ -265,8 +262,16 @@ def train_and_test(
     return record
 
 
-def train_run(run: Run, model: nn.Module, task: Task, **options: Any) -> History:
+def train_run(
+    run: Run, model: nn.Module, task: Task, *, checkpoints: Checkpoints | None = None, **options: Any
+) -> History:
     """Train what `build` made of a run, as its fields say; options are those of `training.train` that are no fields."""
+    handlers = [
+        *([checkpoints] if checkpoints else []),
+        *([Processes()] if current_world().size > 1 else []),
+        *([LateFreezing(run.freeze)] if run.freeze.after else []),
+        *([Compiled()] if run.compiled else []),
+    ]
     return train(
         model,
         task,
@@ -274,9 +279,8 @@ def train_run(run: Run, model: nn.Module, task: Task, **options: Any) -> History
         budget=run.budget,
         seed=run.seed,
         precision=run.precision,
-        compiled=run.compiled,
-        late=run.freeze if run.freeze.after else None,
         skip=run.skip,
+        handlers=handlers,
         **options,
     )
 

@@ -27,8 +27,8 @@ from reservoir.models.stack import dropping
 from reservoir.training.events import History, Point
 from reservoir.training.flops import batch_flops
 from reservoir.training.loop import Budget, TrainingError
-from reservoir.training.optimisers import Optimiser
 from reservoir.training.puzzles import METRIC, PuzzleTask
+from reservoir.training.state import Optimiser
 from reservoir.weights import Freeze, freeze, mark_trained, owned, report
 from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, references, stamp, task_of
