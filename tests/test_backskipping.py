@@ -35,6 +35,7 @@ from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load
 from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.handlers import Checkpoints
+from reservoir_lab.runs.operations import Operations
 
 LAYER = "encoder.1"
 CPU = torch.device("cpu")
@@ -54,7 +55,8 @@ def reservoir_run(text, **changes):
 def trained(run, **options):
     model, task, _ = build(run)
     fields = {name: getattr(run, name) for name in ("seed", "precision", "optimiser", "budget", "skip")}
-    return model, train(model, task, **fields | options)
+    handlers = [*options.pop("handlers", ()), Operations()]
+    return model, train(model, task, handlers=handlers, **fields | options)
 
 
 def layer(d=6, *, dropout=0.0):

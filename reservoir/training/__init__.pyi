@@ -11,8 +11,7 @@ from .backskipping import (
     skip,
     tap,
 )
-from .classification import ClassificationTask, TextReader, accuracy
-from .computation import ComputationTask
+from .classification import ClassificationTask, ComputationTask, TextReader, accuracy
 from .decoding import Decoding, beam_search, translate
 from .events import (
     Aucc,

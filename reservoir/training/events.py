@@ -137,11 +137,6 @@ class History:
     kind_seconds: dict[str, float] = field(default_factory=dict)
     losses: list[float] = field(default_factory=list)
 
-    @property
-    def flops_per_token(self) -> float:
-        """Floating-point operations of training per token, on average; 0 before the first step."""
-        return self.flops / max(self.tokens, 1)
-
     def progress(self) -> dict[str, Any]:
         """What a checkpoint keeps."""
         return {name: value for name, value in asdict(self).items() if name != "losses"}

@@ -11,8 +11,7 @@ from torch import nn
 
 from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.events import History, Listener
-from reservoir.training.flops import Operations
-from reservoir.training.state import Budget, Handler, Optimiser, Training, TrainingError, Validation
+from reservoir.training.state import Budget, Handler, Optimiser, Training, TrainingError
 from reservoir.training.task import Precision, Task
 
 __all__ = ["Budget", "TrainingError", "train"]
@@ -43,7 +42,7 @@ def train(
         listeners: called with each event.
         precision: of products: "fp32", or "bf16" on any machine, also where that is slow.
         skip: which backward passes to leave out, and how often. Validation points then say how good the estimates were.
-        handlers: what else training does besides its steps, such as the laboratory's checkpoints.
+        handlers: what else training does besides its steps, such as to write checkpoints.
 
     Raises:
         TrainingError: the loss, a weight or what is validated is not finite. Neither a checkpoint nor a point holds it.
@@ -51,7 +50,7 @@ def train(
     """
     training = Training(model, task, optimiser, budget, name, listeners, autocast=precision == "bf16")
     skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
-    training.handlers = [*([skipping] if skipping else []), *handlers, Validation(), Operations(skipping)]
+    training.handlers = [skipping, *handlers] if skipping else handlers
     with training.running():
         for step in training.steps():
             started = time.perf_counter()
@@ -73,5 +72,8 @@ def train(
             rate = optimiser.rate(step, budget.steps)
             training.move(rate)
             training.stepped(measured[0], rate, time.perf_counter() - started)
+            training.each("stepped", step)
+            if budget.due(step, budget.validate_every):
+                training.validate(step)
             training.each("after", step)
     return training.history

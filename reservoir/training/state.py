@@ -148,8 +148,10 @@ class Handler:
     """Before the batches of a step, which are counted from 1."""
     gradients: Callable[[Tensor], None] | None = None
     """Once the gradients of a step are there, before a weight moves. Its loss can be changed in place."""
-    after: Callable[[int], None] | None = None
+    stepped: Callable[[int], None] | None = None
     """After a step, of which listeners have heard."""
+    after: Callable[[int], None] | None = None
+    """After a step and its validation, if it has one."""
     metrics: Callable[[], dict[str, float]] | None = None
     """For a validation point: what it says in addition to the task's metrics."""
     end: Callable[[], None] | None = None
@@ -281,7 +283,7 @@ class Training:
     def steps(self) -> Iterator[int]:
         """The numbers of the steps that are left; `batches` are then those of the step."""
         budget, history = self.budget, self.history
-        batches = _from(self.task, history.step * budget.accumulate)
+        batches = batches_after(self.task, history.step * budget.accumulate)
         while history.step < budget.steps:
             self.batches = list(itertools.islice(batches, budget.accumulate))
             sizes = zip(*map(self.task.size, self.batches), strict=True)
@@ -303,6 +305,33 @@ class Training:
         history.tokens += self.tokens
         history.losses.append(loss)
         self.tell(events.Stepped(history.step, loss, rate, history.tokens, history.seconds))
+
+    def validate(self, step: int) -> None:
+        """Measure the model, in the first process; the others wait.
+
+        Raises:
+            TrainingError: something that was trained or measured is not finite.
+        """
+        self.check_weights()
+        if self.world.main:
+            self.model.eval()
+            _release()
+            with torch.inference_mode(), self.precision():
+                try:
+                    metrics = self.task.validate(self.model)
+                except FloatingPointError as error:
+                    raise self.diverged(error, step) from None
+            for more in self.each("metrics"):
+                metrics |= more
+            for key, value in metrics.items():
+                if not math.isfinite(value):
+                    raise self.diverged(f"{key} is {value} when validated", step)
+            self.model.train()
+            history = self.history
+            point = Point(step, history.seconds, history.tokens, history.flops, metrics)
+            history.points.append(point)
+            self.tell(events.Validated(point))
+        self.world.wait()
 
     def read_clocks(self) -> None:
         """Note medians of the steps' durations, and the processor time of all processes."""
@@ -331,45 +360,12 @@ class Training:
             raise self.diverged("the weights are not all finite", self.history.step)
 
 
-def _from(task: Task, skip: int) -> Iterator[Any]:
+def batches_after(task: Task, skip: int) -> Iterator[Any]:
     """The batches of a task after the first so many; epochs follow one another."""
     for epoch in itertools.count():
         batches = task.epoch(epoch)
         yield from (batches[index] for index in range(skip, len(batches)))
         skip = max(0, skip - len(batches))
-
-
-class Validation(Handler):
-    """Measures the model every so many steps, and after the last."""
-
-    def after(self, step: int) -> None:
-        """Measure, in the first process; the others wait."""
-        training = self.training
-        if not training.budget.due(step, training.budget.validate_every):
-            return
-        training.check_weights()
-        if training.world.main:
-            self._validate(step)
-        training.world.wait()
-
-    def _validate(self, step: int) -> None:
-        training, history = self.training, self.training.history
-        training.model.eval()
-        _release()
-        with torch.inference_mode(), training.precision():
-            try:
-                metrics = training.task.validate(training.model)
-            except FloatingPointError as error:
-                raise training.diverged(error, step) from None
-        for more in training.each("metrics"):
-            metrics |= more
-        for key, value in metrics.items():
-            if not math.isfinite(value):
-                raise training.diverged(f"{key} is {value} when validated", step)
-        training.model.train()
-        point = Point(step, history.seconds, history.tokens, history.flops, metrics)
-        history.points.append(point)
-        training.tell(events.Validated(point))
 
 
 def _release() -> None:

@@ -39,6 +39,7 @@ from reservoir_lab.runs.export import (
 )
 from reservoir_lab.runs.handlers import Checkpoints, Compiled, LateFreezing
 from reservoir_lab.runs.machine import code, cpu_seconds, has_bf16, machine, peak_memory
+from reservoir_lab.runs.operations import Operations
 from reservoir_lab.runs.own import notes_of
 from reservoir_lab.runs.preemption import StopSignal, restarted
 from reservoir_lab.runs.records import (
@@ -271,6 +272,7 @@ def train_run(
         *([Processes()] if current_world().size > 1 else []),
         *([LateFreezing(run.freeze)] if run.freeze.after else []),
         *([Compiled()] if run.compiled else []),
+        Operations(),
     ]
     return train(
         model,

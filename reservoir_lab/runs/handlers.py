@@ -118,7 +118,7 @@ class LateFreezing(Handler):
         if self.training.history.step >= after:
             self._freeze()
 
-    def after(self, step: int) -> None:
+    def stepped(self, step: int) -> None:
         """Freeze when it is time."""
         if step == self.plan.after:
             stopped = self._freeze()

@@ -14,7 +14,7 @@ from reservoir.datasets.batches import raw_words
 from reservoir.datasets.bench import Circle, Facts, Grammar, Puzzle
 from reservoir.datasets.examples import Batch
 from reservoir.models import TaggerConfig
-from reservoir.training.puzzles import METRIC, PuzzleTask
+from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.weights.accounting import rounded
 from reservoir_lab.runs.tasks.batch_spec import BatchSpec, share_of, token_ids
 from reservoir_lab.runs.tasks.computation import TEST, VALID, _written
