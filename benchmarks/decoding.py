@@ -27,7 +27,7 @@ from benchmarks.measure import Comparison, Line, Settings, compare
 from reservoir.layers import sinusoids
 from reservoir.layers.linear import packed_for_inference
 from reservoir.models import EncoderDecoder
-from reservoir.training.decoding import EOS, Decoding, beam_search
+from reservoir.training.translation import EOS, Decoding, beam_search
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import load
 from reservoir_lab.runs.checkpoint import CheckpointError

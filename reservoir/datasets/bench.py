@@ -22,7 +22,7 @@ from reservoir.layers.arguments import check_number
 
 NOTHING = -1  # no question is asked here
 LEFT = 3  # names that a model one layer too shallow must still not know: it may guess among them
-TABLE, SPLIT, HIDDEN = 10**9, 10**9 + 1, 10**9 + 2  # numbers of streams that no batch reaches
+TABLE, HIDDEN = 10**9, 10**9 + 2  # numbers of streams that no batch reaches
 Asked = tuple[Tensor, Tensor]
 """x, (n, length) ids; and y, (n, places, questions): answers at the last `places` places, or -1."""
 

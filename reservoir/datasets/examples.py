@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets.batches import Lazy, raw_words
+from reservoir.datasets.batches import Lazy, Rows, raw_words
 from reservoir.datasets.shipped import DataError
 from reservoir.layers.arguments import check_number
 
@@ -48,7 +48,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(Rows):
     """Some sequences.
 
     Args:
@@ -63,21 +63,6 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.y)
-
-    @property
-    def rows(self) -> int:
-        """Number of sequences."""
-        return len(self.y)
-
-    def part(self, index: int, of: int) -> Batch:
-        """Every `of`-th sequence from number `index` on."""
-        last = None if self.last is None else self.last[index::of]
-        return Batch(self.x[index::of], self.y[index::of], last)
-
-    def to(self, device: torch.device) -> Batch:
-        """The same on another device."""
-        last = None if self.last is None else self.last.to(device)
-        return Batch(self.x.to(device), self.y.to(device), last)
 
 
 class Stored:

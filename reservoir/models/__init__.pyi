@@ -2,7 +2,7 @@ from . import stack, text_encoder
 from .classifier import Classifier, ClassifierConfig, LSTMBody, LSTMConfig
 from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from .language_model import LanguageModel, LanguageModelConfig, Llama, LlamaConfig
-from .pretrained import from_pretrained, read_labels, save_pretrained
+from .pretrained import from_pretrained, save_pretrained
 from .stack import RandomFeatureAttention, RandomMixing
 from .tagger import Tagger, TaggerConfig
 from .text_encoder import (
@@ -40,7 +40,6 @@ __all__ = [
     "Universal",
     "UniversalConfig",
     "from_pretrained",
-    "read_labels",
     "save_pretrained",
     "stack",
     "text_encoder",

@@ -38,6 +38,10 @@ class Generating:
     output: Linear
     room: int
 
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return logits of the next tokens: (batch, length) -> (batch, length, vocab)."""
+        return self.output(self.hidden(ids))
+
     @torch.inference_mode()
     def generate(
         self,
@@ -181,10 +185,6 @@ class LanguageModel(Generating, Body):
         x = self.embedding(ids)
         return self.states(x * math.sqrt(self.config.d_model) if self.config.scale_embeddings else x)
 
-    def forward(self, ids: Tensor) -> Tensor:
-        """Return logits of the next tokens: (batch, length) -> (batch, length, vocab)."""
-        return self.output(self.hidden(ids))
-
 
 @dataclass(frozen=True)
 class LlamaConfig(ModelConfig):
@@ -292,7 +292,3 @@ class Llama(Generating, LlamaBody):
     def hidden(self, ids: Tensor) -> Tensor:
         """Return the last states of token ids: (batch, length) -> (batch, length, d_model)."""
         return self.states(self.embedding(ids))
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Return logits of the next tokens: (batch, length) -> (batch, length, vocab)."""
-        return self.output(self.hidden(ids))

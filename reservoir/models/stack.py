@@ -143,9 +143,16 @@ Make = Callable[[TransformerConfig, int, str], nn.Module]
 """Make a layer's sublayer from the configuration, the layer's index and the stream prefix."""
 
 
-def self_attention(config: TransformerConfig, index: int, stream: str, *, causal: bool = False) -> nn.Module:
+def self_attention(
+    config: TransformerConfig,
+    index: int,
+    stream: str,
+    *,
+    causal: bool = False,
+    kind: type[Attention | SplitAttention] = Attention,
+) -> nn.Module:
     """Make self-attention in which every position sees every other; if causal, itself and those before it alone."""
-    return Attention(
+    return kind(
         config.d_model,
         config.n_heads,
         stream=f"{stream}.attention",
@@ -156,17 +163,8 @@ def self_attention(config: TransformerConfig, index: int, stream: str, *, causal
 
 causal_attention: Make = partial(self_attention, causal=True)
 """Make self-attention in which a position sees itself and those before it."""
-
-
-def split_attention(config: TransformerConfig, index: int, stream: str, *, causal: bool = False) -> nn.Module:
-    """Make self-attention whose queries and keys can be frozen apart from its values."""
-    return SplitAttention(
-        config.d_model,
-        config.n_heads,
-        stream=f"{stream}.attention",
-        causal=causal,
-        dropout=config.attention_dropout,
-    )
+split_attention = partial(self_attention, kind=SplitAttention)
+"""Make self-attention whose queries and keys can be frozen apart from its values."""
 
 
 def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Module:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ from reservoir.weights.naming import owned
 from reservoir.weights.origins import Seeded, draw_into
 
 ProjectionKind = Literal["gaussian", "sign", "sparse", "orthogonal"]
-PROJECTION_KINDS: tuple[ProjectionKind, ...] = ("gaussian", "sign", "sparse", "orthogonal")
+PROJECTION_KINDS: tuple[ProjectionKind, ...] = get_args(ProjectionKind)
 
 
 def entries(kind: ProjectionKind, d_in: int, n_features: int) -> Initialisation:

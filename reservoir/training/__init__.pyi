@@ -12,7 +12,6 @@ from .backskipping import (
     tap,
 )
 from .classification import ClassificationTask, ComputationTask, TextReader, accuracy
-from .decoding import Decoding, beam_search, translate
 from .events import (
     Aucc,
     Event,
@@ -34,7 +33,7 @@ from .language_modelling import LanguageModellingTask, MaskedBatch, MaskedLangua
 from .loop import Budget, TrainingError, train
 from .state import Optimiser
 from .task import Task, smoothed_cross_entropy
-from .translation import Score, TranslationTask, bleu
+from .translation import Decoding, Score, TranslationTask, beam_search, bleu, translate
 
 __all__ = [
     "Aucc",
