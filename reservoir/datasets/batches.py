@@ -141,7 +141,7 @@ class TokenBatches:
         for name, value, least in (
             ("seed", seed, 0),
             ("max_tokens", max_tokens, 2),
-            ("max_length", max_length, 0),
+            ("max_length", max_length, 1),
         ):
             check_number(name, value, least=least, whole=True)
         longest = np.array([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], dtype=np.int64)

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from reservoir.datasets.batches import Lazy, Rows, raw_words
 from reservoir.datasets.shipped import DataError
-from reservoir.layers.arguments import check_number
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,6 @@ class Stored:
         return self._batches(torch.arange(len(self)), batch)
 
     def _batches(self, order: Tensor, size: int) -> Sequence[Batch]:
-        check_number("batch", size, least=1, whole=True)
         parts = order.split(size)
         return Lazy(len(parts) if len(self) else 0, lambda index: self.take(parts[index]))
 
@@ -131,7 +129,6 @@ class Generated:
 
     def epoch(self, number: int, *, batch: int, seed: int) -> Sequence[Batch]:
         """The batches of epoch `number`."""
-        check_number("batch", batch, least=1, whole=True)
         first = number * self.EPOCH
         return Lazy(self.EPOCH, lambda index: Batch(*self.draw(batch, seed=seed, number=first + index)))
 

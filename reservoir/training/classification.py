@@ -101,7 +101,6 @@ class ClassificationTask(TextReader):
         lead: Sequence[int] = (),
         cut: int | None = None,
     ):
-        check_number("max_length", max_length, least=1, whole=True)
         super().__init__(vocabulary, lead=lead, cut=cut)
         if not len(valid):
             raise ValueError("valid must have at least one text, got none")

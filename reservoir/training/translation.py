@@ -321,7 +321,6 @@ class TranslationTask:
         tokenise: str = "13a",
     ):
         check_number("smoothing", smoothing, least=0, below=1)
-        check_number("max_length", max_length, least=1, whole=True)
         check_number(
             "valid_sentences", valid_sentences, least=0, whole=True, why="0 measures perplexity alone"
         )
