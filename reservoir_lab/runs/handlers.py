@@ -12,7 +12,7 @@ from reservoir.training.state import Handler
 from reservoir.weights import Freeze, freeze
 from reservoir_lab.runs import checkpoint
 from reservoir_lab.runs.distribution import current_world
-from reservoir_lab.runs.preemption import Preempted
+from reservoir_lab.runs.preemption import Preempted as Preempted
 
 
 class Checkpoints(Handler):
