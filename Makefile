@@ -16,7 +16,7 @@ ifneq ($(shell [ -x $(PYTHON_ENV) ] && cat $(INSTALLED) 2>/dev/null),$(CURDIR))
 .PHONY: $(INSTALLED)
 endif
 
-# Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir_lab/launch/memory.py).
+# Training frees and takes the same memory all the time; with these settings the C library keeps it (reservoir_lab/__main__.py).
 KEEP_MEMORY := GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=1073741824:glibc.malloc.top_pad=67108864
 
 .PHONY: help setup library book read lab notebooks generated test check lint format extra bench records explorables plain class pdf colab publish-to publish release clean help-all

@@ -29,7 +29,7 @@ from reservoir.layers.linear import packed_for_inference
 from reservoir.models import EncoderDecoder
 from reservoir.training.translation import EOS, Decoding, beam_search
 from reservoir_lab import recipes
-from reservoir_lab.runs.building import load
+from reservoir_lab.runs.building import load_trained
 from reservoir_lab.runs.checkpoint import CheckpointError
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
@@ -70,7 +70,7 @@ def run(settings: Settings) -> Iterator[Comparison | Agreement]:
     found = 0
     for size, recipe in settings.chosen(MODELS).items():
         try:
-            model, task, corpus = load(recipes.get(recipe))
+            model, task, corpus = load_trained(recipes.get(recipe))
         except CheckpointError as error:
             print(f"decoding, {size}: not measured: {error}")
             continue

@@ -1,7 +1,7 @@
 """A training step whose memory the C library keeps, against the same step with the C library's defaults.
 
 glibc reads its tunables when a process starts, so each side is a process of its own. Both take the same steps in turns,
-and have to end with the same bits. `reservoir_lab.launch.memory` says what is set. The step is that of
+and have to end with the same bits. `reservoir_lab.__main__` says what is set. The step is that of
 `benchmarks.step`, and one of a language model of the ladder (appendix A6) on random bytes.
 """
 
@@ -21,7 +21,7 @@ from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import WORDS, Ours, stepper
 from reservoir.training import LanguageModellingTask
 from reservoir.weights import initialise
-from reservoir_lab.launch.memory import NAME, has_glibc, tunables
+from reservoir_lab.__main__ import NAME, has_glibc, tunables
 from reservoir_lab.recipes import ladder
 
 WIDTHS = {"laptop": 128, "IWSLT": 256}  # size -> width of its language model

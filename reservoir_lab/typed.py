@@ -1,9 +1,11 @@
-"""JSON and TOML into typed values: what is wrong is said with file, place and remedy."""
+"""JSON and TOML into typed values: what is wrong is said with file, place and remedy; so is a name that nothing has."""
 
+import difflib
 import json
 import math
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -69,6 +71,19 @@ def typed(data: Any, kind: type[T]) -> T:
         raise ValueError(re.sub(r"^\.", "", f"{place[:-1]}: {what}" if place else what)[:SHOWN]) from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def hint(name: object, known: Iterable[str], *, otherwise: str = "", cutoff: float = 0.4) -> str:
+    """What to say of a name that is not among `known`: the nearest one, or all that there are.
+
+    Args:
+        name: what was given.
+        known: what there is.
+        otherwise: what is said where none is near, in place of all.
+        cutoff: how near, from 0 to 1.
+    """
+    near = difflib.get_close_matches(str(name), known := list(known), n=1, cutoff=cutoff)
+    return f"did you mean {near[0]!r}?" if near else otherwise or f"there are {', '.join(known)}"
 
 
 def _refused(constant: str) -> NoReturn:

@@ -32,7 +32,7 @@ from reservoir.weights import (
     report,
 )
 from reservoir_lab import recipes
-from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.handlers import Checkpoints
 from reservoir_lab.runs.operations import Operations
@@ -347,7 +347,7 @@ def test_the_estimate_is_no_part_of_what_is_trained_reported_or_stored(text, tmp
     assert record.parameters["total"] == plain.total and record.parameters["trainable"] == plain.trainable
     assert record.skipping["steps"] > 0 and set(record.skipping["seconds"]) == {"full", "skipped"}
     assert "seconds" not in deterministic(record)["skipping"]
-    model, _, _ = load(run)
+    model, _, _ = load_trained(run)
     assert not [item.stream for item in owned(model) if "backskipping" in item.stream]
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from reservoir.weights import report
 from reservoir_lab import recipes
-from reservoir_lab.recipes import beyond
+from reservoir_lab.recipes.large import FAMILIES
 from reservoir_lab.runs.building import outline
 
-NAMES = [name for name, recipe in recipes.RECIPES.items() if recipe.__module__ == beyond.__name__]
+NAMES = [name for name in recipes.names() if name.partition("/")[0] in FAMILIES or name == "wmt/base-random"]
 
 
 @pytest.mark.parametrize("name", NAMES)

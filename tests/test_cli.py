@@ -401,8 +401,3 @@ def test_a_table_of_many_recipes_fits_a_terminal(results, capsys):
     parameters = find_record("components/feed-forward").parameters
     share = f"{parameters['trainable'] / parameters['total']:.1%}"
     assert share in said and max(map(len, said.splitlines())) <= 80
-
-
-def test_steps_are_not_measured_for_several_numbers_of_gpus(capsys):
-    assert main(["run", "transformer/miniature", "--dry-run", "--gpus", "1", "8", "--measure"]) == 1
-    assert "--measure goes with one number of GPUs" in capsys.readouterr().err

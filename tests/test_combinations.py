@@ -11,8 +11,8 @@ from reservoir_lab import recipes
 from reservoir_lab.launch.cost_model import plan
 from reservoir_lab.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
 from reservoir_lab.recipes.universal import RATES
-from reservoir_lab.runs import released
-from reservoir_lab.runs.building import build, load, outline
+from reservoir_lab.runs import start
+from reservoir_lab.runs.building import build, load_trained, outline
 from reservoir_lab.runs.execution import execute
 
 SCALES = ("smoke", "laptop", "full")
@@ -165,8 +165,10 @@ def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     run = recipes.get(f"combinations/{row}", scale="smoke")
     record = execute(run)
-    before, after = ({i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load(run)[0]))
-    for item in owned(load(run)[0]):
+    before, after = (
+        {i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load_trained(run)[0])
+    )
+    for item in owned(load_trained(run)[0]):
         same = torch.equal(before[item.stream], after[item.stream])
         assert same or item.parameter.requires_grad, item.stream
     assert record.tests
@@ -175,7 +177,7 @@ def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
 @pytest.mark.check
 def test_a_masked_gpt_runs_at_smoke_scale(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    execute(recipes.get(released.OURS, scale="smoke"))
+    execute(recipes.get(start.OURS, scale="smoke"))
     record = execute(recipes.get("combinations/gpt-masks-90/lr-3e-3", scale="smoke"))
     assert record.parameters["stored_bytes"] < record.parameters["total"]
     assert record.begun_with

@@ -13,7 +13,7 @@ from reservoir.weights import initialise
 from reservoir_lab.corpora import calculations
 from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import MADE
-from reservoir_lab.corpora.proteins import ACIDS, encode, made_up, read_proteins
+from reservoir_lab.corpora.examples import ACIDS, encode, made_up, read_proteins
 from reservoir_lab.runs import Bits, Expressions, Pictures
 from reservoir_lab.runs.tasks.computation import SHOWN, Proteins, _written
 

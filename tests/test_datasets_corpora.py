@@ -9,7 +9,7 @@ import pytest
 
 from reservoir.datasets import DataError, Pairs, shipped
 from reservoir_lab import corpora
-from reservoir_lab.corpora import manifest, parallel, texts
+from reservoir_lab.corpora import fetching, parallel, texts
 from reservoir_lab.corpora.vocabularies import ByteVocabulary
 
 
@@ -70,7 +70,7 @@ def test_news_test_sets_are_found_by_language(mirror):
 def test_running_text_is_whole(mirror):
     wiki, plays = corpora.text("wikitext-2"), corpora.text("tiny-shakespeare")
     assert "<unk>" in wiki.train and "<unk>" in wiki.test
-    files = {file.name: file for file in manifest.dataset("tiny-shakespeare").files}
+    files = {file.name: file for file in fetching.one("tiny-shakespeare").files}
     whole = (plays.train + plays.valid + plays.test).encode()
     assert hashlib.sha256(whole).hexdigest() == files["input.txt"].sha256
     assert plays.train.endswith("\n") and plays.valid.endswith("\n")

@@ -12,7 +12,7 @@ import pytest
 
 from reservoir.datasets import DataError
 from reservoir_lab import corpora
-from reservoir_lab.corpora import manifest
+from reservoir_lab.corpora import fetching
 
 CONTENT = {
     "train.de.gz": gzip.compress(b"Ein Hund schl\xc3\xa4ft.\n" * 500, mtime=0),
@@ -59,7 +59,7 @@ def server(tmp_path, monkeypatch):
     server = Server()
     server.files = {f"/toy/{name}": content for name, content in CONTENT.items()}
     write_manifest(tmp_path, server.address)
-    monkeypatch.setattr(manifest, "shipped", lambda: tmp_path)
+    monkeypatch.setattr(fetching, "shipped", lambda: tmp_path)
     monkeypatch.setenv("RESERVOIR_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("RESERVOIR_MIRROR", raising=False)
@@ -294,7 +294,7 @@ def test_a_broken_manifest_is_named(server, tmp_path):
 
 
 def test_every_file_of_the_manifest_can_be_verified_or_is_put_in_place_by_hand():
-    for dataset in manifest.datasets().values():
+    for dataset in fetching.datasets().values():
         assert dataset.licence and dataset.purpose and dataset.note and dataset.files
         for file in dataset.files:
             assert "/" not in file.name
@@ -317,7 +317,7 @@ def test_the_manifest_is_the_mirrors():
         line.split("\t") for line in Path(mirror, "MANIFEST.tsv").read_text(encoding="utf-8").splitlines()[1:]
     ]
     theirs = {(name, file, int(size), sha256) for name, file, size, sha256, *_ in rows}
-    ours = {(d.name, f.name, f.bytes, f.sha256) for d in manifest.datasets().values() for f in d.files}
+    ours = {(d.name, f.name, f.bytes, f.sha256) for d in fetching.datasets().values() for f in d.files}
     assert theirs <= ours
     named = {name for name, *_ in theirs}
     assert {entry for entry in ours if entry[0] in named} == theirs

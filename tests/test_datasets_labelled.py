@@ -48,7 +48,7 @@ def test_the_nearest_corpus_is_named():
 @pytest.fixture
 def table(tmp_path, monkeypatch):
     """Writes SST-2's two files as they are given, where the library will look for them."""
-    monkeypatch.setattr("reservoir_lab.corpora.labelled_texts.fetch", lambda name: tmp_path)
+    monkeypatch.setattr("reservoir_lab.corpora.texts.fetch", lambda name: tmp_path)
 
     def write(train: str, dev: str = "sentence\tlabel\nfine .\t1\n") -> None:
         (tmp_path / "train.tsv").write_text(train, encoding="utf-8")
@@ -103,7 +103,7 @@ def rows(columns: list[str], texts: tuple[str, str], label: str, labels: list[st
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
     """Writes the archive of a GLUE task as GLUE lays it out, where the library will look for it."""
-    monkeypatch.setattr("reservoir_lab.corpora.labelled_texts.fetch", lambda name: tmp_path)
+    monkeypatch.setattr("reservoir_lab.corpora.texts.fetch", lambda name: tmp_path)
 
     def write(name: str, members: dict[str, str]) -> None:
         with zipfile.ZipFile(tmp_path / name, "w") as packed:

@@ -28,7 +28,7 @@ from reservoir.weights.initialisation import KaimingUniform
 from reservoir.weights.streaming import TiledWeight, pack
 from reservoir_lab import recipes
 from reservoir_lab.runs import on_files
-from reservoir_lab.runs.building import load
+from reservoir_lab.runs.building import load_trained
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.trained_model import open_model
@@ -128,7 +128,7 @@ def test_a_run_is_trained_tested_stored_and_resumed_on_a_gpu(gpu, name):
     assert record.machine["gpu"] == "a stand-in" and math.isfinite(record.score)
     recorded = path_of(run)
     assert files(recorded.parent) == [recorded.name, recorded.with_suffix(".safetensors").name]
-    model, *_ = load(run)
+    model, *_ = load_trained(run)
     assert {type(p) for p in model.parameters()} <= {OnGPU, torch.nn.Parameter}
     assert all(p.is_cuda for p in model.parameters())
 

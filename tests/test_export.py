@@ -14,7 +14,7 @@ from reservoir.models import from_pretrained
 from reservoir.models.pretrained import read_folder
 from reservoir_lab import recipes
 from reservoir_lab.launch.cli import main
-from reservoir_lab.runs.building import load, load_data
+from reservoir_lab.runs.building import load_data, load_trained
 from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.export import destination, export
@@ -42,7 +42,7 @@ def test_a_run_is_written_to_a_folder_and_read_from_it(finished, tmp_path):
     folder = export(run, tmp_path / "model")
     ids = torch.arange(1, 9)[None]
     with torch.no_grad():
-        assert torch.equal(from_pretrained(folder)(ids, ids), load(run)[0](ids, ids))
+        assert torch.equal(from_pretrained(folder)(ids, ids), load_trained(run)[0](ids, ids))
     assert Vocabulary.load(folder / "tokenizer.json").tokens == load_data(run)[1].tokens
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "Trained by the recipe `seeds/miniature` at the smoke scale" in card and "BLEU" in card
@@ -52,9 +52,9 @@ def test_a_classifier_is_exported_too(finished, tmp_path):
     run = recipes.get("sentences/bag", scale="smoke")
     folder = export(run, tmp_path / "bag")
     model, record = from_pretrained(folder), read_record(path_of(run))
-    assert read_folder(folder).labels == load(run)[2].classes and len(read_folder(folder).labels) == 2
+    assert read_folder(folder).labels == load_trained(run)[2].classes and len(read_folder(folder).labels) == 2
     assert json.loads((folder / "config.json").read_text())["data"] == record.data
-    assert torch.equal(model(torch.arange(1, 9)[None]), load(run)[0](torch.arange(1, 9)[None]))
+    assert torch.equal(model(torch.arange(1, 9)[None]), load_trained(run)[0](torch.arange(1, 9)[None]))
 
 
 def test_an_earlier_export_is_replaced_and_the_command_says_so(finished, tmp_path, capsys):

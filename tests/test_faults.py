@@ -26,7 +26,7 @@ from reservoir.files import WriteError
 from reservoir.training import Finished, Saved, Started
 from reservoir_lab.launch import cli, train
 from reservoir_lab.runs import execution
-from reservoir_lab.runs.building import load
+from reservoir_lab.runs.building import load_trained
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of, read_record
 
@@ -356,7 +356,7 @@ def test_pairs_without_text_are_refused_or_left_out_and_an_empty_sentence_has_an
     assert any("left out, without text: lines 149, 150 (2 in all)" in note for note in record.notes), (
         record.notes
     )
-    model, task, _ = load(run)
+    model, task, _ = load_trained(run)
     assert task.translate(model, task.src_vocabulary.encode_batch(["", "   "])) == ["", ""]
 
 

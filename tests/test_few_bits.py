@@ -6,7 +6,7 @@ from reservoir.training import bleu
 from reservoir.weights import report
 from reservoir.weights.accounting import rounded, rounded_bytes
 from reservoir_lab import recipes
-from reservoir_lab.runs.building import load, outline, task_of
+from reservoir_lab.runs.building import load_trained, outline, task_of
 from reservoir_lab.runs.execution import execute
 
 
@@ -14,7 +14,7 @@ def test_a_trained_row_is_tested_in_few_bits_as_well(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     run = recipes.get("few-bits/narrow-4", scale="smoke")
     found = execute(run).tests["test"]
-    model, task, corpus = load(run)
+    model, task, corpus = load_trained(run)
     pairs = corpus.tests["test"]
     for bits in (8, 4):
         said = task.translate(

@@ -7,7 +7,7 @@ from small import small_run, write_text
 from reservoir.training import Message, Stepped
 from reservoir.weights import Freeze, owned, report
 from reservoir_lab import recipes
-from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import train_and_test, train_run
 from reservoir_lab.runs.handlers import Checkpoints
 
@@ -87,7 +87,7 @@ def test_a_finished_run_is_loaded_with_what_it_learned(run, tmp_path, monkeypatc
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     model, task, corpus = build(run)
     record = train_and_test(run, model, task, corpus)
-    again, _, _ = load(run)
+    again, _, _ = load_trained(run)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
     assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in again.parameters()]
     assert record.parameters["trainable"] == record.parameters["total"]  # all of it moves until then

@@ -12,7 +12,7 @@ from reservoir.layers import turn
 from reservoir.models import LlamaConfig, UniversalConfig
 from reservoir.weights import Freeze, Pretrained, freeze, initialise, owned, recorded_origin, report
 from reservoir.weights.files import WeightsError
-from reservoir_lab.runs import released
+from reservoir_lab.runs import start
 from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.released import load_llama2c
 
@@ -139,8 +139,8 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 def test_a_released_model_is_of_the_checkpoint_that_its_file_is(tmp_path, monkeypatch):
     file = tmp_path / "stories260K.bin"
     file.write_bytes(llama2c(SMALL))
-    monkeypatch.setattr(released, "fetch", {"stories260k": tmp_path}.get)
-    model, digest = released.load("stories260k")
+    monkeypatch.setattr(start, "fetch", {"stories260k": tmp_path}.get)
+    model, digest = start.released_model("stories260k")
     assert digest == file_digest(file)[:16]
     assert {recorded_origin(item) for item in owned(model)} == {Pretrained(f"stories260k@{digest}")}
     file.write_bytes(llama2c(SMALL)[:-4])
@@ -149,23 +149,23 @@ def test_a_released_model_is_of_the_checkpoint_that_its_file_is(tmp_path, monkey
         ("gpt3", "must be one of .*gpt2, got"),
     ):
         with pytest.raises(CheckpointError, match=message):
-            released.load(name)
+            start.released_model(name)
 
 
 def test_our_release_is_the_shipped_one_or_else_the_one_that_was_exported_here(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setattr(released, "shipped", lambda: tmp_path / "shipped")
+    monkeypatch.setattr(start, "shipped", lambda: tmp_path / "shipped")
     for seed, name in ((0, "gpt-wikipedia"), (3, "gpt-wikipedia-seed-3")):
         missing = rf"gpt/wikipedia of seed {seed} is not here; .* --seeds {seed}, then .*export .*/{name}$"
         with pytest.raises(CheckpointError, match=missing):
-            released.load("gpt/wikipedia", seed=seed)
+            start.released_model("gpt/wikipedia", seed=seed)
         for place in ("results", "shipped"):
             folder = tmp_path / place / "weights" / name
             folder.mkdir(parents=True)
             (folder / "model.safetensors").touch()
-            assert released._ours(seed) == folder
+            assert start._folder(seed) == folder
     with pytest.raises(CheckpointError, match="stories260k was pretrained once, so seed must be 0, got 1"):
-        released.load("stories260k", seed=1)
+        start.released_model("stories260k", seed=1)
 
 
 def vocabulary(path):

@@ -20,7 +20,7 @@ from reservoir_lab import recipes
 from reservoir_lab.corpora import text
 from reservoir_lab.runs import MaskedLanguageModelling
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.tasks.masked_language_modelling import EVERY, HOLE, _samples
+from reservoir_lab.runs.tasks.language_modelling import EVERY, HOLE, _lines_with_holes
 
 SIZES = dict(vocab=60, d_model=16, n_heads=2, d_ff=32, layers=3, dropout=0.0)
 MASK = 59
@@ -243,7 +243,7 @@ def test_what_fills_a_hole_is_never_a_special_token():
 
 def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
     from reservoir_lab.corpora import Text
-    from reservoir_lab.runs.tasks import masked_language_modelling as module
+    from reservoir_lab.runs.tasks import language_modelling as module
 
     line = "The well @-@ known <unk> sold 3 @,@ 000 at 1 @.@ 5 .\n" * 40
     monkeypatch.setattr(module, "text", lambda name, files: Text(name, line, line, line))
@@ -269,11 +269,11 @@ def test_a_score_keeps_nothing_for_a_backward_pass():
     assert kept and not any(kept)
 
 
-def test_lines_too_short_for_a_hole_between_tokens_are_no_samples():
+def test_lines_too_short_for_a_hole_between_tokens_are_no_lines_with_holes():
     vocabulary = parts()[0]
     lines = [" ".join(["a"] * length) for length in (1, EVERY, EVERY + 1, 2 * EVERY)]
     assert [len(vocabulary.encode(line)) for line in lines] == [1, EVERY, EVERY + 1, 2 * EVERY]
-    found = _samples(model(), task(), SimpleNamespace(test="\n".join(lines)))
+    found = _lines_with_holes(model(), task(), SimpleNamespace(test="\n".join(lines)))
     assert [sample["source"].count(HOLE) for sample in found] == [1, 2]
 
 

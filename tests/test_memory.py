@@ -12,19 +12,18 @@ import torch
 from benchmarks import memory as benchmark
 from benchmarks.measure import Settings
 from reservoir_lab import __main__ as program
-from reservoir_lab.launch import memory
 
 ROOT = Path(__file__).resolve().parent.parent
 SAYS = (
-    "import os; from reservoir_lab.launch.memory import keep_memory; keep_memory();"
+    "import os; from reservoir_lab.__main__ import keep_memory; keep_memory();"
     " print(os.getpid(), os.environ['GLIBC_TUNABLES'])"
 )
-linux = pytest.mark.skipif(not memory.has_glibc(), reason="the C library is not glibc")
+linux = pytest.mark.skipif(not program.has_glibc(), reason="the C library is not glibc")
 
 
 def said(*words, **environment):
     """Standard output of Python in a second process, and the number of that process."""
-    inherited = {name: value for name, value in os.environ.items() if name != memory.NAME}
+    inherited = {name: value for name, value in os.environ.items() if name != program.NAME}
     process = subprocess.Popen(
         [sys.executable, *words], env=inherited | environment, stdout=subprocess.PIPE, text=True, cwd=ROOT
     )
@@ -36,7 +35,7 @@ def said(*words, **environment):
 @linux
 def test_the_process_starts_over_once_and_stays_the_same_process():
     out, pid = said("-c", SAYS)
-    assert out.split() == [str(pid), memory.tunables()]
+    assert out.split() == [str(pid), program.tunables()]
 
 
 @linux
@@ -52,24 +51,24 @@ def test_glibc_knows_each_tunable_and_takes_its_value():
     if loader is None:
         pytest.skip("there is no loader in /lib or /lib64 that lists tunables")
     listed = subprocess.run(
-        [loader, "--list-tunables"], env={memory.NAME: memory.tunables()}, capture_output=True, text=True
+        [loader, "--list-tunables"], env={program.NAME: program.tunables()}, capture_output=True, text=True
     )
     if listed.returncode:
         pytest.skip("this glibc is older than 2.33, and lists no tunables")
     values = dict(re.findall(r"^glibc\.malloc\.(\w+): (\w+)", listed.stdout, re.MULTILINE))
-    for name, value in memory.TUNABLES.items():
+    for name, value in program.TUNABLES.items():
         assert int(values[name], 0) == value, name
 
 
 def test_with_another_c_library_nothing_is_done(monkeypatch):
-    monkeypatch.delenv(memory.NAME, raising=False)
+    monkeypatch.delenv(program.NAME, raising=False)
     monkeypatch.setattr(os, "confstr_names", {}, raising=False)
     monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("it started over"))
-    memory.keep_memory()
+    program.keep_memory()
 
 
 @pytest.mark.parametrize(
-    ("words", "kept"), [(["run", "--help"], 1), (["queue", "--help"], 1), (["list", "--help"], 0), ([], 0)]
+    ("words", "kept"), [(["run", "--help"], 1), (["audit", "--help"], 1), (["list", "--help"], 0), ([], 0)]
 )
 def test_commands_that_train_keep_memory(monkeypatch, capsys, words, kept):
     asked = []
@@ -106,5 +105,5 @@ def test_the_benchmark_refuses_settings_that_end_with_different_weights(monkeypa
 def test_make_sets_the_same():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.findall(r"^KEEP_MEMORY := (.*)$", makefile, re.MULTILINE) == [
-        f"{memory.NAME}={memory.tunables()}"
+        f"{program.NAME}={program.tunables()}"
     ]

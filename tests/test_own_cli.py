@@ -38,7 +38,7 @@ def test_every_kind_is_trained_used_and_scored(kind, data, results, capsys):
     assert "split off by seed 0" in capsys.readouterr().err
     trained = json.loads((results / name / "smoke" / "seed-0.json").read_text())["parameters"]
     assert main(["run", "--data", str(data[kind]), "--name", "more", "--scale", "smoke", "--dry-run"]) == 0
-    predicted = f"{trained['total']:,}; {trained['trainable']:,} of them are trainable"
+    predicted = f"{trained['total']:,} parameters, {trained['trainable']:,} of them are trainable"
     assert predicted in " ".join(capsys.readouterr().out.split())
     assert main(["show", name, "--scale", "smoke", "--json", "--optimiser.lr", "0.5"]) == 0
     assert json.loads(capsys.readouterr().out)["parameters"] == trained

@@ -18,10 +18,10 @@ from reservoir.datasets import DataError
 from reservoir_lab import corpora, recipes
 from reservoir_lab.corpora import Files, labelled, parallel
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.corpora.own import kind_of, own_pictures, own_sequences, read_picture
+from reservoir_lab.corpora.own import own_pictures, own_sequences, read_picture
 from reservoir_lab.runs import Pictures, Sequences, on_files
 from reservoir_lab.runs.building import load_data
-from reservoir_lab.runs.own import DEFAULTS
+from reservoir_lab.runs.own import DEFAULTS, kind_of
 
 
 def write(folder: Path, **files: str | bytes) -> str:

@@ -12,7 +12,8 @@ from PIL import Image
 
 from reservoir.datasets import DataError
 from reservoir_lab.corpora import images
-from reservoir_lab.corpora.pictures import bytes_in_a_row, patches, read_idx, shrunk
+from reservoir_lab.corpora.examples import read_idx
+from reservoir_lab.corpora.pictures import bytes_in_a_row, patches, shrunk
 
 
 def test_the_digits_are_at_hand():
@@ -107,7 +108,7 @@ def test_a_damaged_sample_is_refused(tmp_path, monkeypatch, spoil, message):
     for number in (*range(10), 50):
         Image.fromarray(noise).save(tmp_path / f"cifar10_batch_{number}.png", compress_level=0)
     (tmp_path / "cifar10_labels.js").write_text(f"var labels={[i % 10 for i in range(51_000)]};")
-    monkeypatch.setattr("reservoir_lab.corpora.pictures.fetch", lambda name: tmp_path)
+    monkeypatch.setattr("reservoir_lab.corpora.examples.fetch", lambda name: tmp_path)
     assert len(images("cifar10-sample").train) == 10_000
     spoil(tmp_path)
     with pytest.raises(DataError, match=message):
@@ -126,7 +127,7 @@ def archive(path, **files: bytes):
 
 
 def test_cifar_s_archive_has_a_label_and_three_planes_a_picture(tmp_path, monkeypatch):
-    monkeypatch.setattr("reservoir_lab.corpora.pictures.fetch", lambda name: tmp_path)
+    monkeypatch.setattr("reservoir_lab.corpora.examples.fetch", lambda name: tmp_path)
     planes = np.random.default_rng(0).integers(0, 256, (2, 3, 32, 32), dtype=np.uint8)
     records = b"".join(bytes([label]) + plane.tobytes() for label, plane in zip((3, 9), planes, strict=True))
     path = tmp_path / "cifar-10-binary.tar.gz"

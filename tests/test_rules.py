@@ -271,10 +271,35 @@ def test_a_record_is_read(tmp_path, monkeypatch):
 # The rules' name.
 
 
+def changes(before):
+    """The rules that differ from earlier ones: names of claims, and of parts of the judge or the tasks."""
+
+    def parts(rules):
+        kinds = ("judge", "tasks", "claims")
+        return {f"{kind}: {name}": one for kind in kinds for name, one in rules[kind].items()}
+
+    old, new = parts(before), parts(json.loads(json.dumps(rules.current())))
+    return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+
+
+def rules_at(name, root):
+    """The rules that had this digest, from the history of a checkout."""
+
+    def git(*arguments):
+        done = subprocess.run(["git", "-C", root, *arguments], check=True, capture_output=True, text=True)
+        return done.stdout
+
+    path = written.FILES[0]
+    for commit in git("log", "--format=%H", "--diff-filter=AM", "--", path).split():
+        if (stored := json.loads(git("show", f"{commit}:{path}"))).get("rules") == name:
+            return stored
+    raise LookupError(f"no commit has rules with the digest {name!r}")
+
+
 def test_the_rules_that_runs_find_are_todays():
     stored = json.loads(written.file().read_text(encoding="utf-8"))
     assert stored["rules"] == rules.digest() == written.digest(), "rules have changed: run `make generated`"
-    assert not rules.changes(stored)
+    assert not changes(stored)
 
 
 def test_what_was_changed_is_named(monkeypatch):
@@ -282,15 +307,13 @@ def test_what_was_changed_is_named(monkeypatch):
     before["claims"]["poster/width"]["asks"] = ["better frozen-feed-forward | narrow 1.0 score"]
     before["judge"]["level"] = 0.05
     del before["claims"]["ours/look-up"]
-    assert rules.changes(before) == ["claims: ours/look-up", "claims: poster/width", "judge: level"]
+    assert changes(before) == ["claims: ours/look-up", "claims: poster/width", "judge: level"]
 
 
 def test_every_rule_is_as_old_as_the_runs_that_it_judges():
     """What was changed since is listed; a rule that has to change makes the block of seeds a spent one."""
-    for digest in rules.of_records():
-        assert rules.changes(rules.at(digest, ROOT)) == [], (
-            f"rules have changed since the runs under {digest}"
-        )
+    for digest in {one.rules for task, row in bench.table() for one in cells.judged(f"{task}/{row}")}:
+        assert changes(rules_at(digest, ROOT)) == [], f"rules have changed since the runs under {digest}"
 
 
 def test_a_judge_that_answers_otherwise_is_another_rule(monkeypatch):
@@ -298,7 +321,7 @@ def test_a_judge_that_answers_otherwise_is_another_rule(monkeypatch):
     monkeypatch.setattr(cells, "OF_THE_REFERENCE", 0.5)
     rules.current.cache_clear()
     try:
-        assert {"judge: answers to 'cheaper'", "judge: of the reference"} <= set(rules.changes(before))
+        assert {"judge: answers to 'cheaper'", "judge: of the reference"} <= set(changes(before))
     finally:
         rules.current.cache_clear()
 
@@ -345,9 +368,9 @@ def test_earlier_rules_are_found_in_the_history(checkout):
 
     commit('{"rules": "one", "judge": 1}')
     commit('{"rules": "two", "judge": 2}')
-    assert rules.at("one", checkout)["judge"] == 1 and rules.at("two", checkout)["judge"] == 2
+    assert rules_at("one", checkout)["judge"] == 1 and rules_at("two", checkout)["judge"] == 2
     with pytest.raises(LookupError, match="'three'"):
-        rules.at("three", checkout)
+        rules_at("three", checkout)
 
 
 def test_outside_a_checkout_the_record_says_so(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from reservoir_lab import recipes
 from reservoir_lab.corpora.content import MADE, content_digest
 from reservoir_lab.runs import execution, machine, records, registry
 from reservoir_lab.runs import run as run_module
-from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute, train_and_test
 from reservoir_lab.runs.machine import has_bf16
@@ -305,7 +305,7 @@ def test_a_run_that_no_recipe_stands_for_is_executed_resumed_recorded_and_found(
     (begun,) = (event for event in events if isinstance(event, Started))
     assert begun.step == 4 and record.recipe == "mine" and record.overrides == {}
     assert started(run) == (record, False) and find_record("mine", scale="smoke") == record
-    assert load(run)[0] is not None
+    assert load_trained(run)[0] is not None
     other = run.evolve(optimiser={"lr": 0.1})
     for changed in (other, other.evolve(seed=1)):
         with pytest.raises(ValueError, match=r"the name mine is taken: .*lr .* \(now 0\.1\).*fresh=True"):
@@ -342,7 +342,7 @@ def test_a_trained_model_is_loaded_to_the_bit_and_translates_as_it_was_tested(te
     run = small_run(text, precision="fp32", freeze=Freeze(feed_forward=True))
     model, task, corpus = build(run)
     record = train_and_test(run, model, task, corpus)
-    again, its_task, its_corpus = load(run)
+    again, its_task, its_corpus = load_trained(run)
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
     assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in again.parameters()]
     assert not again.training
@@ -356,19 +356,19 @@ def test_without_weights_the_error_says_how_to_get_them(text, results):
     with pytest.raises(
         CheckpointError, match=f"run it first: reservoir run {RECIPE} --scale smoke --seeds 2$"
     ):
-        load(run)
+        load_trained(run)
     small = small_run(text)
     execute(small)
     weights = path_of(small).with_suffix(".safetensors")
     content = weights.read_bytes()
     weights.unlink()
     with pytest.raises(CheckpointError, match=r"--fresh, with .*budget\.steps.* changed likewise"):
-        load(small)
+        load_trained(small)
     weights.write_bytes(content[:-1])
     with pytest.raises(CheckpointError, match=r"seed-0-with-\w+\.safetensors is damaged"):
-        load(small)
+        load_trained(small)
     weights.write_bytes(content)
-    load(small)
+    load_trained(small)
 
 
 def test_texts_that_are_too_long_are_left_out_counted_and_said(text, results):

@@ -18,7 +18,7 @@ from reservoir.weights import (
 )
 from reservoir_lab import recipes
 from reservoir_lab.runs import InitFromRun, find_record
-from reservoir_lab.runs.building import build, load, references
+from reservoir_lab.runs.building import build, load_trained, references
 from reservoir_lab.runs.checkpoint import CheckpointError, weights_bytes
 from reservoir_lab.runs.execution import execute, train_and_test
 from reservoir_lab.runs.records import path_of
@@ -47,7 +47,7 @@ def short(name: str, **changes) -> Run:
 
 
 def test_the_tensors_that_a_run_names_are_the_other_runs_to_the_bit_and_the_rest_is_its_own(source):
-    learned = by_stream(load(source)[0])
+    learned = by_stream(load_trained(source)[0])
     taken, scratch = (
         by_stream(build(recipes.get(f"embeddings/{row}", scale="smoke"))[0])
         for row in ("pretrained", "random")
@@ -64,7 +64,7 @@ def test_a_run_can_begin_with_the_other_run_of_its_own_seed(source):
     execute(recipes.get(SOURCE, scale="smoke", seed=1))
     run = recipes.get("embeddings/pretrained", scale="smoke", seed=1)
     for same, seed in ((False, 0), (True, 1)):
-        learned = by_stream(load(recipes.get(SOURCE, scale="smoke", seed=seed))[0])["embedding"]
+        learned = by_stream(load_trained(recipes.get(SOURCE, scale="smoke", seed=seed))[0])["embedding"]
         taken = by_stream(build(run.evolve(start={"same_seed": same}))[0])["embedding"]
         assert torch.equal(taken.parameter, learned.parameter)
         origin = origin_of(taken)
@@ -72,7 +72,7 @@ def test_a_run_can_begin_with_the_other_run_of_its_own_seed(source):
 
 
 def test_the_vocabulary_is_the_other_runs_even_where_no_tensor_is_taken(source):
-    words = load(source)[1].vocabulary.tokens
+    words = load_trained(source)[1].vocabulary.tokens
     for row in ("pretrained", "random", "trained", "fine-tuned"):
         assert build(recipes.get(f"embeddings/{row}", scale="smoke"))[1].vocabulary.tokens == words
 
@@ -80,8 +80,8 @@ def test_the_vocabulary_is_the_other_runs_even_where_no_tensor_is_taken(source):
 def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
     run = short("embeddings/pretrained")
     record = execute(run)
-    learned = by_stream(load(source)[0])["embedding"].parameter
-    model = load(run)[0]
+    learned = by_stream(load_trained(source)[0])["embedding"].parameter
+    model = load_trained(run)[0]
     assert torch.equal(by_stream(model)["embedding"].parameter, learned)
     row = next(row for row in report(model).rows if row.stream == "embedding")
     assert (row.origin, row.moves, row.stored_bytes) == ("pretrained", False, 0)
@@ -91,8 +91,8 @@ def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
 def test_a_pretrained_table_that_moves_on_is_stored_and_the_record_still_says_where_it_began(source):
     run = short("embeddings/fine-tuned")
     record = execute(run)
-    learned = by_stream(load(source)[0])["embedding"].parameter
-    model = load(run)[0]
+    learned = by_stream(load_trained(source)[0])["embedding"].parameter
+    model = load_trained(run)[0]
     assert not torch.equal(by_stream(model)["embedding"].parameter, learned)
     row = next(row for row in report(model).rows if row.stream == "embedding")
     assert row.origin == "trained" and row.stored_bytes == 4 * row.parameters
@@ -109,7 +109,7 @@ def test_a_tensor_that_the_other_run_only_drew_stays_drawn_from_its_seed(source)
     drawn, learned = origin_of(found["layer.0.feed_forward.up"]), origin_of(found["layer.0.attention.qkv"])
     assert isinstance(drawn, Seeded) and drawn.seed == 5
     assert isinstance(learned, Pretrained) and "language/feed-forward/smoke/seed-5@" in learned.checkpoint
-    model = load(recipes.get("language/feed-forward", scale="smoke", seed=5))[0]
+    model = load_trained(recipes.get("language/feed-forward", scale="smoke", seed=5))[0]
     for stream, item in by_stream(model).items():
         same = torch.equal(item.parameter, found[stream].parameter)
         assert same if stream.startswith("layer.") else not same or "norm" in stream
@@ -118,7 +118,7 @@ def test_a_tensor_that_the_other_run_only_drew_stays_drawn_from_its_seed(source)
 def test_weights_whose_source_was_trained_anew_are_refused(source):
     run = short("embeddings/pretrained", seed=7).evolve(start={"same_seed": False})  # of the source's seed 0
     execute(run)
-    load(run)
+    load_trained(run)
     weights = path_of(source).with_suffix(".safetensors")
     content = weights.read_bytes()
     try:
@@ -128,10 +128,10 @@ def test_weights_whose_source_was_trained_anew_are_refused(source):
         )  # other bits, under its own name
         weights.write_bytes(weights_bytes(model, identity=source.identity()))
         with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
-            load(run)
+            load_trained(run)
     finally:
         weights.write_bytes(content)
-    load(run)
+    load_trained(run)
 
 
 def test_without_the_other_runs_weights_the_error_says_how_to_get_them(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from reservoir.weights import FixedMask, Freeze, freeze, initialise, owned, repo
 from reservoir.weights.accounting import mask_bytes
 from reservoir.weights.masks import MASKED_DRAWS, Mask, Supermask, supermask
 from reservoir_lab import recipes
-from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import train_and_test
 
 CONFIG = EncoderDecoderConfig(
@@ -338,7 +338,7 @@ def test_a_masked_run_is_loaded_to_the_same_bits(tmp_path, monkeypatch):
     assert record.parameters["stored_bytes"] == sum(
         -(-mask.scores.numel() // 8) for mask in set(masks(model))
     )
-    again = load(run)[0]
+    again = load_trained(run)[0]
     for mine, theirs in zip(masks(model), masks(again), strict=True):
         assert torch.equal(mine.chosen(), theirs.chosen())
     ids = torch.arange(1, 9)[None]

@@ -10,7 +10,7 @@ from reservoir_lab.launch.cli import main
 from reservoir_lab.launch.crowd import alone
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs import registry
-from reservoir_lab.runs.building import build, load
+from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.records import find_record, path_of, read_record
 from reservoir_lab.runs.run import Run
@@ -92,7 +92,7 @@ def test_records_say_that_they_were_made_together_and_are_not_made_again(tmp_pat
     assert read_record(path_of(runs[0])) == first[0] == execute(runs[0])
     assert "accuracy at 4 bits" in both[1].tests["test"]
     (record,) = execute_together([registry.get("bench/facts/trained", scale="smoke", seed=2)])
-    model, task, corpus = load(registry.get("bench/facts/trained", scale="smoke", seed=2))
+    model, task, corpus = load_trained(registry.get("bench/facts/trained", scale="smoke", seed=2))
     assert task.score(model, corpus.test)["accuracy"] == pytest.approx(record.score)
 
 

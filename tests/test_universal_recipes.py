@@ -18,8 +18,8 @@ from reservoir.weights import (
 from reservoir.weights.initialisation import NormalAround
 from reservoir_lab import recipes
 from reservoir_lab.recipes import universal
-from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_records, released
-from reservoir_lab.runs.building import bare_model, build, load
+from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_records, start
+from reservoir_lab.runs.building import bare_model, build, load_trained
 from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.export import export
@@ -50,7 +50,7 @@ def pretrained(tmp_path_factory):
     """A results folder in which the smoke scale's GPT has been trained."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RESERVOIR_RESULTS", str(tmp_path_factory.mktemp("results")))
-        execute(recipes.get(released.OURS, scale="smoke"))
+        execute(recipes.get(start.OURS, scale="smoke"))
         yield
 
 
@@ -99,15 +99,17 @@ def test_one_recipe_of_each_kind_runs_at_smoke_scale(pretrained, name):
     record = execute(run)
     assert find_record(name, scale="smoke") == record and record.overrides == {}
     assert 0 <= record.tests["test"]["accuracy"] <= 100 and record.samples
-    before, after = ({i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load(run)[0]))
+    before, after = (
+        {i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load_trained(run)[0])
+    )
     moved = {stream for stream in before if not torch.equal(before[stream], after[stream])}
-    trainable = {item.stream for item in owned(load(run)[0]) if item.parameter.requires_grad}
+    trainable = {item.stream for item in owned(load_trained(run)[0]) if item.parameter.requires_grad}
     assert moved and moved <= trainable
 
 
 def test_a_pretrained_body_is_the_language_models_to_the_bit(pretrained):
     run = recipes.get(name_of("listops", "pretrained"), scale="smoke")
-    model, learned = build(run)[0], load(recipes.get(released.OURS, scale="smoke"))[0]
+    model, learned = build(run)[0], load_trained(recipes.get(start.OURS, scale="smoke"))[0]
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         assert torch.equal(item.parameter, theirs[item.stream]), item.stream
@@ -117,32 +119,32 @@ def test_a_pretrained_body_is_the_language_models_to_the_bit(pretrained):
 def test_each_seed_begins_with_a_body_of_its_own_pretraining():
     origins = set()
     for seed in range(3):
-        learned, digest = released.load(released.OURS, seed=seed)
+        learned, digest = start.released_model(start.OURS, seed=seed)
         theirs = {item.stream: item.parameter for item in owned(learned)}
         model = build(recipes.get(name_of("digits", "pretrained"), seed=seed))[0]
         for item in owned(model.body):
             assert torch.equal(item.parameter, theirs[item.stream]), item.stream
-            assert recorded_origin(item) == Pretrained(f"{released.OURS}@{digest}")
+            assert recorded_origin(item) == Pretrained(f"{start.OURS}@{digest}")
         origins.add(digest)
     assert len(origins) == 3
 
 
 def test_records_begin_with_the_bodies_that_ship():
     """A body that was pretrained anew would leave records of another one behind."""
-    digests = {seed: released.load(released.OURS, seed=seed)[1] for seed in range(3)}
+    digests = {seed: start.released_model(start.OURS, seed=seed)[1] for seed in range(3)}
     found = [
         (record.seed, record.begun_with)
         for name in recipes.family("universal")
-        if "/pretrained/" in name and getattr(recipes.get(name).start, "name", "") == released.OURS
+        if "/pretrained/" in name and getattr(recipes.get(name).start, "name", "") == start.OURS
         for record in find_records(name)
     ]
     assert len({seed for seed, _ in found}) == 3
-    assert all(begun == [f"{released.OURS}@{digests[seed]}"] for seed, begun in found)
+    assert all(begun == [f"{start.OURS}@{digests[seed]}"] for seed, begun in found)
 
 
 def test_matched_tensors_have_the_pretrained_ones_statistics_and_cost_nothing_to_store(pretrained):
     model = build(recipes.get(name_of("listops", "matched"), scale="smoke"))[0]
-    learned = load(recipes.get(released.OURS, scale="smoke"))[0]
+    learned = load_trained(recipes.get(start.OURS, scale="smoke"))[0]
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         origin = recorded_origin(item)
@@ -163,14 +165,14 @@ def test_unknown_parts_and_released_models_are_named():
     with pytest.raises(
         CheckpointError, match=r"a released model must be one of gpt/wikipedia, .* got 'gpt3'"
     ):
-        released.load("gpt3")
+        start.released_model("gpt3")
 
 
 @pytest.mark.data
 def test_the_stories_models_body_is_taken_by_name(mirror):
     run = recipes.get(name_of("bit-xor", "stories"))
     model = build(run)[0]
-    learned, digest = released.load("stories260k")
+    learned, digest = start.released_model("stories260k")
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         assert torch.equal(item.parameter, theirs[item.stream])
@@ -178,10 +180,10 @@ def test_the_stories_models_body_is_taken_by_name(mirror):
 
 
 def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained, tmp_path):
-    run = recipes.get(released.OURS, scale="smoke")
+    run = recipes.get(start.OURS, scale="smoke")
     folder = export(run, tmp_path / "gpt")
     model = from_pretrained(folder)
-    learned, task, _ = load(run)
+    learned, task, _ = load_trained(run)
     ids = torch.arange(20)[None] + 4
     torch.testing.assert_close(model(ids), learned(ids), atol=2e-2, rtol=2e-2)
     assert all(torch.equal(p, p.half().float()) for p in model.parameters())
@@ -198,7 +200,7 @@ def test_a_body_of_another_size_is_refused(pretrained):
     with pytest.raises(ValueError, match=r"gpt/wikipedia has .* for 'positions', but the model needs"):
         build(wide)
     with pytest.raises(ValueError, match=r"start.streams: 'layers.\*' matches no parameter"):
-        build(run.evolve(start=InitFromRun(released.OURS, streams=("layers.*",))))
+        build(run.evolve(start=InitFromRun(start.OURS, streams=("layers.*",))))
     assert isinstance(recipes.get(name_of("digits", "pretrained")).start, InitFromRelease)
 
 

@@ -1,11 +1,10 @@
 from . import papers
+from .examples import images
 from .fetching import Row, fetch, status
-from .labelled_texts import CLASSES, LabelledCorpus, labelled
 from .own import Files
-from .pairs import ParallelCorpus, read_pairs, test_set
-from .pictures import images
+from .papers import ParallelCorpus, read_pairs, test_set
 from .reading import read_lines, read_text
-from .texts import Text, parallel, text
+from .texts import CLASSES, LabelledCorpus, Text, labelled, parallel, text
 
 __all__ = [
     "CLASSES",

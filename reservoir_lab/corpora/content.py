@@ -15,11 +15,10 @@ from reservoir.datasets import cache_dir, grammar
 from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar, Recall
 from reservoir.datasets.shipped import DataError
 from reservoir.files import file_digest
-from reservoir_lab.corpora import calculations, manifest, proteins
+from reservoir_lab.corpora import calculations, examples, fetching, pictures
 from reservoir_lab.corpora.calculations import BitMemory, BitXor
-from reservoir_lab.corpora.labelled_texts import labelled
 from reservoir_lab.corpora.own import FILES, path_of, train_files
-from reservoir_lab.corpora.pictures import digits
+from reservoir_lab.corpora.texts import labelled
 
 CHARACTERS = 32  # of a digest
 
@@ -41,7 +40,7 @@ def content_digest(name: str) -> str:
         return _of_files({file.relative_to(path).as_posix(): file for file in train_files(path)})
     if name in MADE:
         return _of_made(name)
-    dataset = manifest.dataset(FETCHED.get(name, name))
+    dataset = fetching.one(FETCHED.get(name, name))
     if all(file.sha256 for file in dataset.files):
         return _short("".join(f"{file.name} {file.sha256}\n" for file in dataset.files))
     paths = [cache_dir() / dataset.name / file.name for file in dataset.files]
@@ -87,7 +86,7 @@ def _order() -> Iterable[str]:
 
 
 def _digits() -> Iterable[bytes]:
-    corpus = digits()
+    corpus = pictures.digits()
     return _examples(
         *(tensor for part in (corpus.train, corpus.test) for tensor in (part.pixels, part.labels))
     )
@@ -104,7 +103,7 @@ def _grammar() -> Iterable[bytes]:
 
 
 def _made_up() -> Iterable[bytes]:
-    found = proteins.made_up(8, seed=0)
+    found = examples.made_up(8, seed=0)
     return _examples(found.x, found.y)
 
 

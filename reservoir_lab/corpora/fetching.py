@@ -1,4 +1,5 @@
-"""Fetch and verify a dataset's files: from the cache, from a mirror, or from where they were published.
+"""What can be fetched (address, hash, size, licence and purpose of every file), and where from: from the cache, from a
+mirror, or from where it was published.
 
 Environment:
     RESERVOIR_CACHE: folder of fetched files; by default the platform's own place for caches.
@@ -9,21 +10,115 @@ Environment:
 import os
 import shutil
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO
 
 import requests
+from msgspec import Struct
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir
-from reservoir.files import WriteError, atomic_write
-from reservoir_lab.corpora import manifest
-from reservoir_lab.corpora.manifest import Dataset, File, fault
+from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir, shipped
+from reservoir.files import WriteError, atomic_write, file_digest
+from reservoir_lab.typed import hint, parse, typed
 
 SILENCE = 30  # seconds without an answer after which a server counts as gone
+
+
+class File(Struct, frozen=True, forbid_unknown_fields=True):
+    """One file of a dataset, as it is on a server.
+
+    Args:
+        sha256, bytes: what they must be; None where they are not published. Such a file is not downloaded: a reader
+            puts it in place by hand.
+        url: None where only a mirror has it.
+    """
+
+    name: str
+    sha256: str | None = None
+    bytes: int | None = None
+    url: str | None = None
+
+
+class Dataset(Struct, frozen=True, forbid_unknown_fields=True):
+    """One dataset of the manifest.
+
+    Args:
+        instead: the call that gives embedded data for the same purpose, which needs no network, or None.
+    """
+
+    name: str
+    licence: str
+    purpose: str
+    note: str
+    files: tuple[File, ...]
+    instead: str | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files together, as far as it is known."""
+        return sum(file.bytes or 0 for file in self.files)
+
+
+def datasets() -> dict[str, Dataset]:
+    """Read `data/manifest.toml`: every dataset by name.
+
+    Raises:
+        DataError: the file is not what it should be.
+    """
+    path = shipped() / "manifest.toml"
+    try:
+        return dict(_datasets(path, path.stat().st_mtime_ns))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{path} cannot be read ({error}): restore it from the repository") from error
+
+
+@lru_cache(maxsize=4)
+def _datasets(path: Path, changed: int) -> dict[str, Dataset]:
+    """What the manifest at a path said when it was last changed.
+
+    It is read once, since every record that is looked up asks whether its data is still the same.
+    """
+    found = {}
+    for name, entry in parse(path.read_bytes(), toml=True).items():
+        files = [{"name": file} | fields for file, fields in entry["files"].items()]
+        found[name] = typed({"name": name} | entry | {"files": files}, Dataset)
+    return found
+
+
+def one(name: str) -> Dataset:
+    """Return the dataset called `name`.
+
+    Raises:
+        DataError: there is none; the nearest name is suggested.
+    """
+    known = datasets()
+    if name not in known:
+        raise unknown("dataset", name, known)
+    return known[name]
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> DataError:
+    """The error for a `name` that is not among `known`, with the nearest one that is."""
+    return DataError(f"there is no {kind} {name!r}: {hint(name, known)}")
+
+
+def fault(path: Path, *, sha256: str, size: int | None) -> str | None:
+    """Say what is wrong with the file at `path`, or None if its digest is `sha256`."""
+    digest = file_digest(path)
+    if digest == sha256:
+        return None
+    found = path.stat().st_size
+    with path.open("rb") as stream:
+        start = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if start.startswith((b"<!doctype html", b"<html")):
+        return "looks like an HTML page instead of the file"
+    if size is not None and found < size:
+        return f"is truncated: {found} of {size} bytes"
+    return f"has the wrong sha256: {digest}, expected {sha256}"
 
 
 class _Unavailable(Exception):
@@ -58,7 +153,7 @@ def fetch(name: str, *, progress: bool = True) -> Path:
     Raises:
         DataError: the name is unknown, a file cannot be had, is not what its hash says, or the disk is full.
     """
-    dataset = manifest.dataset(name)
+    dataset = one(name)
     folder = cache_dir() / name
     missing = [file for file in dataset.files if not _is_good(folder / file.name, file)]
     if missing:
@@ -82,7 +177,7 @@ def status() -> list[Row]:
     rows = [
         Row("miniature", "Apache-2.0", 0, "embedded", "a generated German-English grammar, for live cells")
     ]
-    for dataset in manifest.datasets().values():
+    for dataset in datasets().values():
         missing = "absent" if all(file.sha256 for file in dataset.files) else "by hand"
         state = next((state for state, root in places if _has_all(root / dataset.name, dataset)), missing)
         rows.append(Row(dataset.name, dataset.licence, dataset.bytes, state, dataset.purpose))

@@ -1,4 +1,5 @@
-"""The corpora that the papers translate: WMT18 Turkish and English, IWSLT14 and WMT14 German and English.
+"""Sentence pairs in three parts; and the corpora of the papers: WMT18 Turkish and English, IWSLT14 and WMT14 German and
+English.
 
 Their files are mark-up of several kinds (SGML and XML of the campaigns, TMX). What the scripts of Moses (Koehn et al.
 2007) do to such a text, sacremoses does here: cut it into tokens, and clean it. What takes long is kept in the cache.
@@ -13,19 +14,17 @@ import io
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
-
-import sacremoses
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 from reservoir.datasets import Pairs
 from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir
 from reservoir.files import WriteError, atomic_write, file_digest
-from reservoir_lab.corpora import manifest
+from reservoir_lab.corpora import fetching
 from reservoir_lab.corpora.fetching import fetch
-from reservoir_lab.corpora.pairs import ParallelCorpus, test_set
 from reservoir_lab.corpora.reading import read_bytes, read_lines
 
 IWSLT14_TESTS = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")
@@ -38,6 +37,70 @@ STEPS = "1"  # to be raised when the steps below change, so that what was prepar
 SEGMENT = re.compile(r"<seg id=[^>]*>(.*)</seg>")
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 LONGEST_WORD = 1000  # characters; clean-corpus-n.perl leaves out sentences with longer ones
+
+
+@dataclass(frozen=True)
+class ParallelCorpus:
+    """Sentence pairs to train on, to choose by, and to test on, by the test's name.
+
+    Args:
+        tokenised: the text is cut already, into tokens with spaces between; pieces do not cross them, and BLEU counts
+            them as they are.
+        notes: what is to be said of how it was read: sizes, splits, what was left out.
+        places: where a sentence of one's own stands, by part: a function of its row and its side.
+    """
+
+    name: str
+    src: str
+    tgt: str
+    train: Pairs
+    valid: Pairs
+    tests: dict[str, Pairs]
+    tokenised: bool = False
+    notes: tuple[str, ...] = ()
+    places: Mapping[str, Callable[[int, int], str]] = field(default_factory=dict, repr=False, compare=False)
+
+    def place(self, part: str, row: int, side: int) -> str:
+        """Where a sentence stands, for an error."""
+        if part in self.places:
+            return self.places[part](row, side)
+        return f"{self.name}, {part}.{(self.src, self.tgt)[side]}, line {row + 1}"
+
+
+def read_pairs(src_path: str | Path, tgt_path: str | Path) -> Pairs:
+    """Read two files whose lines translate each other, empty ones included.
+
+    Raises:
+        DataError: a file is missing, damaged or not UTF-8, or the line counts differ.
+    """
+    src, tgt = read_lines(src_path), read_lines(tgt_path)
+    if len(src) != len(tgt):
+        raise DataError(
+            f"{src_path} has {len(src)} lines but {tgt_path} has {len(tgt)}: "
+            "line n of the one must translate line n of the other"
+        )
+    return Pairs(src, tgt)
+
+
+def test_set(name: str, *, src: str, tgt: str) -> Pairs:
+    """Return a test set of the WMT news tasks: "newstest2014" with "de" and "en", "newstest2017" with "tr" and "en".
+
+    Raises:
+        DataError: the languages or the name are unknown, or the data cannot be had.
+    """
+    codes = {"de": "deu", "en": "eng", "tr": "tur"}
+    if sorted((src, tgt)) not in (["de", "en"], ["en", "tr"]):
+        raise DataError(f"there are test sets between 'en' and 'de' or 'tr', got src={src!r}, tgt={tgt!r}")
+    source = f"newstest-{'tur' if 'tr' in (src, tgt) else 'deu'}-eng"
+    known = sorted({Path(file.name).stem for file in fetching.one(source).files})
+    if name not in known:
+        raise fetching.unknown(f"test set between {src!r} and {tgt!r} named", name, known)
+    folder = fetch(source)
+    return read_pairs(folder / f"{name}.{codes[src]}", folder / f"{name}.{codes[tgt]}")
+
+
+# pytest would take the name for a test wherever it is imported.
+test_set.__test__ = False  # type: ignore[attr-defined]
 
 
 def wmt18_tr_en(src: str, tgt: str) -> ParallelCorpus:
@@ -82,7 +145,7 @@ def iwslt14_de_en(src: str, tgt: str) -> ParallelCorpus:
         train, valid = _every(kept, 23)
         return {"train": train, "valid": valid, "test": _lower(tests)}
 
-    parts = prepared(name, [file_digest(path), sacremoses.__version__, STEPS], make, src=src, tgt=tgt)
+    parts = prepared(name, [file_digest(path), metadata.version("sacremoses"), STEPS], make, src=src, tgt=tgt)
     tests = {"test": parts["test"]}
     return ParallelCorpus(name, src, tgt, parts["train"], parts["valid"], tests, tokenised=True)
 
@@ -113,8 +176,8 @@ def wmt14_en_de(src: str, tgt: str) -> ParallelCorpus:
         test = Pairs(*(_news(side, language) for side, language in ((news.src, src), (news.tgt, tgt))))
         return {"train": train, "valid": valid, "test": test}
 
-    hashes = [file.sha256 or "" for file in manifest.dataset(name).files]
-    parts = prepared(name, [*hashes, sacremoses.__version__, STEPS], make, src=src, tgt=tgt)
+    hashes = [file.sha256 or "" for file in fetching.one(name).files]
+    parts = prepared(name, [*hashes, metadata.version("sacremoses"), STEPS], make, src=src, tgt=tgt)
     tests = {"newstest2014": parts["test"]}
     return ParallelCorpus(name, src, tgt, parts["train"], parts["valid"], tests, tokenised=True)
 
@@ -234,6 +297,8 @@ def tokenise(lines: Sequence[str], language: str, *, hyphens: bool = False) -> l
     Args:
         hyphens: cut them off as well, `well @-@ known` (its option -a).
     """
+    from sacremoses import MosesTokenizer
+
     cut = MosesTokenizer(language).tokenize
     return [cut(line, return_str=True, aggressive_dash_splits=hyphens) for line in lines]
 
@@ -243,6 +308,8 @@ def normalise(lines: Sequence[str], language: str) -> list[str]:
 
     These are normalize-punctuation.perl and remove-non-printing-char.perl.
     """
+    from sacremoses import MosesPunctNormalizer
+
     ascii_marks = MosesPunctNormalizer(language, perl_parity=True).normalize
     return [ascii_marks(line).translate(_VISIBLE) for line in lines]
 

@@ -1,31 +1,14 @@
-"""Pictures with labels: handwritten digits and CIFAR-10, whole or a sample; and pictures as sequences: patches in rows,
-or one byte after another.
-"""
+"""Pictures with labels, and pictures as sequences: patches in rows, or one byte after another."""
 
 from __future__ import annotations
 
-import io
-import json
-import re
-import tarfile
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image, UnidentifiedImageError
-from sklearn.datasets import load_digits
 from torch import Tensor
 
-from reservoir.datasets import DataError
-from reservoir_lab.corpora import manifest
-from reservoir_lab.corpora.fetching import fetch
-from reservoir_lab.corpora.reading import read_bytes
-
-NAMES = ("digits", "mnist", "cifar10", "cifar10-sample")
-SIDE, EACH = 32, 1000  # CIFAR's pictures; how many are in a file of the sample
-TEST_FILE = 50  # of the sample; those before it are for training
-CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+from reservoir.datasets.shipped import DataError
 
 
 @dataclass(frozen=True)
@@ -65,6 +48,8 @@ DIGITS = tuple("0123456789")
 
 def digits() -> ImageCorpus:
     """scikit-learn's 1,797 pictures of 8 × 8 pixels; the last third is the test set, other writers than the first."""
+    from sklearn.datasets import load_digits  # which takes a second to import
+
     bunch = load_digits()
     pixels = torch.from_numpy((bunch.images * 255 / 16).round().astype(np.uint8))[..., None]
     labels = torch.from_numpy(bunch.target.astype(np.int64))
@@ -72,119 +57,6 @@ def digits() -> ImageCorpus:
     return ImageCorpus(
         "digits", DIGITS, Images(pixels[:cut], labels[:cut]), Images(pixels[cut:], labels[cut:])
     )
-
-
-def images(name: str) -> ImageCorpus:
-    """Return pictures with labels, fetched if need be.
-
-    Args:
-        name: "digits" (`digits`, embedded), "mnist" (LeCun et al. 1998), "cifar10" (Krizhevsky
-            2009), or "cifar10-sample" (ten of its fifty thousands for training and one for testing).
-
-    Raises:
-        DataError: the name is unknown, or the data cannot be had or read.
-    """
-    if name not in NAMES:
-        raise manifest.unknown("image dataset", name, list(NAMES))
-    if name == "digits":
-        return digits()
-    folder = fetch(name)
-    if name == "mnist":
-        parts = [
-            Images(
-                read_idx(folder / f"{part}-images-idx3-ubyte.gz", 3)[..., None],
-                read_idx(folder / f"{part}-labels-idx1-ubyte.gz", 1).long(),
-            )
-            for part in ("train", "t10k")
-        ]
-        for part in parts:
-            if len(part.pixels) != len(part.labels):
-                raise DataError(f"{folder} has {len(part.pixels)} pictures but {len(part.labels)} labels")
-        return ImageCorpus(name, DIGITS, *parts)
-    if name == "cifar10":
-        return _cifar(folder / "cifar-10-binary.tar.gz")
-    shown = _labels(folder / "cifar10_labels.js")
-    train = [_sample(folder, number, shown) for number in range(10)]
-    whole = Images(torch.cat([part.pixels for part in train]), torch.cat([part.labels for part in train]))
-    return ImageCorpus(name, CIFAR, whole, _sample(folder, TEST_FILE, shown))
-
-
-def _cifar(path: Path) -> ImageCorpus:
-    """The published archive: five files to train on, one to test on."""
-    try:
-        with tarfile.open(fileobj=io.BytesIO(read_bytes(path)), mode="r:") as archive:
-            parts = {
-                name: archive.extractfile(f"cifar-10-batches-bin/{name}.bin").read()  # type: ignore[union-attr]
-                for name in (*(f"data_batch_{n}" for n in range(1, 6)), "test_batch")
-            }
-    except (tarfile.TarError, KeyError, AttributeError) as error:
-        raise DataError(
-            f"{path} is damaged, or not the archive of CIFAR-10's binary files: {error}"
-        ) from error
-    train = [_records(f"{path}, {name}", content) for name, content in parts.items() if name != "test_batch"]
-    whole = Images(torch.cat([part.pixels for part in train]), torch.cat([part.labels for part in train]))
-    return ImageCorpus("cifar10", CIFAR, whole, _records(f"{path}, test_batch", parts["test_batch"]))
-
-
-def _records(where: str, content: bytes) -> Images:
-    """A byte for the label, then a picture's red, green and blue, row after row."""
-    size = 1 + SIDE * SIDE * 3
-    if not content or len(content) % size:
-        raise DataError(f"{where} is cut off: {len(content):,} bytes are no number of records of {size:,}")
-    table = torch.from_numpy(np.frombuffer(content, dtype=np.uint8).reshape(-1, size).copy())
-    if int(table[:, 0].max()) >= len(CIFAR):
-        raise DataError(f"{where}: a label must be from 0 to 9, got {int(table[:, 0].max())}")
-    pixels = table[:, 1:].reshape(-1, 3, SIDE, SIDE).permute(0, 2, 3, 1).contiguous()
-    return Images(pixels, table[:, 0].long())
-
-
-def read_idx(path: Path, dimensions: int) -> Tensor:
-    """Read an IDX file of bytes: two zeros, the type, the number of dimensions, their sizes, then the numbers.
-
-    Raises:
-        DataError: the file is damaged, or is not what its head says.
-    """
-    content = read_bytes(path)
-    head = bytes([0, 0, 8, dimensions])
-    if content[:4] != head:
-        raise DataError(
-            f"{path} is no IDX file of bytes in {dimensions} dimensions: it begins with {content[:4].hex()}"
-        )
-    start = 4 + 4 * dimensions
-    shape = tuple(np.frombuffer(content[4:start], dtype=">u4").tolist())
-    if len(shape) != dimensions or len(content) - start != int(np.prod(shape)):
-        raise DataError(
-            f"{path} is truncated: its header gives {shape}, but {len(content) - start} numbers follow"
-        )
-    return torch.from_numpy(np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape).copy())
-
-
-def _sample(folder: Path, number: int, labels: list[int]) -> Images:
-    path = folder / f"cifar10_batch_{number}.png"
-    try:
-        with Image.open(io.BytesIO(read_bytes(path))) as opened:
-            table = np.asarray(opened.convert("RGB"))
-    except (UnidentifiedImageError, OSError, SyntaxError) as error:
-        raise DataError(f"{path} is damaged, or no picture: {error}") from error
-    if table.shape != (EACH, SIDE * SIDE, 3):
-        raise DataError(
-            f"{path} is {table.shape[1]} × {table.shape[0]} pixels, not {SIDE * SIDE} × {EACH}: a row is a picture"
-        )
-    shown = labels[number * EACH : (number + 1) * EACH]
-    return Images(torch.from_numpy(table.reshape(EACH, SIDE, SIDE, 3).copy()), torch.tensor(shown))
-
-
-def _labels(path: Path) -> list[int]:
-    """The labels of all files, a JavaScript array."""
-    found = re.fullmatch(
-        r"\s*var labels\s*=\s*(\[[\d,\s]*\]);?\s*", read_bytes(path).decode("utf-8", "replace")
-    )
-    labels = json.loads(found[1]) if found else []
-    if len(labels) != (TEST_FILE + 1) * EACH or max(labels) > 9:
-        raise DataError(
-            f"{path} should be 'var labels=[…];' with {(TEST_FILE + 1) * EACH} classes from 0 to 9"
-        )
-    return labels
 
 
 def shrunk(pixels: Tensor, factor: int) -> Tensor:

@@ -7,11 +7,9 @@ history of `data/bench/rules.json`: so it can be said which rules are younger th
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import asdict
 from functools import cache
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 from reservoir.files import atomic_write
@@ -104,43 +102,3 @@ def write() -> None:
     """Write the rules to where runs find them."""
     text = json.dumps({"rules": digest()} | current(), indent=1, ensure_ascii=False) + "\n"
     atomic_write(written.file(), text.encode(), advice=ADVICE)
-
-
-def changes(before: dict[str, Any]) -> list[str]:
-    """The rules that differ from earlier ones: names of claims, and of parts of the judge or the tasks."""
-
-    def parts(rules: dict[str, Any]) -> dict[str, Any]:
-        return {
-            f"{kind}: {name}": one
-            for kind in ("judge", "tasks", "claims")
-            for name, one in rules[kind].items()
-        }
-
-    old, new = parts(before), parts(json.loads(json.dumps(current())))
-    return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
-
-
-def of_records() -> set[str]:
-    """The digests of the rules that the judged records were made under; empty where they say none."""
-    return {one.rules for task, row in bench.table() for one in cells.judged(f"{task}/{row}")}
-
-
-def at(name: str, root: Path) -> dict[str, Any]:
-    """The rules that had this digest, from the history of a checkout.
-
-    Raises:
-        LookupError: no commit has had them.
-    """
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", root, *arguments], check=True, capture_output=True, text=True
-        ).stdout
-
-    path = written.FILES[0]
-    for commit in git("log", "--format=%H", "--diff-filter=AM", "--", path).split():
-        if (found := json.loads(git("show", f"{commit}:{path}"))).get("rules") == name:
-            return found
-    raise LookupError(
-        f"no commit has rules with the digest {name!r}: runs that are judged come after a commit of them"
-    )

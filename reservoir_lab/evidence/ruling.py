@@ -92,12 +92,6 @@ def compare(
     return Difference(yes / n, other / m, above, below, (n, m))
 
 
-def share_interval(row: Sequence[float]) -> tuple[float, float]:
-    """The exact interval of a row's share (Clopper & Pearson 1934), which covers it with probability 1 - `LEVEL`."""
-    low, high = stats.binomtest(int(sum(row)), len(row)).proportion_ci(1 - LEVEL, method="exact")
-    return float(low), float(high)
-
-
 def interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, float]:
     """The differences of two means, `a` minus `b`, that the test would not reject: it covers with 1 - `LEVEL`."""
     x, y = np.asarray(a, float), np.asarray(b, float)

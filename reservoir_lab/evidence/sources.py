@@ -6,11 +6,10 @@ The files lie in `data/sources`, one a source. A figure that nobody has checked 
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from reservoir.datasets.shipped import shipped
+from reservoir_lab.typed import hint
 
 QUOTE_KINDS = {
     "doc": "read in the document itself",
@@ -282,7 +282,7 @@ Named = TypeVar("Named")
 def named(what: str, name: str, known: Mapping[str, Named], where: str) -> Named:
     """What has the name; a SourceError says which is near where nothing has."""
     if name not in known:
-        raise SourceError(unknown(what, name, known, where))
+        raise SourceError(f"{where} has no {what} {name!r}; {hint(name, known)}")
     return known[name]
 
 
@@ -292,10 +292,3 @@ def _check_kind(entry: dict[str, Any], path: Path) -> None:
         raise SourceError(
             f"{path.name}: the kind of {entry['id']!r} must be one of {kinds}, got {entry['kind']!r}"
         )
-
-
-def unknown(what: str, name: str, known: Iterable[str], where: str) -> str:
-    """What to say of a name that nothing has: the nearest one, or all that there are."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-    return f"{where} has no {what} {name!r}; {hint}"

@@ -1,36 +1,29 @@
-"""The recipes with their fields, without importing them: what `list` and `run RECIPE --help` print.
+"""The recipes, without importing them: what `list` prints.
 
-They stand in `data/recipes.json` and `data/fields.json`, made from the registry with a digest of the recipes' sources.
-Where the sources have changed since, the registry itself is asked, which takes seconds. `make generated` writes the
-files anew.
+They stand in `data/recipes.json`, made from the registry with a digest of the recipes' sources. Where the sources have
+changed since, the registry itself is asked, which takes seconds. `make generated` writes the file anew.
 """
 
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from textwrap import fill
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.table import Column
 
+import reservoir_lab as lab
 from reservoir.datasets.shipped import shipped
-from reservoir.files import atomic_writes
-from reservoir_lab import launch
+from reservoir.files import atomic_write
 from reservoir_lab.corpora.own.parts import FILES
 from reservoir_lab.launch.console import new_table, show, show_json
 from reservoir_lab.runs.registry import SCALES, family, is_recorded, own_names, results
 from reservoir_lab.typed import decode
 
-WIDTH = 100
-ABOUT = """usage: reservoir {command} {name} [--FIELD VALUE ...]
-
-Any of these fields can be changed; the values are those of {name} {where}.
-`{command} --help` lists the other options."""
+FILE = "recipes.json"
 
 
 @dataclass(frozen=True)
@@ -48,33 +41,6 @@ class Catalogue:
     recipes: dict[str, str]
 
 
-@dataclass(frozen=True)
-class Fields:
-    """The fields of some runs.
-
-    Args:
-        digest: of the recipes' sources.
-        words: a class and its field, such as "Budget.steps" -> what it takes, and what it is.
-        recipes: a run's name -> what differs from the run before it: a field by its dotted name -> the class that has
-            it and its value, or None where there is no such field any more.
-    """
-
-    digest: str
-    words: dict[str, list[str]]
-    recipes: dict[str, dict[str, Any]]
-
-    def of(self, name: str) -> dict[str, Any]:
-        """The fields of a run, part by part."""
-        found: dict[str, Any] = {}
-        for recipe, changes in self.recipes.items():
-            found |= changes
-            if recipe == name:
-                break
-        parts = list(dict.fromkeys(field.partition(".")[0] for field in found))
-        names = sorted(found, key=lambda f: (parts.index(f.partition(".")[0]), f.rpartition(".")[0]))
-        return {field: found[field] for field in names if found[field]}
-
-
 def sources_digest() -> str:
     """The digest of the files that define recipes."""
     texts = [
@@ -83,45 +49,24 @@ def sources_digest() -> str:
     return sha256(b"\0".join(text.replace(b"\r\n", b"\n") for text in texts)).hexdigest()
 
 
-T = TypeVar("T", Catalogue, Fields)
-
-
 def catalogue() -> Catalogue:
     """The stored catalogue, or one made now where the recipes have changed since it was stored."""
-    return _stored(Catalogue, "recipes.json", from_registry)
-
-
-def fields() -> Fields:
-    """The stored fields, or those made now where the recipes have changed since they were stored."""
-    return _stored(Fields, "fields.json", fields_from_registry)
+    try:
+        found = decode(shipped() / FILE, Catalogue, remedy="make generated")
+    except ValueError:
+        return from_registry()
+    return found if found.digest == sources_digest() else from_registry()
 
 
 def from_registry() -> Catalogue:
     """What the recipes themselves say."""
-    return Catalogue(sources_digest(), *launch.cataloguing.from_registry())
-
-
-def fields_from_registry() -> Fields:
-    """The fields of every recipe at the laptop scale."""
-    return Fields(sources_digest(), *launch.cataloguing.fields_from_registry())
-
-
-def _stored(kind: type[T], name: str, make: Callable[[], T]) -> T:
-    try:
-        found = decode(shipped() / name, kind, remedy="make generated")
-    except ValueError:
-        return make()
-    return found if found.digest == sources_digest() else make()
+    return Catalogue(sources_digest(), *lab.recipes.described())
 
 
 def write() -> None:
-    """Store the catalogue, and the fields with a recipe a line."""
-    listed = json.dumps(asdict(from_registry()), indent=1, ensure_ascii=False) + "\n"
-    made = fields_from_registry()
-    recipes = ",\n".join(f"{json.dumps(name)}: {json.dumps(said)}" for name, said in made.recipes.items())
-    words = json.dumps(made.words, indent=1, ensure_ascii=False)
-    text = f'{{\n"digest": "{made.digest}",\n"words": {words},\n"recipes": {{\n{recipes}\n}}\n}}\n'
-    atomic_writes({shipped() / "recipes.json": listed.encode(), shipped() / "fields.json": text.encode()})
+    """Store the catalogue."""
+    text = json.dumps(asdict(from_registry()), indent=1, ensure_ascii=False) + "\n"
+    atomic_write(shipped() / FILE, text.encode(), advice="the catalogue is written into the checkout")
 
 
 def list_recipes(names: Sequence[str], *, as_json: bool = False) -> None:
@@ -176,29 +121,3 @@ def _about(name: str) -> str:
         return f"{run.get('base') or 'a run without a recipe'} on {data.removeprefix(FILES)}"
     except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
         return f"its record is damaged: {path}"
-
-
-def show_fields(name: str, command: str = "run") -> None:
-    """Print the fields of the runs of a recipe or family, or of a run of one's own, with their values.
-
-    Args:
-        name: of the recipe, family or run.
-        command: that takes the fields.
-    """
-    recipes = catalogue().recipes
-    own = name in own_names(recipes)
-    name = name if own else family(name, recipes)[0]
-    known = Fields(sources_digest(), *launch.cataloguing.fields_of_own(name)) if own else fields()
-    where = "as it is recorded" if own else "at the laptop scale"
-    show(ABOUT.format(command=command, name=name, where=where))
-    for field, (kind, value) in known.of(name).items():
-        takes, about = known.words[f"{kind}.{field.rpartition('.')[2]}"]
-        *parts, last = field.replace("_", "-").split(".")
-        option = f"--{'.'.join([*parts, last])}"
-        if isinstance(value, bool):  # as the command line has it
-            option, takes = f"{option}, --{'.'.join([*parts, f'no-{last}'])}", "yes" if value else "no"
-        else:
-            takes += f" = {shlex.join(map(str, value if isinstance(value, list) else [value]))}"
-        show(f"\n{option} {takes}".rstrip())
-        if about:
-            show(fill(about, WIDTH, initial_indent="    ", subsequent_indent="    "))

@@ -1,4 +1,4 @@
-"""The command line of the library: recipes and data of your own, trained, shown, queued, and their models used.
+"""The command line of the library: recipes and data of your own, trained, shown, and their models used.
 
 examples:
   reservoir list
@@ -14,7 +14,6 @@ examples:
   reservoir table poster/big
   reservoir export seeds/miniature --to my-translator
   reservoir data multi30k
-  reservoir queue data/queue.toml --dry-run
   reservoir audit --sample 10
   reservoir records
   reservoir run --data it-en --task.src it
@@ -34,7 +33,6 @@ exit status:
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import sys
@@ -48,13 +46,13 @@ from typing import Annotated, Any, Union
 import tyro
 
 from reservoir.datasets.shipped import DataError
-from reservoir_lab import corpora, launch
+from reservoir_lab import corpora, launch, runs
 from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, printable, show
-from reservoir_lab.launch.gpus import Target
+from reservoir_lab.launch.gpus import Cluster, Resources, Target
 from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
-from reservoir_lab.launch.resources import Cluster, Resources
 from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted
 from reservoir_lab.runs.registry import Scale
+from reservoir_lab.typed import hint
 
 
 @dataclass(frozen=True)
@@ -179,14 +177,7 @@ class Run:
         if not self.gpus:
             raise ValueError("--gpus needs a number, such as --gpus 1 8 64")
         target = Target(self.gpu, min(self.gpus), self.price)
-        if len(self.gpus) > 1:
-            if self.measure:
-                raise ValueError("--measure goes with one number of GPUs, such as --gpus 8")
-            launch.dry_run.scale_out(
-                {run.recipe: run for run in runs}, self.gpus, target, seeds=len(self.seeds)
-            )
-        else:
-            launch.dry_run.dry_run(runs, target, measured=self.measure)
+        launch.dry_run.dry_run(runs, self.gpus, target, measured=self.measure)
 
 
 @dataclass(frozen=True)
@@ -300,64 +291,30 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Queue:
-    """Run what a file lists and nobody has recorded, in its order, and say what is left and how long that takes.
-
-    It can be cut off anywhere and goes on with the same command; the file may be edited meanwhile.
-
-    examples:
-      reservoir queue data/queue.toml --dry-run
-      nice reservoir queue data/queue.toml
-
-    Args:
-        file: Entries [[runs]] with recipes, seeds and why, in TOML.
-        dry_run: Only say what is left.
-    """
-
-    file: tyro.conf.Positional[Path]
-    dry_run: bool = False
-
-    def __call__(self, fields: Sequence[str]) -> None:
-        launch.queue.work_through(self.file, dry_run=self.dry_run)
-
-
-@dataclass(frozen=True)
 class Audit:
-    """Begin recorded runs again, and compare what they measure first with their records, to the last digit.
+    """Begin recorded runs again, and compare their first validation with their records, to the last digit.
 
     Where a record does not say in which precision it was computed, both are tried. The exit status is 1 if a record
-    that was audited now gives other figures in each: the last line names it.
+    that was audited now gives another figure in each: the last line names it.
 
     examples:
       reservoir audit --sample 10 --draw 1
       reservoir audit language initial/kaiming-50 --sample 0
-      reservoir audit --sample 10 --again
 
     Args:
         names: Recipes or families; none for all.
         sample: How many of their records, drawn by a seed; 0 for all.
         draw: The seed of that draw.
-        points: How many validations are compared.
-        again: Audit again what is there already. A precision that is not found again stays known.
-        to: Where the results are kept; what is there is not audited again, unless --again asks for it.
+        to: Where the results are kept; what is there is not audited again.
     """
 
     names: tyro.conf.Positional[tuple[str, ...]] = ()
     sample: int = 10
     draw: int = 0
-    points: int = 1
-    again: bool = False
     to: Path = Path("data/results/audits.json")
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.audits.audit_records(
-            self.names,
-            sample=self.sample,
-            draw=self.draw,
-            points=self.points,
-            file=self.to,
-            again=self.again,
-        )
+        launch.show.audit_records(self.names, sample=self.sample, draw=self.draw, file=self.to)
 
 
 @dataclass(frozen=True)
@@ -377,7 +334,7 @@ class Records:
     folder: tyro.conf.Positional[Path | None] = None
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.audits.pack_records(self.folder)
+        show("\n".join(runs.pack_records(self.folder)) or "no record is newer than those that ship")
 
 
 @dataclass(frozen=True)
@@ -415,7 +372,6 @@ COMMANDS = {
     "table": Table,
     "export": Export,
     "data": Data,
-    "queue": Queue,
     "audit": Audit,
     "records": Records,
     "translate": Translate,
@@ -472,7 +428,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     message: str | None
     try:
-        execute(with_ranges(words) or ["--help"])
+        run_command(with_ranges(words) or ["--help"])
         sys.stdout.flush()  # a reader who has gone is noticed here, where it can be said, and not as Python ends
         return 0
     except Preempted as signal:
@@ -502,7 +458,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def execute(words: list[str]) -> None:
+def run_command(words: list[str]) -> None:
     """Parse the words of a command line and do what they ask for.
 
     Raises:
@@ -511,12 +467,10 @@ def execute(words: list[str]) -> None:
     """
     name, *rest = words
     if not name.startswith("-") and name not in COMMANDS:
-        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(COMMANDS)}"
-        raise UsageError(f"there is no command {name!r}; {hint}")
+        raise UsageError(f"there is no command {name!r}; {hint(name, COMMANDS, cutoff=0.6)}")
     takes_fields = name in TAKE_FIELDS
     if takes_fields and {"--help", "-h"} & set(rest) and not rest[0].startswith("-"):
-        launch.catalogue.show_fields(rest[0], name)
+        launch.show.show_fields(rest[0], name)
         return
     kinds: Any = Union[*(Annotated[kind, tyro.conf.subcommand(name)] for name, kind in COMMANDS.items())]
     options: Any = {"prog": "reservoir", "description": __doc__, "return_unknown_args": True}

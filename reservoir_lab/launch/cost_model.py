@@ -96,14 +96,14 @@ def work(loss: Callable[[], Tensor]) -> Work:
     """
     kept: dict[int, torch.UntypedStorage] = {}  # held, so that no number is given twice
 
-    def pack(tensor: Tensor) -> Tensor:
+    def keep(tensor: Tensor) -> Tensor:
         if not isinstance(tensor, torch.nn.Parameter):
             storage = tensor.untyped_storage()
             kept.setdefault(storage._cdata, storage)
         return tensor
 
     with _Count() as count, _Fused():
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
             value = loss()
         bytes_kept = float(sum(storage.nbytes() for storage in kept.values()))
         if value.requires_grad:

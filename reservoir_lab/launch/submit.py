@@ -20,8 +20,8 @@ import torch
 import reservoir_lab.recipes  # noqa: F401 (a job is unpickled where nothing else has entered them)
 from reservoir.training.loop import TrainingError
 from reservoir_lab.launch.console import show
+from reservoir_lab.launch.gpus import Cluster, Resources
 from reservoir_lab.launch.progress import PlainLines
-from reservoir_lab.launch.resources import Cluster, Resources
 from reservoir_lab.runs.distribution import PATIENCE, join_world
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.preemption import SIGNALS, Preempted, StopSignal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import tyro
@@ -16,7 +16,7 @@ import reservoir_lab.recipes  # noqa: F401 (enters the recipes)
 from reservoir.training.events import Message
 from reservoir.training.loop import TrainingError
 from reservoir.weights.files import WeightsError
-from reservoir_lab.corpora.own import FILES, kind_of
+from reservoir_lab.corpora.own import FILES
 from reservoir_lab.launch.console import in_one_sentence, new_table, show
 from reservoir_lab.launch.progress import TensorBoard, automatic
 from reservoir_lab.runs import registry
@@ -25,7 +25,7 @@ from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.distribution import World, join_world
 from reservoir_lab.runs.distribution import leave_world as leave_world  # for the command line, when it fails
 from reservoir_lab.runs.execution import Busy, begin_afresh, execute
-from reservoir_lab.runs.own import DEFAULTS, fitted, retargeted
+from reservoir_lab.runs.own import DEFAULTS, fitted, kind_of, retargeted
 from reservoir_lab.runs.preemption import StopSignal
 from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of, recorded
 from reservoir_lab.runs.registry import Scale
@@ -125,7 +125,12 @@ def train_runs(
     for run in runs:
         device_of(run)  # before the first of them is trained
     if together:
-        train_together(runs)
+        rows: dict[str, list[Run]] = {}
+        for run in runs:
+            rows.setdefault(run.recipe, []).append(run)
+        show_rows(
+            train_many({f"{name}, {len(its)} seeds": its for name, its in rows.items()}, execute_together)
+        )
         return
     with join_world() as world, StopSignal() as stop:
         if not world.same(([run.to_json() for run in runs], fresh)):
@@ -133,45 +138,35 @@ def train_runs(
         with world.first():
             if fresh and world.main:
                 begin_afresh(runs)
-        if len(runs) >= MANY and world.size == 1:
-            show_rows(train_many(runs, stop, fresh=fresh, tensorboard=tensorboard))
+        if len(runs) < MANY or world.size > 1:
+            for run in runs:
+                train_one(run, world, stop, fresh=fresh, tensorboard=tensorboard)
             return
-        for run in runs:
-            train(run, world, stop, fresh=fresh, tensorboard=tensorboard)
 
+        def alone(one: Sequence[Run]) -> list[Record]:
+            logs = [TensorBoard(_logs(one[0], tensorboard))] if tensorboard else []
+            return [execute(one[0], fresh=fresh, listeners=logs, stop=stop)]
 
-def train_together(runs: Sequence[Run]) -> None:
-    """Execute the seeds of each recipe together, and print a line for each recipe; say which runs diverged.
-
-    Raises:
-        TrainingError: all of them diverged.
-    """
-    by_recipe: dict[str, list[Run]] = {}
-    for run in runs:
-        by_recipe.setdefault(run.recipe, []).append(run)
-    records: list[Record] = []
-    for number, (recipe, its) in enumerate(by_recipe.items(), start=1):
-        started = time.perf_counter()
-        found = execute_together(its)
-        diverged = [one for one in found if isinstance(one, TrainingError)]
-        records += [one for one in found if isinstance(one, Record)]
-        for error in diverged:
-            print(error, file=sys.stderr)
-        taken = in_words(time.perf_counter() - started)
-        print(
-            f"{recipe}: {len(its)} seeds in {taken} ({number} of {len(by_recipe)})",
-            file=sys.stderr,
-            flush=True,
-        )
-    if not records:
-        raise TrainingError("every run diverged: try a lower --optimiser.lr")
-    show_rows(records)
+        groups = {f"{run.recipe}, seed {run.seed}": [run] for run in runs}
+        show_rows(train_many(groups, alone, fresh=fresh))
 
 
 def train_many(
-    runs: Sequence[Run], stop: StopSignal, *, fresh: bool, tensorboard: str | None
+    groups: Mapping[str, Sequence[Run]],
+    work: Callable[[Sequence[Run]], Sequence[Record | TrainingError]],
+    *,
+    fresh: bool = False,
 ) -> list[Record]:
-    """Execute runs under one line of progress, which says what the last one came to and how long the rest will take."""
+    """Execute runs under one line of progress, which says what the last ones came to and how long the rest will take.
+
+    Args:
+        groups: runs that are trained together, or alone, by what they are called.
+        work: executes a group.
+        fresh: what is recorded is trained as well.
+
+    Raises:
+        TrainingError: all of them diverged; where some did, it is said which.
+    """
     records: list[Record] = []
     shown = Progress(
         TextColumn("{task.description}"),
@@ -182,19 +177,25 @@ def train_many(
         disable=not sys.stderr.isatty(),
     )
     with shown:
-        line = shown.add_task(f"{len(runs)} runs", total=len(runs), left="")
+        line = shown.add_task("", total=len(groups), left="")
         taken: list[float] = []  # by those that were not recorded yet
-        for number, run in enumerate(runs, start=1):
-            started, before = time.perf_counter(), recorded(run)
-            logs = tensorboard and [TensorBoard(_logs(run, tensorboard))]
-            records.append(execute(run, fresh=fresh, listeners=logs or (), stop=stop))
-            if fresh or before is None:
+        for number, (name, runs) in enumerate(groups.items(), start=1):
+            new = fresh or not all(map(recorded, runs))
+            started, found = time.perf_counter(), work(runs)
+            for error in (one for one in found if isinstance(one, TrainingError)):
+                shown.console.print(str(error), soft_wrap=True)
+            its = [one for one in found if isinstance(one, Record)]
+            records += its
+            if new:
                 taken.append(time.perf_counter() - started)
-            left = f"{in_words(statistics.fmean(taken) * (len(runs) - number))} left" if taken else ""
-            said = f"{run.recipe}, seed {run.seed}: {records[-1].score:.1f}"
-            shown.update(line, advance=1, description=said, left=left)
+            left = f"{in_words(statistics.fmean(taken) * (len(groups) - number))} left" if taken else ""
+            mean = f"{statistics.fmean(one.score for one in its):.1f}" if its else "diverged"
+            shown.update(line, advance=1, description=f"{name}: {mean}", left=left)
             if shown.disable:
-                print(f"{said} ({number} of {len(runs)}; {left or 'recorded'})", file=sys.stderr, flush=True)
+                said = f"{name}: {mean} ({number} of {len(groups)}; {left or 'recorded'})"
+                print(said, file=sys.stderr, flush=True)
+    if not records:
+        raise TrainingError("every run diverged: try a lower --optimiser.lr")
     return records
 
 
@@ -222,7 +223,7 @@ def _logs(run: Run, folder: str) -> str:
     return str(Path(folder, run.recipe, run.scale, path_of(run).stem))
 
 
-def train(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
+def train_one(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
     """Execute one run; the first process prints what happens."""
     if not world.main:
         execute(run, fresh=fresh, stop=stop)

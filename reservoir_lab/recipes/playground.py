@@ -5,15 +5,19 @@ layer its attention, feed-forward layer and norms; the encoder's last norm; for 
 attention to the source, feed-forward layer and norms; the decoder's last norm. `t` is trained; `s` is seeded and
 frozen, with biases of zero; `m` is a mask over such weights; `f` is fixed: a Fourier transform in place of attention,
 norms of ones and zeros.
+
+Chapter 9: a translator that is nothing but a seed and bits, small enough to ship inside a web page.
 """
 
 from collections.abc import Iterator
 
-from reservoir.training import Decoding
+from reservoir.training import Budget, Decoding
 from reservoir.weights import Freeze, Mask
 from reservoir_lab.recipes import transformer
-from reservoir_lab.runs.registry import Scale, enter
+from reservoir_lab.runs.registry import Scale, enter, recipe
 from reservoir_lab.runs.run import Run
+
+FAMILIES = {"seeds": "Chapter 9: a translator that is nothing but a seed and bits, for a web page."}
 
 LONGEST = 32
 """Tokens of a sentence with its end, for which the Fourier transform is made."""
@@ -99,3 +103,21 @@ def preset(name: str, scale: Scale) -> Run:
 
 for _name, (_about, _) in PRESETS.items():
     enter(f"playground/{_name}", _about, preset, _name)
+
+
+@recipe("seeds/miniature")
+def miniature(scale: Scale) -> Run:
+    """The miniature grammar by a supermask: one random layer a side, used twice; half of its weights, chosen."""
+    run = transformer.miniature(scale).evolve(
+        mask=Mask(keep=0.5),
+        freeze=Freeze(patterns=("*.bias", "*norm")),
+        model={"d_model": 128, "d_ff": 512, "share_layers": True},
+    )
+    if scale == "smoke":
+        return run.evolve(model={"d_model": 64, "d_ff": 128})
+    steps = {"laptop": 600, "full": 3000}[scale]
+    return run.evolve(
+        task={"decoding": Decoding(beam=1)},  # as the page's translator searches
+        optimiser={"lr": 5e-3, "warmup": 60},
+        budget=Budget(steps=steps, validate_every=steps // 10, checkpoint_every=100),
+    )

@@ -14,7 +14,7 @@ of the weights.) At full scale weights are drawn kaiming-uniform, as the paper s
 them: in the released code one or the other does not apply, and attention's maps are always Xavier's.
 In the minutes of a laptop kaiming-uniform weights were a bad start in trials: attention is sharp and the branches are
 large before anything is learned. There they are drawn as the same transformer's are when it is trained, √(1/keep) times
-as large; `initial/kaiming` is the paper's initialisation. The large RoBERTa of figures 6 and 7 is in `beyond`.
+as large; `initial/kaiming` is the paper's initialisation. The large RoBERTa of figures 6 and 7 is in `large`.
 
 Budget at the laptop scale, in processor minutes of one busy hyperthread: a run of `keep/` or `initial/` takes 2.05
 (deep 3.6, wide 4.4), of `pairs/` 0.5, `supermask/trained` 6 and its other two 9.5 each. To be recorded: the four curves
@@ -22,6 +22,19 @@ of figures 2 and 3 at all nine percentages, 75; two more seeds of each at 50 %, 
 24; table 1's deep and wide rows with their reference, 12; figure 5 at 50 and 90 %, 16; what is trained and what is
 narrow in two ways (three seeds each), shared and trained, pruned, and chosen by S (at every other percentage), 27;
 sentence pairs at every other percentage, 5; `supermask/`, 25. That is 200 minutes.
+
+Chapter 8: masks over random weights and trained models rounded to few bits, all six times as long as in `keep/`.
+
+The paper leaves open whether, for the same bytes, a mask is better than trained weights of few bits. In `keep/` the
+trained models are cut short and scored before rounding. Here each row has six times the steps, at the learning rate
+that it has there, and a copy of each trained model with its matrices rounded to eight and to four bits is scored as
+well. Embeddings that come from another model are paid for: `pretrained` and `embeddings`, its donor, have half of the
+steps each. The rows that end in `-twice` have twice the steps again: what they gain is what the others have left.
+
+A rounded matrix needs a scale for each row, which the bytes of the narrow rows leave out. The `narrower` rows fit into
+the masks' bytes with these scales counted, 32 bits each.
+
+Budget at the laptop scale in minutes of one core: `trained` and `masks` 5 each, twice as long 10, the others 2 to 3.
 """
 
 from collections.abc import Callable
@@ -31,12 +44,14 @@ from typing import Any
 from reservoir.models import TextClassifierConfig
 from reservoir.training import Budget, Decoding
 from reservoir.weights import Freeze, Mask
-from reservoir_lab.recipes import fine_tuning, transformer
+from reservoir_lab.recipes import masked, transformer
 from reservoir_lab.recipes.reservoirs import on_iwslt
 from reservoir_lab.recipes.scaled import sizes_of
 from reservoir_lab.runs.registry import Scale, enter, recipe
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun
+
+FAMILIES = {"few-bits": "Chapter 8: masks, and trained models rounded to few bits, all trained for longer."}
 
 PERCENTAGES = tuple(range(10, 100, 10))
 HALF = 50  # where the paper's table stands, and its best models
@@ -229,12 +244,12 @@ def pair(corpus: str, percent: int, scale: Scale) -> Run:
         optimiser={"lr": 5e-4 if scale == "full" else RATE, "weight_decay": 0.0},
         start=InitFromRun("masked/regular-4", streams=("embedding",), same_seed=True),
     )
-    return fine_tuning.for_steps(run, steps)
+    return masked.for_steps(run, steps)
 
 
 def fine_tuned(corpus: str, scale: Scale) -> Run:
     """A pretrained encoder, fine-tuned whole, on a corpus of which appendix A8 has no recipe as well."""
-    run = fine_tuning.fine_tuned("mnli" if corpus == "qqp" else corpus, "regular-4", scale)
+    run = masked.fine_tuned("mnli" if corpus == "qqp" else corpus, "regular-4", scale)
     return run if scale == "smoke" else run.evolve(task={"corpus": corpus})
 
 
@@ -300,3 +315,66 @@ for _row in TUNED:
         _about = f"Chapter 8's {_row} at {_times:g} times the learning rate."
         enter(f"keep/rates/{_row}/{_name}", _about, at_rate, _row, _name)
 enter("pairs/qqp-trained", "Figure 6's reference: a pretrained encoder, fine-tuned whole.", fine_tuned, "qqp")
+
+
+LONGER = 6
+"""Times the steps of `keep/`."""
+
+NARROWER: dict[int, dict[Scale, tuple[int, int]]] = {
+    8: {"smoke": (12, 48), "laptop": (28, 112), "full": (148, 256)},
+    4: {"smoke": (20, 48), "laptop": (48, 112), "full": (216, 512)},
+}
+"""Bits a weight -> d_model and d_ff with which the scales of the rows fit into the masks' bytes too."""
+
+
+def masks(scale: Scale) -> Run:
+    """Half of one shared random layer and of the embeddings."""
+    return kept("shared", "random", HALF, scale)
+
+
+ROWS: dict[str, tuple[Callable[[Scale], Run], str]] = {
+    "trained": (trained, "Everything trained, a layer for each depth."),
+    "masks": (masks, "Half of one shared random layer and embeddings."),
+    "embeddings": (trained, "Everything trained for half of the steps, for its embeddings."),
+    "pretrained": (
+        lambda scale: with_embeddings(masks(scale), "few-bits/embeddings"),
+        "Half of one shared random layer over trained embeddings, in the other half of the steps.",
+    ),
+    **{
+        f"{name}-{bits}": (
+            partial(narrow, bits, sizes=sizes),
+            f"Everything trained, so narrow that {bits} bits a weight {what} the masks' bytes.",
+        )
+        for name, sizes, what in (
+            ("narrow", NARROW, "take"),
+            ("narrower", NARROWER, "and the rows' scales take"),
+        )
+        for bits in sizes
+    },
+}
+"""Name in a recipe -> the row of `keep/` that is trained longer, and what it is."""
+HALVED = ("embeddings", "pretrained")
+"""Rows that share the steps of one."""
+TWICE = ("trained", "masks")
+"""Rows that are trained for twice the steps as well."""
+
+
+def longer(row: str, scale: Scale, length: int = LONGER) -> Run:
+    """A row of `keep/`, trained `length` times as long; trained ones are tested in few bits as well."""
+    run = ROWS[row][0](scale)
+    if row not in ("masks", *HALVED):
+        run = run.evolve(task={"rounded": tuple(NARROW)})
+    if scale == "smoke":
+        return run
+    steps, times = length * run.budget.steps, 12
+    if row in HALVED:
+        steps, times = steps // 2, 10
+    return run.evolve(budget={"steps": steps, "validate_every": steps // times})
+
+
+for _row, (_, _about) in ROWS.items():
+    enter(f"few-bits/{_row}", _about, longer, _row)
+for _row in TWICE:
+    enter(
+        f"few-bits/{_row}-twice", f"{ROWS[_row][1]} Twice the steps again.", longer, _row, length=2 * LONGER
+    )

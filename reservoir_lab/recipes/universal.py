@@ -17,6 +17,13 @@ the output, which already costs as much as three of the four layers, twice as ex
 reads 41 M tokens, a little over twice what is left of 60 of the 92 M characters. Its batches are small, 1,024 tokens: a
 model that trains for an hour is short of steps before it is short of tokens. (A fifth of these steps came to 2.10 bits
 per byte; overlapping windows by half, so that every prediction has context, would have saved 0.01.)
+
+Chapter 10: only the parameters of the norms are trained, after Frankle, Schwab & Morcos 2021.
+
+They train BatchNorm's gains and biases in residual networks on pictures and leave every other weight at its random
+initialisation, the output layer included. Here it is layer norm: in chapter 4's translator, and in chapter 7's
+transformer on digits. So few parameters take larger steps than whole models, so each task has a sweep of learning
+rates; the rate is chosen on validation (`reservoir_lab.runs.sweep`), and the chosen one is run with three seeds.
 """
 
 from collections.abc import Callable
@@ -25,13 +32,15 @@ from typing import Any
 
 from reservoir.models import LanguageModelConfig, LlamaConfig, LSTMConfig, UniversalConfig
 from reservoir.weights import Freeze, Mask
+from reservoir_lab.recipes import transformer
 from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter, recipe
-from reservoir_lab.runs.released import OURS
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import InitFromRelease, InitFromRun
+from reservoir_lab.runs.start import OURS, InitFromRelease, InitFromRun
 from reservoir_lab.runs.tasks.computation import Bits, Expressions, Pictures, Proteins
 from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+
+FAMILIES = {"norms-only": "Chapter 10: only the parameters of the norms are trained (Frankle et al. 2021)."}
 
 RATES = {
     "lr-3e-4": 3e-4,
@@ -336,3 +345,36 @@ for _name in STARTS:
     for _parts in SWITCHES:
         _about = f"Digits, a {_name} body: trained are {', '.join(in_order(_parts))}."
         enter(switch_name(_name, _parts), _about, switched, _name, _parts)
+
+
+NORM_RATES = {"lr-3e-3": 3e-3, "lr-1e-2": 1e-2, "lr-3e-2": 3e-2, "lr-1e-1": 1e-1, "lr-3e-1": 3e-1}
+"""The sweep. The three in the middle are run first, and one more where the best is the first or the last of them."""
+
+
+def norms_of_translator(scale: Scale) -> Run:
+    """Chapter 4's norms_of_translator with its embeddings, attention and feed-forward layers frozen."""
+    return transformer.brief(scale).evolve(freeze=Freeze(embeddings=True, attention=True, feed_forward=True))
+
+
+def norms_of_digits(scale: Scale) -> Run:
+    """Chapter 7's random body on norms_of_digits, with input, positions and output frozen as well."""
+    return random("digits", scale).evolve(freeze=only("norms"))
+
+
+NORM_TASKS = {"multi30k": norms_of_translator, "digits": norms_of_digits}
+
+
+def norms_at_rate(task: str, rate: str, scale: Scale) -> Run:
+    """A task at one of `NORM_RATES`."""
+    return NORM_TASKS[task](scale).evolve(optimiser={"lr": NORM_RATES[rate]})
+
+
+def norms_sweep_of(task: str) -> list[str]:
+    """The recipes of a task, in the order of their rates."""
+    return [f"norms-only/{task}/{rate}" for rate in NORM_RATES]
+
+
+for _task in NORM_TASKS:
+    for _rate in NORM_RATES:
+        _about = f"Frankle et al., all else frozen at random: {_task}; learning rate {NORM_RATES[_rate]:g}."
+        enter(f"norms-only/{_task}/{_rate}", _about, norms_at_rate, _task, _rate)

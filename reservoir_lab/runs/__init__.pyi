@@ -1,15 +1,23 @@
 from . import audit, convergence, sweep
-from .building import bare_model, build, load, outline
+from .building import bare_model, build, load_trained, outline
 from .execution import execute, train_and_test
 from .machine import cpu_seconds
 from .own import command_of, on_files
-from .records import Record, RecordError, find_record, find_records, find_run, frame, pack, read_record
+from .records import (
+    Record,
+    RecordError,
+    find_record,
+    find_records,
+    find_run,
+    frame,
+    pack_records,
+    read_record,
+)
 from .run import Run, run_from_json
 from .start import InitFromRelease, InitFromRun
 from .tasks.classification import Classification
 from .tasks.computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
-from .tasks.language_modelling import LanguageModelling
-from .tasks.masked_language_modelling import MaskedLanguageModelling
+from .tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
 from .tasks.translation import Translation
 from .trained_model import TrainedModel, open_model
 
@@ -41,11 +49,11 @@ __all__ = [
     "find_records",
     "find_run",
     "frame",
-    "load",
+    "load_trained",
     "on_files",
     "open_model",
     "outline",
-    "pack",
+    "pack_records",
     "read_record",
     "run_from_json",
     "sweep",

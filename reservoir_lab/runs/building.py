@@ -28,14 +28,12 @@ from reservoir.weights import (
 )
 from reservoir_lab.corpora import LabelledCorpus, ParallelCorpus, Text
 from reservoir_lab.corpora.own import FILES
-from reservoir_lab.runs import released
 from reservoir_lab.runs.checkpoint import CheckpointError, read_weights
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, take
-from reservoir_lab.runs.tasks.computation import Computation
-from reservoir_lab.runs.tasks.puzzles import OnPuzzle
+from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, released_model, take
+from reservoir_lab.runs.tasks.computation import Computation, OnPuzzle
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 
@@ -149,7 +147,7 @@ def _note_start(start: InitFromRun | InitFromRelease, scale: Scale, seed: int, m
         set_origin(item, seeded.get(item.stream) or Pretrained(checkpoint))
 
 
-def load(run: Run) -> tuple[nn.Module, Task, Corpus]:
+def load_trained(run: Run) -> tuple[nn.Module, Task, Corpus]:
     """The trained model of a finished run in evaluation mode, its task and its corpus.
 
     Raises:
@@ -165,7 +163,7 @@ def trained(run: Run) -> tuple[nn.Module, str]:
     """The trained model of a finished run without its task, and the digest of its weights.
 
     Raises:
-        CheckpointError: as in `load`.
+        CheckpointError: as in `load_trained`.
     """
     weights = _weights(run)
     model = model_of(run, load_data(run)[1])
@@ -216,7 +214,7 @@ def _begin(run: Run, model: nn.Module) -> None:
     wanted = matching(model, start.streams)
     seed = run.seed if start.matched else None
     if isinstance(start, InitFromRelease):
-        learned, digest = released.load(start.name, seed=start.source(run.seed))
+        learned, digest = released_model(start.name, seed=start.source(run.seed))
         take(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
         return
     try:

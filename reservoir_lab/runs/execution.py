@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from torch import nn
 
@@ -232,31 +232,21 @@ def train_and_test(
         )
     check_exportable(run, task)
     _message(listeners, *notes)
-    identity, begun_with = stamp(run, model), references(model)
-    made_of = report(model)  # before training, since what stops later is trained too
+    before = Untrained.of(run, model)
     history = train_run(
         run,
         model,
         task,
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
         listeners=listeners,
-        checkpoints=Checkpoints(checkpoint, identity=identity, fresh=fresh, stop=stop),
+        checkpoints=Checkpoints(checkpoint, identity=before.identity, fresh=fresh, stop=stop),
     )
     if not world.main:
         world.wait()  # for the first one, which tests
         return read_record(path)
     with stop.at_once() if stop else nullcontext():
-        record = replace(tested(run, model, task, corpus, history, begun_with, made_of), notes=notes)
-        files: dict[Path, Any] = {path.with_suffix(".safetensors"): weights_bytes(model, identity=identity)}
-        files |= exports_of(run, model, task, corpus, record)
-        files[path] = record.to_bytes(path)
-
-        def outdate() -> None:
-            """A record is never next to the model of another run: the older one goes first."""
-            path.unlink(missing_ok=True)
-            remove_export(run)
-
-        atomic_writes(files, before=outdate, advice=room(path.with_suffix(".checkpoint")))
+        advice = room(path.with_suffix(".checkpoint"))
+        record = record_run(run, model, task, corpus, history, before, notes=notes, advice=advice)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
     world.wait()
@@ -293,14 +283,52 @@ def _message(listeners: Sequence[Listener], *texts: str) -> None:
             listener(Message(text))
 
 
-def tested(
+class Untrained(NamedTuple):
+    """What is known of a run's model before it is trained, since what stops later is trained too."""
+
+    identity: str
+    begun_with: list[str]
+    made_of: Report
+
+    @classmethod
+    def of(cls, run: Run, model: nn.Module) -> Untrained:
+        """What there is to know of a model that was built."""
+        return cls(stamp(run, model), references(model), report(model))
+
+
+def record_run(
     run: Run,
     model: nn.Module,
     task: Task,
     corpus: Corpus,
     history: History,
-    begun_with: list[str],
-    made_of: Report,
+    before: Untrained,
+    *,
+    notes: list[str],
+    together: int = 1,
+    advice: str = RESULTS_ADVICE,
+) -> Record:
+    """Test a model that has been trained, and write its record with the weights next to it."""
+    path = path_of(run)
+    record = tested(run, model, task, corpus, history, before)
+    record = replace(record, notes=notes, together=together)
+    files: dict[Path, Any] = {
+        path.with_suffix(".safetensors"): weights_bytes(model, identity=before.identity)
+    }
+    files |= exports_of(run, model, task, corpus, record)
+    files[path] = record.to_bytes(path)
+
+    def outdate() -> None:
+        """A record is never next to the model of another run: the older one goes first."""
+        path.unlink(missing_ok=True)
+        remove_export(run)
+
+    atomic_writes(files, before=outdate, advice=advice)
+    return record
+
+
+def tested(
+    run: Run, model: nn.Module, task: Task, corpus: Corpus, history: History, before: Untrained
 ) -> Record:
     """Test a model that has been trained, and put all that is known of the run into its record."""
     started, cpu_before = time.perf_counter(), cpu_seconds()
@@ -331,8 +359,8 @@ def tested(
         larger_is_better=task.larger_is_better,
         tests=tests,
         samples=samples,
-        parameters=cast(Any, made_of.counts()),
-        origins=cast(Any, made_of.origins()),
+        parameters=cast(Any, before.made_of.counts()),
+        origins=cast(Any, before.made_of.origins()),
         aucc=cast(Any, asdict(area)),
         seconds=history.seconds,
         cpu_seconds=history.cpu_seconds + cpu_seconds() - cpu_before,
@@ -345,7 +373,7 @@ def tested(
         code=cast(Any, code()),
         left_out=task.train.dropped,
         epoch_steps=len(task.epoch(0)) / run.budget.accumulate,
-        begun_with=begun_with,
+        begun_with=before.begun_with,
         skipping=_skipping(history) if run.skip.layers else {},
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rules=digest(),

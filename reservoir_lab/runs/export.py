@@ -16,7 +16,7 @@ from reservoir.models.pretrained import PARTS, check_replaceable, model_files
 from reservoir.models.pretrained import is_stored as is_export
 from reservoir.training import Task
 from reservoir.weights.storage import round_stored
-from reservoir_lab.runs.building import Corpus, load, precision_of, task_of
+from reservoir_lab.runs.building import Corpus, load_trained, precision_of, task_of
 from reservoir_lab.runs.own import command_of
 from reservoir_lab.runs.records import METRICS, Record, path_of, read_record
 from reservoir_lab.runs.registry import SCALES, results
@@ -75,7 +75,7 @@ def export(run: Run, folder: Path | str) -> Path:
         check_own_folder(run)
     else:
         target = destination(folder)
-    model, task, corpus = load(run)
+    model, task, corpus = load_trained(run)
     record, dtype, more = read_record(path_of(run)), None, ""
     vocabulary_of(run, task)
     if isinstance(run.model, LanguageModelConfig):

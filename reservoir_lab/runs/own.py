@@ -8,21 +8,30 @@ import shlex
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from reservoir.datasets import DataError
-from reservoir_lab.corpora import own
 from reservoir_lab.corpora.own import FILES
+from reservoir_lab.corpora.own.parts import PACKED, conversion, hidden, is_about, part_of, path_of, stem_of
+from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, are_pictures, read_table, sides
+from reservoir_lab.corpora.own.texts import TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import load_data, task_of
 from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves
 from reservoir_lab.runs.start import InitFromRun
 from reservoir_lab.runs.tasks.classification import Classification
 from reservoir_lab.runs.tasks.computation import Computation, Pictures, Sequences
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
-from reservoir_lab.runs.tasks.masked_language_modelling import MaskedLanguageModelling
+from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
 from reservoir_lab.runs.tasks.translation import Translation
 
+Kind = Literal["pairs", "text", "labels", "pictures", "numbers"]
+KINDS = {
+    "pairs": "parallel text: train.de and train.en in a folder, or a table with the columns de and en",
+    "text": "running text: a .txt file, or train.txt in a folder",
+    "labels": "labelled texts: a table, .csv, .tsv, .jsonl or .parquet, with a column of texts and one of labels",
+    "pictures": "pictures: a folder with one subfolder per class, or with a table of their names and labels",
+    "numbers": "sequences of numbers: a table with a column of labels, and numbers in the others",
+}
 TAKES: dict[type, tuple[str, ...]] = {
     Translation: ("pairs", "labels"),
     LanguageModelling: ("text",),
@@ -73,15 +82,17 @@ def retargeted(run: Run, path: str | Path, *, name: str = "") -> Run:
         DataError, ValueError: as `on_files`.
     """
     data, task = f"{FILES}{path}", task_of(run)
-    own.path_of(data)
+    path_of(data)
     if isinstance(task, Computation) and not isinstance(task, Pictures):
         task = Sequences(batch=task.batch)
-    field = next(name for name in ("corpus", "text", "images") if hasattr(task, name))
     start = run.start
     if isinstance(start, InitFromRun) and not start.streams:
         start = None  # only its vocabulary was taken, which is of other texts
     base = run.base or run.recipe
-    changes = {field: data, **{part: whole for part, whole in WHOLE.items() if hasattr(task, part)}}
+    changes = {
+        task.corpus_field: data,
+        **{part: whole for part, whole in WHOLE.items() if hasattr(task, part)},
+    }
     return run.evolve(
         recipe=name or _name(Path(path), base), base=base, start=start, task=replace(task, **changes)
     )
@@ -103,12 +114,12 @@ def fitted(run: Run, *, keep: Collection[str] = ()) -> Run:
         return _fitted(run, keep)
     except DataError as error:
         try:
-            kind = own.kind_of(run.task.data)
+            kind = kind_of(run.task.data)
         except DataError:
             raise error from None
         if kind in TAKES[type(task_of(run))]:
             raise
-        takes = " or ".join(own.KINDS[one] for one in TAKES[type(task_of(run))])
+        takes = " or ".join(KINDS[one] for one in TAKES[type(task_of(run))])
         raise DataError(
             f"{error}. {run.base or run.recipe} takes {takes}; this looks like {kind}, for which there is"
             f" {DEFAULTS[kind]}"
@@ -154,8 +165,8 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
     """The run with the languages of its data, where nobody has said them and there is no doubt."""
     task = run.task
     assert isinstance(task, Translation)
-    found = own.languages(task.corpus)
-    if (pair := own.sides(found)) and not {"task.src", "task.tgt"} & set(keep):
+    found = languages(task.corpus)
+    if (pair := sides(found)) and not {"task.src", "task.tgt"} & set(keep):
         return run.evolve(task={"src": pair[0], "tgt": pair[1]})
     if {task.src, task.tgt} <= set(found):
         return run
@@ -204,3 +215,51 @@ def _option(name: str, value: Any) -> list[str]:
     if isinstance(value, bool):
         return [f"--{'.'.join([*parts, last if value else f'no-{last}'])}"]
     return [f"--{'.'.join([*parts, last])}", *map(str, value if isinstance(value, list) else [value])]
+
+
+def kind_of(name: str) -> Kind:
+    """What "files:PATH" holds, by the names of its files and a table's first lines.
+
+    Raises:
+        DataError: it is not there, or is none of the kinds.
+    """
+    path = path_of(name)
+    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file())
+    files = [file for file in files if not (path.is_dir() and (is_about(file) or hidden(file, path)))]
+    plain = {file: stem_of(file.name, PACKED[1:]) or file.name for file in files}
+    plain = {file: name.lower() for file, name in plain.items()}
+    tables = [file for file, stem in plain.items() if stem.endswith(TABLES)]
+    tables.sort(key=lambda file: part_of(stem_of(file.name, TABLES)) != "train")
+    if path.is_dir() and are_pictures(path, tables):
+        return "pictures"
+    if tables:
+        return _of_table(tables[0])
+    parts = path.is_dir() and any(part_of(stem.partition(".")[0]) for stem in plain.values())
+    if parts and any(f".{ending}" not in TEXTS for ending in languages(name)):
+        return "pairs"
+    if any(stem.endswith(TEXTS) for stem in plain.values()):
+        return "text"
+    raise DataError(
+        f"{path} holds none of what can be trained on: {'; '.join(KINDS.values())}{conversion(files)}"
+    )
+
+
+def _of_table(path: Path) -> Kind:
+    table = read_table(path)
+    rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
+    labelled = len(rest) < len(table.header)
+    if sides(table.header):
+        return "pairs"
+    words = [word for row in table.cells for i in rest for word in row[i].split()]
+    if words and all(map(_is_number, words)):
+        return "numbers"
+    codes = all(len(name) in (2, 3) and name.isalpha() for name in table.header)
+    return "pairs" if codes and not labelled and len(rest) == 2 else "labels"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -6,7 +6,6 @@ It holds functions and imports no run, so that a run can look up the one it begi
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import sys
@@ -18,7 +17,7 @@ from typing import Any, Literal
 
 from reservoir.datasets.shipped import shipped
 from reservoir.layers.arguments import check_choice
-from reservoir_lab.typed import parse
+from reservoir_lab.typed import hint, parse
 
 Scale = Literal["smoke", "laptop", "full"]
 SCALES: tuple[Scale, ...] = ("smoke", "laptop", "full")
@@ -115,9 +114,7 @@ def elsewhere(name: str) -> str:
 def _unknown(name: str, known: list[str]) -> str:
     if not known:
         return f"there is no recipe {name!r}: none has been entered yet; import reservoir_lab.recipes first"
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else "`reservoir list` shows all"
-    return f"there is no recipe {name!r}; {hint}"
+    return f"there is no recipe {name!r}; {hint(name, known, otherwise='`reservoir list` shows all')}"
 
 
 def results() -> Path:

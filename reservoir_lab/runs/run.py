@@ -32,10 +32,8 @@ from reservoir_lab.runs import registry
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.start import InitFromRelease, InitFromRun
 from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.computation import Bits, Expressions, Pictures, Proteins, Sequences
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
-from reservoir_lab.runs.tasks.masked_language_modelling import MaskedLanguageModelling
-from reservoir_lab.runs.tasks.puzzles import OnPuzzle
+from reservoir_lab.runs.tasks.computation import Bits, Expressions, OnPuzzle, Pictures, Proteins, Sequences
+from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
 from reservoir_lab.runs.tasks.translation import Translation
 
 TaskConfig = (

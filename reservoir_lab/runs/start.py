@@ -1,20 +1,39 @@
-"""Starting from a run or a released model: which tensors are taken, and how they are put into another model."""
+"""Starting from a run or a released model: which tensors are taken, and how they are put into another model.
+
+Released are a GPT of ours, which ships with the book, and two models by others.
+"""
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from reservoir.weights import Pretrained, Seeded, owned, recorded_origin, set_origin
+from reservoir.datasets import shipped
+from reservoir.files import file_digest
+from reservoir.models.pretrained import read_folder
+from reservoir.weights import Pretrained, Seeded, WeightsError, owned, recorded_origin, set_origin
 from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.naming import Owned
+from reservoir_lab.corpora import fetch
 from reservoir_lab.runs import registry
-from reservoir_lab.runs.registry import Scale
+from reservoir_lab.runs.checkpoint import CheckpointError
+from reservoir_lab.runs.registry import Scale, results
+from reservoir_lab.runs.released import load_gpt2, load_llama2c
+from reservoir_lab.typed import hint
+
+OURS = "gpt/wikipedia"
+NAMES = (OURS, "stories260k", "gpt2")
+KNOWN = {
+    "e372bc8f84ec7c5a": "8e7eb83482492329",
+    "20ddefd10b3276d8": "76a3e4cd611aa9aa",
+    "042a4f87c0e0125f": "6e6ef5152866a3a6",
+}
+"""Digests of ours that ship, with those of their first files, by which records know them."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +72,7 @@ class InitFromRelease:
     """What a run takes from a released model: as in `InitFromRun`, but without its vocabulary.
 
     Args:
-        name: one of `reservoir_lab.runs.released.NAMES`.
+        name: one of `NAMES`.
         streams, matched: as in `InitFromRun`.
         seed: of the pretraining; ours is released with several, the models of others with one.
         same_seed: take the pretraining of this run's seed instead of `seed`, as in `InitFromRun`.
@@ -90,9 +109,8 @@ def matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:
     items = list(owned(model))
     for glob in streams:
         if not any(fnmatchcase(item.stream, glob) for item in items):
-            near = difflib.get_close_matches(glob, [item.stream for item in items], n=1, cutoff=0.3)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"start.streams: {glob!r} matches no parameter of the model{hint}")
+            near = hint(glob, [item.stream for item in items], cutoff=0.3)
+            raise ValueError(f"start.streams: {glob!r} matches no parameter of the model; {near}")
     return [item for item in items if any(fnmatchcase(item.stream, glob) for glob in streams)]
 
 
@@ -134,3 +152,48 @@ def take(
         item.parameter.copy_(found.parameter)
         origin = recorded_origin(found)
         set_origin(item, origin if isinstance(origin, Seeded | Pretrained) else Pretrained(checkpoint))
+
+
+def released_model(name: str, *, seed: int = 0) -> tuple[nn.Module, str]:
+    """A released model, and its digest: of ours, that of its contents; of another's, that of its file.
+
+    Args:
+        name: "gpt/wikipedia", ours; "stories260k", llama2.c's; or "gpt2", OpenAI's of 124 M parameters.
+        seed: of the pretraining. Ours ships with seeds 0, 1 and 2; those of others have no other than 0.
+
+    Raises:
+        CheckpointError: there is none of that name and seed, or it cannot be had or read.
+    """
+    if name not in NAMES:
+        raise CheckpointError(f"a released model must be one of {', '.join(NAMES)}, got {name!r}")
+    if name != OURS and seed:
+        raise CheckpointError(f"{name} was pretrained once, so seed must be 0, got {seed}")
+    try:
+        if name == OURS:
+            stored = read_folder(_folder(seed))
+            model, digest = stored.load(), KNOWN.get(stored.contents.digest, stored.contents.digest)
+        elif name == "stories260k":
+            file = fetch(name) / "stories260K.bin"
+            model, digest = load_llama2c(file), file_digest(file)[:16]
+        else:
+            file = fetch(name) / "model.safetensors"
+            model, digest = load_gpt2(file.parent, vocab=50_257), file_digest(file)[:16]
+    except WeightsError as error:
+        raise CheckpointError(str(error)) from error
+    for item in owned(model):
+        set_origin(item, Pretrained(f"{name}@{digest}"))
+    return model, digest
+
+
+def _folder(seed: int) -> Path:
+    """The folder of our GPT: the shipped one, or one that was exported to the results folder."""
+    name = OURS.replace("/", "-") + (f"-seed-{seed}" if seed else "")
+    own = results() / "weights" / name
+    for folder in (shipped() / "weights" / name, own):
+        if (folder / "model.safetensors").is_file():
+            return folder
+    named = f"{OURS} --seed {seed}" if seed else OURS
+    raise CheckpointError(
+        f"{OURS} of seed {seed} is not here; train it and export it first: reservoir run {OURS} --scale"
+        f" laptop --seeds {seed}, then reservoir export {named} --to {own}"
+    )

@@ -21,23 +21,22 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from reservoir.datasets.examples import Batch
-from reservoir.files import atomic_writes, locked
+from reservoir.files import locked
 from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
 from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.training.events import History, Point
 from reservoir.training.loop import Budget, TrainingError
 from reservoir.training.state import Optimiser
-from reservoir.weights import Freeze, freeze, mark_trained, owned, report
+from reservoir.weights import Freeze, freeze, mark_trained, owned
 from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
-from reservoir_lab.runs.building import missing_sources, model_of, references, stamp, task_of
-from reservoir_lab.runs.checkpoint import weights_bytes
-from reservoir_lab.runs.execution import Busy, tested
+from reservoir_lab.runs.building import missing_sources, model_of, task_of
+from reservoir_lab.runs.execution import Busy, Untrained, record_run
 from reservoir_lab.runs.operations import batch_flops
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
 from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.puzzles import OnPuzzle
+from reservoir_lab.runs.tasks.computation import OnPuzzle
 
 WARM = 3  # steps on a GPU before their kernels are recorded, as PyTorch asks
 AT_ONCE = 25  # steps that are started before another group of models may start some
@@ -280,7 +279,7 @@ def training(
             seconds = (time.perf_counter() - begun) / n
             for history, task, each in zip(histories, tasks, logits, strict=True):
                 history.seconds = seconds
-                metrics = {METRIC: task.measured(task.examples.valid, partial(_told, each))[METRIC]}
+                metrics = {METRIC: task.measured(task.examples.valid, partial(_computed, each))[METRIC]}
                 history.points.append(Point(made, seconds, history.tokens, history.flops, metrics))
     for history, losses in zip(histories, steps.losses.T.tolist(), strict=True):
         history.losses = losses
@@ -309,7 +308,8 @@ def _cost(model: nn.Module, task: PuzzleTask) -> float:
     return float(batch_flops(model, task, batch, autocast=False) / task.size(batch)[1])
 
 
-def _told(logits: Tensor, batch: Batch) -> Tensor:
+def _computed(logits: Tensor, batch: Batch) -> Tensor:
+    """Logits that are there already, whatever is asked."""
     return logits
 
 
@@ -433,22 +433,14 @@ def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | Traini
     yield from begin_with(runs)
     models, tasks, corpora = build_all(runs)
     yield
-    stamps, made_of = [stamp(run, model) for run, model in zip(runs, models, strict=True)], report(models[0])
-    begun = [references(model) for model in models]
+    before = [Untrained.of(run, model) for run, model in zip(runs, models, strict=True)]
     histories = yield from training_of(runs, models, tasks)
     for at, (run, history) in enumerate(zip(runs, histories, strict=True)):
         if isinstance(history, TrainingError):
             found[run.seed] = TrainingError(f"{run.recipe} (seed {run.seed}): {history}")
             continue
-        record = tested(run, models[at], tasks[at], corpora[at], history, begun[at], made_of)
-        record = replace(record, together=len(runs), notes=notes[at])
-        path = path_of(run)
-        files = {
-            path.with_suffix(".safetensors"): weights_bytes(models[at], identity=stamps[at]),
-            path: record.to_bytes(path),
-        }
-        atomic_writes(files, before=partial(path.unlink, missing_ok=True), advice=RESULTS_ADVICE)
-        found[run.seed] = record
+        parts = (models[at], tasks[at], corpora[at], history, before[at])
+        found[run.seed] = record_run(run, *parts, notes=notes[at], together=len(runs))
         yield
     return list(found.values())
 

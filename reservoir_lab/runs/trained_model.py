@@ -8,22 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets import DataError, Labelled, Stored, Vocabulary, Windows
-from reservoir.datasets.examples import padded_numbers
+from reservoir.datasets import DataError, Labelled, Vocabulary, Windows
 from reservoir.layers.arguments import check_number
 from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, read_folder
-from reservoir.training import (
-    ComputationTask,
-    LanguageModellingTask,
-    TextReader,
-    accuracy,
-    bleu,
-    translate,
-)
+from reservoir.training import ComputationTask, LanguageModellingTask, TextReader, accuracy, bleu, translate
 from reservoir.training.task import perplexity
 from reservoir.weights.files import WeightsError, read_json, shortened
 from reservoir_lab.corpora import own
@@ -184,41 +175,13 @@ class TrainedModel:
             )
             with precision_of(self.run):
                 return reader.logits(self.module, Labelled(texts, [0] * len(texts)))
-        if isinstance(task, Pictures):
-            size, channels = tuple(self.inputs["size"]), self.inputs["channels"]
-            scale = self.inputs.get("scale", 0)
-            pixels = torch.stack([own.read_picture(path, size, channels, scale) for path in things])
-            stored = Stored(pixels, torch.zeros(len(pixels), dtype=torch.int64), prepare=task.sequences)
-        else:
-            rows = [
-                own.numbers_of(
-                    thing.split()
-                    if isinstance(thing, str)
-                    else [str(float(number)) for number in np.ravel(thing)],
-                    f"sequence {number}",
-                    task.features,
-                )
-                for number, thing in enumerate(things, start=1)
-            ]
-            stored = self.stored(rows, [0] * len(rows))
+        stored = task.of_things(things, self.inputs)
         with torch.inference_mode(), precision_of(self.run):
             batches = stored.in_order(batch=200)
             here = device_of(self.run)
             return torch.cat(
                 [ComputationTask.logits(self.module, batch.to(here)).float().cpu() for batch in batches]
             )
-
-    def stored(self, rows: list[list[float]], labels: list[int]) -> Stored:
-        """Return sequences as the model reads them: shifted and scaled as those that it was trained on.
-
-        Args:
-            rows: the numbers of each sequence, position after position.
-            labels: the number of each one's class; any number where only the model's answer is wanted.
-        """
-        mean, spread = (torch.tensor(self.inputs[name], dtype=torch.float64) for name in ("mean", "spread"))
-        shaped = [torch.tensor(row, dtype=torch.float64).view(-1, len(mean)) for row in rows]
-        x, last = padded_numbers([((row - mean) / spread).float() for row in shaped])
-        return Stored(x, torch.tensor(labels), last=last)
 
     def generate(
         self, prompts: str | Sequence[str], *, tokens: int = 60, temperature: float = 0.8, seed: int = 0
@@ -286,25 +249,7 @@ class TrainedModel:
         if isinstance(task, Classification):
             labelled = own.own_labelled(name, task.files, self.labels)[0]
             return {part: self._accuracy(rows.rows) for part, rows in labelled.items()}
-        if isinstance(task, Pictures):
-            size, channels, unit = (
-                tuple(self.inputs["size"]),
-                self.inputs["channels"],
-                task.patch * task.shrink,
-            )
-            pictures = own.own_pictures(
-                name,
-                task.files,
-                patch=unit,
-                size=size,
-                channels=channels,
-                scale=self.inputs.get("scale", 0),
-                known=self.labels,
-            )[0]
-            stored = {part: Stored(x, y, prepare=task.sequences) for part, (x, y) in pictures.items()}
-        else:
-            numbers = own.own_sequences(name, task.files, self.labels, features=task.features)[0]
-            stored = {part: self.stored(*rows) for part, rows in numbers.items()}
+        stored = task.own_parts(name, known=self.labels, inputs=self.inputs)[0]
         with precision_of(self.run):
             return {
                 part: {**ComputationTask.score(self.module, one), "examples": len(one)}

@@ -15,7 +15,6 @@ from own import write_own
 from reservoir.models.pretrained import CARD, CONFIG, RUN, TOKENIZER, WEIGHTS, digest_of_files
 from reservoir.weights.files import digest, read_safetensors, safetensors_bytes
 from reservoir_lab import recipes
-from reservoir_lab.launch import queue
 from reservoir_lab.launch.console import CONTROL
 from reservoir_lab.runs import RecordError, execute, on_files, open_model, read_record
 from reservoir_lab.runs.export import folder_of
@@ -230,32 +229,6 @@ def test_records(trained, tmp_path, capsys):
         print(f"\nrecords: {tried} tried, {tried - read} refused, {read} read")
 
 
-def test_queues(tmp_path, capsys):
-    tried = 0
-    file = tmp_path / "queue.toml"
-    good = '[[runs]]\nrecipes = ["norms-only"]\nseeds = [0]\nwhy = "x"\n'
-    for text in (
-        "[", "runs = 3", "[[runs]]", "[runs]\n", 'runs = ["x"]',
-        *(good.replace("[0]", seeds) for seeds in ("0", '["0"]', "[true]", "[1.5]", "[-1]", f"[{10**30}]")),
-        good.replace('["norms-only"]', "[3]"), good.replace('["norms-only"]', '[["norms-only"]]'),
-        good.replace('["norms-only"]', '["../x"]'),
-        good + "more = 1\n", good + 'scale = "huge"\n', good + "again = 1\n",
-        "a = " + "[" * 10**5, "x" * (2**20 + 1), "\x00", good + good.replace("[0]", "[[]]"),
-    ):  # fmt: skip
-        tried += 1
-        file.write_text(text)
-        assert refused(lambda: queue.all_runs(file)), text[:60]
-    for special in (file.mkdir, lambda: os.mkfifo(file), lambda: file.symlink_to("/dev/zero")):
-        file.unlink()
-        special()
-        tried += 1
-        assert refused(lambda: queue.all_runs(file))
-        file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
-        file.touch()
-    with capsys.disabled():
-        print(f"\nqueues: {tried} tried, all refused")
-
-
 def test_control_characters_reach_no_terminal(trained, tmp_path, monkeypatch, capsys):
     from reservoir_lab.launch.cli import main
 
@@ -279,7 +252,6 @@ def test_control_characters_reach_no_terminal(trained, tmp_path, monkeypatch, ca
     commands += [
         f"run {evil}",
         f"translate {evil} x",
-        f"queue {evil}",
         evil,
         f"table {evil}",
         f"run --data {evil}",

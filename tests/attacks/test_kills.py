@@ -12,7 +12,7 @@ from reservoir.files import atomic_write
 from reservoir.models import from_pretrained, save_pretrained
 from reservoir_lab import recipes
 from reservoir_lab.runs import execute, on_files, open_model
-from reservoir_lab.runs.building import load
+from reservoir_lab.runs.building import load_trained
 from reservoir_lab.runs.export import export, export_stored, folder_of
 from reservoir_lab.runs.records import path_of, read_record
 
@@ -117,7 +117,7 @@ def of_one_run(runs, results, path):
         return
     lr = read_record(path).run["optimiser"]["lr"]
     (name,) = (name for name, run in runs.items() if run.optimiser.lr == lr)
-    load(runs[name])
+    load_trained(runs[name])
     assert held(folder_of(runs[name])) == held(results / name / "mine" / "smoke" / "seed-0")
     assert open_model("mine", scale="smoke").run.optimiser.lr == lr
 

@@ -1,4 +1,3 @@
-from .kinds import KINDS, kind_of
 from .parts import FILES, Files, Rows, path_of, train_files
 from .pictures import own_pictures, read_picture
 from .tables import numbers_of, own_labelled, own_sequences, sides
@@ -6,10 +5,8 @@ from .texts import languages, own_pairs, own_text
 
 __all__ = [
     "FILES",
-    "KINDS",
     "Files",
     "Rows",
-    "kind_of",
     "languages",
     "numbers_of",
     "own_labelled",

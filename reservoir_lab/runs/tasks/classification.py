@@ -12,7 +12,7 @@ from reservoir.training import ClassificationTask, accuracy
 from reservoir_lab.corpora import CLASSES, Files, LabelledCorpus, labelled
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.corpora.own import FILES
-from reservoir_lab.runs.tasks.batch_spec import FILLED, LENGTH, BatchSpec, share_of, token_ids
+from reservoir_lab.runs.tasks import FILLED, LENGTH, BatchSpec, Settings, share_of, token_ids
 
 SAMPLES = 8  # test texts that a record shows
 LONGEST = 1024  # tokens of a text to validate or test on: attention's memory grows with their square
@@ -20,7 +20,7 @@ LENGTHS = {"sst-2": 8}  # tokens of a text where they are few: SST-2 trains on p
 
 
 @dataclass(frozen=True)
-class Classification:
+class Classification(Settings):
     """What is classified, and how it is cut.
 
     Args:
@@ -42,11 +42,6 @@ class Classification:
     begin: bool = False
     cut: int = field(default=0, metadata={"omit_if_default": True})
     files: Files = field(default_factory=Files)
-
-    @property
-    def data(self) -> str:
-        """The name of the corpus, as `reservoir_lab.corpora.content` knows it."""
-        return self.corpus
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.

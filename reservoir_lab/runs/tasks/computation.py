@@ -1,34 +1,48 @@
-"""Tasks that are not language as part of a run: bits, expressions, pictures and proteins, all of them as sequences."""
+"""Tasks that are not language as part of a run: bits, expressions, pictures, proteins, and the puzzles of the bench."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from reservoir.datasets import Examples, Generated, Stored
+from reservoir.datasets.batches import raw_words
+from reservoir.datasets.bench import Circle, Facts, Grammar, Puzzle
 from reservoir.datasets.examples import Batch, padded, padded_numbers
-from reservoir.models import UniversalConfig
+from reservoir.models import TaggerConfig, UniversalConfig
 from reservoir.training import ComputationTask
+from reservoir.training.classification import METRIC, PuzzleTask
+from reservoir.weights.accounting import rounded
 from reservoir_lab import corpora
-from reservoir_lab.corpora import Files, calculations, own, pictures, proteins
+from reservoir_lab.corpora import Files, calculations, examples, own, pictures
 from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.runs.tasks.batch_spec import FILLED, BatchSpec, share_of, token_ids
+from reservoir_lab.runs.tasks import FILLED, BatchSpec, Settings, share_of, token_ids
 
 SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbers of each
+ANSWERED = 2  # the same of a puzzle, of which there are thousands of records
+LOOK = 10**9 + 3  # number of the stream that chooses which facts validate
 SHAPES = {"digits": (8, 8, 1, 10), "mnist": (28, 28, 1, 10), "cifar10": (32, 32, 3, 10)}
 """Rows, columns and channels of a picture, and how many classes there are."""
 RESIDUES = 256  # that a protein is taken to have where nobody has looked
 VALID, TEST = 1, 2  # of generated tasks: seeds of what is held out; training draws from its own
 
 
+Inputs = dict[str, Any]
+"""What a model has to be told of inputs of one's own: sizes of pictures; mean and spread of numbers."""
+Own = tuple[dict[str, Stored], tuple[str, ...], Inputs, list[str]]
+"""Examples of one's own by part, their classes, what a model has to be told of them, and what there is to say."""
+
+
 @dataclass(frozen=True)
-class Computation:
+class Computation(Settings):
     """What all of these tasks share.
 
     Args:
@@ -38,11 +52,6 @@ class Computation:
 
     batch: int = 32
     held_out: int = 1000
-
-    @property
-    def data(self) -> str:
-        """The name of the corpus, as `reservoir_lab.corpora.content` knows it."""
-        raise NotImplementedError
 
     @property
     def vocabulary(self) -> int:
@@ -59,17 +68,8 @@ class Computation:
 
     def test(self, model: Any, task: ComputationTask, corpus: Examples) -> tuple[dict, list]:
         """The share of right answers on the test set, and what was said about some sequences."""
-        few = corpus.test.part(slice(SAMPLES)).in_order(batch=SAMPLES)[0]
-        said = task.predict(model, few)
-        samples = [
-            {
-                "source": _written(few.x[row]),
-                "reference": _written(few.y[row]),
-                "prediction": _written(said[row]),
-            }
-            for row in range(len(few))
-        ]
-        return {"test": task.score(model, corpus.test) | {"sequences": len(corpus.test)}}, samples
+        tests = task.score(model, corpus.test) | {"sequences": len(corpus.test)}
+        return {"test": tests}, _samples(model, task, corpus.test, SAMPLES)
 
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any data."""
@@ -84,10 +84,6 @@ class Computation:
     def longest_sequence(self) -> int:
         """The most positions that a training sequence can have."""
         return self.shapes(1)[0].x.shape[1]
-
-    def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
-        """The model's sizes with those filled in that the data decides."""
-        raise NotImplementedError
 
     def examples(self) -> Examples:
         """The sequences."""
@@ -193,6 +189,7 @@ class Pictures(Computation):
         files: how pictures of your own are split.
     """
 
+    corpus_field: ClassVar[str] = "images"
     images: str = "digits"
     patch: int = 4
     shrink: int = 1
@@ -201,10 +198,6 @@ class Pictures(Computation):
     size: tuple[int, int] = field(default=(0, 0), metadata={"omit_if_default": True})
     channels: int = field(default=0, metadata={"omit_if_default": True})
     files: Files = field(default_factory=Files)
-
-    @property
-    def data(self) -> str:
-        return self.images
 
     @property
     def own(self) -> bool:
@@ -239,35 +232,46 @@ class Pictures(Computation):
 
     def examples(self) -> Examples:
         if self.own:
-            return _own_pictures(self, content_digest(self.images))
+            return _own(self, content_digest(self.images))
         corpus = corpora.images(self.images)
         end = len(corpus.train) - self.held_out  # the last validate
         cuts = (slice(min(self.n or end, end)), slice(end, None))
-        train, valid = (
-            Stored(corpus.train.pixels[cut], corpus.train.labels[cut], prepare=self.sequences) for cut in cuts
-        )
-        test = Stored(corpus.test.pixels, corpus.test.labels, prepare=self.sequences)
+        train, valid = (self.stored(corpus.train.pixels[cut], corpus.train.labels[cut]) for cut in cuts)
+        test = self.stored(corpus.test.pixels, corpus.test.labels)
         return Examples(self.images, corpus.classes, train, valid, test.part(slice(self.tested or len(test))))
 
+    def stored(self, pixels: Tensor, labels: Tensor) -> Stored:
+        """Pictures as the model reads them."""
+        return Stored(pixels, labels, prepare=self.sequences)
 
-@lru_cache(maxsize=1)
-def _own_pictures(task: Pictures, digest: str) -> Examples:
-    """Pictures of one's own; of several test sets, the first."""
-    unit = task.patch * task.shrink
-    parts, classes, scale, notes = own.own_pictures(
-        task.images, task.files, patch=unit, size=task.size, channels=task.channels
-    )
-    test = next(part for part in sorted(parts) if part.startswith("test"))
-    ends = {"train": task.n, test: task.tested}
-    train, valid, held_out = (
-        Stored(*parts[part], prepare=task.sequences).part(slice(ends.get(part) or None))
-        for part in ("train", "valid", test)
-    )
-    rows, columns, channels = train.x.shape[1:]
-    inputs: dict[str, Any] = {"size": [rows, columns], "channels": channels} | (
-        {"scale": scale} if scale else {}
-    )
-    return Examples(task.images, classes, train, valid, held_out, notes=tuple(notes), inputs=inputs)
+    def own_parts(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
+        """Pictures of one's own.
+
+        Args:
+            name: "files:PATH".
+            known: the classes of a model that is to be scored: then nothing is split.
+            inputs: the size, the channels and the scale that such a model takes.
+        """
+        given = inputs or {"size": self.size, "channels": self.channels}
+        size, channels, scale = tuple(given["size"]), given["channels"], given.get("scale", 0)
+        parts, classes, scale, notes = own.own_pictures(
+            name,
+            self.files,
+            patch=self.patch * self.shrink,
+            size=size,
+            channels=channels,
+            scale=scale,
+            known=known,
+        )
+        rows, columns, channels = next(iter(parts.values()))[0].shape[1:]
+        found: Inputs = {"size": [rows, columns], "channels": channels} | ({"scale": scale} if scale else {})
+        return {part: self.stored(*one) for part, one in parts.items()}, classes, found, notes
+
+    def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
+        """Pictures, by their paths, as a model of such inputs reads them."""
+        size, channels, scale = tuple(inputs["size"]), inputs["channels"], inputs.get("scale", 0)
+        pixels = torch.stack([own.read_picture(path, size, channels, scale) for path in things])
+        return self.stored(pixels, torch.zeros(len(pixels), dtype=torch.int64))
 
 
 @dataclass(frozen=True)
@@ -286,10 +290,6 @@ class Sequences(Computation):
     standardise: bool = True
     files: Files = field(default_factory=Files)
 
-    @property
-    def data(self) -> str:
-        return self.corpus
-
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return config.sized(self.features, len(self.examples().classes))
 
@@ -304,28 +304,50 @@ class Sequences(Computation):
         return batch, FILLED * rows * longest
 
     def examples(self) -> Examples:
-        return _own_sequences(self, content_digest(self.corpus))
+        return _own(self, content_digest(self.corpus))
+
+    def stored(self, rows: Sequence[Sequence[float]], labels: Sequence[int], inputs: Inputs) -> Stored:
+        """Sequences as the model reads them: shifted and scaled as those that it was trained on."""
+        mean, spread = (torch.tensor(inputs[name], dtype=torch.float64) for name in ("mean", "spread"))
+        shaped = [torch.tensor(row, dtype=torch.float64).view(-1, self.features) for row in rows]
+        x, last = padded_numbers([((row - mean) / spread).float() for row in shaped])
+        return Stored(x, torch.tensor(labels), last=last)
+
+    def own_parts(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
+        """Sequences of one's own; the arguments are as in `Pictures.own_parts`, and inputs have mean and spread."""
+        parts, classes, notes = own.own_sequences(name, self.files, known, features=self.features)
+        if inputs is None:
+            flat = (number for row in parts["train"][0] for number in row)
+            whole = torch.tensor(list(flat), dtype=torch.float64).view(-1, self.features)
+            mean, spread = whole.mean(0), whole.std(0, correction=0)
+            if not self.standardise:
+                mean, spread = torch.zeros_like(mean), torch.ones_like(spread)
+            inputs = {"mean": mean.tolist(), "spread": torch.where(spread > 0, spread, 1.0).tolist()}
+        return {part: self.stored(*one, inputs) for part, one in parts.items()}, classes, inputs, notes
+
+    def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
+        """Sequences, in a text with spaces between or as numbers, as a model of such inputs reads them."""
+        rows = [
+            own.numbers_of(
+                thing.split()
+                if isinstance(thing, str)
+                else [str(float(number)) for number in np.ravel(thing)],
+                f"sequence {number}",
+                self.features,
+            )
+            for number, thing in enumerate(things, start=1)
+        ]
+        return self.stored(rows, [0] * len(rows), inputs)
 
 
 @lru_cache(maxsize=1)
-def _own_sequences(task: Sequences, digest: str) -> Examples:
-    parts, classes, notes = own.own_sequences(task.corpus, task.files, features=task.features)
+def _own(task: Pictures | Sequences, digest: str) -> Examples:
+    """Examples of one's own; of several test sets, the first."""
+    parts, classes, inputs, notes = task.own_parts(task.data)
     test = next(part for part in sorted(parts) if part.startswith("test"))
-    rows = {
-        part: [torch.tensor(row, dtype=torch.float64).view(-1, task.features) for row in parts[part][0]]
-        for part in ("train", "valid", test)
-    }
-    whole = torch.cat(rows["train"])
-    mean, spread = whole.mean(0), whole.std(0, correction=0)
-    if not task.standardise:
-        mean, spread = torch.zeros_like(mean), torch.ones_like(spread)
-    spread = torch.where(spread > 0, spread, 1.0)
-    made = []
-    for part in ("train", "valid", test):
-        x, last = padded_numbers([((row - mean) / spread).float() for row in rows[part]])
-        made.append(Stored(x, torch.tensor(parts[part][1]), last=last))
-    inputs = {"mean": mean.tolist(), "spread": spread.tolist()}
-    return Examples(task.corpus, classes, *made, notes=tuple(notes), inputs=inputs)
+    ends = {"train": getattr(task, "n", 0), test: getattr(task, "tested", 0)}
+    made = (parts[part].part(slice(ends.get(part) or None)) for part in ("train", "valid", test))
+    return Examples(task.data, classes, *made, notes=tuple(notes), inputs=inputs)
 
 
 @dataclass(frozen=True)
@@ -341,15 +363,11 @@ class Proteins(Computation):
     longest: int = 1024
 
     @property
-    def data(self) -> str:
-        return self.corpus
-
-    @property
     def vocabulary(self) -> int:
-        return proteins.TOKENS
+        return examples.TOKENS
 
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
-        return replace(config.sized(vocabulary, proteins.FOLDS), tokens=True)
+        return replace(config.sized(vocabulary, examples.FOLDS), tokens=True)
 
     def shapes(self, rows: int) -> tuple[Batch, float]:
         length = min(self.longest, RESIDUES)
@@ -360,11 +378,99 @@ class Proteins(Computation):
 
     def examples(self) -> Examples:
         if self.corpus == "tape":
-            return proteins.proteins(longest=self.longest)
+            return examples.proteins(longest=self.longest)
         parts = (
-            proteins.made_up(n, seed=seed) for seed, n in enumerate((1000, self.held_out, self.held_out))
+            examples.made_up(n, seed=seed) for seed, n in enumerate((1000, self.held_out, self.held_out))
         )
-        return Examples("made-up proteins", tuple(f"fold {n}" for n in range(proteins.FOLDS)), *parts)
+        return Examples("made-up proteins", tuple(f"fold {n}" for n in range(examples.FOLDS)), *parts)
+
+
+@dataclass(frozen=True)
+class OnPuzzle(Settings):
+    """A puzzle, and how it is trained on.
+
+    Args:
+        puzzle: the task.
+        batch: sequences in a batch.
+        held_out: how many sequences validate while a run trains. Facts are those that are learned.
+        tested: how many are asked in the end; of facts all, of grammar all sentences that are held out.
+        rounded: bits; the model is scored once more with each matrix rounded to so many an entry
+            (`reservoir.weights.accounting.rounded`), as "accuracy at 8 bits".
+    """
+
+    puzzle: Puzzle = field(default_factory=Circle)
+    batch: int = 32
+    held_out: int = 64
+    tested: int = 2000
+    rounded: tuple[int, ...] = ()
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens there are, the padding included."""
+        return self.puzzle.vocabulary + 1
+
+    @property
+    def data(self) -> str:
+        """The name of the data, as `content_digest` knows it."""
+        return type(self.puzzle).__name__.lower()
+
+    def load(self, vocabulary: None = None, *, seed: int = 0) -> tuple[Examples, range]:
+        """The sequences that the seed draws, and the ids of their tokens."""
+        return self.examples(seed), range(self.vocabulary)
+
+    def examples(self, seed: int) -> Examples:
+        """What is trained on, validated on and asked in the end."""
+        puzzle, names = self.puzzle, tuple(map(str, range(self.puzzle.answers)))
+        if isinstance(puzzle, Facts):
+            table = puzzle.table(seed)
+            order = np.argsort(raw_words(seed, LOOK)(puzzle.facts), kind="stable")[: self.held_out]
+            parts = (torch.from_numpy(order), torch.arange(puzzle.facts))
+            train: Generated | Stored = Generated(partial(puzzle.draw, table=table))
+            held_out = [Stored(*puzzle.asked(which, table)) for which in parts]
+        elif isinstance(puzzle, Grammar):
+            learned, asked = puzzle.split(seed)
+            train, test = Stored(*learned), Stored(*asked)
+            held_out = [test.part(slice(self.held_out)), test]
+        else:
+            train = Generated(puzzle.draw)
+            held_out = [train.some(n, seed=s) for n, s in ((self.held_out, VALID), (self.tested, TEST))]
+        return Examples(self.data, names, train, *held_out)
+
+    def task(self, corpus: Examples, vocabulary: range, *, seed: int) -> PuzzleTask:
+        """What the training loop trains on."""
+        return PuzzleTask(self.puzzle, corpus, batch=self.batch, seed=100 + seed)
+
+    def test(self, model: Any, task: PuzzleTask, corpus: Examples) -> tuple[dict, list]:
+        """The measures on what is asked in the end, and some answers."""
+        tests = task.score(model, corpus.test) | {"sequences": len(corpus.test)}
+        for bits in self.rounded:
+            tests[f"{METRIC} at {bits} bits"] = task.score(rounded(model, bits), corpus.test)[METRIC]
+        return {"test": tests}, _samples(model, task, corpus.test, ANSWERED)
+
+    def fit(self, config: TaggerConfig, vocabulary: int) -> TaggerConfig:
+        """The model's sizes with those filled in that the puzzle decides."""
+        puzzle = self.puzzle
+        config = config.filled_in(vocab=self.vocabulary, outputs=puzzle.questions * puzzle.answers)
+        return replace(config, max_length=puzzle.length)
+
+    def batch_spec(self, *, processes: int = 1) -> BatchSpec:
+        """What one process sees of a batch, without any data."""
+        rows = share_of(self.batch, processes)
+        places = getattr(self.puzzle, "places", 1 if isinstance(self.puzzle, Facts) else self.puzzle.length)
+        batch = Batch(token_ids(rows, self.puzzle.length), token_ids(rows, places, self.puzzle.questions))
+        return BatchSpec(lambda model: PuzzleTask.loss(model, batch), rows * self.puzzle.length, rows)
+
+    def longest_sequence(self) -> int:
+        """The most places that a sequence has."""
+        return self.puzzle.length
+
+
+def _samples(model: Any, task: Any, stored: Stored, count: int) -> list[dict[str, str]]:
+    """The first sequences, their answers and the model's."""
+    few = stored.part(slice(count)).in_order(batch=count)[0]
+    rows = zip(few.x, few.y, task.predict(model, few), strict=True)
+    names = ("source", "reference", "prediction")
+    return [dict(zip(names, map(_written, row), strict=True)) for row in rows]
 
 
 def _written(numbers: Tensor) -> str:

@@ -11,7 +11,7 @@ from reservoir.training import Decoding, TranslationTask, bleu
 from reservoir.weights.accounting import rounded
 from reservoir_lab.corpora import Files, ParallelCorpus, parallel
 from reservoir_lab.corpora.vocabularies import Dictionary
-from reservoir_lab.runs.tasks.batch_spec import FILLED, LENGTH, BatchSpec, share_of, token_ids
+from reservoir_lab.runs.tasks import FILLED, LENGTH, BatchSpec, Settings, share_of, token_ids
 
 SAMPLES = 8  # test sentences that a record shows
 LONGEST = 1024
@@ -19,7 +19,7 @@ LONGEST = 1024
 
 
 @dataclass(frozen=True)
-class Translation:
+class Translation(Settings):
     """What is translated, and how it is cut and scored.
 
     Args:
@@ -57,11 +57,6 @@ class Translation:
     tokenise: Literal["", "13a", "intl", "zh", "char", "none"] = field(
         default="", metadata={"omit_if_default": True}
     )
-
-    @property
-    def data(self) -> str:
-        """The name of the corpus, as `reservoir_lab.corpora.content` knows it."""
-        return self.corpus
 
     def load(self, vocabulary: Vocabulary | None = None) -> tuple[ParallelCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.

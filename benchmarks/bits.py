@@ -1,6 +1,6 @@
 """The same bits on every path: what a device, numba and the compiler draw, compared with PyTorch's.
 
-`python -m reservoir_lab.launch.bits cuda bits.json` compares them and writes what it found. Status 1 means a
+`python -m benchmarks.bits cuda bits.json` compares them and writes what it found. Status 1 means a
 difference, or a path that failed; what this machine lacks, such as numba or a compiler, is said and does not count.
 """
 
