@@ -22,8 +22,8 @@ from benchmarks.measure import Line, Settings
 from benchmarks.step import SIZES, batches, our_loss
 from reservoir.datasets import Batch
 from reservoir.models import EncoderDecoder
-from reservoir.training.distribution import Exchange, current_world, join_world
 from reservoir.weights import freeze
+from reservoir_lab.runs.distribution import Exchange, current_world, join_world
 
 PROCESSES = (2, 4)
 EVERYTHING = "everything moves"

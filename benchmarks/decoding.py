@@ -27,10 +27,10 @@ from benchmarks.measure import Comparison, Line, Settings, compare
 from reservoir.layers import sinusoids
 from reservoir.layers.linear import packed_for_inference
 from reservoir.models import EncoderDecoder
-from reservoir.training import CheckpointError
-from reservoir.training.decoding import EOS, Decoding, beam_search
+from reservoir.training.translation import EOS, Decoding, beam_search
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import load_trained
+from reservoir_lab.runs.checkpoint import CheckpointError
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
 MODELS = {"laptop": "components/baseline", "chapter 3's": "transformer/multi30k"}

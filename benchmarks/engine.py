@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from reservoir.training.decoding import BOS, EOS
+from reservoir.training.translation import BOS, EOS
 
 
 def engine(pegasus: nn.Module, folder: Path, *, precision: str, threads: int = 1):

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import ADAMW
-from reservoir.layers import Attention, EncoderLayer, FeedForward, Fourier, fourier
-from reservoir.models import FNetConfig
+from reservoir.layers import (
+    Attention,
+    Dropout,
+    Embedding,
+    EncoderLayer,
+    FeedForward,
+    Fourier,
+    LayerNorm,
+    Linear,
+    fourier,
+)
 from reservoir.weights import initialise, owned
 
 SIZES = {"laptop": (8, 512, 256, 1024, 2), "IWSLT": (4, 512, 768, 3072, 4)}
@@ -22,6 +31,66 @@ ASKED = {
     "gelu_pytorch_tanh": 1.1,
 }  # times transformers' step, as shipped and with our activation
 TOKENS = 2048  # in a batch, of as many texts as that makes; one text where it is longer
+
+
+class FNet(nn.Module):
+    """FNet as it was released (Lee-Thorp et al. 2022): embeddings, a norm and a map, then post-LN layers of transforms.
+
+    Args:
+        vocab, d_model, d_ff, layers, max_length: sizes; the defaults are FNet-base's. Large: 1024, 4096, 24 layers.
+    """
+
+    def __init__(
+        self,
+        vocab: int = 32_000,
+        d_model: int = 768,
+        d_ff: int = 3072,
+        layers: int = 12,
+        *,
+        max_length: int = 512,
+        dropout: float = 0.1,
+    ):
+        super().__init__()
+        self.embedding = Embedding(vocab, d_model, stream="embedding")
+        self.positions = Embedding(max_length, d_model, stream="positions")
+        self.types = Embedding(4, d_model, stream="types")
+        self.embedding_norm = LayerNorm(d_model, stream="embedding.norm")
+        self.projection = Linear(d_model, d_model, stream="projection")
+        self.dropout = Dropout(dropout)
+        self.layers = nn.ModuleList(
+            EncoderLayer(
+                Fourier(),
+                FeedForward(d_model, d_ff, stream=f"encoder.{i}.feed_forward", activation="gelu-tanh"),
+                d_model=d_model,
+                stream=f"encoder.{i}",
+                norm_first=False,
+                dropout=dropout,
+            )
+            for i in range(layers)
+        )
+        self.pooler = Linear(d_model, d_model, stream="pooler")
+        for module in self.modules():
+            if isinstance(module, LayerNorm):
+                module.eps = 1e-12
+            if isinstance(module, EncoderLayer):
+                module.mixing.dropout = Dropout(0.0)
+
+    def forward(self, ids: Tensor, types: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the states of all tokens, and of the first one what the pooler makes of it.
+
+        Args:
+            ids, types: (batch, length), tokens and the segment of each; all 0 if None.
+
+        Returns:
+            (batch, length, d_model) and (batch, d_model).
+        """
+        types = torch.zeros_like(ids) if types is None else types
+        positions = self.positions.effective_weight()[: ids.shape[1]]
+        x = self.embedding_norm(self.embedding(ids) + self.types(types) + positions)
+        x = self.dropout(self.projection(x))
+        for layer in self.layers:
+            x = layer(x)
+        return x, self.pooler(x[:, 0]).tanh()
 
 
 WHOLE = {
@@ -88,7 +157,7 @@ def encoder(name: str, settings: Settings, *, activation: str) -> Comparison:
     from transformers import FNetModel
 
     texts, tokens, d_model, d_ff, layers = SIZES[name]
-    ours = initialise(FNetConfig(8000, d_model, d_ff, layers).build(), seed=0).to(settings.device).train()
+    ours = initialise(FNet(8000, d_model, d_ff, layers), seed=0).to(settings.device).train()
     peer = FNetModel(
         TheirConfig(
             vocab_size=8000,

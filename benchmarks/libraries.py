@@ -21,7 +21,7 @@ from benchmarks.measure import Comparison, Settings, compare
 from benchmarks.step import SIZES, SMOOTHING, batches, our_loss, stepper
 from reservoir.datasets import Batch
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.training.decoding import BOS, EOS
+from reservoir.training.translation import BOS, EOS
 from reservoir.weights import initialise
 
 POSITIONS = 256

@@ -27,8 +27,8 @@ from benchmarks.measure import Comparison, Settings, compare
 from reservoir.datasets import Batch, TokenBatches
 from reservoir.layers import sinusoids
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.optimisers import Optimiser
+from reservoir.training.state import Optimiser
+from reservoir.training.task import smoothed_cross_entropy
 from reservoir.weights import initialise
 
 DROPOUT, SMOOTHING = 0.1, 0.1

@@ -18,12 +18,12 @@ import plotly.graph_objects as go
 from IPython.display import display
 
 from reservoir.training import Event, Finished, Started, Stepped, Validated
-from reservoir.training.preemption import Preempted
 from reservoir_book import plots
 from reservoir_book.kernel import answered, duration
 from reservoir_book.live import chart
 from reservoir_lab.runs import build, find_records
 from reservoir_lab.runs.execution import train_run
+from reservoir_lab.runs.preemption import Preempted
 from reservoir_lab.runs.run import Run
 
 EVERY = 0.3  # seconds between two pictures

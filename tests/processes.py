@@ -42,7 +42,7 @@ def together(function, size: int, *arguments) -> None:
 def _one(function, rank, size, port, arguments) -> None:
     named = {"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": rank, "MASTER_PORT": port}
     os.environ.update({name: str(value) for name, value in named.items()}, MASTER_ADDR="127.0.0.1")
-    from reservoir.training.distribution import join_world
+    from reservoir_lab.runs.distribution import join_world
 
     with join_world():
         function(*arguments)

@@ -18,7 +18,6 @@ from reservoir.models import (
     UniversalConfig,
 )
 from reservoir.models.classifier import LSTMBody
-from reservoir.models.text_encoder import FNetConfig
 from reservoir.weights import Freeze, Mask, freeze, initialise, mark_trained, owned, supermask
 
 IDS = torch.arange(1, 9)[None]
@@ -65,7 +64,6 @@ MODELS = {
         TextClassifierConfig(40, layers=1, classes=3, mixing=("fourier",), max_length=12, **SIZES), "embeddings"
     ),
     "text encoder": lambda: initialise(TextEncoder(TextEncoderConfig(40, layers=1, **SIZES)), seed=0),
-    "FNet": lambda: frozen(FNetConfig(40, d_model=16, d_ff=32, layers=1, max_length=12), "embeddings"),
     "Llama": lambda: initialise(LlamaConfig(40, 16, 4, 32, 1, 2).build(), seed=0),
     "LSTM": lambda: initialise(LSTMBody(LSTMConfig(8, 2)), seed=0),
     "universal": lambda: freeze(

@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 import reservoir
-from reservoir.models import EncoderDecoderConfig, LanguageModelConfig, Llama
+from reservoir.models import EncoderDecoderConfig, LanguageModelConfig
 from reservoir.training import Budget, LanguageModellingTask, Optimiser, cost, train
 from reservoir.weights import (
     Freeze,
@@ -575,24 +575,6 @@ def test_the_main_names_are_on_the_package_and_wait_until_they_are_used():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == names.split()
-
-
-def test_familiar_methods_are_there_or_say_what_to_call(tmp_path):
-    model = initialise(LanguageModelConfig(9, d_model=8, n_heads=2, d_ff=8, layers=1).build(), seed=0).eval()
-    again = type(model).from_pretrained(model.save_pretrained(tmp_path))
-    ids = torch.tensor([[3, 1], [2, 2]])
-    said = model.generate(ids, max_new_tokens=3)
-    assert said.shape == (2, 5) and torch.equal(said, again.generate(ids, max_new_tokens=3))
-    assert torch.equal(said[:, 2], model(ids)[:, -1].argmax(-1))
-    assert model.generate(ids[:1], max_new_tokens=3, end=int(said[0, 2])).shape == (1, 2)
-    with pytest.raises(
-        WeightsError, match=r"holds a model of class LanguageModel, not Llama: load it with LanguageModel"
-    ):
-        Llama.from_pretrained(tmp_path)
-    with pytest.raises(
-        TypeError, match=r"^EncoderDecoder does not generate; reservoir\.training\.translate\(model"
-    ):
-        EncoderDecoderConfig(9, 9, d_model=8, n_heads=2).build().generate(ids)
 
 
 @pytest.mark.parametrize(

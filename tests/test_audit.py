@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 import torch
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 from reservoir_lab import recipes
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs import audit as audits

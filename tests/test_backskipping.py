@@ -34,6 +34,8 @@ from reservoir.weights import (
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_run
+from reservoir_lab.runs.handlers import Checkpoints
+from reservoir_lab.runs.operations import Operations
 
 LAYER = "encoder.1"
 CPU = torch.device("cpu")
@@ -53,7 +55,8 @@ def reservoir_run(text, **changes):
 def trained(run, **options):
     model, task, _ = build(run)
     fields = {name: getattr(run, name) for name in ("seed", "precision", "optimiser", "budget", "skip")}
-    return model, train(model, task, **fields | options)
+    handlers = [*options.pop("handlers", ()), Operations()]
+    return model, train(model, task, handlers=handlers, **fields | options)
 
 
 def layer(d=6, *, dropout=0.0):
@@ -305,8 +308,8 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, kind, cu
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trained(run, checkpoint=tmp_path / "c", listeners=[interrupt])
-    resumed, rest = trained(run, checkpoint=tmp_path / "c")
+        trained(run, handlers=[Checkpoints(tmp_path / "c")], listeners=[interrupt])
+    resumed, rest = trained(run, handlers=[Checkpoints(tmp_path / "c")])
     assert same_bits(model, resumed) and rest.losses == history.losses[(cut - 1) // 2 * 2 :]
     assert [(p.step, p.flops, p.metrics) for p in rest.points] == [
         (p.step, p.flops, p.metrics) for p in history.points

@@ -10,7 +10,7 @@ import torch
 
 from reservoir.datasets.bench import NOTHING, Brackets, Circle, Facts, Grammar
 from reservoir.models import Tagger, TaggerConfig
-from reservoir.training.puzzles import PuzzleTask
+from reservoir.training.classification import PuzzleTask
 from reservoir.weights import initialise, owned
 from reservoir_lab.launch import looking
 from reservoir_lab.recipes import bench

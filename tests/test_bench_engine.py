@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from reservoir.models import Tagger
-from reservoir.training.puzzles import PuzzleTask
+from reservoir.training.classification import PuzzleTask
 from reservoir.weights import Freeze, Mask, Scheme, freeze, initialise, owned, supermask
 from reservoir_book.explorables import bench
 from reservoir_book.explorables.playground import WORDS

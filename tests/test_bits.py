@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reservoir.datasets.bits import BitMemory, BitXor
+from reservoir_lab.corpora.calculations import BitMemory, BitXor
 
 MEMORY = BitMemory(length=40, strings=3, patch=8)
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from reservoir.datasets import ByteVocabulary
 from reservoir.weights import report
 from reservoir_lab import recipes
+from reservoir_lab.corpora.vocabularies import ByteVocabulary
 from reservoir_lab.runs import LanguageModelling
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import train_and_test

@@ -13,7 +13,8 @@ from torch import nn
 from reservoir.files import WriteError, atomic_write, clear_leftovers
 from reservoir.layers import LayerNorm, Linear
 from reservoir.training import Optimiser
-from reservoir.training.checkpoint import (
+from reservoir.weights import initialise
+from reservoir_lab.runs.checkpoint import (
     CheckpointError,
     begin,
     belongs_to,
@@ -23,7 +24,6 @@ from reservoir.training.checkpoint import (
     weights_bytes,
     write,
 )
-from reservoir.weights import initialise
 
 PROGRESS = {"step": 3, "seconds": 0.1, "points": [{"step": 3, "metrics": {"bleu": 1 / 3}}]}
 

@@ -5,12 +5,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reservoir.datasets import DataError, Generated, listops
-from reservoir.datasets.bits import BitMemory, BitXor
+from reservoir.datasets import DataError, Generated
 from reservoir.datasets.examples import Batch, Examples, Stored, padded
 from reservoir.models import LanguageModelConfig, LSTMConfig, UniversalConfig
 from reservoir.training import ComputationTask
 from reservoir.weights import initialise
+from reservoir_lab.corpora import calculations
+from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import MADE
 from reservoir_lab.corpora.examples import ACIDS, encode, made_up, read_proteins
 from reservoir_lab.runs import Bits, Expressions, Pictures
@@ -122,14 +123,14 @@ def test_training_validation_and_test_are_disjoint_and_labels_are_values():
     assert len(shared) <= 2  # short expressions may be drawn twice
     batch = examples.test.take(torch.arange(5))
     for row, last, label in zip(batch.x, batch.last, batch.y, strict=True):
-        assert listops.value([listops.VOCABULARY[i] for i in row[: last + 1]]) == label
+        assert calculations.value([calculations.VOCABULARY[i] for i in row[: last + 1]]) == label
 
 
 def test_the_expressions_of_a_run_are_those_that_the_digest_of_its_data_stands_for():
     train = Expressions(8, 4, n=8, shortest=20, longest=60).examples().train
     found = []
     for row, last, label in zip(train.x, train.last, train.y.tolist(), strict=True):
-        found.append(str(([listops.VOCABULARY[i] for i in row[: last + 1]], label)))
+        found.append(str(([calculations.VOCABULARY[i] for i in row[: last + 1]], label)))
     assert found == list(MADE["expressions"]())
 
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reservoir.datasets import ByteVocabulary, Vocabulary, train_bpe
+from reservoir.datasets import Vocabulary, train_bpe
+from reservoir_lab.corpora.vocabularies import ByteVocabulary
 
 VOCABULARY = ByteVocabulary()
 

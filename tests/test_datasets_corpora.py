@@ -7,9 +7,10 @@ import zipfile
 
 import pytest
 
-from reservoir.datasets import ByteVocabulary, DataError, Pairs, shipped
+from reservoir.datasets import DataError, Pairs, shipped
 from reservoir_lab import corpora
 from reservoir_lab.corpora import fetching, parallel, texts
+from reservoir_lab.corpora.vocabularies import ByteVocabulary
 
 
 @pytest.fixture

@@ -2,8 +2,9 @@
 
 import pytest
 
-from reservoir.datasets import Dictionary, train_bpe
+from reservoir.datasets import train_bpe
 from reservoir_lab.corpora import parallel
+from reservoir_lab.corpora.vocabularies import Dictionary
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.training.decoding import BOS, EOS, Decoding, beam_search, top_k, translate
+from reservoir.training.translation import BOS, EOS, Decoding, beam_search, top_k, translate
 from reservoir.weights import Scheme, initialise
 from reservoir.weights.initialisation import Normal
 

@@ -16,11 +16,18 @@ from small import RECIPE, arguments, small_run, write_text
 from torch.nn.parallel import DistributedDataParallel
 
 from reservoir.datasets import Batch, Vocabulary
-from reservoir.training import MaskedBatch, Skip, distribution, train
-from reservoir.training import loop as loops
-from reservoir.training.distribution import Exchange, World, current_world, join_world, shard_batch
+from reservoir.training import MaskedBatch, Skip, train
 from reservoir_lab import recipes
+from reservoir_lab.runs import distribution
 from reservoir_lab.runs.building import build
+from reservoir_lab.runs.distribution import (
+    Exchange,
+    Processes,
+    World,
+    current_world,
+    join_world,
+    shard_batch,
+)
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of, read_record
 from reservoir_lab.runs.run import Freeze
@@ -152,12 +159,18 @@ def test_the_first_process_works_before_the_others(monkeypatch, rank, order):
 def test_backward_passes_are_skipped_in_one_process_alone(text, monkeypatch):
     run = small_run(text)
     model, task, _ = build(run)
-    monkeypatch.setattr(loops, "current_world", lambda: World(0, 2))
+    monkeypatch.setattr(distribution, "current_world", lambda: World(0, 2))
     with pytest.raises(
         ValueError, match=r"skip.layers names encoder.0.* got 2; start the run without torchrun"
     ):
         train(
-            model, task, optimiser=run.optimiser, budget=run.budget, seed=0, skip=Skip(layers=("encoder.0",))
+            model,
+            task,
+            optimiser=run.optimiser,
+            budget=run.budget,
+            seed=0,
+            skip=Skip(layers=("encoder.0",)),
+            handlers=[Processes()],
         )
 
 
@@ -173,7 +186,7 @@ def steady(text: Path, steps: int = 100, **changes):
 def losses(run, path: Path) -> None:
     """Train, and leave the losses, the tokens and the last perplexity in `path`."""
     model, task, _ = build(run)
-    history = train(model, task, optimiser=run.optimiser, budget=run.budget, seed=0, precision="fp32")
+    history = train(model, task, optimiser=run.optimiser, budget=run.budget, seed=0, handlers=[Processes()])
     if current_world().main:
         path.write_text(
             json.dumps([history.losses, history.tokens, history.points[-1].metrics["perplexity"]])
@@ -332,7 +345,7 @@ def test_who_waits_for_a_process_that_never_comes_gives_up(monkeypatch):
 FAILS = """
 import sys
 from reservoir_lab.launch import cli, train
-from reservoir.training import distribution
+from reservoir_lab.runs import distribution
 
 distribution._ends_alone = lambda: False  # as if it were NCCL
 

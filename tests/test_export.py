@@ -10,11 +10,12 @@ from small import full_disk
 from reservoir import files
 from reservoir.datasets import Vocabulary
 from reservoir.files import WriteError, atomic_write, clear_leftovers
-from reservoir.models import from_pretrained, read_labels
-from reservoir.training import CheckpointError
+from reservoir.models import from_pretrained
+from reservoir.models.pretrained import read_folder
 from reservoir_lab import recipes
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.building import load_data, load_trained
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.export import destination, export
 from reservoir_lab.runs.records import path_of, read_record
@@ -51,7 +52,7 @@ def test_a_classifier_is_exported_too(finished, tmp_path):
     run = recipes.get("sentences/bag", scale="smoke")
     folder = export(run, tmp_path / "bag")
     model, record = from_pretrained(folder), read_record(path_of(run))
-    assert read_labels(folder) == load_trained(run)[2].classes and len(read_labels(folder)) == 2
+    assert read_folder(folder).labels == load_trained(run)[2].classes and len(read_folder(folder).labels) == 2
     assert json.loads((folder / "config.json").read_text())["data"] == record.data
     assert torch.equal(model(torch.arange(1, 9)[None]), load_trained(run)[0](torch.arange(1, 9)[None]))
 

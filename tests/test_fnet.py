@@ -4,8 +4,8 @@ import pytest
 import torch
 import transformers
 
-from benchmarks.fourier import theirs
-from reservoir.models import FNetConfig, MaskedLanguageModelConfig
+from benchmarks.fourier import FNet, theirs
+from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.stack import MIXINGS, hybrid
 from reservoir.weights import Freeze, freeze, initialise, owned, report
 
@@ -14,8 +14,7 @@ IDS = torch.randint(1, 50, (3, 12), generator=torch.Generator().manual_seed(0))
 
 @torch.no_grad()
 def test_a_whole_fnet_is_transformers():
-    config = FNetConfig(50, 16, 32, 3, max_length=16)
-    ours = initialise(config.build(), seed=0).eval()
+    ours = initialise(FNet(50, 16, 32, 3, max_length=16), seed=0).eval()
     for item in owned(ours):  # norms start at one, as if they were not there
         item.parameter.add_(
             0.1 * torch.randn(item.parameter.shape, generator=torch.Generator().manual_seed(1))
@@ -43,7 +42,7 @@ def test_a_whole_fnet_is_transformers():
 )
 def test_the_released_counts(sizes, released):
     with torch.device("meta"):
-        assert sum(p.numel() for p in FNetConfig(**sizes).build().parameters()) == released
+        assert sum(p.numel() for p in FNet(**sizes).parameters()) == released
 
 
 @pytest.mark.parametrize("name", MIXINGS)
@@ -93,9 +92,3 @@ def test_hybrids():
     ]:
         with pytest.raises(ValueError, match=message):
             hybrid(6, **wrong)
-
-
-def test_a_text_that_is_too_long_is_refused():
-    model = initialise(FNetConfig(50, 16, 32, 1, max_length=11).build(), seed=0)
-    with pytest.raises(ValueError, match="the model has 11 positions, but the sequence needs 12"):
-        model(IDS)

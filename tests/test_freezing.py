@@ -12,8 +12,8 @@ from reservoir.layers import Linear
 from reservoir.layers.mixing import LinearMixing
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.loop import Budget, train
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.optimisers import Optimiser
+from reservoir.training.state import Optimiser
+from reservoir.training.task import smoothed_cross_entropy
 from reservoir.weights import (
     Fixed,
     Freeze,
@@ -30,6 +30,7 @@ from reservoir.weights import (
     reservoir_layers,
     set_origin,
 )
+from reservoir_lab.runs.handlers import Checkpoints
 
 CONFIG = EncoderDecoderConfig(
     src_vocab=20,
@@ -135,9 +136,9 @@ def test_a_frozen_tensor_keeps_its_bits_through_a_checkpoint(tmp_path):
     through = made(plan)
     before = bits(through)
     run(through, 100, precision="fp32")
-    run(made(plan), 50, precision="fp32", checkpoint=path)
+    run(made(plan), 50, precision="fp32", handlers=[Checkpoints(path)])
     resumed = made(plan)  # the checkpoint holds nothing of what is frozen: the seed gives it back
-    run(resumed, 100, precision="fp32", checkpoint=path)
+    run(resumed, 100, precision="fp32", handlers=[Checkpoints(path)])
     assert moved(before, bits(resumed)) == before.keys() - frozen(resumed)
     assert not moved(bits(through), bits(resumed))
 

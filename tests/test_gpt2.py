@@ -7,9 +7,9 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from reservoir.models.language_model import load_gpt2
 from reservoir.weights import report
 from reservoir.weights.files import WeightsError
+from reservoir_lab.runs.released import load_gpt2
 
 IDS = torch.arange(24).view(2, 12) % 50
 
@@ -104,11 +104,6 @@ def test_a_damaged_configuration_is_named(folder, config, message):
     for path in (folder, folder / "model.safetensors"):
         with pytest.raises(WeightsError, match=message):
             load_gpt2(path)
-
-
-def test_a_wrong_argument_is_not_the_files_fault(folder):
-    with pytest.raises(ValueError, match=r"^dropout must be in \[0, 1\), got 1\.5"):
-        load_gpt2(folder, dropout=1.5)
 
 
 def test_a_truncated_or_missing_file_and_a_wrong_vocabulary_are_refused(folder):

@@ -4,11 +4,12 @@ import pytest
 import torch
 from small import small_run, write_text
 
-from reservoir.training import Message, Stepped, train
+from reservoir.training import Message, Stepped
 from reservoir.weights import Freeze, owned, report
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load_trained
-from reservoir_lab.runs.execution import train_and_test
+from reservoir_lab.runs.execution import train_and_test, train_run
+from reservoir_lab.runs.handlers import Checkpoints
 
 AFTER = 4
 LAYER = "encoder.0"
@@ -22,13 +23,7 @@ def run(tmp_path_factory):
 
 def trained(run, **options):
     model, task, _ = build(run)
-    options = {
-        "optimiser": run.optimiser,
-        "budget": run.budget,
-        "seed": run.seed,
-        "late": run.freeze,
-    } | options
-    return model, train(model, task, precision=run.precision, **options)
+    return model, train_run(run, model, task, **options)
 
 
 def layer(model) -> dict[str, torch.Tensor]:
@@ -55,16 +50,7 @@ def test_a_layer_learns_until_then_and_not_a_bit_longer(run):
                 notes.append(text)
 
     run = run.evolve(optimiser={"weight_decay": 0.5})
-    train(
-        model,
-        task,
-        optimiser=run.optimiser,
-        budget=run.budget,
-        seed=0,
-        late=run.freeze,
-        precision="fp32",
-        listeners=[listen],
-    )
+    train_run(run, model, task, listeners=[listen])
     for step in range(1, run.budget.steps + 1):
         assert equal(seen[step], seen[step - 1]) == (step > AFTER), step
     size = sum(tensor.numel() for tensor in seen[0].values())
@@ -75,10 +61,9 @@ def test_a_layer_learns_until_then_and_not_a_bit_longer(run):
 
 
 def test_until_then_it_is_plain_training_and_later_it_costs_less(run):
-    late, plain = trained(run)[1], trained(run.evolve(freeze=Freeze()), late=None)[1]
+    late, plain = trained(run)[1], trained(run.evolve(freeze=Freeze()))[1]
     assert late.losses[: AFTER + 1] == plain.losses[: AFTER + 1] and late.losses != plain.losses
     assert late.tokens == plain.tokens and late.flops < plain.flops
-    assert late.flops_per_token < plain.flops_per_token
 
 
 @pytest.mark.parametrize("cut", [3, 4, 5, 7])
@@ -91,8 +76,8 @@ def test_it_resumes_to_the_same_bits_wherever_it_is_cut_off(run, tmp_path, cut):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trained(run, checkpoint=tmp_path / "c", listeners=[interrupt])
-    resumed, rest = trained(run, checkpoint=tmp_path / "c")
+        trained(run, checkpoints=Checkpoints(tmp_path / "c"), listeners=[interrupt])
+    resumed, rest = trained(run, checkpoints=Checkpoints(tmp_path / "c"))
     assert rest.losses == history.losses[(cut - 1) // 2 * 2 :] and rest.flops == history.flops
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), resumed.parameters(), strict=True))
     assert [p.requires_grad for p in model.parameters()] == [p.requires_grad for p in resumed.parameters()]
@@ -132,9 +117,7 @@ def test_a_plan_that_contradicts_itself_is_refused():
 def test_layers_left_out_by_chance_cost_their_mean(run):
     run = run.evolve(freeze=Freeze(), model={"encoder_layers": 3})
     costs = {
-        chance: trained(run.evolve(model={"layer_drop": chance}, budget={"steps": 1}), late=None)[
-            1
-        ].flops_per_token
+        chance: trained(run.evolve(model={"layer_drop": chance}, budget={"steps": 1}))[1].flops
         for chance in (0.0, 0.25, 0.5)
     }
     assert costs[0.0] > costs[0.25] > costs[0.5]

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from reservoir.training import Finished, Message, Point, Saved, Started, Stepped, Stopped, Validated
-from reservoir.training.events import PlainLines, ProgressBar, TensorBoard, automatic
 from reservoir_lab import launch, recipes
+from reservoir_lab.launch.progress import PlainLines, ProgressBar, TensorBoard, automatic
 
 
 def events(steps: int = 250, start: int = 0):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reservoir.datasets import DataError
-from reservoir.datasets.listops import FOUR, OPERATIONS, VOCABULARY, generate, tokens, value
+from reservoir_lab.corpora.calculations import FOUR, OPERATIONS, VOCABULARY, generate, tokens, value
 
 
 def by_python(expression: list[str]) -> int:

@@ -28,10 +28,12 @@ from reservoir.training import (
     flops,
     train,
 )
-from reservoir.training.flops import Costs, batch_flops, count_flops, count_products, sizes
+from reservoir.training.flops import count_flops, count_products
 from reservoir.weights import Mask
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build
+from reservoir_lab.runs.handlers import Checkpoints, Compiled
+from reservoir_lab.runs.operations import Costs, Operations, batch_flops, sizes
 from reservoir_lab.runs.run import Freeze
 
 
@@ -48,7 +50,8 @@ def trained(run, *, task=None, **options):
         "optimiser": run.optimiser,
         "budget": run.budget,
     } | options
-    return model, train(model, task or own, **options)
+    handlers = [*options.pop("handlers", ()), Operations()]
+    return model, train(model, task or own, handlers=handlers, **options)
 
 
 class Wrapped:
@@ -90,7 +93,7 @@ def test_the_seed_decides_dropout_too(text):
 def test_how_often_it_is_validated_and_saved_changes_no_weight(text, tmp_path, every):
     run = small_run(text)
     budget = Budget(steps=run.budget.steps, validate_every=every, checkpoint_every=every)
-    model, history = trained(run, budget=budget, checkpoint=tmp_path / "c")
+    model, history = trained(run, budget=budget, handlers=[Checkpoints(tmp_path / "c")])
     other, reference = trained(
         run, budget=Budget(steps=run.budget.steps, validate_every=7, checkpoint_every=0)
     )
@@ -122,9 +125,9 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, cut, acc
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        trained(run, checkpoint=tmp_path / "c", listeners=[interrupt])
+        trained(run, handlers=[Checkpoints(tmp_path / "c")], listeners=[interrupt])
     starts = []
-    resumed, rest = trained(run, checkpoint=tmp_path / "c", listeners=[starts.append])
+    resumed, rest = trained(run, handlers=[Checkpoints(tmp_path / "c")], listeners=[starts.append])
     done = (cut - 1) // 2 * 2  # a step's checkpoint is written after its listeners have heard of it
     assert starts[0].step == done
     assert same_bits(model, resumed) and rest.losses == history.losses[done:]
@@ -135,8 +138,8 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, cut, acc
 
 def test_a_run_of_which_nothing_is_left_keeps_its_times(text, tmp_path):
     run = small_run(text)
-    _, history = trained(run, checkpoint=tmp_path / "c")
-    _, again = trained(run, checkpoint=tmp_path / "c")
+    _, history = trained(run, handlers=[Checkpoints(tmp_path / "c")])
+    _, again = trained(run, handlers=[Checkpoints(tmp_path / "c")])
     assert again.losses == [] and again.step_seconds == history.step_seconds > 0
     assert (
         again.cpu_seconds >= history.cpu_seconds * 0.9 > 0
@@ -252,7 +255,7 @@ def test_events_tell_what_happens_in_order(text, tmp_path):
     run, events = small_run(text, budget={"steps": 3, "checkpoint_every": 2}), []
     model, task, _ = build(run)
     modes = []
-    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, checkpoint=tmp_path / "c")
+    options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, handlers=[Checkpoints(tmp_path / "c")])
     train(model, task, listeners=[events.append, lambda event: modes.append(model.training)], **options)
     assert [type(e) for e in events] == [
         Started,
@@ -306,21 +309,23 @@ def test_what_is_not_finite_stops_training_before_it_reaches_a_weight(text, tmp_
     run = small_run(text)
     model, task, _ = build(run)
     events = []
-    with pytest.raises(TrainingError, match=r"at step 3 .*a lower lr.*last checkpoint is kept") as error:
+    with pytest.raises(TrainingError, match=r"at step 3 .*a lower lr") as error:
         train(
             model,
             Wrapped(task, loss=not_finite(kind, task)),
             optimiser=Optimiser(clip=clip, warmup=2),
             budget=run.budget,
             seed=0,
-            checkpoint=tmp_path / "c",
+            handlers=[Checkpoints(tmp_path / "c")],
             listeners=[events.append],
         )
     assert "\n" not in str(error.value)
     assert ("gradients" in str(error.value)) == (kind == "gradient")
     assert isinstance(events[-1], Stopped) and events[-1].step == 2
     assert all(p.isfinite().all() for p in model.parameters())
-    model, history = trained(run, optimiser=Optimiser(clip=clip, warmup=2), checkpoint=tmp_path / "c")
+    model, history = trained(
+        run, optimiser=Optimiser(clip=clip, warmup=2), handlers=[Checkpoints(tmp_path / "c")]
+    )
     assert len(history.losses) == run.budget.steps - 2
 
 
@@ -408,14 +413,19 @@ def test_operations_are_the_sum_over_all_batches_though_few_are_counted(text, pr
     model, task, _ = build(run)
     wrapped = Wrapped(task)
     history = train(
-        model, wrapped, optimiser=run.optimiser, budget=run.budget, seed=0, precision=run.precision
+        model,
+        wrapped,
+        optimiser=run.optimiser,
+        budget=run.budget,
+        seed=0,
+        precision=run.precision,
+        handlers=[Operations()],
     )
     seen = list({id(batch): batch for batch in wrapped.batches}.values())
     shapes = {(batch.src.shape, batch.tgt_in.shape, batch.n_tokens) for batch in seen}
     counted = len(wrapped.batches) - len(seen)
     assert len(seen) == 120 and len(shapes) > 40 and counted < 20
     assert history.flops == sum(batch_flops(model, task, batch, autocast=False) for batch in seen)
-    assert history.flops_per_token == history.flops / history.tokens
 
 
 @pytest.mark.parametrize("step", [1, 64])
@@ -493,7 +503,7 @@ def test_compiled_layers_learn_what_eager_ones_do(text, changes, monkeypatch):
     torch._dynamo.utils.counters.clear()
     run = small_run(text).evolve(**changes).evolve(model={"dropout": 0.0}, precision="fp32")
     _, eager = trained(run)
-    _, compiled = trained(run, compiled=True)
+    _, compiled = trained(run, handlers=[Compiled()])
     assert torch._dynamo.utils.counters["frames"]["ok"], "nothing was captured"
     assert compiled.losses == pytest.approx(eager.losses, rel=1e-4)
     last = [history.points[-1].metrics["perplexity"] for history in (compiled, eager)]

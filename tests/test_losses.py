@@ -5,8 +5,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from reservoir.training import losses
-from reservoir.training.losses import smoothed_cross_entropy
+from reservoir.training import task as losses
+from reservoir.training.task import smoothed_cross_entropy
 
 D, VOCAB, PADDING = 12, 37, 3
 

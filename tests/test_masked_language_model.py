@@ -190,23 +190,6 @@ def test_a_bare_model_has_matrices_alone(config, mixing):
     assert ours(torch.tensor([[1, 7, 9, 2], [1, 7, 0, 0]])).isfinite().all()
 
 
-def test_the_mixing_is_an_argument():
-    class Shift(nn.Module):
-        def forward(self, x, mask=None):
-            return x.roll(1, dims=1)
-
-    made = []
-    config = MaskedLanguageModelConfig(**SIZES)
-
-    from reservoir.models import MaskedLanguageModel
-
-    ours = MaskedLanguageModel(config, mixing=lambda config, index, stream: made.append(stream) or Shift())
-    initialise(ours, seed=0)
-    assert made == ["encoder.0", "encoder.1", "encoder.2"]
-    assert not any("attention" in item.stream for item in owned(ours))
-    assert ours(torch.tensor([[1, 5, 6]])).shape == (1, 3, 60)
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

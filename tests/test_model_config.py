@@ -16,7 +16,6 @@ from reservoir.models import (
     UniversalConfig,
 )
 from reservoir.models.config import LIMITS
-from reservoir.models.text_encoder import FNetConfig
 from reservoir.training import translate
 from reservoir.weights import initialise
 from reservoir_lab.launch.cli import main
@@ -24,7 +23,6 @@ from reservoir_lab.launch.cli import main
 CONFIGS = [
     ClassifierConfig(40, 3),
     EncoderDecoderConfig(40, 40, encoder_layers=2, encoder_kinds=("transformer", "gru")),
-    FNetConfig(40),
     LSTMConfig(8),
     LanguageModelConfig(40),
     LlamaConfig(40),

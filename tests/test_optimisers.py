@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.training.optimisers import Optimiser
+from reservoir.training.state import Optimiser
 from reservoir.weights import Freeze, freeze, initialise, report
 
 STEPS = 500

@@ -12,12 +12,13 @@ from stored_models import MODELS
 
 from reservoir.datasets import DataError, train_bpe
 from reservoir.models.pretrained import model_files
-from reservoir.training import CheckpointError, Message, Recorded, bleu
+from reservoir.training import Message, Recorded, bleu
 from reservoir.weights import WeightsError
 from reservoir_lab import recipes
 from reservoir_lab.corpora import labelled
 from reservoir_lab.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
 from reservoir_lab.runs.building import load_data
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.export import export, export_stored, folder_of
 from reservoir_lab.runs.own import DEFAULTS, MOST
 from reservoir_lab.runs.records import path_of

@@ -11,9 +11,9 @@ import torch
 from PIL import Image
 
 from reservoir.datasets import DataError
-from reservoir.datasets.pictures import bytes_in_a_row, patches, shrunk
 from reservoir_lab.corpora import images
 from reservoir_lab.corpora.examples import read_idx
+from reservoir_lab.corpora.pictures import bytes_in_a_row, patches, shrunk
 
 
 def test_the_digits_are_at_hand():

@@ -10,10 +10,12 @@ from repeated import deterministic
 from safetensors.torch import load_file
 from small import arguments, files, small_run, write_text
 
-from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, StopSignal, train
+from reservoir.training import Saved, Stepped, train
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.handlers import Checkpoints
+from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted, StopSignal
 from reservoir_lab.runs.records import path_of, read_record
 
 
@@ -61,9 +63,9 @@ def test_training_ends_after_the_step_with_a_checkpoint_and_goes_on_to_the_same_
     events = []
     asked = lambda: any(isinstance(event, Stepped) and event.step == 4 for event in events)  # noqa: E731
     with pytest.raises(Preempted, match="stopped after step 4 of 8"):
-        trained(checkpoint=tmp_path / "c", listeners=[events.append], stop=asked)
+        trained(handlers=[Checkpoints(tmp_path / "c", stop=asked)], listeners=[events.append])
     assert [event.step for event in events if isinstance(event, Saved)] == ([4] if every == 0 else [3, 4])
-    whole, rest = trained(), trained(checkpoint=tmp_path / "c")
+    whole, rest = trained(), trained(handlers=[Checkpoints(tmp_path / "c")])
     assert rest.losses == whole.losses[4:] and rest.tokens == whole.tokens
     assert [p.metrics for p in rest.points] == [p.metrics for p in whole.points]
 
@@ -72,7 +74,7 @@ def test_a_run_that_is_asked_in_its_last_step_is_finished(text):
     run = small_run(text, budget={"steps": 1})
     model, task, _ = build(run)
     options = dict(optimiser=run.optimiser, budget=run.budget, seed=0)
-    assert train(model, task, stop=lambda: True, **options).step == 1
+    assert train(model, task, handlers=[Checkpoints(stop=lambda: True)], **options).step == 1
 
 
 @pytest.mark.slow

@@ -16,10 +16,9 @@ from reservoir.models import (
     LanguageModel,
     LanguageModelConfig,
     from_pretrained,
-    read_labels,
     save_pretrained,
 )
-from reservoir.models.pretrained import CONFIG, WEIGHTS, digest_of_files, model_files
+from reservoir.models.pretrained import CONFIG, WEIGHTS, digest_of_files, model_files, read_folder
 from reservoir.models.pretrained import MODELS as KINDS
 from reservoir.weights import (
     Freeze,
@@ -224,7 +223,7 @@ def test_three_processes_write_the_same_bytes(tmp_path):
     assert [process.wait() for process in running] == [0, 0, 0]
     found = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
     assert found[0] == found[1] == found[2]
-    assert read_labels(tmp_path / "0") == ("a", "b")
+    assert read_folder(tmp_path / "0").labels == ("a", "b")
 
 
 def test_the_configuration_says_what_the_model_is_made_of(tmp_path):
@@ -240,7 +239,7 @@ def test_the_configuration_says_what_the_model_is_made_of(tmp_path):
         (tmp_path / CONFIG).write_text(json.dumps(said | {"labels": 3}))
         signed = digest_of_files(files | {CONFIG: (tmp_path / CONFIG).read_bytes()})
         (tmp_path / WEIGHTS).write_bytes(model_bytes(model, {"files": signed}))
-        read_labels(tmp_path)
+        read_folder(tmp_path)
 
 
 @pytest.mark.parametrize("folder", ["models/miniature", "models/translator", "weights/gpt-wikipedia"])

@@ -13,14 +13,15 @@ from small import RECIPE, small_run, write_text
 
 from reservoir import __version__
 from reservoir.datasets import DataError
-from reservoir.training import CheckpointError, Message, Started
-from reservoir.training.task import has_bf16
+from reservoir.training import Message, Started
 from reservoir_lab import recipes
 from reservoir_lab.corpora.content import MADE, content_digest
 from reservoir_lab.runs import execution, machine, records, registry
 from reservoir_lab.runs import run as run_module
 from reservoir_lab.runs.building import build, load_trained
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute, train_and_test
+from reservoir_lab.runs.machine import has_bf16
 from reservoir_lab.runs.records import find_record, path_of, read_record, recorded
 from reservoir_lab.runs.registry import SCALES
 from reservoir_lab.runs.run import NOT_THE_RESULT, Freeze, Run, differences

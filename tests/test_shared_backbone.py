@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from reservoir.models import LanguageModelConfig, SharedBackbone, Universal, UniversalConfig
-from reservoir.weights import Freeze, Mask, freeze, initialise, owned, report, supermask
+from reservoir.weights import Freeze, Mask, freeze, initialise, owned, supermask
 
 BODY = LanguageModelConfig(
     0, d_model=16, n_heads=2, d_ff=32, layers=2, positions="learned", max_length=12, dropout=0.0
@@ -42,15 +42,6 @@ def test_each_task_gets_the_answers_of_its_own_model_in_any_order(masked):
         assert torch.equal(one(task, inputs[task]), expected[task])
     with torch.inference_mode():  # the models themselves stay as they were
         assert all(torch.equal(model(inputs[task]), expected[task]) for task, model in models.items())
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_a_task_costs_what_the_report_of_its_model_says(masked):
-    model = trained(4, 10, luck=1, masked=masked)
-    own = SharedBackbone({"pictures": model}).belongings["pictures"]
-    assert own.bytes == report(model).stored_bytes
-    moving = sum(row.parameters for row in report(model).rows if row.moves and row.holds == "weights")
-    assert own.parameters == moving and bool(own.masks) == masked
 
 
 def test_another_body_and_an_unknown_task_are_refused():

@@ -6,11 +6,12 @@ from math import exp, log
 
 import pytest
 
-from reservoir.datasets import Dictionary, Pairs
+from reservoir.datasets import Pairs
 from reservoir.training import bleu
 from reservoir_lab import recipes
 from reservoir_lab.corpora import ParallelCorpus, parallel
 from reservoir_lab.corpora.papers import tokenise
+from reservoir_lab.corpora.vocabularies import Dictionary
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.tasks import translation

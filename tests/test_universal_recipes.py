@@ -5,7 +5,6 @@ import torch
 
 from reservoir.datasets import DataError
 from reservoir.models import from_pretrained
-from reservoir.training import CheckpointError
 from reservoir.weights import (
     Pretrained,
     Seeded,
@@ -21,6 +20,7 @@ from reservoir_lab import recipes
 from reservoir_lab.recipes import universal
 from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_records, start
 from reservoir_lab.runs.building import bare_model, build, load_trained
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.export import export
 from reservoir_lab.runs.sweep import choose

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets.errors import check_whole
 from reservoir.datasets.vocabulary import Vocabulary
+from reservoir.layers.arguments import check_number
 
 T = TypeVar("T")
 
@@ -58,8 +58,30 @@ POOL = 1 << 16
 
 
 @dataclass(frozen=True)
-class Batch:
-    """A padded batch.
+class Rows:
+    """What all batches share: fields that are tensors, of which each has a row for each text."""
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
+
+    @property
+    def rows(self) -> int:
+        """Number of texts."""
+        return len(next(iter(self._tensors().values())))
+
+    def part(self, index: int, of: int) -> Self:
+        """Every `of`-th text from number `index` on, as long as they all are."""
+        return replace(self, **{name: tensor[index::of] for name, tensor in self._tensors().items()})
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the same batch on `device`."""
+        moved = {name: tensor.to(device, non_blocking=True) for name, tensor in self._tensors().items()}
+        return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class Batch(Rows):
+    """A padded batch of sentence pairs.
 
     Args:
         src: source ids and eos, (batch, src_len) int64.
@@ -73,23 +95,10 @@ class Batch:
     tgt_out: Tensor
     n_tokens: int
 
-    @property
-    def rows(self) -> int:
-        """Number of pairs."""
-        return len(self.src)
-
-    def part(self, index: int, of: int) -> Batch:
+    def part(self, index: int, of: int) -> Self:
         """Every `of`-th pair from number `index` on, as long as they all are."""
-        tgt_out = self.tgt_out[index::of]
-        n_tokens = int((tgt_out != PAD).sum())
-        return Batch(self.src[index::of], self.tgt_in[index::of], tgt_out, n_tokens)
-
-    def to(self, device: torch.device | str) -> Batch:
-        """Return the same batch on `device`."""
-        moved = {
-            name: getattr(self, name).to(device, non_blocking=True) for name in ("src", "tgt_in", "tgt_out")
-        }
-        return replace(self, **moved)
+        found = super().part(index, of)
+        return replace(found, n_tokens=int((found.tgt_out != PAD).sum()))
 
 
 def pad_sources(rows: Sequence[Sequence[int]]) -> Tensor:
@@ -132,9 +141,9 @@ class TokenBatches:
         for name, value, least in (
             ("seed", seed, 0),
             ("max_tokens", max_tokens, 2),
-            ("max_length", max_length, 0),
+            ("max_length", max_length, 1),
         ):
-            check_whole(name, value, least=least)
+            check_number(name, value, least=least, whole=True)
         longest = np.array([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], dtype=np.int64)
         kept = np.flatnonzero(longest <= max_length)
         self.dropped = len(src) - len(kept)
@@ -149,7 +158,7 @@ class TokenBatches:
                 f"raise max_tokens to {longest[worst] + 1} or lower max_length={max_length}"
             )
         self.max_tokens, self.seed = max_tokens, seed
-        self.src, self.tgt = (_Rows([side[i] for i in kept.tolist()]) for side in (src, tgt))
+        self.src, self.tgt = (_Ids([side[i] for i in kept.tolist()]) for side in (src, tgt))
 
     def __len__(self) -> int:
         """Number of pairs in an epoch."""
@@ -194,7 +203,7 @@ class TokenBatches:
         return [*cuts, pool[start:]]
 
 
-class _Rows:
+class _Ids:
     """Rows of ids in one flat array, which takes a tenth of the memory of lists."""
 
     def __init__(self, rows: list[Sequence[int]]):
@@ -239,7 +248,7 @@ class Windows:
 
     def __init__(self, ids: Sequence[int] | np.ndarray, *, length: int, batch: int, seed: int):
         for name, value, least in (("length", length, 1), ("batch", batch, 1), ("seed", seed, 0)):
-            check_whole(name, value, least=least)
+            check_number(name, value, least=least, whole=True)
         if len(ids) < length + 1:
             raise ValueError(
                 f"the text has {len(ids)} tokens, but a window of length={length} needs {length + 1}"

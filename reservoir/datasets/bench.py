@@ -18,11 +18,11 @@ from torch import Tensor
 
 from reservoir.datasets import grammar
 from reservoir.datasets.batches import raw_words
-from reservoir.datasets.errors import check_whole
+from reservoir.layers.arguments import check_number
 
 NOTHING = -1  # no question is asked here
 LEFT = 3  # names that a model one layer too shallow must still not know: it may guess among them
-TABLE, SPLIT, HIDDEN = 10**9, 10**9 + 1, 10**9 + 2  # numbers of streams that no batch reaches
+TABLE, HIDDEN = 10**9, 10**9 + 2  # numbers of streams that no batch reaches
 Asked = tuple[Tensor, Tensor]
 """x, (n, length) ids; and y, (n, places, questions): answers at the last `places` places, or -1."""
 
@@ -50,7 +50,7 @@ class Circle:
     hops: tuple[int, ...] = (2, 3, 4, 6)
 
     def __post_init__(self) -> None:
-        check_whole("n", self.n, least=4)
+        check_number("n", self.n, least=4, whole=True)
         if not self.hops or any(not 2 <= k < self.n for k in self.hops):
             raise ValueError(
                 f"hops must be from 2 to {self.n - 1}, since the ring has n={self.n} places and each shows the next;"
@@ -123,8 +123,8 @@ class Brackets:
     kinds: int = 4
 
     def __post_init__(self) -> None:
-        check_whole("length", self.length, least=4)
-        check_whole("kinds", self.kinds, least=2)
+        check_number("length", self.length, least=4, whole=True)
+        check_number("kinds", self.kinds, least=2, whole=True)
 
     @property
     def vocabulary(self) -> int:
@@ -183,7 +183,7 @@ class Facts:
 
     def __post_init__(self) -> None:
         for name in ("subjects", "relations", "values"):
-            check_whole(name, getattr(self, name), least=2)
+            check_number(name, getattr(self, name), least=2, whole=True)
 
     length, questions = 2, 1
 
@@ -239,8 +239,8 @@ class Recall:
 
     def __post_init__(self) -> None:
         for name in ("pairs", "values"):
-            check_whole(name, getattr(self, name), least=2)
-        check_whole("keys", self.keys, least=self.pairs)
+            check_number(name, getattr(self, name), least=2, whole=True)
+        check_number("keys", self.keys, least=self.pairs, whole=True)
 
     questions = 1
 
@@ -300,9 +300,9 @@ class Grammar:
     hidden: float = 0.0
 
     def __post_init__(self) -> None:
-        check_whole("longest", self.longest, least=4)
+        check_number("longest", self.longest, least=4, whole=True)
         for name in ("sentences", "held_out"):
-            check_whole(name, getattr(self, name), least=10)
+            check_number(name, getattr(self, name), least=10, whole=True)
         if not 0 <= self.hidden < 1:
             raise ValueError(f"hidden must be in [0, 1), got {self.hidden}")
 

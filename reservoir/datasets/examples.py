@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets.batches import Lazy, raw_words
-from reservoir.datasets.errors import DataError, check_whole
+from reservoir.datasets.batches import Lazy, Rows, raw_words
+from reservoir.datasets.shipped import DataError
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(Rows):
     """Some sequences.
 
     Args:
@@ -62,21 +62,6 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.y)
-
-    @property
-    def rows(self) -> int:
-        """Number of sequences."""
-        return len(self.y)
-
-    def part(self, index: int, of: int) -> Batch:
-        """Every `of`-th sequence from number `index` on."""
-        last = None if self.last is None else self.last[index::of]
-        return Batch(self.x[index::of], self.y[index::of], last)
-
-    def to(self, device: torch.device) -> Batch:
-        """The same on another device."""
-        last = None if self.last is None else self.last.to(device)
-        return Batch(self.x.to(device), self.y.to(device), last)
 
 
 class Stored:
@@ -126,7 +111,6 @@ class Stored:
         return self._batches(torch.arange(len(self)), batch)
 
     def _batches(self, order: Tensor, size: int) -> Sequence[Batch]:
-        check_whole("batch", size, least=1)
         parts = order.split(size)
         return Lazy(len(parts) if len(self) else 0, lambda index: self.take(parts[index]))
 
@@ -145,7 +129,6 @@ class Generated:
 
     def epoch(self, number: int, *, batch: int, seed: int) -> Sequence[Batch]:
         """The batches of epoch `number`."""
-        check_whole("batch", batch, least=1)
         first = number * self.EPOCH
         return Lazy(self.EPOCH, lambda index: Batch(*self.draw(batch, seed=seed, number=first + index)))
 

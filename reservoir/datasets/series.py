@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reservoir.datasets.errors import check_whole
+from reservoir.layers.arguments import check_number
 
 
 def mackey_glass(
@@ -132,7 +132,7 @@ def lorenz(
 
 def _check(steps: int, substeps: int, skip: int, **numbers: float) -> None:
     for name, value, least in (("steps", steps, 1), ("substeps", substeps, 1), ("skip", skip, 0)):
-        check_whole(name, value, least=least)
+        check_number(name, value, least=least, whole=True)
     for name, number in numbers.items():
         if not math.isfinite(number):
             raise ValueError(f"{name} must be a finite number, got {number!r}")

@@ -1,13 +1,15 @@
-"""Where files lie: those that come with the library, and those that were fetched or made once."""
+"""Where files lie: those that come with the library, and those that were fetched or made once; and DataError."""
 
 import os
 from pathlib import Path
 
 import pooch
 
-from reservoir.datasets.errors import DataError
-
 PACKAGE = Path(__file__).resolve().parents[1]
+
+
+class DataError(RuntimeError):
+    """Data that is missing, damaged, malformed or unknown. Its text is one sentence that says what would do."""
 
 
 def shipped() -> Path:

@@ -1,13 +1,11 @@
 from . import stack, text_encoder
 from .classifier import Classifier, ClassifierConfig, LSTMBody, LSTMConfig
 from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
-from .language_model import LanguageModel, LanguageModelConfig, Llama, LlamaConfig, load_gpt2, load_llama2c
-from .pretrained import from_pretrained, read_labels, save_pretrained
+from .language_model import LanguageModel, LanguageModelConfig, Llama, LlamaConfig
+from .pretrained import from_pretrained, save_pretrained
 from .stack import RandomFeatureAttention, RandomMixing
 from .tagger import Tagger, TaggerConfig
 from .text_encoder import (
-    FNet,
-    FNetConfig,
     MaskedLanguageModel,
     MaskedLanguageModelConfig,
     TextClassifier,
@@ -22,8 +20,6 @@ __all__ = [
     "ClassifierConfig",
     "EncoderDecoder",
     "EncoderDecoderConfig",
-    "FNet",
-    "FNetConfig",
     "LSTMBody",
     "LSTMConfig",
     "LanguageModel",
@@ -44,9 +40,6 @@ __all__ = [
     "Universal",
     "UniversalConfig",
     "from_pretrained",
-    "load_gpt2",
-    "load_llama2c",
-    "read_labels",
     "save_pretrained",
     "stack",
     "text_encoder",

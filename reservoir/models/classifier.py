@@ -20,7 +20,6 @@ from reservoir.layers import Embedding, Linear
 from reservoir.layers.linear import Undrawn
 from reservoir.layers.mixing import full_precision, read_packed
 from reservoir.models.config import ModelConfig
-from reservoir.models.pretrained import Familiar
 from reservoir.reservoirs import EchoState, SpectralRadius
 from reservoir.weights.initialisation import Uniform
 
@@ -161,7 +160,7 @@ ENCODERS: dict[str, Callable[[ClassifierConfig], Encoder]] = {
 is true at tokens -> (batch, length, d_out), with the attribute `d_out`."""
 
 
-class Classifier(Familiar, nn.Module):
+class Classifier(nn.Module):
     """A text classifier: embeddings, encoder, pooling, readout.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`. The streams are "embedding",
@@ -217,7 +216,7 @@ class LSTMConfig(ModelConfig):
         return LSTMBody(self)
 
 
-class LSTMBody(Familiar, Undrawn, nn.LSTM):
+class LSTMBody(Undrawn, nn.LSTM):
     """An LSTM (Hochreiter & Schmidhuber 1997); its memory is not initialised.
 
     Args:

@@ -21,7 +21,7 @@ LIMITS = {
     ),
     **dict.fromkeys(("d_model", "d_ff", "d_encoder"), (1, WIDTH)),
     "rank": (1, WIDTH),
-    **dict.fromkeys(("n_heads", "n_kv_heads", "kernel", "types"), (1, 1024)),
+    **dict.fromkeys(("n_heads", "n_kv_heads", "kernel"), (1, 1024)),
     **dict.fromkeys(("layers", "encoder_layers"), (0, DEPTH)),
     "decoder_layers": (1, DEPTH),  # it is there that a target sees its source
     "max_length": (1, 2**20),

@@ -1,4 +1,4 @@
-"""The encoder-decoder transformer of Vaswani et al. (2017), with its mixing and feed-forward layers as arguments."""
+"""The encoder-decoder transformer of Vaswani et al. (2017)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
 
 from reservoir.layers import (
@@ -20,12 +19,10 @@ from reservoir.layers import (
     Linear,
 )
 from reservoir.models.config import EncoderConfig
-from reservoir.models.pretrained import Familiar
 from reservoir.models.stack import (
     LAYER_KINDS,
     MIXINGS,
     LayerKind,
-    Make,
     bare,
     causal_attention,
     check_names,
@@ -33,6 +30,7 @@ from reservoir.models.stack import (
     named,
     positions,
     stack,
+    through,
     tie_layers,
     token_mask,
 )
@@ -83,27 +81,16 @@ class EncoderDecoderConfig(EncoderConfig):
         return EncoderDecoder(self)
 
 
-class EncoderDecoder(Familiar, nn.Module):
+class EncoderDecoder(nn.Module):
     """Reads a source sentence, writes a target sentence token by token.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
     Args:
         config: sizes and choices.
-        encoder_mixing, decoder_mixing: make the mixing of layer i of either side; the encoder's is as the configuration
-            says if nothing is given. The decoder's must not look ahead, and takes a cache.
-        encoder_feed_forward, decoder_feed_forward: make the feed-forward layer of layer i.
     """
 
-    def __init__(
-        self,
-        config: EncoderDecoderConfig,
-        *,
-        encoder_mixing: Make | None = None,
-        decoder_mixing: Make = causal_attention,
-        encoder_feed_forward: Make = feed_forward,
-        decoder_feed_forward: Make = feed_forward,
-    ):
+    def __init__(self, config: EncoderDecoderConfig):
         super().__init__()
         self.config = c = config
         shared = "embedding" if c.tie == "all" else None
@@ -120,22 +107,20 @@ class EncoderDecoder(Familiar, nn.Module):
         )
         self.dropout = Dropout(c.dropout)
         self.layer_drop = c.layer_drop
-        self.prefix = None  # a `reservoir.training.CachedPrefix`
         self.encoder = stack(
             c,
             c.encoder_layers,
             prefix="encoder",
             kinds=c.encoder_kinds,
-            mixing=encoder_mixing or named(c.encoder_mixing),
-            feed_forward=encoder_feed_forward,
+            mixing=named(c.encoder_mixing),
         )
         self.decoder = nn.ModuleList(
             DecoderLayer(
-                decoder_mixing(c, i, f"decoder.{i}"),
+                causal_attention(c, i, f"decoder.{i}"),
                 CrossAttention(
                     c.d_model, c.n_heads, stream=f"decoder.{i}.cross", dropout=c.attention_dropout
                 ),
-                decoder_feed_forward(c, i, f"decoder.{i}"),
+                feed_forward(c, i, f"decoder.{i}"),
                 stream=f"decoder.{i}",
                 d_model=c.d_model,
                 norm_first=c.norm_first,
@@ -166,19 +151,8 @@ class EncoderDecoder(Familiar, nn.Module):
 
     def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, src_len), (batch, src_len) -> (batch, src_len, d_model)
-        x = self.bottom(src, mask, 0) if self.prefix is None else self.prefix(self, src, mask)
-        for layer in self.encoder[self.prefix.layers if self.prefix is not None else 0 :]:
-            if self.training and self.layer_drop and torch.rand(()) < self.layer_drop:
-                continue
-            x = layer(x, mask)
-        return self.encoder_norm(x)
-
-    def bottom(self, src: Tensor, mask: Tensor | None, layers: int) -> Tensor:
-        """The stream after the lowest `layers` encoder layers: (batch, src_len) -> (batch, src_len, d_model)."""
         x = self.embed(src, self.src_embedding, self.src_positions)
-        for layer in self.encoder[:layers]:
-            x = layer(x, mask)
-        return x
+        return self.encoder_norm(through(self, self.encoder, x, mask))
 
     def new_cache(self) -> Sequence[tuple[Cache, Cache]]:
         """An empty cache for decoding: own keys and values, and those of the encoder's output, for each layer."""

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Self, get_type_hints
+from typing import Any, get_type_hints
 
 import torch
 from torch import nn
@@ -30,7 +30,6 @@ from reservoir.weights.storage import FORMAT, StoredModel, load_model, model_byt
 MODELS = (
     "Classifier",
     "EncoderDecoder",
-    "FNet",
     "LSTMBody",
     "LanguageModel",
     "Llama",
@@ -48,28 +47,13 @@ LARGEST_TOKENIZER = 2**24
 """Bytes of the largest tokenizer that is read."""
 
 
-def save_pretrained(
-    model: nn.Module,
-    folder: Path | str,
-    *,
-    card: str | None = None,
-    about: str = "",
-    tokenizer: str | None = None,
-    labels: Sequence[str] = (),
-    data: str | None = None,
-    dtype: torch.dtype | None = None,
-) -> Path:
+def save_pretrained(model: nn.Module, folder: Path | str, **options: Any) -> Path:
     """Write a model to a folder that can be put on a model hub as it is.
 
     Args:
         model: one of `MODELS`, with its `config`.
         folder: missing, empty, or with an earlier model and nothing else; replaced as a whole.
-        card: the model card, Markdown; one that says what the model is made of if None.
-        about: the first paragraph of that one: how the model was trained, and how it scored.
-        tokenizer: what cuts its texts, as JSON of the `tokenizers` library: `Vocabulary.to_json()`.
-        labels: names of the classes, in the order of the output.
-        data: digest of the data that it was trained on.
-        dtype: round what was trained to this type, such as torch.float16; None keeps its own.
+        options: of `model_files`: card, about, tokenizer, labels, data, dtype.
 
     Returns:
         the folder, with `config.json`, `model.safetensors`, `README.md` and, if there is one, `tokenizer.json`. The
@@ -80,10 +64,7 @@ def save_pretrained(
         WeightsError: the model is none of these, or a tensor that is said to be drawn is not what its seed gives.
         ValueError: the folder holds something else.
     """
-    files = model_files(
-        model, card=card, about=about, tokenizer=tokenizer, labels=labels, data=data, dtype=dtype
-    )
-    target = Path(folder)
+    files, target = model_files(model, **options), Path(folder)
     check_replaceable(target)
     atomic_write(target.resolve(), files)
     return target
@@ -103,11 +84,16 @@ def model_files(
     """The files that `save_pretrained` writes, by name.
 
     Args:
-        model, card, about, tokenizer, labels, data, dtype: as there.
+        model: as there.
+        card: the model card, Markdown; one that says what the model is made of if None.
+        about: the first paragraph of that one: how the model was trained, and how it scored.
+        tokenizer: what cuts its texts, as JSON of the `tokenizers` library: `Vocabulary.to_json()`.
+        labels: names of the classes, in the order of the output.
+        data: digest of the data that it was trained on.
+        dtype: round what was trained to this type, such as torch.float16; None keeps its own.
         run: the run that trained it, as JSON.
     """
-    kind = type(model).__name__
-    config = getattr(model, "config", None)
+    kind, config = type(model).__name__, getattr(model, "config", None)
     if kind not in MODELS or not isinstance(config, ModelConfig):
         raise WeightsError(f"a model must be one of {', '.join(MODELS)} to be stored, got {kind}")
     made_of = report(model)
@@ -246,66 +232,23 @@ def from_pretrained(folder: Path | str, **options: Any) -> nn.Module:
     return read_folder(folder).load(**options)
 
 
-def read_labels(folder: Path | str) -> tuple[str, ...]:
-    """Return the names of a stored classifier's classes, in the order of its output; empty if none were stored.
-
-    Raises:
-        WeightsError: as in `read_folder`.
-    """
-    return read_folder(folder).labels
-
-
 def _card(kind: str, summary: str, origins: Mapping[str, Mapping[str, int]], about: str) -> str:
-    rows = [f"| {name} | {said['weights']:,} | {said['stored_bytes']:,} |" for name, said in origins.items()]
-    return "\n".join(
-        [
-            "---",
-            "library_name: reservoir",
-            "---",
-            "",
-            f"# {kind}",
-            "",
-            *([about, ""] if about else []),
-            summary[0].upper() + summary[1:] + ".",
-            "",
-            "| origin of the weights | weights | bytes to store |",
-            "|---|---|---|",
-            *rows,
-            "",
-            "    from reservoir.models import from_pretrained",
-            '    model = from_pretrained("this folder")',
-            "",
-        ]
+    rows = "\n".join(
+        f"| {name} | {said['weights']:,} | {said['stored_bytes']:,} |" for name, said in origins.items()
     )
+    first = f"{about}\n\n" if about else ""
+    return f"""---
+library_name: reservoir
+---
 
+# {kind}
 
-class Familiar:
-    """What all models share in addition to being modules."""
+{first}{summary[0].upper()}{summary[1:]}.
 
-    def save_pretrained(self, folder: Path | str, **options: Any) -> Path:
-        """Write the model to a folder: `reservoir.models.save_pretrained`, whose options these are."""
-        return save_pretrained(self, folder, **options)  # type: ignore[arg-type]
+| origin of the weights | weights | bytes to store |
+|---|---|---|
+{rows}
 
-    @classmethod
-    def from_pretrained(cls, folder: Path | str, **options: Any) -> Self:
-        """Load a model of this class from a folder: `reservoir.models.from_pretrained`, whose options these are.
-
-        Raises:
-            WeightsError: as there; or the folder holds a model of another class.
-        """
-        model = from_pretrained(folder, **options)
-        if not isinstance(model, cls):
-            kind = type(model).__name__
-            raise WeightsError(
-                f"{folder} holds a model of class {kind}, not {cls.__name__}: load it with {kind}.from_pretrained"
-            )
-        return model
-
-    def generate(self, *args: Any, **options: Any) -> NoReturn:
-        """Say what to call instead: only language models generate."""
-        instead = {
-            "EncoderDecoder": "reservoir.training.translate(model, sources) does, from token ids to token ids",
-            "MaskedLanguageModel": "model(ids) fills holes: it gives logits for each position",
-        }
-        kind = type(self).__name__
-        raise TypeError(f"{kind} does not generate; {instead.get(kind, 'model(…) gives its output')}")
+    from reservoir.models import from_pretrained
+    model = from_pretrained("this folder")
+"""

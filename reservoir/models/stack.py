@@ -4,7 +4,7 @@ mixings among them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Literal, get_args
@@ -142,9 +142,16 @@ Make = Callable[[TransformerConfig, int, str], nn.Module]
 """Make a layer's sublayer from the configuration, the layer's index and the stream prefix."""
 
 
-def self_attention(config: TransformerConfig, index: int, stream: str, *, causal: bool = False) -> nn.Module:
+def self_attention(
+    config: TransformerConfig,
+    index: int,
+    stream: str,
+    *,
+    causal: bool = False,
+    kind: type[Attention | SplitAttention] = Attention,
+) -> nn.Module:
     """Make self-attention in which every position sees every other; if causal, itself and those before it alone."""
-    return Attention(
+    return kind(
         config.d_model,
         config.n_heads,
         stream=f"{stream}.attention",
@@ -155,17 +162,8 @@ def self_attention(config: TransformerConfig, index: int, stream: str, *, causal
 
 causal_attention: Make = partial(self_attention, causal=True)
 """Make self-attention in which a position sees itself and those before it."""
-
-
-def split_attention(config: TransformerConfig, index: int, stream: str, *, causal: bool = False) -> nn.Module:
-    """Make self-attention whose queries and keys can be frozen apart from its values."""
-    return SplitAttention(
-        config.d_model,
-        config.n_heads,
-        stream=f"{stream}.attention",
-        causal=causal,
-        dropout=config.attention_dropout,
-    )
+split_attention = partial(self_attention, kind=SplitAttention)
+"""Make self-attention whose queries and keys can be frozen apart from its values."""
 
 
 def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Module:
@@ -200,11 +198,9 @@ MIXINGS: dict[str, Make] = {
 """Layers that mix positions, by the name that a configuration calls them."""
 
 
-def named(names: Sequence[str]) -> Make:
-    """Make the mixing of layer i by its name, a key of `MIXINGS`; attention in all layers if there are no names."""
-    return lambda config, index, stream: MIXINGS[names[index] if names else "attention"](
-        config, index, stream
-    )
+def named(names: Sequence[str], known: Mapping[str, Make] = MIXINGS) -> Make:
+    """Make the mixing of layer i by its name, a key of `known`; attention in all layers if there are no names."""
+    return lambda config, index, stream: known[names[index] if names else "attention"](config, index, stream)
 
 
 def hybrid(layers: int, k: int, *, where: Where, other: str = "fourier") -> tuple[str, ...]:
@@ -262,7 +258,6 @@ def stack(
     prefix: str,
     kinds: Sequence[LayerKind] = (),
     mixing: Make = self_attention,
-    feed_forward: Make = feed_forward,
 ) -> nn.ModuleList:
     """Make layers, from the bottom up, their streams named `<prefix>.0`, `<prefix>.1`, …
 
@@ -273,7 +268,7 @@ def stack(
         kinds: what each layer is: "transformer"; or a feed-forward layer ("ffn"), a recurrent one ("gru"), a dynamic
             convolution ("conv") or attention alone, in its residual connection; or one of `WIDER`. Empty: all are
             transformer layers.
-        mixing, feed_forward: make these of layer i, where it has them.
+        mixing: makes the mixing of layer i, where it has one.
     """
 
     def sublayers(index: int, stream: str) -> tuple[nn.Module | None, nn.Module | None]:
@@ -299,6 +294,15 @@ def stack(
         )
         for index in range(layers)
     )
+
+
+def through(model: nn.Module, layers: nn.ModuleList, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Return the stream after all layers; in training, each is left out with the chance of the model's `layer_drop`."""
+    chance = vars(model)["layer_drop"] if model.training else 0.0
+    for layer in layers:
+        if not (chance and torch.rand(()) < chance):
+            x = layer(x, mask)
+    return x
 
 
 def positions(config: TransformerConfig, stream: str) -> LearnedPositions | SinusoidalPositions:

@@ -6,12 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Literal
 
-import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, LayerNorm, LearnedPositions, Linear
 from reservoir.models.config import TransformerConfig
-from reservoir.models.pretrained import Familiar
 from reservoir.models.stack import (
     CAUSAL,
     MIXINGS,
@@ -24,6 +22,7 @@ from reservoir.models.stack import (
     positions,
     split_attention,
     stack,
+    through,
     tie_layers,
 )
 from reservoir.weights.initialisation import Normal
@@ -87,7 +86,7 @@ class TaggerConfig(TransformerConfig):
         return Tagger(self)
 
 
-class Tagger(Familiar, nn.Module):
+class Tagger(nn.Module):
     """Embeddings, a stack of layers, and a readout at each place.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`. The streams are "embedding",
@@ -106,13 +105,7 @@ class Tagger(Familiar, nn.Module):
         if isinstance(self.positions, LearnedPositions):
             self.positions.table.initialisations = {"weight": START}
         self.layer_drop = c.layer_drop
-        mixing = named(c.mixing)
-        if c.causal:
-            names = c.mixing or ("attention",) * c.layers
-
-            def mixing(config: TransformerConfig, index: int, stream: str) -> nn.Module:
-                return MIXING_BACK[names[index]](config, index, stream)
-
+        mixing = named(c.mixing, MIXING_BACK if c.causal else MIXINGS)
         self.layers = stack(c, c.layers, prefix="encoder", kinds=c.kinds, mixing=mixing)
         if c.share_layers:
             tie_layers(self.layers)
@@ -124,11 +117,7 @@ class Tagger(Familiar, nn.Module):
     def states(self, ids: Tensor) -> Tensor:
         """Return the last states of token ids, before the last norm: (batch, length) -> (batch, length, d_model)."""
         x = self.positions(self.embedding(ids))
-        for layer in self.layers:
-            if self.training and self.layer_drop and torch.rand(()) < self.layer_drop:
-                continue
-            x = layer(x)
-        return x
+        return through(self, self.layers, x)
 
     def forward(self, ids: Tensor, places: int | None = None) -> Tensor:
         """Return the output at the last `places` places, or at all: (batch, length) -> (batch, places, outputs)."""

@@ -1,6 +1,4 @@
-"""An encoder of texts, and two heads on it: a masked language model (Devlin et al. 2019) and a classifier of texts;
-and FNet as it was released.
-"""
+"""An encoder of texts, and two heads on it: a masked language model (Devlin et al. 2019) and a classifier of texts."""
 
 from __future__ import annotations
 
@@ -12,20 +10,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reservoir.layers import Dropout, Embedding, EncoderLayer, FeedForward, Fourier, LayerNorm, Linear
+from reservoir.layers import Dropout, Embedding, LayerNorm, Linear
 from reservoir.layers.block import Activation
-from reservoir.models.config import EncoderConfig, ModelConfig
-from reservoir.models.pretrained import Familiar
+from reservoir.models.config import EncoderConfig
 from reservoir.models.stack import (
     LAYER_KINDS,
     MIXINGS,
     LayerKind,
-    Make,
     bare,
     check_names,
     named,
     positions,
     stack,
+    through,
     tie_layers,
     token_mask,
 )
@@ -67,7 +64,7 @@ class TextEncoderConfig(EncoderConfig):
         return self.filled_in(vocab=pieces + 1)
 
 
-class TextEncoder(Familiar, nn.Module):
+class TextEncoder(nn.Module):
     """A bidirectional encoder: a state for each token of a text.
 
     The streams are "embedding", "positions", "encoder.0.…" and "norm", whatever the head: weights that were
@@ -75,17 +72,16 @@ class TextEncoder(Familiar, nn.Module):
 
     Args:
         config: sizes and choices.
-        mixing: makes the mixing of layer i; as the configuration says if None.
     """
 
-    def __init__(self, config: TextEncoderConfig, *, mixing: Make | None = None):
+    def __init__(self, config: TextEncoderConfig):
         super().__init__()
         self.config = c = config
         self.embedding = Embedding(c.vocab, c.d_model, stream="embedding", padding=c.padding)
         self.positions = positions(c, "positions")
         self.dropout = Dropout(c.dropout)
         self.layer_drop = c.layer_drop
-        self.layers = stack(c, c.layers, prefix="encoder", kinds=c.kinds, mixing=mixing or named(c.mixing))
+        self.layers = stack(c, c.layers, prefix="encoder", kinds=c.kinds, mixing=named(c.mixing))
         if c.share_layers:
             tie_layers(self.layers)
         self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
@@ -104,11 +100,7 @@ class TextEncoder(Familiar, nn.Module):
             ids = nn.functional.pad(ids, (0, self.config.max_length - length), value=self.config.padding)
         x = self.dropout(self.positions(self.embedding(ids) * math.sqrt(self.config.d_model)))
         mask = None if self.config.filled else token_mask(ids, self.config.padding)
-        for layer in self.layers:
-            if self.training and self.layer_drop and torch.rand(()) < self.layer_drop:
-                continue
-            x = layer(x, mask)
-        return self.norm(x[:, :length])
+        return self.norm(through(self, self.layers, x, mask)[:, :length])
 
 
 @dataclass(frozen=True)
@@ -120,7 +112,7 @@ class MaskedLanguageModelConfig(TextEncoderConfig):
         return MaskedLanguageModel(self)
 
 
-class MaskedLanguageModel(Familiar, nn.Module):
+class MaskedLanguageModel(nn.Module):
     """Logits of the token at each position of a text in which some are hidden.
 
     The head is RoBERTa's: one linear map, GELU and a norm, then the table of embeddings once more as the output
@@ -130,13 +122,12 @@ class MaskedLanguageModel(Familiar, nn.Module):
 
     Args:
         config: sizes and choices.
-        mixing: as in `TextEncoder`.
     """
 
-    def __init__(self, config: MaskedLanguageModelConfig, *, mixing: Make | None = None):
+    def __init__(self, config: MaskedLanguageModelConfig):
         super().__init__()
         self.config = config
-        self.encoder = TextEncoder(config, mixing=mixing)
+        self.encoder = TextEncoder(config)
         self.transform = Linear(config.d_model, config.d_model, stream="head.transform")
         self.transform_norm = LayerNorm(config.d_model, stream="head.norm")
         self.output = Linear(config.d_model, config.vocab, stream="output", bias=False)
@@ -182,20 +173,19 @@ class TextClassifierConfig(TextEncoderConfig):
         return TextClassifier(self)
 
 
-class TextClassifier(Familiar, nn.Module):
+class TextClassifier(nn.Module):
     """A text classifier as RoBERTa has it: encoder, pooling, one hidden layer, readout.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
 
     Args:
         config: sizes and choices.
-        mixing: as in `TextEncoder`.
     """
 
-    def __init__(self, config: TextClassifierConfig, *, mixing: Make | None = None):
+    def __init__(self, config: TextClassifierConfig):
         super().__init__()
         self.config = config
-        self.encoder = TextEncoder(config, mixing=mixing)
+        self.encoder = TextEncoder(config)
         self.dropout = Dropout(config.dropout)
         self.dense = Linear(config.d_model, config.d_model, stream="readout.dense")
         self.readout = Linear(config.d_model, config.classes, stream="readout")
@@ -217,94 +207,3 @@ class TextClassifier(Familiar, nn.Module):
         """Return logits of the classes: (batch, length) -> (batch, classes)."""
         hidden = torch.tanh(self.dense(self.dropout(self.features(ids))))
         return self.readout(self.dropout(hidden))
-
-
-EPS = 1e-12  # of every norm
-
-
-@dataclass(frozen=True)
-class FNetConfig(ModelConfig):
-    """Sizes of an FNet; the defaults are FNet-base's (Lee-Thorp et al. 2022). Large: 1024, 4096, 24 layers.
-
-    Args:
-        vocab: number of tokens; 0 is filled in from the data.
-        d_model: width of the residual stream.
-        d_ff: inner width of the feed-forward layers.
-        layers: depth.
-        max_length: number of positions.
-        types: kinds of segments that a token may belong to.
-        dropout: on the embeddings and on each feed-forward layer's output; Fourier mixing has none.
-    """
-
-    vocab: int = 32_000
-    d_model: int = 768
-    d_ff: int = 3072
-    layers: int = 12
-    max_length: int = 512
-    types: int = 4
-    dropout: float = 0.1
-
-    def sized(self, vocab: int) -> FNetConfig:
-        """Return the configuration with a vocabulary of 0 filled in."""
-        return self.filled_in(vocab=vocab)
-
-    def build(self) -> FNet:
-        """Make the model, its memory not initialised."""
-        return FNet(self)
-
-
-class FNet(Familiar, nn.Module):
-    """Embeddings of tokens, positions and segments, a norm and a linear map; then post-LN layers that mix by Fourier.
-
-    Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`.
-
-    Args:
-        config: sizes.
-    """
-
-    def __init__(self, config: FNetConfig):
-        super().__init__()
-        self.config = c = config
-        self.embedding = Embedding(c.vocab, c.d_model, stream="embedding")
-        self.positions = Embedding(c.max_length, c.d_model, stream="positions")
-        self.types = Embedding(c.types, c.d_model, stream="types")
-        self.embedding_norm = LayerNorm(c.d_model, stream="embedding.norm")
-        self.projection = Linear(c.d_model, c.d_model, stream="projection")
-        self.dropout = Dropout(c.dropout)
-        self.layers = nn.ModuleList(self._layer(f"encoder.{i}") for i in range(c.layers))
-        self.pooler = Linear(c.d_model, c.d_model, stream="pooler")
-        for module in self.modules():
-            if isinstance(module, LayerNorm):
-                module.eps = EPS
-
-    def _layer(self, stream: str) -> EncoderLayer:
-        c = self.config
-        feed_forward = FeedForward(c.d_model, c.d_ff, stream=f"{stream}.feed_forward", activation="gelu-tanh")
-        layer = EncoderLayer(
-            Fourier(), feed_forward, d_model=c.d_model, stream=stream, norm_first=False, dropout=c.dropout
-        )
-        assert layer.mixing is not None
-        layer.mixing.dropout = Dropout(0.0)
-        return layer
-
-    def forward(self, ids: Tensor, types: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return the states of all tokens, and of the first one what the pooler makes of it.
-
-        Args:
-            ids: (batch, length) token ids.
-            types: (batch, length) the segment of each token; all 0 if None.
-
-        Returns:
-            (batch, length, d_model) and (batch, d_model).
-        """
-        if ids.shape[1] > self.config.max_length:
-            raise ValueError(
-                f"the model has {self.config.max_length} positions, but the sequence needs {ids.shape[1]}"
-            )
-        types = torch.zeros_like(ids) if types is None else types
-        positions = self.positions.effective_weight()[: ids.shape[1]].to(ids.device)
-        x = self.embedding(ids) + self.types(types) + positions
-        x = self.dropout(self.projection(self.embedding_norm(x)))
-        for layer in self.layers:
-            x = layer(x)
-        return x, self.pooler(x[:, 0]).tanh()

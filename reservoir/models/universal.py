@@ -8,7 +8,7 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -17,12 +17,10 @@ from reservoir.layers import Embedding, Linear
 from reservoir.models.classifier import LSTMConfig
 from reservoir.models.config import ModelConfig
 from reservoir.models.language_model import LanguageModelConfig, LlamaConfig
-from reservoir.models.pretrained import Familiar
 from reservoir.weights.initialisation import Orthogonal
 from reservoir.weights.low_rank import low_rank
 from reservoir.weights.masks import FixedMask, Supermask, maskable
-from reservoir.weights.naming import Owned, owned
-from reservoir.weights.streaming import pack, unpack
+from reservoir.weights.naming import owned
 
 GAIN = math.sqrt(2)  # of the input's map, as in the released code (1.41)
 
@@ -60,7 +58,7 @@ class UniversalConfig(ModelConfig):
         return Universal(self)
 
 
-class Universal(Familiar, nn.Module):
+class Universal(nn.Module):
     """Input, body, output (Lu et al. 2021, §2). The paper trains the first and the last, positions and norms.
 
     Its memory is not initialised. The body's streams are those of `LanguageModel`, so that what a language model has
@@ -111,36 +109,6 @@ class Universal(Familiar, nn.Module):
         return self.readout(at_end)
 
 
-@dataclass(frozen=True)
-class TaskState:
-    """What belongs to one task.
-
-    Args:
-        config: of its model.
-        ends: its input and its output.
-        tensors: of the body, by stream name: those that the task has trained, such as its norms.
-        masks: by the stream name of the masked map: shape, and one bit for each weight, packed.
-    """
-
-    config: UniversalConfig
-    ends: tuple[Any, Any]
-    tensors: dict[str, Tensor]
-    masks: dict[str, tuple[torch.Size, Tensor]]
-
-    @property
-    def parameters(self) -> int:
-        """Trained numbers; the bits of masks are not among them."""
-        ends = sum(p.numel() for end in self.ends for p in end.parameters())
-        return ends + sum(tensor.numel() for tensor in self.tensors.values())
-
-    @property
-    def bytes(self) -> int:
-        """What one more task costs: its trained numbers, and its masks' bits."""
-        ends = sum(p.nbytes for end in self.ends for p in end.parameters())
-        trained = sum(tensor.nbytes for tensor in self.tensors.values())
-        return ends + trained + sum(bits.nbytes for _, bits in self.masks.values())
-
-
 class SharedBackbone:
     """A body that is in memory once, and for each task what is its own: input, output, norms and positions, or masks.
 
@@ -158,12 +126,25 @@ class SharedBackbone:
     def __init__(self, models: Mapping[str, Universal]):
         if not models:
             raise ValueError("models must name at least one task, got none")
-        self.belongings: dict[str, TaskState] = {}
         (first, model), *_ = models.items()
+        self.body = copy.deepcopy(model.body)  # each call puts tensors and masks of a task into it
+        self.tasks: dict[str, tuple[Universal, dict[str, Tensor], dict[str, FixedMask]]] = {}
         for name, other in models.items():
             _same(first, model.body, name, other.body)
-            self.belongings[name] = _belongings(other)
-        self.body = copy.deepcopy(model.body)  # each call puts tensors and masks of a task into it
+            own = Universal.__new__(Universal)
+            nn.Module.__init__(own)
+            own.config, own.input, own.body, own.readout = other.config, other.input, self.body, other.readout
+            tensors = {
+                item.stream: item.parameter.detach().clone()
+                for item in owned(other.body)
+                if item.parameter.requires_grad and not isinstance(item.module, Supermask)
+            }
+            masks = {
+                item.stream: FixedMask(item.mask.chosen(), stream=item.stream)
+                for item in maskable(other.body)
+                if item.mask is not None
+            }
+            self.tasks[name] = own.eval(), tensors, masks
 
     @torch.inference_mode()
     def __call__(self, task: str, x: Tensor, last: Tensor | None = None) -> Tensor:
@@ -172,44 +153,15 @@ class SharedBackbone:
         Raises:
             ValueError: there is no such task.
         """
-        if task not in self.belongings:
-            raise ValueError(f"task must be one of {', '.join(self.belongings)}, got {task!r}")
-        own = self.belongings[task]
+        if task not in self.tasks:
+            raise ValueError(f"task must be one of {', '.join(self.tasks)}, got {task!r}")
+        model, tensors, masks = self.tasks[task]
         for item in owned(self.body):
-            if item.stream in own.tensors:
-                item.parameter.data = own.tensors[item.stream]
+            if item.stream in tensors:
+                item.parameter.data = tensors[item.stream]
         for item in maskable(self.body):
-            item.put(_mask(own, item))
-        model = Universal.__new__(Universal)
-        nn.Module.__init__(model)
-        model.config, model.body = own.config, self.body
-        model.input, model.readout = own.ends
-        return model.eval()(x, last)
-
-
-def _belongings(model: Universal) -> TaskState:
-    return TaskState(
-        model.config,
-        (model.input, model.readout),
-        {
-            item.stream: item.parameter.detach().clone()
-            for item in owned(model.body)
-            if item.parameter.requires_grad and not isinstance(item.module, Supermask)
-        },
-        {
-            item.stream: (item.parameter.shape, pack(mask.chosen()))
-            for item in maskable(model.body)
-            if (mask := item.mask) is not None
-        },
-    )
-
-
-def _mask(own: TaskState, item: Owned) -> FixedMask | None:
-    if item.stream not in own.masks:
-        return None
-    shape, packed = own.masks[item.stream]
-    bits = unpack(packed, 0, math.prod(shape)).view(shape)
-    return FixedMask(bits.to(item.parameter.device), stream=item.stream)
+            item.put(masks.get(item.stream))
+        return model(x, last)
 
 
 def _same(first: str, body: nn.Module, name: str, other: nn.Module) -> None:

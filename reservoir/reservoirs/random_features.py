@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,7 @@ from reservoir.weights.naming import owned
 from reservoir.weights.origins import Seeded, draw_into
 
 ProjectionKind = Literal["gaussian", "sign", "sparse", "orthogonal"]
-PROJECTION_KINDS: tuple[ProjectionKind, ...] = ("gaussian", "sign", "sparse", "orthogonal")
+PROJECTION_KINDS: tuple[ProjectionKind, ...] = get_args(ProjectionKind)
 
 
 def entries(kind: ProjectionKind, d_in: int, n_features: int) -> Initialisation:
@@ -135,8 +135,8 @@ class RandomProjection(RandomFeatures):
 class FourierFeatures(RandomFeatures):
     """`√(2 / n_features) cos(W x + b)`: random kitchen sinks for exp(-γ |x - y|²) (Rahimi & Recht 2008).
 
-    Their W is Gaussian with variance 2γ, and ours nearly so (`reservoir.weights.draws.normal`). What that comes to in
-    the kernel stands in `drawn_kernel`; where x and y differ in a dozen coordinates or more, it is hard to see.
+    Their W is Gaussian with variance 2γ, and ours nearly so (`reservoir.weights.draws.normal`): where x and y differ in
+    a dozen coordinates or more, that is hard to see in the kernel.
 
     Args:
         d_in, n_features, seed, stream: as of `RandomFeatures`.
@@ -158,16 +158,6 @@ class FourierFeatures(RandomFeatures):
     def kernel(self, x: Tensor, y: Tensor) -> Tensor:
         """(n, d_in), (m, d_in) -> (n, m): exp(-γ |x - y|²)."""
         return torch.exp(-self.gamma * torch.cdist(x, y).square())
-
-    def drawn_kernel(self, x: Tensor, y: Tensor) -> Tensor:
-        """(n, d_in), (m, d_in) -> (n, m): the kernel of weights that are sums of eight uniform numbers, not Gaussian.
-
-        By Bochner's theorem a kernel of differences is the characteristic function of its frequencies. That of a
-        number uniform on [-a, a] is sin(at) / at, and a weight is the sum of eight, so 8 · a² / 3 is its variance.
-        """
-        a = math.sqrt(2 * self.gamma * 3 / 8)
-        at = a * (x[:, None, :] - y[None, :, :])  # (n, m, d_in)
-        return torch.sinc(at / math.pi).pow(8).prod(-1)
 
 
 class ReLUFeatures(RandomFeatures):

@@ -11,10 +11,7 @@ from .backskipping import (
     skip,
     tap,
 )
-from .checkpoint import CheckpointError
-from .classification import ClassificationTask, TextReader, accuracy
-from .computation import ComputationTask
-from .decoding import Decoding, beam_search, translate
+from .classification import ClassificationTask, ComputationTask, TextReader, accuracy
 from .events import (
     Aucc,
     Event,
@@ -34,20 +31,14 @@ from .events import (
 from .flops import cost, count_flops, layer_cost
 from .language_modelling import LanguageModellingTask, MaskedBatch, MaskedLanguageModellingTask, mask
 from .loop import Budget, TrainingError, train
-from .losses import smoothed_cross_entropy
-from .optimisers import Optimiser
-from .preemption import EXIT_STATUS, Preempted, StopSignal
-from .probing import CachedPrefix
-from .task import Task, has_bf16
-from .translation import Score, TranslationTask, bleu
+from .state import Optimiser
+from .task import Task, smoothed_cross_entropy
+from .translation import Decoding, Score, TranslationTask, beam_search, bleu, translate
 
 __all__ = [
-    "EXIT_STATUS",
     "Aucc",
     "Backskipping",
     "Budget",
-    "CachedPrefix",
-    "CheckpointError",
     "ClassificationTask",
     "ComputationTask",
     "Decoding",
@@ -64,14 +55,12 @@ __all__ = [
     "Message",
     "Optimiser",
     "Point",
-    "Preempted",
     "Recorded",
     "Saved",
     "Score",
     "Skip",
     "Started",
     "Stepped",
-    "StopSignal",
     "Stopped",
     "SyntheticGradient",
     "Task",
@@ -87,7 +76,6 @@ __all__ = [
     "bleu",
     "cost",
     "count_flops",
-    "has_bf16",
     "layer_cost",
     "mask",
     "probing",

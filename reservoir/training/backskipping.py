@@ -327,11 +327,6 @@ class Backskipping(Handler):
 
     def begin(self) -> None:
         """Put the detours in."""
-        if (size := self.training.world.size) > 1:
-            raise ValueError(
-                f"skip.layers names {', '.join(self.plan.layers)}, and estimates learn in one process alone, got"
-                f" {size}; start the run without torchrun"
-            )
         self.__enter__()
 
     def gradients(self, total: Tensor) -> None:

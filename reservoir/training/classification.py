@@ -1,15 +1,23 @@
-"""Classification as a task: batches of texts, cross-entropy, accuracy."""
+"""Tasks whose answers are classes: of a text, of a sequence, bits at its last places, or a puzzle of the bench."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
-from reservoir.datasets import Batch, Labelled, TokenBatches, Vocabulary, pad_sources
+from reservoir.datasets import Batch, Examples, Labelled, Stored, TokenBatches, Vocabulary, pad_sources
+from reservoir.datasets.bench import NOTHING, Facts, Puzzle
+from reservoir.datasets.examples import Batch as Examined
 from reservoir.layers.arguments import check_number
 from reservoir.models import Classifier
+from reservoir.training.state import batches_after
 from reservoir.training.task import device_of
 
 METRIC = "accuracy"
@@ -57,7 +65,7 @@ class TextReader:
         return self.logits(model, texts, batch=batch).argmax(-1).tolist()
 
     @torch.inference_mode()
-    def logits(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> torch.Tensor:
+    def logits(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> Tensor:
         """(texts, classes), before the softmax."""
         check_number("batch", batch, least=1, whole=True)
         rows = self.encode(texts)
@@ -93,7 +101,6 @@ class ClassificationTask(TextReader):
         lead: Sequence[int] = (),
         cut: int | None = None,
     ):
-        check_number("max_length", max_length, least=1, whole=True)
         super().__init__(vocabulary, lead=lead, cut=cut)
         if not len(valid):
             raise ValueError("valid must have at least one text, got none")
@@ -113,7 +120,7 @@ class ClassificationTask(TextReader):
         return len(batch.src), int((batch.src != Vocabulary.pad).sum())
 
     @staticmethod
-    def loss(model: Classifier, batch: Batch) -> torch.Tensor:
+    def loss(model: Classifier, batch: Batch) -> Tensor:
         """Cross-entropy, summed over texts, in nats."""
         batch = batch.to(device_of(model))
         return F.cross_entropy(model(batch.src).float(), batch.tgt_out[:, 0], reduction="sum")
@@ -126,3 +133,160 @@ class ClassificationTask(TextReader):
 def accuracy(found: Sequence[int], right: Sequence[int]) -> float:
     """The share of labels that agree, in percent."""
     return 100 * sum(one == other for one, other in zip(found, right, strict=True)) / len(right)
+
+
+class ComputationTask:
+    """Train a `Universal` on the answers of `examples.train`, validate on `examples.valid`.
+
+    Args:
+        examples: the sequences.
+        batch: sequences in a batch.
+        seed: of the order of the sequences, or of what is drawn.
+
+    Attributes:
+        dropped: 0; no sequence is left out.
+    """
+
+    metric, larger_is_better, dropped = METRIC, True, 0
+
+    def __init__(self, examples: Examples, *, batch: int, seed: int):
+        check_number("batch", batch, least=1, whole=True)
+        check_number("seed", seed, least=0, whole=True)
+        self.examples, self.batch, self.seed = examples, batch, seed
+        self.train = self
+
+    def epoch(self, number: int) -> Sequence[Examined]:
+        """The batches of an epoch."""
+        return self.examples.train.epoch(number, batch=self.batch, seed=self.seed)
+
+    def size(self, batch: Examined) -> tuple[int, int]:
+        """Answers, and positions without padding."""
+        positions = batch.x.shape[0] * batch.x.shape[1] if batch.last is None else int((batch.last + 1).sum())
+        return batch.y.numel(), positions
+
+    @staticmethod
+    def logits(model: Any, batch: Examined) -> Tensor:
+        """(n, classes); or (n, places, bits, 2), of the last `places` positions."""
+        said = model(batch.x, batch.last)
+        return said if batch.y.dim() == 1 else said[:, -batch.y.shape[1] :].unflatten(-1, (-1, 2))
+
+    @classmethod
+    def loss(cls, model: Any, batch: Examined) -> Tensor:
+        """Cross-entropy, summed over what is asked, in nats."""
+        batch = batch.to(device_of(model))
+        logits = cls.logits(model, batch).float().flatten(0, -2)
+        return F.cross_entropy(logits, batch.y.flatten(), ignore_index=NOTHING, reduction="sum")
+
+    def validate(self, model: Any) -> dict[str, float]:
+        """The share of answers that are right on the validation set, in percent."""
+        return self.score(model, self.examples.valid)
+
+    @classmethod
+    @torch.inference_mode()
+    def score(cls, model: Any, stored: Stored) -> dict[str, float]:
+        """The share of answers that are right, in percent.
+
+        Where the answer is bits of which some are visible in the input, as -1 or 1 and not 0, "hidden" is the share
+        among the others.
+        """
+        right = answers = unseen_right = unseen = 0
+        device = device_of(model)
+        for batch in stored.in_order(batch=200):
+            batch = batch.to(device)
+            found = cls.logits(model, batch).argmax(-1) == batch.y
+            right, answers = right + int(found.sum()), answers + found.numel()
+            if found.dim() == 3 and batch.x.shape[-1] == found.shape[-1]:
+                hidden = batch.x[:, -found.shape[1] :] == 0
+                unseen_right, unseen = unseen_right + int((found & hidden).sum()), unseen + int(hidden.sum())
+        scores = {METRIC: 100 * right / answers}
+        return scores | ({"hidden": 100 * unseen_right / unseen} if unseen else {})
+
+    @torch.inference_mode()
+    def predict(self, model: Any, batch: Examined) -> Tensor:
+        """The model's answers, as `y`."""
+        return self.logits(model, batch.to(device_of(model))).argmax(-1)
+
+
+class PuzzleTask(ComputationTask):
+    """Train a `Tagger` on the sequences of a puzzle.
+
+    Args:
+        puzzle: says what is asked and how it is scored.
+        examples: its sequences.
+        batch: sequences in a batch.
+        seed: of what is drawn.
+    """
+
+    def __init__(self, puzzle: Puzzle, examples: Examples, *, batch: int, seed: int):
+        super().__init__(examples, batch=batch, seed=seed)
+        self.puzzle = puzzle
+        self._table: tuple[Tensor, Tensor, list[int]] | None = None
+
+    def table(self, steps: int) -> tuple[Tensor, Tensor, list[int]]:
+        """The batches of the first steps as one table, kept for whoever asks again.
+
+        A batch that is short is filled up with sequences of which nothing is asked.
+
+        Returns:
+            x: (steps, batch, length) int16.
+            y: (steps, batch, places, questions) int16, `NOTHING` where nothing is asked.
+            The places of each batch.
+        """
+        if self._table is None or len(self._table[0]) < steps:
+            batches = list(itertools.islice(batches_after(self, 0), steps))
+            first = batches[0]
+            x = torch.zeros(steps, self.batch, *first.x.shape[1:], dtype=torch.int16)
+            y = torch.full((steps, self.batch, *first.y.shape[1:]), NOTHING, dtype=torch.int16)
+            for step, batch in enumerate(batches):
+                x[step, : len(batch)], y[step, : len(batch)] = batch.x, batch.y
+            self._table = x, y, [self.size(batch)[1] for batch in batches]
+        x, y, sizes = self._table
+        return x[:steps], y[:steps], sizes[:steps]
+
+    def size(self, batch: Examined) -> tuple[int, int]:
+        """Questions, and places."""
+        return int((batch.y >= 0).sum()), batch.x.numel()
+
+    @staticmethod
+    def logits(model: Any, batch: Examined) -> Tensor:
+        """(n, places, questions, answers)."""
+        places, questions = batch.y.shape[1:]
+        return model(batch.x, places).unflatten(-1, (questions, -1))
+
+    def validate(self, model: Any) -> dict[str, float]:
+        """The share that is judged, on the validation set: too few are asked for the other measures."""
+        return {METRIC: self.score(model, self.examples.valid)[METRIC]}
+
+    @torch.inference_mode()
+    def score(self, model: Any, stored: Stored) -> dict[str, float]:  # type: ignore[override]  # asks its puzzle
+        """The shares of answers that are right, in percent.
+
+        Returns:
+            "accuracy" is the share that is judged, and each measure of the puzzle stands under its own name. For facts
+            "bits" are those that the model knows of the ones that were asked: the sum of log₂(values) minus the
+            cross-entropy.
+        """
+        device = device_of(model)
+        return self.measured(stored, lambda batch: self.logits(model, batch.to(device)))
+
+    @torch.inference_mode()
+    def measured(self, stored: Stored, logits_of: Callable[[Examined], Tensor]) -> dict[str, float]:
+        """As `score`, of whatever answers: `logits_of` a batch are (n, places, questions, answers)."""
+        right: dict[str, int] = defaultdict(int)
+        asked: dict[str, int] = defaultdict(int)
+        nats = 0.0
+        for batch in stored.in_order(batch=1024):
+            logits = logits_of(batch)
+            batch = batch.to(logits.device)
+            counts = self.puzzle.counts(batch.x, batch.y, logits.argmax(-1) == batch.y)
+            for name, (here, there) in counts.items():
+                right[name] += here
+                asked[name] += there
+            if isinstance(self.puzzle, Facts):
+                flat = logits.flatten(0, -2).float()
+                nats += float(F.cross_entropy(flat, batch.y.flatten(), reduction="sum"))
+        shares = {name: 100 * right[name] / asked[name] for name in right}
+        scores = {METRIC: next(iter(shares.values())), **shares}
+        if isinstance(self.puzzle, Facts):
+            scores["bits"] = (len(stored) * math.log(self.puzzle.values) - nats) / math.log(2)
+        return scores

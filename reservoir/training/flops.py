@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.layers.linear import unpadded
-from reservoir.models.stack import LAYER_KINDS, WIDER, LayerKind, dropping
-from reservoir.training.backskipping import Backskipping
-from reservoir.training.task import Task, device_of
+from reservoir.models.stack import LAYER_KINDS, WIDER, LayerKind
 from reservoir.weights import report
 
 # PyTorch's counter ignores recurrent layers that a library computes as a whole: oneDNN an LSTM whose sequences are
@@ -85,103 +80,6 @@ def count_products(work: Callable[[], None]) -> float:
     with unpadded(), FlopCounterMode(display=False, custom_mapping=FORMULAS) as counter:
         work()
     return float(counter.get_total_flops())
-
-
-def batch_flops(
-    model: nn.Module, task: Task, batch: Any, *, autocast: bool, skipping: Backskipping | None = None
-) -> Fraction:
-    """Floating-point operations of a training step on a batch, on average where layers are dropped by chance.
-
-    Learning the estimates of gradients counts with the steps in which it happens.
-
-    Args:
-        model: as it is trained; it is left as it was, and its gradients are cleared.
-        task: whose loss is counted.
-        batch: one of the task's.
-        autocast: whether it runs in bf16.
-        skipping: what leaves out backward passes, set to a step with or without one.
-    """
-    device, chances = device_of(model), {part: vars(part)["layer_drop"] for part in dropping(model)}
-    buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}  # a batch norm's move
-
-    def count() -> Fraction:
-        found = count_flops(lambda: task.loss(model, batch), device, autocast=autocast)
-        if skipping:
-            found += count_products(lambda: skipping.learn(update=False, autocast=autocast))
-        return Fraction(found)
-
-    try:
-        for part in chances:
-            vars(part)["layer_drop"] = 0.0
-        found = (1 - sum(map(Fraction, chances.values()))) * count()
-        for part, chance in chances.items():  # what one part leaves out is left out whatever the others do
-            vars(part)["layer_drop"] = 1.0
-            found += Fraction(chance) * count()
-            vars(part)["layer_drop"] = 0.0
-    finally:
-        for part, chance in chances.items():
-            vars(part)["layer_drop"] = chance
-        for name, buffer in model.named_buffers():
-            buffer.copy_(buffers[name])
-        model.zero_grad(set_to_none=True)
-    return found
-
-
-def sizes(batch: Any, predictions: int, tokens: int) -> tuple[int, ...]:
-    """What the cost of a batch is a sum of, each with a factor of the model's: rows, lengths and products of them.
-
-    Attention, for one, costs so much for each row, for each position, and for each pair of positions.
-
-    Args:
-        batch: a tensor, a collection of tensors, or an object with `rows` that holds some; rows come first in each.
-        predictions, tokens: as `Task.size` has them.
-    """
-    parts = vars(batch) if hasattr(batch, "rows") else batch
-    leaves = [leaf for leaf in tree_leaves(parts) if isinstance(leaf, Tensor)]
-    rows, lengths = [len(leaf) for leaf in leaves], [n for leaf in leaves for n in leaf.shape[1:]]
-    products = [*lengths, *(a * b for a, b in itertools.combinations_with_replacement(lengths, 2))]
-    return 1, predictions, tokens, *rows, *products, *(rows[0] * size for size in products)
-
-
-COMPARED = 3  # computed costs that are counted as well
-
-
-class Costs:
-    """The cost of any batch from those of a few, whose sizes its own are a combination of: solved exactly.
-
-    A batch whose sizes are no such combination is counted. So are the first that are one, for comparison: if they
-    differ, the cost is no sum of the sizes, and batches of all sizes are counted.
-    """
-
-    def __init__(self) -> None:
-        self.counted: dict[tuple[int, ...], Fraction] = {}
-        self.solved: list[tuple[int, list[Fraction], Fraction]] = []  # a triangle: first size, sizes, cost
-        self.compared, self.summed = 0, True
-
-    def of(self, sizes: tuple[int, ...], count: Callable[[], Fraction]) -> Fraction:
-        """The cost of a batch.
-
-        Args:
-            sizes: of the batch.
-            count: counts it.
-        """
-        if sizes in self.counted:
-            return self.counted[sizes]
-        rest, cost = [Fraction(size) for size in sizes], Fraction(0)
-        for place, row, its in self.solved:
-            if factor := rest[place]:
-                rest = [size - factor * other for size, other in zip(rest, row, strict=True)]
-                cost += factor * its
-        first = next((place for place, size in enumerate(rest) if size), None)
-        if first is None and self.summed and self.compared >= COMPARED:
-            return cost
-        self.counted[sizes] = counted = count()
-        if first is None:
-            self.compared, self.summed = self.compared + 1, self.summed and counted == cost
-        else:
-            row = [size / rest[first] for size in rest]
-            self.solved.append((first, row, (counted - cost) / rest[first]))
-        return counted
 
 
 def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> dict[str, float]:

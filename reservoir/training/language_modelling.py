@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -12,11 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reservoir.datasets import Vocabulary, Windows
-from reservoir.datasets.batches import Lazy
+from reservoir.datasets.batches import Lazy, Rows
 from reservoir.layers.arguments import check_number
 from reservoir.models import LanguageModel, MaskedLanguageModel
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.task import device_of, perplexity
+from reservoir.training.task import device_of, perplexity, smoothed_cross_entropy
 from reservoir.weights import Stream
 
 NOTHING = -1  # an id that no token has, since windows hold no padding
@@ -109,7 +108,7 @@ class LanguageModellingTask(_Windowed):
 
 
 @dataclass(frozen=True)
-class MaskedBatch:
+class MaskedBatch(Rows):
     """Texts with masked tokens.
 
     Args:
@@ -122,11 +121,6 @@ class MaskedBatch:
     positions: Tensor
     targets: Tensor
 
-    @property
-    def rows(self) -> int:
-        """Number of texts."""
-        return len(self.ids)
-
     def part(self, index: int, of: int) -> MaskedBatch:
         """Every `of`-th text from number `index` on, with its own holes."""
         length = self.ids.shape[1]
@@ -134,11 +128,6 @@ class MaskedBatch:
         mine = row % of == index
         positions = row[mine] // of * length + column[mine]
         return MaskedBatch(self.ids[index::of], positions, self.targets[mine])
-
-    def to(self, device: torch.device | str) -> MaskedBatch:
-        """The same batch on `device`."""
-        names = ("ids", "positions", "targets")
-        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 
 
 def mask(ids: Tensor, stream: Stream, *, mask_id: int, specials: int = 4, share: float = 0.15) -> MaskedBatch:

@@ -1,30 +1,18 @@
-"""The training loop: batches in, steps and validation points out, resumable at any moment to the same bits."""
+"""The training loop: batches in, steps and validation points out."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import torch
 from torch import nn
 
 from reservoir.training.backskipping import Backskipping, Skip
-from reservoir.training.distribution import current_world
 from reservoir.training.events import History, Listener
-from reservoir.training.handlers import (
-    Checkpoints,
-    Compiled,
-    LateFreezing,
-    Operations,
-    Processes,
-    Validation,
-)
-from reservoir.training.optimisers import Optimiser
-from reservoir.training.state import Budget, Training, TrainingError
+from reservoir.training.state import Budget, Handler, Optimiser, Training, TrainingError
 from reservoir.training.task import Precision, Task
-from reservoir.weights import Freeze
 
 __all__ = ["Budget", "TrainingError", "train"]
 
@@ -37,55 +25,32 @@ def train(
     budget: Budget,
     seed: int,
     name: str = "training",
-    identity: str = "",
-    checkpoint: Path | None = None,
-    fresh: bool = False,
     listeners: Sequence[Listener] = (),
     precision: Precision = "fp32",
-    compiled: bool = False,
-    late: Freeze | None = None,
     skip: Skip | None = None,
-    stop: Callable[[], bool] | None = None,
+    handlers: Sequence[Handler] = (),
 ) -> History:
     """Train an initialised `model` on `task`, in place, and return what was measured; it is then in eval mode.
 
     The task decides the order of the data. Dropout draws from PyTorch's generator, which is seeded for every step, so
-    a resumed run needs no state of it. Several processes (`reservoir.training.distribution`) share every batch; the
-    first one validates, writes, and has the points of the history.
+    a resumed run needs no state of it.
 
     Args:
         optimiser, budget: what to do and for how long.
         seed: of dropout.
         name: what listeners call the run.
-        identity: digest of everything that defines the run; a checkpoint with another one is refused.
-        checkpoint: file to resume from if it exists, and to write to.
-        fresh: begin at the start where the checkpoint cannot be used.
         listeners: called with each event.
         precision: of products: "fp32", or "bf16" on any machine, also where that is slow.
-        compiled: `torch.compile` the layers, which is worth it on a GPU only.
-        late: a plan with `after`: what it names learns for so many steps and then stops, at no cost from there on.
         skip: which backward passes to leave out, and how often. Validation points then say how good the estimates were.
-        stop: asked after every step; once it is true, a checkpoint is written and training ends.
+        handlers: what else training does besides its steps, such as to write checkpoints.
 
     Raises:
         TrainingError: the loss, a weight or what is validated is not finite. Neither a checkpoint nor a point holds it.
-        CheckpointError: the checkpoint cannot be used.
-        Preempted: `stop` was true before the last step.
-        ValueError: the model was never initialised, `late` would stop nothing, or several processes were to skip.
+        ValueError: the model was never initialised.
     """
-    world, autocast = current_world(), precision == "bf16"
-    training = Training(model, task, optimiser, budget, name, listeners, autocast, world, checkpoint)
+    training = Training(model, task, optimiser, budget, name, listeners, autocast=precision == "bf16")
     skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
-    handlers = [
-        skipping,
-        Checkpoints(identity=identity, fresh=fresh, stop=stop, skipping=skipping),
-        Processes() if world.size > 1 else None,
-        Validation(),
-        LateFreezing(late) if late else None,
-        Compiled() if compiled else None,
-        Operations(skipping),
-    ]
-    training.handlers = [handler for handler in handlers if handler]
+    training.handlers = [skipping, *handlers] if skipping else handlers
     with training.running():
         for step in training.steps():
             started = time.perf_counter()
@@ -107,5 +72,8 @@ def train(
             rate = optimiser.rate(step, budget.steps)
             training.move(rate)
             training.stepped(measured[0], rate, time.perf_counter() - started)
+            training.each("stepped", step)
+            if budget.due(step, budget.validate_every):
+                training.validate(step)
             training.each("after", step)
     return training.history

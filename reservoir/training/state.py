@@ -1,25 +1,25 @@
-"""A training under way: its budget, its state, and the interface of what accompanies its steps."""
+"""A training under way: its budget and optimiser, its state, and the interface of what accompanies its steps."""
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import math
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from reservoir.layers.arguments import check_number
+from reservoir.layers.arguments import check_choice, check_number
 from reservoir.training import events
-from reservoir.training.distribution import World
-from reservoir.training.events import ALWAYS, Event, History, Listener
-from reservoir.training.optimisers import Optimiser
+from reservoir.training.events import ALWAYS, Event, History, Listener, Point
 from reservoir.training.task import Task, device_of
 from reservoir.weights import mark_trained, owned, recorded_origin, report
 from reservoir.weights.naming import explicit
@@ -56,6 +56,81 @@ class Budget:
         return bool(every) and (step == self.steps or step % every == 0)
 
 
+OptimiserName = Literal["adamw", "adam", "sgd"]
+Schedule = Literal["inverse_sqrt", "linear", "constant", "trapezoid"]
+FALL = 0.3  # the share of steps in which a trapezoid comes down
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """An optimiser with its schedule.
+
+    Args:
+        name: "adamw" (Loshchilov & Hutter 2019), "adam" (decay added to the gradient) or "sgd" (momentum 0.9).
+        lr: the highest learning rate, reached at the end of the warm-up.
+        betas, eps: of Adam.
+        weight_decay: as the optimiser defines it, on every tensor that moves.
+        schedule: after the warm-up "inverse_sqrt" falls as 1/√step (Vaswani et al. 2017), "linear" to zero at the
+            last step, "constant" stays, "trapezoid" stays and then falls linearly in the last 30 % of the steps (Zhai
+            et al. 2022).
+        warmup: steps in which the rate rises linearly from zero.
+        clip: largest norm of all gradients together; 0 does not clip.
+    """
+
+    name: OptimiserName = "adamw"
+    lr: float = 5e-4
+    betas: tuple[float, float] = (0.9, 0.98)
+    eps: float = 1e-8
+    weight_decay: float = 1e-4
+    schedule: Schedule = "inverse_sqrt"
+    warmup: int = 4000
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("optimiser.name", self.name, get_args(OptimiserName))
+        check_choice("schedule", self.schedule, get_args(Schedule))
+        check_number("lr", self.lr, above=0)
+        if len(self.betas) != 2:
+            raise ValueError(f"betas must be two numbers, such as (0.9, 0.98), got {self.betas!r}")
+        for beta in self.betas:
+            check_number("betas", beta, least=0, below=1)
+        check_number("eps", self.eps, least=0)
+        check_number("weight_decay", self.weight_decay, least=0)
+        check_number("warmup", self.warmup, least=0, whole=True)
+        check_number("clip", self.clip, least=0, why="0 does not clip")
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate of step `step`, counted from 1, in a run of `steps`."""
+        warmup = max(1, self.warmup)
+        if step < warmup:
+            return self.lr * step / warmup
+        if self.schedule == "inverse_sqrt":
+            return self.lr * (warmup / step) ** 0.5
+        if self.schedule == "linear":
+            return self.lr * max(0.0, (steps + 1 - step) / max(1, steps + 1 - warmup))
+        if self.schedule == "trapezoid":
+            fall = max(1, round(FALL * steps))
+            return self.lr * min(1.0, (steps + 1 - step) / (fall + 1))
+        return self.lr
+
+    def build(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The torch optimiser over the parameters of `model` that move.
+
+        Raises:
+            ValueError: no parameter moves.
+        """
+        moving = [p for p in model.parameters() if p.requires_grad]
+        if not moving:
+            raise ValueError("nothing to train: every parameter of the model is frozen")
+        if self.name == "sgd":
+            return torch.optim.SGD(moving, lr=self.lr, momentum=0.9, weight_decay=self.weight_decay)
+        kind = torch.optim.AdamW if self.name == "adamw" else torch.optim.Adam
+        fused = {p.device.type for p in moving} <= {"cpu", "cuda"}
+        return kind(
+            moving, lr=self.lr, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=fused
+        )
+
+
 class Handler:
     """Something that training does besides its steps. A hook that is None does nothing.
 
@@ -73,12 +148,35 @@ class Handler:
     """Before the batches of a step, which are counted from 1."""
     gradients: Callable[[Tensor], None] | None = None
     """Once the gradients of a step are there, before a weight moves. Its loss can be changed in place."""
-    after: Callable[[int], None] | None = None
+    stepped: Callable[[int], None] | None = None
     """After a step, of which listeners have heard."""
+    after: Callable[[int], None] | None = None
+    """After a step and its validation, if it has one."""
     metrics: Callable[[], dict[str, float]] | None = None
     """For a validation point: what it says in addition to the task's metrics."""
     end: Callable[[], None] | None = None
     """When training ends, with or without an error."""
+
+
+class OneProcess:
+    """The processes that share a training: this one alone. The laboratory has a handler that puts others in its place.
+
+    Attributes:
+        main: whether this is the process that validates and writes.
+    """
+
+    main = True
+
+    def sum(self, number: float) -> float:
+        """The sum over all processes of a number that each has."""
+        return number
+
+    def wait(self) -> None:
+        """Go on when all processes have come this far."""
+
+    def part(self, batch: Any) -> Any:
+        """The rows of a batch that are this process's."""
+        return batch
 
 
 @dataclass
@@ -88,13 +186,12 @@ class Training:
     Args:
         model, task, optimiser, budget, name, listeners: as in `train`.
         autocast: whether products are in bf16.
-        world: the processes that share each batch.
-        checkpoint: the file of the run's state, if there is one.
         handlers: what accompanies the steps.
 
     Attributes:
         torch_optimiser: what `optimiser` builds.
         loss: the loss of a batch, summed over its predictions.
+        world: the processes that share each batch; one, unless a handler knows of more.
         history: what was measured so far.
         batches: those of the step under way, with so many predictions and tokens.
         skipping: whether that step leaves out backward passes.
@@ -111,9 +208,8 @@ class Training:
     name: str
     listeners: Sequence[Listener]
     autocast: bool
-    world: World
-    checkpoint: Path | None = None
     handlers: Sequence[Handler] = ()
+    world: OneProcess = field(default_factory=OneProcess)
     history: History = field(default_factory=History)
     batches: list[Any] = field(default_factory=list)
     predictions: int = 0
@@ -187,7 +283,7 @@ class Training:
     def steps(self) -> Iterator[int]:
         """The numbers of the steps that are left; `batches` are then those of the step."""
         budget, history = self.budget, self.history
-        batches = _from(self.task, history.step * budget.accumulate)
+        batches = batches_after(self.task, history.step * budget.accumulate)
         while history.step < budget.steps:
             self.batches = list(itertools.islice(batches, budget.accumulate))
             sizes = zip(*map(self.task.size, self.batches), strict=True)
@@ -210,6 +306,33 @@ class Training:
         history.losses.append(loss)
         self.tell(events.Stepped(history.step, loss, rate, history.tokens, history.seconds))
 
+    def validate(self, step: int) -> None:
+        """Measure the model, in the first process; the others wait.
+
+        Raises:
+            TrainingError: something that was trained or measured is not finite.
+        """
+        self.check_weights()
+        if self.world.main:
+            self.model.eval()
+            _release()
+            with torch.inference_mode(), self.precision():
+                try:
+                    metrics = self.task.validate(self.model)
+                except FloatingPointError as error:
+                    raise self.diverged(error, step) from None
+            for more in self.each("metrics"):
+                metrics |= more
+            for key, value in metrics.items():
+                if not math.isfinite(value):
+                    raise self.diverged(f"{key} is {value} when validated", step)
+            self.model.train()
+            history = self.history
+            point = Point(step, history.seconds, history.tokens, history.flops, metrics)
+            history.points.append(point)
+            self.tell(events.Validated(point))
+        self.world.wait()
+
     def read_clocks(self) -> None:
         """Note medians of the steps' durations, and the processor time of all processes."""
         # A process that made no step, because only the test was left, keeps its predecessor's median.
@@ -221,10 +344,10 @@ class Training:
 
     def diverged(self, what: object, step: int) -> TrainingError:
         """The error of something that is not finite."""
-        kept = " The last checkpoint is kept." if self.checkpoint and self.checkpoint.exists() else ""
+        rate = self.optimiser.rate(step, self.budget.steps)
         return TrainingError(
-            f"{self.name}: {what} at step {step} (learning rate {self.optimiser.rate(step, self.budget.steps):.2g});"
-            f" a lower lr, a longer warm-up or clipping may help.{kept}"
+            f"{self.name}: {what} at step {step} (learning rate {rate:.2g}); a lower lr, a longer warm-up or clipping"
+            " may help"
         )
 
     def check_weights(self) -> None:
@@ -237,9 +360,17 @@ class Training:
             raise self.diverged("the weights are not all finite", self.history.step)
 
 
-def _from(task: Task, skip: int) -> Iterator[Any]:
+def batches_after(task: Task, skip: int) -> Iterator[Any]:
     """The batches of a task after the first so many; epochs follow one another."""
     for epoch in itertools.count():
         batches = task.epoch(epoch)
         yield from (batches[index] for index in range(skip, len(batches)))
         skip = max(0, skip - len(batches))
+
+
+def _release() -> None:
+    """Return free memory to the system, where the C library is glibc; elsewhere nothing is needed."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -1,19 +1,292 @@
-"""Translation as a task: batches of sentence pairs, smoothed cross-entropy, perplexity, and BLEU by sacreBLEU."""
+"""Translation: batches of sentence pairs, smoothed cross-entropy, perplexity, and BLEU by sacreBLEU; and from a trained
+encoder-decoder to sentences: greedy and beam search, batched, with cached keys and values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import torch
+import torch.nn.functional as F
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
-from reservoir.datasets import Batch, Dictionary, Pairs, TokenBatches, Vocabulary
+from reservoir.datasets import Batch, Pairs, Pieces, TokenBatches, Vocabulary
 from reservoir.layers.arguments import check_number
+from reservoir.layers.attention import LearnedPositions
+from reservoir.layers.linear import ROWS, packed_for_inference
 from reservoir.models import EncoderDecoder
-from reservoir.training.decoding import Decoding, translate
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.task import device_of, perplexity
+from reservoir.training.task import device_of, perplexity, smoothed_cross_entropy
+
+BOS, EOS = Vocabulary.bos, Vocabulary.eos
+TOGETHER = 128  # rows whose logits a CPU computes at once: with all, memory would be taken anew in each step
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How to search for a translation.
+
+    Args:
+        beam: hypotheses kept per sentence; 1 is greedy search.
+        length_penalty: α in score = log p / ((5 + length) / 6)^α (Wu et al. 2016, eq. 14); 0 prefers short ones.
+        max_ratio, max_extra: a translation ends at max_ratio × source length + max_extra tokens.
+        max_tokens: size of a batch, in padded source tokens × beam.
+    """
+
+    beam: int = 5
+    length_penalty: float = 1.0
+    max_ratio: float = 1.5
+    max_extra: int = 10
+    max_tokens: int = 8192
+
+    def __post_init__(self) -> None:
+        check_number("beam", self.beam, least=1, whole=True)
+        check_number("length_penalty", self.length_penalty)
+        check_number("max_ratio", self.max_ratio, least=0)
+        check_number("max_extra", self.max_extra, least=0, whole=True)
+        check_number("max_tokens", self.max_tokens, least=1, whole=True)
+        if self.max_ratio < 0.5 and not self.max_extra:  # a source has at least a token and its end
+            raise ValueError(
+                f"max_ratio and max_extra must leave room for a token, got {self.max_ratio!r} and 0;"
+                " give max_extra=1 or more"
+            )
+
+    def limit(self, length: int) -> int:
+        """Tokens that a translation of a source of `length` tokens may have, the ends of both included."""
+        return int(self.max_ratio * length) + self.max_extra
+
+
+@torch.inference_mode()
+def beam_search(
+    model: EncoderDecoder,
+    src: Tensor,
+    *,
+    beam: int = 5,
+    length_penalty: float = 1.0,
+    max_length: int,
+    wanted: int | None = None,
+    watch: Callable[[int, Tensor, Tensor], None] | None = None,
+) -> list[list[tuple[float, list[int]]]]:
+    """The best translations of each sentence, found by keeping the `beam` most probable prefixes.
+
+    A sentence is done when it has `wanted` finished hypotheses and no live prefix can still beat the worst of them. So
+    the best one does not depend on `wanted`, and a small `wanted` saves time. With `beam=1` this is greedy search: the
+    first end-of-sentence ends it.
+
+    Args:
+        model: in eval mode.
+        src: (batch, src_len) ids, each sentence ending in end-of-sentence.
+        beam: hypotheses kept per sentence.
+        length_penalty: as in `Decoding`.
+        max_length: tokens a translation may have, its end-of-sentence included.
+        wanted: how many of the best to return, at most `beam`; `beam` of them if None.
+        watch: called after each step with its number, the prefixes (rows, step + 1) and their log-probabilities
+            (rows,), to look inside.
+
+    Returns:
+        For each sentence, (score, ids) pairs, best first, ids without begin- and end-of-sentence.
+    """
+    check_number("beam", beam, least=1, whole=True)
+    check_number("max_length", max_length, least=1, whole=True)
+    check_number("length_penalty", length_penalty)
+    wanted = beam if wanted is None else wanted
+    if not 1 <= wanted <= beam:
+        raise ValueError(f"wanted must be from 1 to beam={beam}, got {wanted}")
+    with packed_for_inference(model, rows=len(src) * beam):
+        return _beam_search(model, src, beam, length_penalty, max_length, wanted, watch)
+
+
+def _beam_search(
+    model: EncoderDecoder,
+    src: Tensor,
+    beam: int,
+    length_penalty: float,
+    max_length: int,
+    wanted: int,
+    watch: Callable[[int, Tensor, Tensor], None] | None,
+) -> list[list[tuple[float, list[int]]]]:
+    batch, device = len(src), src.device
+    mask = model.src_mask(src)
+    memory = model.encode(src, mask)
+    cache = model.new_cache()
+    vocab = model.output.out_features
+
+    live: list[int | None] = list(
+        range(batch)
+    )  # which sentence each group of rows is of; None once it is done
+    width = 1  # rows of a sentence: one at first, whose best tokens begin its hypotheses, and then `beam`
+    prefix = torch.full((batch, 1), BOS, device=device)  # (rows, step)
+    score = torch.zeros(batch, 1, device=device)  # (sentences, width), summed log-probabilities
+    done: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
+    to_beat = [-math.inf] * batch  # the score of the worst of `wanted` finished hypotheses
+
+    def normalised(total: float, length: int) -> float:
+        return total / ((5 + length) / 6) ** length_penalty
+
+    # One table for all steps, since freshly allocated memory is cleared each time.
+    room = torch.empty(batch * beam, vocab, device=device)
+    together = TOGETHER if room.is_cpu else len(room)
+    # Greedy search keeps one hypothesis and takes whatever comes first, so it needs no second candidate.
+    candidates = beam if beam == 1 else 2 * beam
+    for step in range(max_length):
+        hidden = model.decode(prefix[:, -1:], memory, mask, cache)[:, -1]
+        for part, place in zip(hidden.split(together), room.split(together), strict=False):
+            torch.log_softmax(model.output(part).float(), -1, out=place[: len(part)])
+        log_p = room[: len(hidden)].view(-1, width, vocab)
+        if step + 1 == max_length:  # whatever is still open ends here
+            closed = torch.full_like(log_p, -torch.inf)
+            closed[..., EOS] = log_p[..., EOS]
+            log_p = closed
+        total = log_p.add_(score[:, :, None]).flatten(1)  # (sentences, width × vocab)
+        best, index = top_k(total, min(candidates, total.shape[1]))
+        if (missing := beam - best.shape[1]) > 0:  # a first step with fewer tokens than hypotheses
+            best, index = F.pad(best, (0, missing), value=-torch.inf), F.pad(index, (0, missing))
+        parent, token = index // vocab, index % vocab
+
+        # Finished ones leave the beam; the best `beam` of the others go on. Twice `beam` candidates are enough,
+        # since each prefix has one end-of-sentence.
+        ends = token == EOS
+        rank = torch.arange(best.shape[1], device=device)
+        rows, cols = (ends & (rank < beam) & best.isfinite()).nonzero().unbind(1)
+        if len(rows):
+            found = zip(
+                rows.tolist(),
+                best[rows, cols].tolist(),
+                prefix[rows * width + parent[rows, cols], 1:].tolist(),
+                strict=True,
+            )
+            for row, sum_of_logs, ids in found:
+                if (one := live[row]) is not None:
+                    done[one].append((normalised(sum_of_logs, step + 1), ids))
+                    if len(done[one]) >= wanted:
+                        to_beat[one] = sorted((s for s, _ in done[one]), reverse=True)[wanted - 1]
+        score, chosen = torch.where(ends, -torch.inf, best).topk(beam, dim=1)  # (sentences, beam)
+        parent, token = parent.gather(1, chosen), token.gather(1, chosen)
+
+        for row, (one, top) in enumerate(zip(live, score[:, 0].tolist(), strict=True)):
+            # A prefix can only lose probability, so this bounds what it can still become.
+            bound = normalised(top, max_length if length_penalty > 0 else step + 2)
+            if one is not None and (top == -math.inf or bound <= to_beat[one]):
+                live[row] = None
+        kept = [row for row, one in enumerate(live) if one is not None]
+        if not kept:
+            break
+        # Leaving sentences out copies the caches of the others, so it waits until an eighth of them are done.
+        if watch is not None or 8 * (len(live) - len(kept)) >= len(live):
+            going = torch.tensor(kept, device=device)
+            live, parent, token, score = (
+                [live[row] for row in kept],
+                parent[going],
+                token[going],
+                score[going],
+            )
+            prefix = prefix.view(-1, width, step + 1)[going].flatten(0, 1)
+            memory, mask = memory[going], None if mask is None else mask[going]
+            for own, of_memory in cache:
+                own.keep((going[:, None] * width + torch.arange(width, device=device)).flatten())
+                of_memory.keep(going)
+        first = torch.arange(0, len(prefix), width, device=device)[:, None]
+        rows = (first + parent).flatten()
+        for own, _ in cache:
+            own.keep(rows)
+        prefix = torch.cat([prefix[rows], token.view(-1, 1)], dim=1)
+        width = beam
+        if watch is not None:
+            watch(step, prefix, score.flatten())
+    return [sorted(one, key=lambda pair: -pair[0])[:wanted] for one in done]
+
+
+def top_k(table: Tensor, k: int, *, strip: int = 16) -> tuple[Tensor, Tensor]:
+    """The k largest numbers of each row, largest first, and their places, as `topk` has them but for ties.
+
+    Columns that lie far apart make a group of `strip`; the k largest numbers are in the k groups with the largest
+    maxima. So most numbers are only compared with their group's maximum, which takes a third of the time.
+
+    Args:
+        table: (rows, columns), without NaN.
+        k: how many, at most as many as there are columns.
+        strip: size of a group.
+    """
+    rows, columns = table.shape
+    groups = columns // strip
+    if groups < 8 * k:
+        return table.topk(k, dim=1)
+    maxima = table[:, : groups * strip].view(rows, strip, groups).amax(1)
+    group = maxima.topk(k, dim=1, sorted=False)[1]
+    places = (group[:, None] + groups * torch.arange(strip, device=table.device)[:, None]).flatten(1)
+    rest = torch.arange(groups * strip, columns, device=table.device).expand(rows, -1)
+    places = torch.cat([places, rest], 1)
+    found, which = table.gather(1, places).topk(k, dim=1)
+    return found, places.gather(1, which)
+
+
+def translate(
+    model: EncoderDecoder,
+    sources: Sequence[Sequence[int]],
+    *,
+    decoding: Decoding | None = None,
+    autocast: bool | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[list[int]]:
+    """Token ids of the best translation of each source, in the order given; an empty source gives an empty one.
+
+    Sentences of similar length are decoded together.
+
+    Args:
+        model: an encoder-decoder; put into eval mode while it decodes.
+        sources: token ids without end-of-sentence.
+        decoding: how to search; the default is a beam of 5.
+        autocast: decode in bf16, or not; None leaves that to the autocast context of the caller.
+        progress: called with the number of sentences just finished.
+
+    Raises:
+        TypeError: a source is text.
+        FloatingPointError: the model has diverged, and gives every translation a score that is no number.
+    """
+    if text := next((source for source in (sources, *sources) if isinstance(source, str)), None):
+        raise TypeError(
+            f"sources are token ids, got the text {text!r}: give vocabulary.encode_batch([…]), and decode what comes"
+            " back; a stored model takes text: reservoir_lab.runs.open_model(name).translate(text)"
+        )
+    decoding = decoding or Decoding()
+    device = device_of(model)
+    learned = model.tgt_positions
+    positions = learned.table.num_embeddings if isinstance(learned, LearnedPositions) else sys.maxsize
+    order = sorted((i for i, s in enumerate(sources) if len(s)), key=lambda i: len(sources[i]))
+    found: list[list[int]] = [[] for _ in sources]
+    was_training = model.training
+    model.eval()
+    on = torch.is_autocast_enabled(device.type) if autocast is None else autocast
+    low = torch.autocast(device.type, dtype=torch.bfloat16, enabled=on)
+    try:
+        with torch.no_grad(), low, packed_for_inference(model, rows=ROWS):  # laid out once for all batches
+            while order:
+                longest, rows = len(sources[order[-1]]) + 1, [order.pop()]
+                while order and (len(rows) + 1) * longest * decoding.beam <= decoding.max_tokens:
+                    rows.append(order.pop())
+                src = torch.zeros(len(rows), longest, dtype=torch.int64)
+                for r, i in enumerate(rows):
+                    src[r, : len(sources[i]) + 1] = torch.tensor([*sources[i], EOS])
+                results = beam_search(
+                    model,
+                    src.to(device),
+                    beam=decoding.beam,
+                    length_penalty=decoding.length_penalty,
+                    max_length=min(decoding.limit(longest), positions),
+                    wanted=1,
+                )
+                for i, hypotheses in zip(rows, results, strict=True):
+                    if not hypotheses:
+                        raise FloatingPointError("no translation has a finite score")
+                    found[i] = hypotheses[0][1]
+                if progress is not None:
+                    progress(len(rows))
+    finally:
+        model.train(was_training)
+    return found
 
 
 class TranslationTask:
@@ -36,8 +309,8 @@ class TranslationTask:
         train: Pairs,
         valid: Pairs,
         *,
-        src_vocabulary: Vocabulary | Dictionary,
-        tgt_vocabulary: Vocabulary | Dictionary,
+        src_vocabulary: Pieces,
+        tgt_vocabulary: Pieces,
         max_tokens: int,
         seed: int,
         smoothing: float = 0.1,
@@ -47,7 +320,6 @@ class TranslationTask:
         tokenise: str = "13a",
     ):
         check_number("smoothing", smoothing, least=0, below=1)
-        check_number("max_length", max_length, least=1, whole=True)
         check_number(
             "valid_sentences", valid_sentences, least=0, whole=True, why="0 measures perplexity alone"
         )

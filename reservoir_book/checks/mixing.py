@@ -9,11 +9,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reservoir.datasets import DataError, listops
+from reservoir.datasets import DataError
 from reservoir.layers import fourier
 from reservoir.weights import freeze, initialise, report
 from reservoir_book.checks.verdict import Mistake, call, compare, exercise, number, refuse, same
 from reservoir_lab import recipes
+from reservoir_lab.corpora import calculations
 from reservoir_lab.evidence import sources
 from reservoir_lab.recipes.scaled import sizes_of
 from reservoir_lab.runs.building import bare_model
@@ -264,11 +265,11 @@ def lost_brackets(written: Callable[[], tuple[str, str]]) -> str:
     values = []
     for text in found:
         try:
-            values.append(listops.value(listops.tokens(text)))
+            values.append(calculations.value(calculations.tokens(text)))
         except DataError as error:
             raise Mistake(f"{text!r} is no expression: {error}") from None
     one, other = (
-        " ".join(token for token in listops.tokens(text) if token != listops.CLOSE) for text in found
+        " ".join(token for token in calculations.tokens(text) if token != calculations.CLOSE) for text in found
     )
     refuse({
         f"without closing brackets they differ still: {one} and {other}": one != other,

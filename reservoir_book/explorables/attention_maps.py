@@ -13,7 +13,7 @@ from torch import Tensor
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import EncoderDecoder
-from reservoir.training.decoding import Decoding
+from reservoir.training.translation import Decoding
 from reservoir.weights import accounting
 from reservoir_book.explorables import pictures
 from reservoir_book.explorables.base import Explorable

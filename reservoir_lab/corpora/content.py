@@ -11,13 +11,12 @@ from pathlib import Path
 
 from torch import Tensor
 
-from reservoir import datasets
-from reservoir.datasets import cache_dir, grammar, listops
+from reservoir.datasets import cache_dir, grammar
 from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar, Recall
-from reservoir.datasets.bits import BitMemory, BitXor
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 from reservoir.files import file_digest
-from reservoir_lab.corpora import examples, fetching
+from reservoir_lab.corpora import calculations, examples, fetching, pictures
+from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.own import FILES, path_of, train_files
 from reservoir_lab.corpora.texts import labelled
 
@@ -87,7 +86,7 @@ def _order() -> Iterable[str]:
 
 
 def _digits() -> Iterable[bytes]:
-    corpus = datasets.digits()
+    corpus = pictures.digits()
     return _examples(
         *(tensor for part in (corpus.train, corpus.test) for tensor in (part.pixels, part.labels))
     )
@@ -115,7 +114,9 @@ MADE: dict[str, Callable[[], Iterable[str | bytes]]] = {
     # Generated without end, or to sizes that the run has among its fields: some examples stand for all.
     "bit memory": lambda: _examples(*BitMemory(40, 3, 5).draw(16, seed=0)),
     "bit xor": lambda: _examples(*BitXor(5).draw(16, seed=0)),
-    "expressions": lambda: map(str, zip(*listops.generate(8, seed=0, shortest=20, longest=60), strict=True)),
+    "expressions": lambda: map(
+        str, zip(*calculations.generate(8, seed=0, shortest=20, longest=60), strict=True)
+    ),
     "made-up": _made_up,
     "circle": lambda: _examples(*Circle().draw(16, seed=0)),
     "brackets": lambda: _examples(*Brackets().draw(16, seed=0)),

@@ -13,11 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir import datasets
-from reservoir.datasets.errors import DataError
 from reservoir.datasets.examples import Examples, Stored, padded
 from reservoir.datasets.grammar import Draws
-from reservoir_lab.corpora import fetching
+from reservoir.datasets.shipped import DataError
+from reservoir_lab.corpora import fetching, pictures
 from reservoir_lab.corpora.fetching import fetch
 from reservoir_lab.corpora.reading import read_bytes, read_text
 
@@ -28,11 +27,11 @@ Part = tuple[Tensor, Tensor]  # (n, rows, columns, channels) uint8 and (n,) clas
 CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
-def images(name: str) -> datasets.pictures.ImageCorpus:
+def images(name: str) -> pictures.ImageCorpus:
     """Return pictures with labels, fetched if need be.
 
     Args:
-        name: "digits" (`reservoir.datasets.digits`, embedded), "mnist" (LeCun et al. 1998), "cifar10" (Krizhevsky
+        name: "digits" (`pictures.digits`, embedded), "mnist" (LeCun et al. 1998), "cifar10" (Krizhevsky
             2009), or "cifar10-sample" (ten of its fifty thousands for training and one for testing).
 
     Raises:
@@ -40,7 +39,6 @@ def images(name: str) -> datasets.pictures.ImageCorpus:
     """
     if name not in NAMES:
         raise fetching.unknown("image dataset", name, list(NAMES))
-    pictures = datasets.pictures
     if name == "digits":
         return pictures.digits()
     folder = fetch(name)

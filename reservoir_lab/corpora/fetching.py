@@ -21,8 +21,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from reservoir.datasets.errors import DataError
-from reservoir.datasets.shipped import CACHE_ADVICE, cache_dir, shipped
+from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir, shipped
 from reservoir.files import WriteError, atomic_write, file_digest
 from reservoir_lab.typed import hint, parse, typed
 

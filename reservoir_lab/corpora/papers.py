@@ -21,8 +21,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from reservoir.datasets import Pairs
-from reservoir.datasets.errors import DataError
-from reservoir.datasets.shipped import CACHE_ADVICE, cache_dir
+from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir
 from reservoir.files import WriteError, atomic_write, file_digest
 from reservoir_lab.corpora import fetching
 from reservoir_lab.corpora.fetching import fetch

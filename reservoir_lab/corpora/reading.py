@@ -12,7 +12,7 @@ from pathlib import Path
 
 import charset_normalizer
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 
 
 def read_lines(path: str | Path, *, member: str | None = None) -> list[str]:

@@ -12,9 +12,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from reservoir.datasets import Labelled, Pairs, grammar
-from reservoir.datasets.errors import DataError
 from reservoir.datasets.grammar import Draws
-from reservoir.datasets.shipped import shipped
+from reservoir.datasets.shipped import DataError, shipped
 from reservoir_lab.corpora import fetching, papers
 from reservoir_lab.corpora.fetching import fetch
 from reservoir_lab.corpora.own import FILES, Files, own_labelled, own_pairs, own_text

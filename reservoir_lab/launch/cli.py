@@ -45,12 +45,12 @@ from typing import Annotated, Any, Union
 
 import tyro
 
-from reservoir.datasets.errors import DataError
-from reservoir.training.preemption import EXIT_STATUS, Preempted
+from reservoir.datasets.shipped import DataError
 from reservoir_lab import corpora, launch, runs
 from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, printable, show
 from reservoir_lab.launch.gpus import Cluster, Resources, Target
 from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
+from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.typed import hint
 
@@ -453,7 +453,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if message is not None:
         with contextlib.suppress(OSError):  # of a terminal that was closed
             print(f"error: {printable(' '.join(message.split()))[:LONGEST]}", file=sys.stderr)
-    if "reservoir.training.distribution" in sys.modules:  # without it, this process has joined no others
+    if "reservoir_lab.runs.distribution" in sys.modules:  # without it, this process has joined no others
         launch.train.leave_world(status)
     return status
 

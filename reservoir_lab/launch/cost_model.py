@@ -25,7 +25,7 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import flop_registry, shape_wrapper
 
 from reservoir.models.stack import dropping
-from reservoir.training import Stepped, Task, has_bf16
+from reservoir.training import Stepped, Task
 from reservoir.training.flops import FORMULAS
 from reservoir.weights import report
 from reservoir_lab.corpora import status
@@ -34,7 +34,7 @@ from reservoir_lab.corpora.own import path_of as path_of_files
 from reservoir_lab.launch.gpus import GPU
 from reservoir_lab.runs.building import build, device_of, outline, tokens_found
 from reservoir_lab.runs.execution import train_run
-from reservoir_lab.runs.machine import peaks
+from reservoir_lab.runs.machine import has_bf16, peaks
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun

@@ -18,13 +18,13 @@ from rich.text import Text
 
 from reservoir.layers.arguments import check_number
 from reservoir.models import from_pretrained
-from reservoir.training.events import automatic
 from reservoir.weights import report
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.comparison import comparisons
 from reservoir_lab.evidence.comparison import table as recorded_runs
 from reservoir_lab.launch.console import console, new_table, show, show_json
+from reservoir_lab.launch.progress import automatic
 from reservoir_lab.launch.train import chosen_run, show_record
 from reservoir_lab.runs import audit
 from reservoir_lab.runs.building import outline, tokens_found

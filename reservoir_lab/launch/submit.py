@@ -18,13 +18,13 @@ import submitit
 import torch
 
 import reservoir_lab.recipes  # noqa: F401 (a job is unpickled where nothing else has entered them)
-from reservoir.training.distribution import PATIENCE, join_world
-from reservoir.training.events import PlainLines
 from reservoir.training.loop import TrainingError
-from reservoir.training.preemption import SIGNALS, Preempted, StopSignal
 from reservoir_lab.launch.console import show
 from reservoir_lab.launch.gpus import Cluster, Resources
+from reservoir_lab.launch.progress import PlainLines
+from reservoir_lab.runs.distribution import PATIENCE, join_world
 from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.preemption import SIGNALS, Preempted, StopSignal
 from reservoir_lab.runs.records import path_of, recorded
 from reservoir_lab.runs.registry import results
 from reservoir_lab.runs.run import Run

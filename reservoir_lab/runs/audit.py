@@ -20,10 +20,11 @@ import torch
 
 from reservoir.datasets import DataError, shipped
 from reservoir.files import atomic_write
-from reservoir.training import CheckpointError, Event, Listener, Validated
+from reservoir.training import Event, Listener, Validated
 from reservoir.training.task import Precision
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build, device_of
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.machine import code, machine
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, RecordError, all_records

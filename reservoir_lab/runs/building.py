@@ -14,8 +14,7 @@ from torch import nn
 
 from reservoir.datasets import Examples
 from reservoir.layers import LearnedPositions
-from reservoir.training import CheckpointError, Task
-from reservoir.training.checkpoint import read_weights
+from reservoir.training import Task
 from reservoir.weights import (
     Pretrained,
     Scheme,
@@ -29,6 +28,7 @@ from reservoir.weights import (
 )
 from reservoir_lab.corpora import LabelledCorpus, ParallelCorpus, Text
 from reservoir_lab.corpora.own import FILES
+from reservoir_lab.runs.checkpoint import CheckpointError, read_weights
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run

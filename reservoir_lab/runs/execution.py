@@ -14,12 +14,8 @@ from typing import Any, NamedTuple, cast
 from torch import nn
 
 from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers, locked
-from reservoir.training import History, Listener, Message, Point, Recorded, StopSignal, Task, aucc, train
-from reservoir.training.checkpoint import begin, belongs_to, room, weights_bytes
-from reservoir.training.distribution import current_world
+from reservoir.training import History, Listener, Message, Point, Recorded, Task, aucc, train
 from reservoir.training.loop import TrainingError
-from reservoir.training.preemption import restarted
-from reservoir.training.task import has_bf16
 from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs.building import (
@@ -32,6 +28,8 @@ from reservoir_lab.runs.building import (
     stamp,
     task_of,
 )
+from reservoir_lab.runs.checkpoint import begin, belongs_to, room, weights_bytes
+from reservoir_lab.runs.distribution import Processes, current_world
 from reservoir_lab.runs.export import (
     check_exportable,
     check_own_folder,
@@ -39,8 +37,11 @@ from reservoir_lab.runs.export import (
     folder_of,
     remove_export,
 )
-from reservoir_lab.runs.machine import code, cpu_seconds, machine, peak_memory
+from reservoir_lab.runs.handlers import Checkpoints, Compiled, LateFreezing
+from reservoir_lab.runs.machine import code, cpu_seconds, has_bf16, machine, peak_memory
+from reservoir_lab.runs.operations import Operations
 from reservoir_lab.runs.own import notes_of
+from reservoir_lab.runs.preemption import StopSignal, restarted
 from reservoir_lab.runs.records import (
     RESULTS_ADVICE,
     Record,
@@ -61,7 +62,7 @@ def execute(
 ) -> Record:
     """Train, test and record a run. One that is recorded is not trained again; one that was cut off goes on.
 
-    Several processes that have joined (`reservoir.training.distribution`) execute it together: all call this, share
+    Several processes that have joined (`reservoir_lab.runs.distribution`) execute it together: all call this, share
     every batch, and get the record that the first one writes.
 
     Args:
@@ -237,11 +238,8 @@ def train_and_test(
         model,
         task,
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
-        identity=before.identity,
-        checkpoint=checkpoint,
-        fresh=fresh,
         listeners=listeners,
-        stop=stop,
+        checkpoints=Checkpoints(checkpoint, identity=before.identity, fresh=fresh, stop=stop),
     )
     if not world.main:
         world.wait()  # for the first one, which tests
@@ -255,8 +253,17 @@ def train_and_test(
     return record
 
 
-def train_run(run: Run, model: nn.Module, task: Task, **options: Any) -> History:
+def train_run(
+    run: Run, model: nn.Module, task: Task, *, checkpoints: Checkpoints | None = None, **options: Any
+) -> History:
     """Train what `build` made of a run, as its fields say; options are those of `training.train` that are no fields."""
+    handlers = [
+        *([checkpoints] if checkpoints else []),
+        *([Processes()] if current_world().size > 1 else []),
+        *([LateFreezing(run.freeze)] if run.freeze.after else []),
+        *([Compiled()] if run.compiled else []),
+        Operations(),
+    ]
     return train(
         model,
         task,
@@ -264,9 +271,8 @@ def train_run(run: Run, model: nn.Module, task: Task, **options: Any) -> History
         budget=run.budget,
         seed=run.seed,
         precision=run.precision,
-        compiled=run.compiled,
-        late=run.freeze if run.freeze.after else None,
         skip=run.skip,
+        handlers=handlers,
         **options,
     )
 

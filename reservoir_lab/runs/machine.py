@@ -16,12 +16,31 @@ from typing import Any
 import torch
 
 import reservoir
-from reservoir.training.task import has_bf16
 
 try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether the hardware multiplies bf16 itself; elsewhere it is emulated, to the same values but slowly.
+
+    Args:
+        device: a GPU or a CPU; the answer for any other device is no.
+
+    Returns:
+        True for a GPU that supports bf16 and for a CPU with AVX-512-BF16 or AMX.
+    """
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    if device.type == "cpu":
+        # There is no public name for these yet; where one is missing, the answer is no.
+        tests = (
+            getattr(torch.cpu, name, None) for name in ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+        )
+        return any(test is not None and test() for test in tests)
+    return False
 
 
 def machine(device: torch.device) -> dict[str, Any]:

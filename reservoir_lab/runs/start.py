@@ -15,15 +15,15 @@ from torch import nn
 
 from reservoir.datasets import shipped
 from reservoir.files import file_digest
-from reservoir.models import load_gpt2, load_llama2c
 from reservoir.models.pretrained import read_folder
-from reservoir.training import CheckpointError
 from reservoir.weights import Pretrained, Seeded, WeightsError, owned, recorded_origin, set_origin
 from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.naming import Owned
 from reservoir_lab.corpora import fetch
 from reservoir_lab.runs import registry
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.registry import Scale, results
+from reservoir_lab.runs.released import load_gpt2, load_llama2c
 from reservoir_lab.typed import hint
 
 OURS = "gpt/wikipedia"

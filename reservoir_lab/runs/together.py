@@ -24,15 +24,15 @@ from reservoir.datasets.examples import Batch
 from reservoir.files import locked
 from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
+from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.training.events import History, Point
-from reservoir.training.flops import batch_flops
 from reservoir.training.loop import Budget, TrainingError
-from reservoir.training.optimisers import Optimiser
-from reservoir.training.puzzles import METRIC, PuzzleTask
+from reservoir.training.state import Optimiser
 from reservoir.weights import Freeze, freeze, mark_trained, owned
 from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, task_of
 from reservoir_lab.runs.execution import Busy, Untrained, record_run
+from reservoir_lab.runs.operations import batch_flops
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
 from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run

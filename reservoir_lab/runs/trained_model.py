@@ -11,22 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from reservoir.datasets import BytePieces, ByteVocabulary, DataError, Labelled, Vocabulary, Windows
+from reservoir.datasets import DataError, Labelled, Vocabulary, Windows
 from reservoir.layers.arguments import check_number
 from reservoir.models.pretrained import RUN, TOKENIZER, WEIGHTS, read_folder
-from reservoir.training import (
-    CheckpointError,
-    ComputationTask,
-    LanguageModellingTask,
-    TextReader,
-    accuracy,
-    bleu,
-    translate,
-)
+from reservoir.training import ComputationTask, LanguageModellingTask, TextReader, accuracy, bleu, translate
 from reservoir.training.task import perplexity
 from reservoir.weights.files import WeightsError, read_json, shortened
 from reservoir_lab.corpora import own
+from reservoir_lab.corpora.vocabularies import BytePieces, ByteVocabulary
 from reservoir_lab.runs.building import device_of, precision_of
+from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.export import export, folder_of
 from reservoir_lab.runs.records import read_record
 from reservoir_lab.runs.registry import Scale, elsewhere, record_path, results

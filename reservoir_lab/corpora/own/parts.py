@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from reservoir.datasets.errors import DataError
 from reservoir.datasets.grammar import Draws
+from reservoir.datasets.shipped import DataError
 from reservoir_lab.corpora.reading import read_text
 
 FILES = "files:"

@@ -11,7 +11,7 @@ import torch
 from PIL import Image, ImageOps
 from torch import Tensor
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 from reservoir_lab.corpora.own.parts import FEW, PICTURES, Files, Rows, hidden, part_of, path_of, split
 from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, checked_classes, named_pictures, read_table
 

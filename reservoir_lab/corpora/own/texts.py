@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from reservoir.datasets.errors import DataError
 from reservoir.datasets.grammar import Draws
+from reservoir.datasets.shipped import DataError
 from reservoir_lab.corpora.own.parts import (
     PACKED,
     PARTS,

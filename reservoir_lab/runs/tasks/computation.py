@@ -12,18 +12,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir import datasets
-from reservoir.datasets import Examples, Generated, Stored, listops
+from reservoir.datasets import Examples, Generated, Stored
 from reservoir.datasets.batches import raw_words
 from reservoir.datasets.bench import Circle, Facts, Grammar, Puzzle
-from reservoir.datasets.bits import BitMemory, BitXor
 from reservoir.datasets.examples import Batch, padded, padded_numbers
 from reservoir.models import TaggerConfig, UniversalConfig
 from reservoir.training import ComputationTask
-from reservoir.training.puzzles import METRIC, PuzzleTask
+from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.weights.accounting import rounded
 from reservoir_lab import corpora
-from reservoir_lab.corpora import Files, examples, own
+from reservoir_lab.corpora import Files, calculations, examples, own, pictures
+from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs.tasks import FILLED, BatchSpec, Settings, share_of, token_ids
 
@@ -134,7 +133,7 @@ class Expressions(Computation):
 
     Args:
         n: how many are drawn to train on.
-        depth, arguments, shortest, longest: as in `reservoir.datasets.listops.generate`.
+        depth, arguments, shortest, longest: as in `reservoir_lab.corpora.calculations.generate`.
     """
 
     n: int = 20_000
@@ -149,7 +148,7 @@ class Expressions(Computation):
 
     @property
     def vocabulary(self) -> int:
-        return len(listops.FOUR) + 1 + 10
+        return len(calculations.FOUR) + 1 + 10
 
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return replace(config.sized(vocabulary, 10), tokens=True)
@@ -159,9 +158,9 @@ class Expressions(Computation):
         return batch, rows * (self.shortest + self.longest) / 2
 
     def examples(self) -> Examples:
-        ids = {token: number for number, token in enumerate(listops.VOCABULARY)}
+        ids = {token: number for number, token in enumerate(calculations.VOCABULARY)}
         total = self.n + 2 * self.held_out
-        found, values = listops.generate(
+        found, values = calculations.generate(
             total,
             seed=0,
             depth=self.depth,
@@ -226,10 +225,10 @@ class Pictures(Computation):
     def sequences(self, pixels: Tensor) -> Tensor:
         """Pictures as sequences of numbers."""
         if self.shrink > 1:
-            pixels = datasets.pictures.shrunk(pixels, self.shrink)
+            pixels = pictures.shrunk(pixels, self.shrink)
         if not self.patch:
-            return datasets.pictures.bytes_in_a_row(pixels)
-        return datasets.pictures.patches(pixels, self.patch)
+            return pictures.bytes_in_a_row(pixels)
+        return pictures.patches(pixels, self.patch)
 
     def examples(self) -> Examples:
         if self.own:

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from reservoir.datasets import ByteVocabulary, Vocabulary, train_bpe, train_byte_pieces
+from reservoir.datasets import Vocabulary, train_bpe
 from reservoir.training import LanguageModellingTask, MaskedBatch, MaskedLanguageModellingTask
 from reservoir.training.task import perplexity
 from reservoir_lab.corpora import Files, Text, text
+from reservoir_lab.corpora.vocabularies import ByteVocabulary, train_byte_pieces
 from reservoir_lab.runs.tasks import BatchSpec, Settings, share_of, token_ids
 
 SAMPLES = 8  # lines that a record shows

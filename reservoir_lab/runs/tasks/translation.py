@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from reservoir.datasets import Batch, DataError, Dictionary, Vocabulary, train_bpe
+from reservoir.datasets import Batch, DataError, Vocabulary, train_bpe
 from reservoir.models import EncoderDecoderConfig
 from reservoir.training import Decoding, TranslationTask, bleu
 from reservoir.weights.accounting import rounded
 from reservoir_lab.corpora import Files, ParallelCorpus, parallel
+from reservoir_lab.corpora.vocabularies import Dictionary
 from reservoir_lab.runs.tasks import FILLED, LENGTH, BatchSpec, Settings, share_of, token_ids
 
 SAMPLES = 8  # test sentences that a record shows

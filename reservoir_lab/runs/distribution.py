@@ -27,6 +27,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from reservoir.layers.arguments import check_number
 from reservoir.models.stack import dropping
+from reservoir.training.backskipping import Backskipping
+from reservoir.training.state import Handler, OneProcess
 from reservoir.training.task import Task
 
 PATIENCE = timedelta(hours=2)
@@ -38,7 +40,7 @@ MOVING = "RESERVOIR_PATIENCE"
 
 
 @dataclass(frozen=True)
-class World:
+class World(OneProcess):
     """The processes of a run, and which of them this is.
 
     Args:
@@ -50,7 +52,7 @@ class World:
     size: int = 1
 
     @property
-    def main(self) -> bool:
+    def main(self) -> bool:  # type: ignore[override]
         """Whether this is the process that validates, tests, writes and reports."""
         return self.rank == 0
 
@@ -66,6 +68,10 @@ class World:
     def wait(self) -> None:
         """Go on when all processes have come this far."""
         self.sum(0.0)
+
+    def part(self, batch: Any) -> Any:
+        """The rows of a batch that are this process's."""
+        return shard_batch(batch, self)[0]
 
     @contextmanager
     def first(self) -> Iterator[None]:
@@ -365,6 +371,38 @@ class Exchange:
             asked = bool(both[1] > 0)
         Watch.waits = 0
         return both[0], asked
+
+
+class Processes(Handler):
+    """Shares the rows of each batch with the other processes that this one has joined, and sums what they find.
+
+    The first process validates, writes, and has the points of the history.
+
+    Raises:
+        ValueError: several processes are to skip backward passes.
+    """
+
+    def begin(self) -> None:
+        """Have losses computed from this process's rows."""
+        training = self.training
+        training.world = world = current_world()
+        for handler in training.handlers:
+            if isinstance(handler, Backskipping) and world.size > 1:
+                raise ValueError(
+                    f"skip.layers names {', '.join(handler.plan.layers)}, and estimates learn in one process alone, got"
+                    f" {world.size}; start the run without torchrun"
+                )
+        self.exchange = Exchange(training.model, training.task, world, accumulate=training.budget.accumulate)
+        training.loss = self.exchange.loss
+
+    def before(self, step: int) -> None:
+        """Let dropout drop something else in each process."""
+        torch.manual_seed((torch.initial_seed() + (current_world().rank << 40)) % 2**63)
+
+    def gradients(self, total: Tensor) -> None:
+        """Sum the loss; the gradients have been summed as they came."""
+        summed, self.training.asked = self.exchange.total(total, self.training.asked)
+        total.copy_(summed)
 
 
 class _Loss(nn.Module):

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from sklearn.datasets import load_digits
 from torch import Tensor
 
-from reservoir.datasets.errors import DataError
+from reservoir.datasets.shipped import DataError
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,8 @@ DIGITS = tuple("0123456789")
 
 def digits() -> ImageCorpus:
     """scikit-learn's 1,797 pictures of 8 × 8 pixels; the last third is the test set, other writers than the first."""
+    from sklearn.datasets import load_digits  # which takes a second to import
+
     bunch = load_digits()
     pixels = torch.from_numpy((bunch.images * 255 / 16).round().astype(np.uint8))[..., None]
     labels = torch.from_numpy(bunch.target.astype(np.int64))
