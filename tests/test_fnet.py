@@ -4,12 +4,36 @@ import pytest
 import torch
 import transformers
 
-from benchmarks.fourier import theirs
 from reservoir.models import FNetConfig, MaskedLanguageModelConfig
 from reservoir.models.stack import MIXINGS, hybrid
 from reservoir.weights import Freeze, freeze, initialise, owned, report
 
+WHOLE = {
+    "embedding": "embeddings.word_embeddings",
+    "positions": "embeddings.position_embeddings",
+    "types": "embeddings.token_type_embeddings",
+    "embedding.norm": "embeddings.LayerNorm",
+    "projection": "embeddings.projection",
+    "pooler": "pooler.dense",
+}
+LAYER = {
+    "mixing.norm": "fourier.output.LayerNorm",
+    "feed_forward.up": "intermediate.dense",
+    "feed_forward.down": "output.dense",
+    "feed_forward.norm": "output.LayerNorm",
+}
+"""Our stream names, and the names that `transformers` gives the same tensors."""
 IDS = torch.randint(1, 50, (3, 12), generator=torch.Generator().manual_seed(0))
+
+
+def theirs(stream: str) -> str:
+    """Return the name that `transformers` gives a tensor of ours."""
+    ending = "bias" if stream.endswith(".bias") else "weight"
+    stream = stream.removesuffix(".bias")
+    if stream in WHOLE:
+        return f"{WHOLE[stream]}.{ending}"
+    _, layer, rest = stream.split(".", 2)
+    return f"encoder.layer.{layer}.{LAYER[rest]}.{ending}"
 
 
 @torch.no_grad()
