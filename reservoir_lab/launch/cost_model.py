@@ -49,7 +49,8 @@ START = 5e-5
 """Seconds that starting one operation takes a program on a GPU, gradients and PyTorch's own work included.
 
 With it the sum meets our encoder-decoder's step at IWSLT's size, 736 operations by this count: eager and in bf16 it
-took 36 to 38 ms on an H200 (`python -m benchmarks step-iwslt-gpu`). The processor that drives the GPU decides, not the GPU.
+took 36 to 38 ms on an H200 (`python -m benchmarks step-iwslt-gpu`). The processor that drives the GPU decides, not
+the GPU.
 """
 LAUNCH = 8e-6
 """Seconds that a bare operation takes to start, which is all that `peaks` measures; an assumption."""
