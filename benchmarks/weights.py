@@ -13,7 +13,7 @@ from benchmarks.measure import Measured, Settings, compare
 from benchmarks.steps import IWSLT
 from reservoir.models import EncoderDecoder, from_pretrained, save_pretrained
 from reservoir.weights import Freeze, Mask, freeze, initialise, supermask
-from reservoir.weights.masks import Selection, kept_count
+from reservoir.weights.masks import kept_count, largest
 
 SHAPE, KEEP = (1024, 512), 0.5  # of a feed-forward map at IWSLT's size; the share of its weights that is kept
 
@@ -33,10 +33,9 @@ def selection(settings: Settings) -> Measured:
     """The larger half of a matrix's scores, which move a little from turn to turn as in training."""
     steps = torch.randn(8, *SHAPE)
     scores = [steps[0] + 0.001 * step for step in steps]
-    choose, k = Selection(), kept_count(scores[0].numel(), KEEP)
-    # A turn goes through all scores, since what moves takes longer in some steps than in others.
+    k = kept_count(scores[0].numel(), KEEP)
     return compare(
-        lambda turn: [choose(one, k) for one in scores],
+        lambda turn: [largest(one, k) for one in scores],
         lambda turn: [by_sorting(one, KEEP) for one in scores],
         settings,
     )
