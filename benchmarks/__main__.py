@@ -19,7 +19,7 @@ from benchmarks import decoding, steps, waits, weights
 from benchmarks.measure import Measured, Settings
 from reservoir.files import atomic_write
 from reservoir_book.benchmarks import settled, times
-from reservoir_lab.runs.machine import code, machine
+from reservoir_lab.runs.machine import git, machine
 
 RECORD = Path(__file__).resolve().parent.parent / "data" / "benchmarks" / "speed.json"
 PROCESSOR, CLOCK = "processor time", "by the clock"
@@ -139,13 +139,13 @@ def arguments() -> argparse.Namespace:
 
 
 def about(device: torch.device) -> dict[str, Any]:
-    """Where and of what code a line is measured."""
-    here, of = machine(device), code()
-    cores = f"{os.cpu_count()} cores, {here['capability']}"
+    """Where and of what code a line is measured; that the record itself has changed is no change of the code."""
+    here, root = machine(device), RECORD.parent.parent.parent
+    changed = git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RECORD}")
     return {
-        "machine": here["gpu"] or f"{here['cpu']}, {cores}",
+        "machine": here["gpu"] or f"{here['cpu']}, {os.cpu_count()} cores, {here['capability']}",
         "torch": here["torch"],
-        "commit": of["commit"] and of["commit"][:8] + " and changes" * bool(of["dirty"]),
+        "commit": (git(root, "rev-parse", "--short=8", "HEAD") or "unknown") + " and changes" * bool(changed),
     }
 
 
