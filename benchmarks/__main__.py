@@ -141,7 +141,9 @@ def arguments() -> argparse.Namespace:
 def about(device: torch.device) -> dict[str, Any]:
     """Where and of what code a line is measured; that the record itself has changed is no change of the code."""
     here, root = machine(device), RECORD.parent.parent.parent
-    changed = git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RECORD}")
+    changed = git(
+        root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RECORD.relative_to(root)}"
+    )
     return {
         "machine": here["gpu"] or f"{here['cpu']}, {os.cpu_count()} cores, {here['capability']}",
         "torch": here["torch"],
