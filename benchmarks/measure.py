@@ -14,6 +14,7 @@ import torch
 from reservoir_book.benchmarks import settled
 
 FEWEST, ENOUGH, MOST = 3, 10, 300  # pairs of turns
+CPU = torch.device("cpu")
 Clock = Callable[[], float]
 
 
@@ -27,7 +28,7 @@ class Settings:
     """
 
     seconds: float
-    device: torch.device = torch.device("cpu")
+    device: torch.device = CPU
 
 
 @dataclass(frozen=True)
