@@ -81,7 +81,7 @@ extra: setup  ## run the tests that need the benchmarks' peers, from .venv-extra
 	  --constraint constraints.txt --no-build-isolation $(PIP_ARGS) --editable '.[peers]'
 	@OMP_NUM_THREADS=1 .venv-extra/bin/python -m pytest $(PLUGINS) -m extra $(ARGS)
 
-bench: $(INSTALLED)  ## compare the library's speed with that of its peers, on one thread; ARGS=--compare names what became slower
+bench: $(INSTALLED)  ## measure the speeds of appendix A3, on one thread; ARGS="import cell" some, ARGS=--resume the rest
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) -m benchmarks $(ARGS)
 
 records: $(INSTALLED)  ## put the records in $RESERVOIR_RESULTS (by default ./results) or in FROM=folder into data/results

@@ -1,5 +1,5 @@
-"""The library side by side with its peers: `make bench`, or `python -m benchmarks [names] [--quick]`.
+"""The speeds that readers wait for, and the library next to its peers: `make bench`, `python -m benchmarks [names]`.
 
-A figure is a ratio measured in one run on one thread. Ours and the peer's turn alternate, so that whatever else the
-machine does hits both; what is reported is the median of the ratios of neighbouring turns, with its quartiles.
+Each line of the list is a ratio with one bar. Ours and the peer's turn alternate, so that whatever else the machine
+does hits both; what is recorded is the median of the ratios of neighbouring turns, with its quartiles.
 """

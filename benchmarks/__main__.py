@@ -1,301 +1,202 @@
-"""Run benchmarks, print one table, keep the figures as JSON under ./results/benchmarks."""
+"""Measure the list of speeds, or lines of it, and write each to one record as soon as it is measured."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import datetime
 import json
 import os
-import shutil
 import time
 import warnings
-from dataclasses import asdict, fields, replace
-from importlib import metadata
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 
-from benchmarks import (
-    any_module,
-    bench,
-    book,
-    communication,
-    decoding,
-    draw,
-    estimate,
-    fourier,
-    freezing,
-    front_table,
-    fused,
-    libraries,
-    masked,
-    memory,
-    playground,
-    selection,
-    step,
-)
-from benchmarks.measure import Benchmark, Comparison, Line, Settings
-from reservoir.datasets.shipped import shipped
+from benchmarks import decoding, steps, waits, weights
+from benchmarks.measure import Measured, Settings
 from reservoir.files import atomic_write
-from reservoir_book.benchmarks import times
-from reservoir_lab.runs.machine import code, machine
+from reservoir_book.benchmarks import settled, times
+from reservoir_lab.runs.machine import git, machine
 
-GROUPS: dict[str, dict[str, Benchmark]] = {
-    "the bench": {"bench": bench.run},
-    "training step": {
-        "step": step.run,
-        "libraries": libraries.run,
-        "memory": memory.run,
-    },
-    "decoding": {"decoding": decoding.run},
-    "any module": {"any-module": any_module.run},
-    "freezing": {"freezing": freezing.run, "communication": communication.run},
-    "mixing": {"fourier": fourier.run},
-    "mask selection": {"selection": selection.run, "masked": masked.run},
-    "weight drawing": {"draw": draw.run, "fused": fused.run},
-    "dry runs": {"estimate": estimate.run},
-    "the book": {"book": book.run, "playground": playground.run, "front-table": front_table.run},
+RECORD = Path(__file__).resolve().parent.parent / "data" / "benchmarks" / "speed.json"
+PROCESSOR, CLOCK = "processor time", "by the clock"
+SMALL = "at width 64 a step is some hundred small operations that take about equally long, and"
+
+
+@dataclass(frozen=True)
+class Speed:
+    """A line of the list.
+
+    Args:
+        case: what is measured.
+        peer: next to what; a limit is what readers are promised.
+        bar: the ratio that is asked for.
+        measure: does it.
+        why: of a limit, the reason in a sentence; empty where the bar is met.
+        clock: what seconds are counted.
+        device: where.
+    """
+
+    case: str
+    peer: str
+    bar: float
+    measure: Callable[[Settings], Measured]
+    why: str = ""
+    clock: str = PROCESSOR
+    device: str = "cpu"
+
+
+MARIAN = steps.translator(steps.IWSLT, steps.TheirMarian)
+LIST = {
+    "import": Speed("import reservoir and a first use of it", "import torch", 0.9, waits.importing),
+    "list": Speed("reservoir list", "import torch, which it does without", 2, waits.listing),
+    "step-bench": Speed(
+        "a training step on the bench, three tasks, fp32", "nn.TransformerEncoder", 0.9, steps.bench
+    ),
+    "step-laptop": Speed(
+        "a training step of a translator at laptop size, bf16",
+        "nn.Transformer",
+        1.45,
+        steps.translator(steps.LAPTOP, steps.TheirTransformer, inside=steps.DROPOUT),
+    ),
+    "step-iwslt": Speed(
+        "a training step of a translator at IWSLT's size, bf16", "transformers' Marian", 1.35, MARIAN
+    ),
+    "step-iwslt-gpu": Speed(
+        "the same step on a GPU",
+        "transformers' Marian",
+        1.35,
+        MARIAN,
+        why="on a GPU a model of this size waits for the program that starts one operation after the other, which"
+        " cheaper operations do not shorten",
+        clock=CLOCK,
+        device="cuda",
+    ),
+    "freezing": Speed(
+        "what seven freezing plans save of a step at laptop size, bf16",
+        "the ideal saving",
+        0.9,
+        steps.freezing,
+    ),
+    "mask": Speed(
+        "a step on the bench under masks (brackets)",
+        "the same with trained weights",
+        0.909,
+        steps.row("brackets/mask", "brackets/trained"),
+        why=f"{SMALL} choosing each matrix's mask and handing its gradient to the scores adds more of them",
+    ),
+    "transform": Speed(
+        "a step on the bench with Fourier mixing (circle)",
+        "the same without mixing",
+        0.909,
+        steps.row("circle/mix-fourier", "circle/no-attention"),
+        why=f"{SMALL} the transforms, forward and back, add more of them to what feed-forward layers take",
+    ),
+    "selection": Speed(
+        "choosing half of 1,024 × 512 scores, as in training", "a full sort", 15, weights.selection
+    ),
+    "loading": Speed(
+        "a masked translator loaded from its seed, at IWSLT's size",
+        "safetensors, 32 bits a weight",
+        0.25,
+        weights.loading,
+    ),
+    "decoding": Speed(
+        "translating with beams of five, fp32",
+        "CTranslate2",
+        0.85,
+        decoding.decoding,
+        why="CTranslate2 runs the whole search in C++, and ours starts each operation of each step from Python",
+    ),
+    "seeds": Speed("twenty seeds of a row of the bench", "two and a half minutes", 1, waits.seeds),
+    "cell": Speed("the slowest cell of the front table, in chromium", "15 seconds", 1, waits.cell),
+    "run-all": Speed("Run All of the slowest chapter", "90 seconds", 1, waits.run_all),
+    "setup": Speed("make setup in a fresh clone", "three minutes", 1, waits.setup, clock=CLOCK),
+    "book": Speed("make book after it", "one minute", 1, waits.book, clock=CLOCK),
+    "test": Speed("make test", "ten minutes", 1, waits.test, clock=CLOCK),
 }
-ON_PROCESSORS = {
-    "any-module",
-    "book",
-    "communication",
-    "front-table",
-    "memory",
-    "playground",
-}
-"""Benchmarks that run on the processor, whatever the device."""
-PRECISIONS = {"bf16": torch.bfloat16, "fp32": torch.float32}
-BENCHMARKS = {name: run for group in GROUPS.values() for name, run in group.items()}
+"""Name -> line, in the order of the page."""
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Compare the library's speed with that of its peers."
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"some of {', '.join(LIST)}; all by default")
+    parser.add_argument(
+        "--resume", action="store_true", help="leave out what this commit has recorded on this machine"
     )
     parser.add_argument(
-        "names", nargs="*", metavar="name", help=f"some of {', '.join(BENCHMARKS)}; all by default"
+        "--seconds", type=float, default=20.0, metavar="S", help="how long to measure a line (20)"
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="laptop size, eager, a second each: does it run?"
-    )
-    parser.add_argument("--size", choices=("laptop", "IWSLT"), help="one size; both by default")
-    parser.add_argument(
-        "--precision",
-        choices=PRECISIONS,
-        help="one precision, of benchmarks that have both (a training step and its parts); both by default",
-    )
-    parser.add_argument(
-        "--seconds", type=float, metavar="S", help="how long to measure each case (20; 1 with --quick)"
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="go on where a run of the same code was cut off"
-    )
-    parser.add_argument(
-        "--compare",
-        action="store_true",
-        help="name what is slower than the last record; exit status 1 if any is",
-    )
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where (cpu)")
+    parser.add_argument("--out", type=Path, default=RECORD, help="the record (data/benchmarks/speed.json)")
     chosen = parser.parse_args()
     for name in chosen.names:
-        if name not in BENCHMARKS:
-            parser.error(f"there is no benchmark {name!r}: choose from {', '.join(BENCHMARKS)}")
-    if chosen.device == "cuda" and not torch.cuda.is_available():
-        parser.error("--device cuda: PyTorch finds no GPU here")
+        if name not in LIST:
+            parser.error(f"there is no line {name!r}: choose from {', '.join(LIST)}")
     return chosen
 
 
-def table(measured: dict[str, list[Line]], caption: str) -> Table:
-    """All that was measured, a line each, by groups."""
-    shown = Table(
-        title="How many times better ours is: median and quartiles of pairs of turns, median by processor time",
-        caption=caption,
+def about(device: torch.device) -> dict[str, Any]:
+    """Where and of what code a line is measured; that the record itself has changed is no change of the code."""
+    here, root = machine(device), RECORD.parent.parent.parent
+    changed = git(
+        root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":!{RECORD.relative_to(root)}"
     )
-    for column in ("case", "peer"):
-        shown.add_column(column, overflow="fold")
-    for column in ("ours", "theirs", "ratio", "quartiles", "by cpu", "pairs", "asked"):
-        shown.add_column(column, justify="right", no_wrap=True)
-    for group, members in GROUPS.items():
-        lines = [(name, line) for name in members for line in measured.get(name, ())]
-        if lines:
-            shown.add_row(f"[bold]{group}[/]", *[""] * 8)
-        for name, line in lines:
-            asked = ""
-            if line.required is not None:
-                asked = f"{line.required:g} " + (
-                    "[green]✓[/]" if line.ratio >= line.required else "[red]✗[/]"
-                )
-            shown.add_row(
-                f"{name}: {line.case}",
-                line.peer,
-                line.ours,
-                line.theirs,
-                f"[bold]{times(line.ratio)}[/]",
-                ""
-                if line.low is None
-                else f"{times(line.low)} … {times(line.high)}{'' if line.settled else ' not settled'}",
-                "" if line.cpu_ratio is None else times(line.cpu_ratio),
-                str(line.pairs or ""),
-                asked,
-            )
-        shown.add_section()
-    return shown
+    return {
+        "machine": here["gpu"] or f"{here['cpu']}, {os.cpu_count()} cores, {here['capability']}",
+        "torch": here["torch"],
+        "commit": (git(root, "rev-parse", "--short=8", "HEAD") or "unknown") + " and changes" * bool(changed),
+    }
 
 
-def versions() -> dict[str, str]:
-    """Of the peers that are installed."""
-    found = {}
-    peers = ("transformers", "ctranslate2", "peft", "x-transformers", "reservoirpy", "nbconvert", "mystmd")
-    for name in ("torch", *peers):
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+def written(path: Path) -> dict[str, dict[str, Any]]:
+    """The lines of a record, by name; none where there is no record yet."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def read_lines(path: Path) -> list[Line]:
-    """The lines of a record; none if it is not there, or is damaged, which is said."""
-    try:
-        return [Line(**line) for line in json.loads(path.read_text(encoding="utf-8"))["lines"]]
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        print(f"{path} cannot be read, and is left out: {error}")
-        return []
-
-
-def measured_before(path: Path, asked: dict) -> dict[tuple[str, str], Comparison]:
-    """What a run of the same code and settings on this machine has measured before it was cut off."""
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if any(record[key] != value for key, value in asked.items()):
-            return {}
-        found = [Comparison(**one) for one in record["comparisons"] if one.keys() == FIELDS]
-    except (OSError, ValueError, LookupError, TypeError):
-        return {}
-    return {(one.case, one.peer): one for one in found}
-
-
-FIELDS = {one.name for one in fields(Comparison)}
-
-
-def last_lines(name: str, device: torch.device) -> list[Line]:
-    """The lines of the records of a benchmark that ship with the book, of all its sizes and precisions.
-
-    Those of this processor or GPU come last, so that they count where a line was recorded on several.
-    """
-    files = sorted((shipped() / "benchmarks").glob(f"{name}-{device.type}*.json"))
-    return [
-        line for file in sorted(files, key=lambda file: is_from(file, device)) for line in read_lines(file)
-    ]
-
-
-def is_from(file: Path, device: torch.device) -> bool:
-    """Whether a record was measured on such a processor or GPU; a damaged one was not, as `read_lines` says."""
-    here = machine(device)
-    try:
-        there = json.loads(file.read_text(encoding="utf-8"))["machine"]
-        return (there["gpu"], there["cpu"]) == (here["gpu"], here["cpu"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return False
-
-
-def slower(fresh: list[Line], last: list[Line]) -> list[str]:
-    """The lines whose ratio is worse than the last record's by more than the quartiles of both, in a sentence each.
-
-    A timing without quartiles is left out: nothing says how much it varies.
-    """
-    known = {(line.case, line.peer): line for line in last}
-    found = []
-    for line in fresh:
-        before = known.get((line.case, line.peer))
-        if before is None or (line.pairs and line.high is None):
-            continue
-        if line.smaller_is_better:
-            worse = (line.low or line.ratio) > (before.high or before.ratio)
-        else:
-            worse = (line.high or line.ratio) < (before.low or before.ratio)
-        if worse:
-            found.append(
-                f"{line.case}: {times(line.ratio)} × {line.peer}, and {times(before.ratio)} when recorded"
-            )
-    return found
-
-
-def measure(name: str, settings: Settings, path: Path, asked: dict, console: Console) -> list[Line]:
-    """One benchmark, written down after each line, with the time that is left by the lines of the last record."""
-    settings = replace(settings, known=measured_before(path, asked) if asked.pop("resume") else {})
-    expected = len(read_lines(shipped() / "benchmarks" / path.name))
-    results: list[dict] = []
-    lines: list[Line] = []
-    begun = time.monotonic()
-    console.print(f"{name}: begun" + (f", about {expected} lines" if expected else ""), highlight=False)
-    for result in BENCHMARKS[name](settings):
-        results.append(asdict(result))
-        lines.append(result.line)
-        record = {**asked, "lines": [asdict(line) for line in lines], "comparisons": results}
-        atomic_write(path, json.dumps(record, indent=1, ensure_ascii=False).encode() + b"\n")
-        left = ""
-        if expected > len(lines):
-            minutes = (expected - len(lines)) * (time.monotonic() - begun) / len(lines) / 60
-            left = f" ({len(lines)} of {expected}, about {minutes:.1f} min left)"
-        console.print(f"{name}: {result}{left}", highlight=False)
-    return lines
+def record(name: str, found: Measured, path: Path, place: dict[str, Any]) -> None:
+    """Write a line to the record, in the order of the list; what is no longer in the list leaves it."""
+    speed = LIST[name]
+    said = {key: getattr(speed, key) for key in ("case", "peer", "bar", "clock", "why")}
+    today = datetime.date.today().isoformat()
+    lines = written(path) | {name: said | asdict(found) | place | {"date": today}}
+    kept = {one: lines[one] for one in LIST if one in lines}
+    atomic_write(path, json.dumps(kept, indent=1, ensure_ascii=False).encode() + b"\n")
 
 
 def main() -> None:
     chosen = arguments()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", message="enable_nested_tensor")  # nn.Transformer's, of itself
-    device = torch.device(chosen.device)
-    seconds = chosen.seconds or (1.0 if chosen.quick else 20.0)
-    can_compile = device.type == "cuda" or shutil.which("g++") is not None
-    size = "laptop" if chosen.quick else chosen.size
-    settings = Settings(seconds, device, size, compiled=can_compile and not chosen.quick)
-    if chosen.precision:
-        settings = replace(settings, precisions=(PRECISIONS[chosen.precision],))
-    where, console = machine(device), Console()
-    if not console.is_terminal:
-        console.width = 160  # a file has room for the table
-    folder = Path(os.environ.get("RESERVOIR_RESULTS") or "results") / "benchmarks"
-    folder.mkdir(parents=True, exist_ok=True)
-    measured: dict[str, list[Line]] = {}
-    worse, failed, known = [], False, False
-    for name in chosen.names or BENCHMARKS:
-        if device.type != "cpu" and name in ON_PROCESSORS:
-            console.print(f"{name}: not measured: it runs on the processor alone", highlight=False)
+    failed = False
+    for name in chosen.names or LIST:
+        speed = LIST[name]
+        if speed.device == "cuda" and not torch.cuda.is_available():
+            print(f"{name}: not measured: it needs a GPU")
             failed = failed or name in chosen.names
             continue
-        parts = (name, device.type, settings.size, chosen.precision, "quick" if chosen.quick else None)
-        path = folder / f"{'-'.join(part for part in parts if part)}.json"
-        asked = {
-            "benchmark": name,
-            "seconds": seconds,
-            "machine": where,
-            "versions": versions(),
-            "code": code(),
-        }
+        place, begun = about(torch.device(speed.device)), time.perf_counter()
+        if chosen.resume and place.items() <= written(chosen.out).get(name, {}).items():
+            print(f"{name}: recorded before")
+            continue
         try:
-            measured[name] = measure(name, settings, path, {**asked, "resume": chosen.resume}, console)
-        except (ImportError, MemoryError, RuntimeError, OSError) as error:  # the others do not depend on it
-            console.print(f"{name}: not measured: {error}", highlight=False)
+            found = speed.measure(Settings(chosen.seconds, torch.device(speed.device)))
+        except (ImportError, RuntimeError, OSError) as error:  # the others do not depend on it
+            print(f"{name}: not measured: {error}", flush=True)
             failed = True
             continue
-        last = last_lines(name, device)
-        known = known or bool(last)
-        worse += slower(measured[name], last)
-    about = {**where, **versions()}
-    caption = ", ".join(f"{key} {value}" for key, value in about.items() if value is not None)
-    console.print(table(measured, f"{caption}; figures in {folder}"))
-    if chosen.compare:
-        nothing = (
-            "is slower than the last record by more than the quartiles of both" if known else "is recorded"
+        record(name, found, chosen.out, place)
+        spread = "" if found.low is None else f" ({times(found.low)} to {times(found.high or 0)})"
+        loose = "" if settled(found.low, found.ratio, found.high) else ", not settled"
+        reached = "reaches" if found.ratio >= speed.bar else "misses"
+        print(
+            f"{name}: {found.ours}, {speed.peer} {found.theirs}: {times(found.ratio)}{spread}{loose},"
+            f" {reached} {speed.bar:g}; took {time.perf_counter() - begun:.0f} s",
+            flush=True,
         )
-        for said in worse or [f"nothing {nothing}"]:
-            console.print(said, highlight=False)
-    raise SystemExit(failed or bool(chosen.compare and worse))
+    raise SystemExit(failed)
 
 
 if __name__ == "__main__":

@@ -1,135 +1,70 @@
-"""Translating a test set: sentences a second of our beam search and of others', on the same weights.
+"""Translating a test set: our beam search next to CTranslate2's, on the same weights and with the same translations.
 
-The peers are CTranslate2 (`benchmarks.engine`), in fp32 and in int8, and transformers' Pegasus, whose layers are ours:
-pre-LN, sinusoidal positions, one table of embeddings. They are given our weights, our batches and the same search:
-beams of equal width, no length penalty (the libraries' formulas differ, and agree where there is none), the same
-longest translation. All keep keys and values of what they have read. "Same" counts the sentences whose
-two translations agree in every token.
-
-The model is that of a finished run, since an untrained one does not know when to stop:
-`reservoir run components/baseline` trains the small one in minutes.
+CTranslate2 is the C++ engine that many deploy translators with. It reads our weights through transformers' Pegasus,
+whose layers are ours: pre-LN, sinusoidal positions, one table of embeddings. Both search with beams of equal width,
+without a length penalty (the formulas differ), up to the same length, and keep the keys and values of what they have
+read. The model is that of a finished run, since an untrained one does not know when to stop.
 """
 
 from __future__ import annotations
 
-import operator
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from benchmarks import engine
-from benchmarks.libraries import transformers_sizes
-from benchmarks.measure import Comparison, Line, Settings, compare
+from benchmarks.measure import Measured, Settings, compare
+from benchmarks.steps import transformers_sizes
 from reservoir.layers import sinusoids
 from reservoir.layers.linear import packed_for_inference
 from reservoir.models import EncoderDecoder
-from reservoir.training.translation import EOS, Decoding, beam_search
+from reservoir.training.translation import BOS, EOS, Decoding, beam_search
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import load_trained
 from reservoir_lab.runs.checkpoint import CheckpointError
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
-MODELS = {"laptop": "components/baseline", "chapter 3's": "transformer/multi30k"}
-FASTER, LEVEL, SAME = 2.0, 0.85, 0.99  # than transformers; with CTranslate2 in fp32; translations
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Of how many sentences two searches find the same translation.
-
-    Args:
-        case: what was translated.
-        peer: by whom.
-        same, of: sentences.
-        required: the share that is asked for.
-    """
-
-    case: str
-    peer: str
-    same: int
-    of: int
-    required: float | None = SAME
-
-    def __str__(self) -> str:
-        mark = "" if self.required is None else "✓" if self.same >= self.required * self.of else "✗"
-        return f"{self.case}: {self.same} of {self.of} translations are those of {self.peer} {mark}".rstrip()
-
-    @property
-    def line(self) -> Line:
-        """A row of the table, whose ratio is the share that is the same."""
-        ours, theirs = f"{self.same} the same", f"{self.of} sentences"
-        return Line(self.case, self.peer, ours, theirs, self.same / self.of, required=self.required)
-
-
-def run(settings: Settings) -> Iterator[Comparison | Agreement]:
-    """Multi30k's test2016 with beams of five, in fp32."""
-    found = 0
-    for size, recipe in settings.chosen(MODELS).items():
-        try:
-            model, task, corpus = load_trained(recipes.get(recipe))
-        except CheckpointError as error:
-            print(f"decoding, {size}: not measured: {error}")
-            continue
-        found += 1
-        model = model.to(settings.device).eval()
-        sources = task.src_vocabulary.encode_batch(corpus.tests["test2016"].src)
-        case = f"{size} model, test2016, beam {BEAM}"
-        yield from beside_others(model, sources, case=case, settings=settings)
-    if not found:
-        print("decoding: nothing was measured, since no trained model is at hand")
-
-
-def beside_others(
-    model: EncoderDecoder, sources: Sequence[Sequence[int]], *, case: str, settings: Settings
-) -> Iterator[Comparison | Agreement]:
-    """Our search and the peers' on the same sentences: how fast, and whether they find the same."""
-    pegasus = peer(model).to(settings.device)
-    batches = [batch.to(settings.device) for batch in in_batches(sources)]
-    # Every side lays its matrices out before it is timed: CTranslate2 when it reads them, `translate` for all batches.
-    laid_out = packed_for_inference(model, rows=SENTENCES * BEAM)
-    with torch.inference_mode(), laid_out, tempfile.TemporaryDirectory() as folder:
-        ours = [ids for batch in batches for ids in search(model, batch)]
-        for name, theirs, faster, same in peers(pegasus, Path(folder), settings):
-            others = [ids for batch in batches for ids in theirs(batch)]
-            yield Agreement(case, name, sum(map(operator.eq, ours, others)), len(ours), same)
-            yield compare(
-                lambda turn: search(model, batches[turn % len(batches)]),
-                lambda turn, theirs=theirs: theirs(batches[turn % len(batches)]),
-                case=case,
-                peer=name,
-                unit="sentences",
-                work=lambda turn: len(batches[turn % len(batches)]),
-                settings=settings,
-                warm_up=(0,),
-                required=faster,
-            )
-
-
+RECIPE = "components/baseline"
 Search = Callable[[Tensor], list[list[int]]]
 
 
-def peers(
-    pegasus: nn.Module, folder: Path, settings: Settings
-) -> Iterator[tuple[str, Search, float | None, float | None]]:
-    """Each peer's name, its search, the ratio of speeds and the share of equal translations that are asked for."""
-    yield "transformers' generate", lambda batch: generate(pegasus, batch), FASTER, SAME
-    if settings.device.type != "cpu":
-        return
-    for precision, faster, same in (("float32", LEVEL, 1.0), ("int8", None, None)):
-        try:
-            translator = engine.engine(pegasus, folder / precision, precision=precision)
-        except ImportError:
-            print("decoding: CTranslate2 is not installed: pip install ctranslate2, or the extra peers")
-            return
+def decoding(settings: Settings) -> Measured:
+    """Multi30k's test2016 with beams of five, in fp32.
 
-        def translate(batch: Tensor, translator=translator) -> list[list[int]]:
-            return engine.search(translator, batch, beam=BEAM, longest=longest(batch))
+    Raises:
+        RuntimeError: no trained model is at hand, or CTranslate2 finds another translation.
+    """
+    try:
+        model, task, corpus = load_trained(recipes.get(RECIPE))
+    except CheckpointError as error:
+        raise RuntimeError(f"train the model first, with `reservoir run {RECIPE}`: {error}") from error
+    return beside(model.eval(), task.src_vocabulary.encode_batch(corpus.tests["test2016"].src), settings)
 
-        yield f"CTranslate2, {precision}", translate, faster, same
+
+def beside(model: EncoderDecoder, sources: Sequence[Sequence[int]], settings: Settings) -> Measured:
+    """Our search and CTranslate2's on the same sentences.
+
+    Raises:
+        RuntimeError: they find different translations.
+    """
+    batches = in_batches(sources)
+    # Either side lays its matrices out before it is timed: CTranslate2 when it reads them, `translate` for all batches.
+    laid_out = packed_for_inference(model, rows=SENTENCES * BEAM)
+    with torch.inference_mode(), laid_out, tempfile.TemporaryDirectory() as folder:
+        theirs = engine(peer(model), Path(folder) / "engine")
+        differ = sum(
+            a != b for batch in batches for a, b in zip(search(model, batch), theirs(batch), strict=True)
+        )
+        if differ:
+            raise RuntimeError(f"{differ} of {len(sources)} translations are not CTranslate2's")
+        return compare(
+            lambda turn: search(model, batches[turn % len(batches)]),
+            lambda turn: theirs(batches[turn % len(batches)]),
+            settings,
+            warm_up=(0,),
+        )
 
 
 def in_batches(sources: Sequence[Sequence[int]]) -> list[Tensor]:
@@ -152,6 +87,45 @@ def search(model: EncoderDecoder, batch: Tensor) -> list[list[int]]:
     """Our best translation of each sentence of a batch."""
     found = beam_search(model, batch, beam=BEAM, length_penalty=0.0, max_length=longest(batch), wanted=1)
     return [hypotheses[0][1] for hypotheses in found]
+
+
+def engine(pegasus: nn.Module, folder: Path) -> Search:
+    """CTranslate2's search with the weights of a Pegasus, which are written to a new folder; in fp32, on one thread.
+
+    Raises:
+        ImportError: ctranslate2, of the extra `peers`, is not installed.
+    """
+    import ctranslate2
+    from ctranslate2.converters.transformers import PegasusLoader
+
+    pegasus.config.normalize_before, pegasus.config.normalize_embedding = True, False
+    for side in (pegasus.model.encoder, pegasus.model.decoder):
+        side.embed_positions.offset = 0  # our first position is row 0
+    loader = PegasusLoader()
+    spec = loader.get_model_spec(pegasus)
+    names = [str(token) for token in range(pegasus.config.vocab_size)]
+    loader.set_vocabulary(spec, names)
+    spec.config.bos_token = spec.config.decoder_start_token = names[BOS]
+    spec.config.eos_token, spec.config.unk_token = names[EOS], names[0]
+    spec.validate()
+    spec.optimize(quantization="float32")
+    folder.mkdir()
+    spec.save(str(folder))
+    translator = ctranslate2.Translator(
+        str(folder), device="cpu", compute_type="float32", inter_threads=1, intra_threads=1
+    )
+
+    def translate(batch: Tensor) -> list[list[int]]:
+        found = translator.translate_batch(
+            [[str(i) for i in row if i] for row in batch.tolist()],
+            beam_size=BEAM,
+            length_penalty=0,
+            max_decoding_length=longest(batch),
+            max_input_length=0,
+        )
+        return [[int(token) for token in one.hypotheses[0]] for one in found]
+
+    return translate
 
 
 def generate(model: nn.Module, batch: Tensor) -> list[list[int]]:

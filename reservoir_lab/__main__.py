@@ -3,7 +3,7 @@
 A process that trains keeps its memory: the C library gives back nothing that is freed, and asks for large pages. Each
 step of training frees the tensors of the one before. By default glibc gives large ones back to the system, which hands
 them out again a page of 4 kB at a time, each filled with zeros first. Tunables change that without changing a bit of a
-result: a step in bf16 is some 1.2 to 1.4 times as fast on a Xeon (`python -m benchmarks memory`). But glibc reads them
+result: a step in bf16 is some 1.2 to 1.4 times as fast on a Xeon. But glibc reads them
 only when a process starts.
 """
 

@@ -3,13 +3,107 @@
 import pytest
 import torch
 import transformers
+from torch import Tensor, nn
 
-from benchmarks.fourier import FNet, theirs
+from reservoir.layers import (
+    Dropout,
+    Embedding,
+    EncoderLayer,
+    FeedForward,
+    Fourier,
+    LayerNorm,
+    Linear,
+)
 from reservoir.models import MaskedLanguageModelConfig
 from reservoir.models.stack import MIXINGS, hybrid
 from reservoir.weights import Freeze, freeze, initialise, owned, report
 
+WHOLE = {
+    "embedding": "embeddings.word_embeddings",
+    "positions": "embeddings.position_embeddings",
+    "types": "embeddings.token_type_embeddings",
+    "embedding.norm": "embeddings.LayerNorm",
+    "projection": "embeddings.projection",
+    "pooler": "pooler.dense",
+}
+LAYER = {
+    "mixing.norm": "fourier.output.LayerNorm",
+    "feed_forward.up": "intermediate.dense",
+    "feed_forward.down": "output.dense",
+    "feed_forward.norm": "output.LayerNorm",
+}
+"""Our stream names, and the names that `transformers` gives the same tensors."""
 IDS = torch.randint(1, 50, (3, 12), generator=torch.Generator().manual_seed(0))
+
+
+class FNet(nn.Module):
+    """FNet as it was released (Lee-Thorp et al. 2022): embeddings, a norm and a map, then post-LN layers of transforms.
+
+    Args:
+        vocab, d_model, d_ff, layers, max_length: sizes; the defaults are FNet-base's. Large: 1024, 4096, 24 layers.
+    """
+
+    def __init__(
+        self,
+        vocab: int = 32_000,
+        d_model: int = 768,
+        d_ff: int = 3072,
+        layers: int = 12,
+        *,
+        max_length: int = 512,
+        dropout: float = 0.1,
+    ):
+        super().__init__()
+        self.embedding = Embedding(vocab, d_model, stream="embedding")
+        self.positions = Embedding(max_length, d_model, stream="positions")
+        self.types = Embedding(4, d_model, stream="types")
+        self.embedding_norm = LayerNorm(d_model, stream="embedding.norm")
+        self.projection = Linear(d_model, d_model, stream="projection")
+        self.dropout = Dropout(dropout)
+        self.layers = nn.ModuleList(
+            EncoderLayer(
+                Fourier(),
+                FeedForward(d_model, d_ff, stream=f"encoder.{i}.feed_forward", activation="gelu-tanh"),
+                d_model=d_model,
+                stream=f"encoder.{i}",
+                norm_first=False,
+                dropout=dropout,
+            )
+            for i in range(layers)
+        )
+        self.pooler = Linear(d_model, d_model, stream="pooler")
+        for module in self.modules():
+            if isinstance(module, LayerNorm):
+                module.eps = 1e-12
+            if isinstance(module, EncoderLayer):
+                module.mixing.dropout = Dropout(0.0)
+
+    def forward(self, ids: Tensor, types: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return the states of all tokens, and of the first one what the pooler makes of it.
+
+        Args:
+            ids, types: (batch, length), tokens and the segment of each; all 0 if None.
+
+        Returns:
+            (batch, length, d_model) and (batch, d_model).
+        """
+        types = torch.zeros_like(ids) if types is None else types
+        positions = self.positions.effective_weight()[: ids.shape[1]]
+        x = self.embedding_norm(self.embedding(ids) + self.types(types) + positions)
+        x = self.dropout(self.projection(x))
+        for layer in self.layers:
+            x = layer(x)
+        return x, self.pooler(x[:, 0]).tanh()
+
+
+def theirs(stream: str) -> str:
+    """Return the name that `transformers` gives a tensor of ours."""
+    ending = "bias" if stream.endswith(".bias") else "weight"
+    stream = stream.removesuffix(".bias")
+    if stream in WHOLE:
+        return f"{WHOLE[stream]}.{ending}"
+    _, layer, rest = stream.split(".", 2)
+    return f"encoder.layer.{layer}.{LAYER[rest]}.{ending}"
 
 
 @torch.no_grad()

@@ -7,10 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
-from benchmarks import memory as benchmark
-from benchmarks.measure import Settings
 from reservoir_lab import __main__ as program
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,27 +76,6 @@ def test_commands_that_train_keep_memory(monkeypatch, capsys, words, kept):
     except SystemExit as end:
         assert not end.code
     assert len(asked) == kept and "usage" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("same", [True, False])
-def test_the_benchmark_refuses_settings_that_end_with_different_weights(monkeypatch, same):
-    class Side:
-        def __init__(self, model, size, dtype, setting):
-            self.said = {"tokens": "8 8", "digest": "a" if same or setting else "b"}
-
-        def ask(self, word):
-            return self.said.get(word, "done")
-
-        def end(self):
-            pass
-
-    monkeypatch.setattr(benchmark, "Side", Side)
-    asked = ("translation", "laptop", torch.float32, Settings(0.0, torch.device("cpu")))
-    if same:
-        assert benchmark.one(*asked).cpu_ratio is None
-    else:
-        with pytest.raises(RuntimeError, match="ended with different weights"):
-            benchmark.one(*asked)
 
 
 def test_make_sets_the_same():

@@ -269,7 +269,8 @@ def lost_brackets(written: Callable[[], tuple[str, str]]) -> str:
         except DataError as error:
             raise Mistake(f"{text!r} is no expression: {error}") from None
     one, other = (
-        " ".join(token for token in calculations.tokens(text) if token != calculations.CLOSE) for text in found
+        " ".join(token for token in calculations.tokens(text) if token != calculations.CLOSE)
+        for text in found
     )
     refuse({
         f"without closing brackets they differ still: {one} and {other}": one != other,

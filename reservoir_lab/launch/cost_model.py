@@ -48,9 +48,9 @@ REACHED = 0.6  # of the peak of arithmetic and of bandwidth, where an operation 
 START = 5e-5
 """Seconds that starting one operation takes a program on a GPU, gradients and PyTorch's own work included.
 
-With it the sum meets the faster of two timings of our encoder-decoder's step at IWSLT's size, 736 operations by this
-count: eager and in bf16 it took 36 to 38 ms on an H200 in `benchmarks/libraries.py`, and 40 to 50 in
-`benchmarks/step.py`. The processor that drives the GPU decides, not the GPU.
+With it the sum meets our encoder-decoder's step at IWSLT's size, 736 operations by this count: eager and in bf16 it
+took 36 to 38 ms on an H200 (`python -m benchmarks step-iwslt-gpu`). The processor that drives the GPU decides, not
+the GPU.
 """
 LAUNCH = 8e-6
 """Seconds that a bare operation takes to start, which is all that `peaks` measures; an assumption."""

@@ -163,10 +163,9 @@ def check_machine(run: Run) -> None:
     Raises:
         ValueError: its device is not here, or layers are to be compiled for a processor.
     """
-    if device_of(run).type == "cpu" and run.compiled:  # benchmarks/step.py
+    if device_of(run).type == "cpu" and run.compiled:
         raise ValueError(
-            "compiled=True is for GPUs: on a processor compiled layers train more slowly than eager ones"
-            " (python -m benchmarks step measures by how much); leave it out"
+            "compiled=True is for GPUs: on a processor compiled layers train more slowly than eager ones; leave it out"
         )
 
 
