@@ -24,9 +24,9 @@ from benchmarks.measure import FEWEST, Measured, Settings, compare, duration, in
 from reservoir.datasets import Batch, TokenBatches
 from reservoir.layers import sinusoids
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, Tagger, TaggerConfig
-from reservoir.training.decoding import BOS, EOS
-from reservoir.training.losses import smoothed_cross_entropy
-from reservoir.training.optimisers import Optimiser
+from reservoir.training.state import Optimiser
+from reservoir.training.task import smoothed_cross_entropy
+from reservoir.training.translation import BOS, EOS
 from reservoir.weights import Freeze, freeze, initialise, placement, report, reservoir_layers
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build
