@@ -360,26 +360,6 @@ def test_pairs_without_text_are_refused_or_left_out_and_an_empty_sentence_has_an
     assert task.translate(model, task.src_vocabulary.encode_batch(["", "   "])) == ["", ""]
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_bytes_that_are_not_utf_8_and_line_counts_that_differ_are_named(tmp_path, results, fails, part):
-    text = write_text(tmp_path / "text")
-    path = text / f"{part}.de"
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b"\n", b"\nGr\xf6\xdfe ", 1))
-    said = fails(arguments(text))
-    assert f"{path}, line 2: byte 0xf6 is not UTF-8" in said
-    path.write_bytes(content + b"Ein Hund .\n")
-    said = fails(arguments(text))
-    assert f"{path} has {PARTS[part] + 1} lines but {text / part}.en has {PARTS[part]}" in said
-    path.write_bytes(b"")
-    (text / f"{part}.en").write_bytes(b"")
-    assert "there is no text in them; write some, one a line" in fails(arguments(text))
-    path.unlink()
-    if part != "test":  # there may be any number of those
-        assert f"{text} has no {part}.de" in fails(arguments(text))
-    assert files(results) == []
-
-
 def test_a_text_of_nothing_but_empty_lines_gets_a_sentence(tmp_path, results, fails):
     blank = {f"train_{language}": [""] * 5 for language in ("de", "en")}
     assert "text" in fails(arguments(write_text(tmp_path / "text", **blank)))
