@@ -33,11 +33,6 @@ from reservoir_lab.runs.records import path_of, read_record
 KILLS = 20
 
 
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
-
-
 @pytest.fixture
 def fails(capsys, results):
     """Run a command that must fail with status 1; returns its sentence."""

@@ -8,18 +8,13 @@ import pytest
 from processes import command, context
 from repeated import deterministic
 from safetensors.torch import load_file
-from small import arguments, files, small_run, write_text
+from small import arguments, files, small_run
 
 from reservoir.training import EXIT_STATUS, Preempted, Saved, Stepped, StopSignal, train
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of, read_record
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])

@@ -27,11 +27,6 @@ from reservoir_lab.runs.run import NOT_THE_RESULT, Freeze, Run, differences
 from reservoir_lab.runs.run import leaves as all_leaves
 
 
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
-
-
 def started(run, **options):
     """The record, and whether anything was trained for it."""
     events = []
