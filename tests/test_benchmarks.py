@@ -196,16 +196,6 @@ def test_peers_of_the_training_step_have_our_sizes(kind):
     assert theirs == ours + places
 
 
-@pytest.mark.extra
-def test_x_transformers_has_our_sizes():
-    pytest.importorskip("x_transformers", reason="x-transformers is not installed (the extra `peers`)")
-    config = EncoderDecoderConfig(
-        40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=2, decoder_layers=1, dropout=0.0
-    )
-    src, tgt = torch.randint(3, 40, (2, 7)), torch.randint(3, 40, (2, 5))
-    assert libraries.XTransformers(config)(Batch(src, tgt, tgt, 10)).shape == (2, 5, 40)
-
-
 def test_a_page_is_weighed_with_what_it_loads(tmp_path):
     (tmp_path / "a.css").write_text("p { color: red }" * 100)
     (tmp_path / "page.html").write_text('<link rel="stylesheet" href="a.css"><p>Hello</p>')
@@ -279,14 +269,6 @@ def test_a_page_says_which_ratios_are_not_settled():
     assert list(shown["quartiles"].str.endswith("not settled")) == loose and any(loose)
     counted = page.state()["not settled"].str.extract(r"^(\d+) of")[0].dropna().astype(int)
     assert counted.sum() == sum(loose)
-
-
-def test_a_ratio_is_settled_once_its_quartiles_are_near_it():
-    assert line("a", 0.91, 1.0, 1.09).settled and not line("a", 0.89, 1.0, 1.09).settled
-    assert not line("a", 0.91, 1.0, 1.11).settled and Line("a", "b", "1", "1", 0.5).settled
-    assert "not settled (0.80 … 1.20)" in str(
-        Comparison("c", "p", "u", 1.0, 1.0, 1.0, 0.8, 1.2, None, 9)
-    ) and "settled" not in str(Comparison("c", "p", "u", 1.0, 1.0, 1.0, 0.95, 1.05, None, 9))
 
 
 def test_what_became_slower_than_its_quartiles_is_named():
