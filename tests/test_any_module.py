@@ -250,12 +250,6 @@ def test_a_stream_given_to_a_module_of_others_zeroes_nothing():
     assert attention.in_proj_weight.std() > 0.1
 
 
-def test_a_model_that_was_never_initialised_says_so():
-    found = report(gpt2())
-    assert {row.origin for row in found.rows} == {"not initialised"}
-    assert "not initialised yet: call initialise(model, seed=…)" in found.summary()
-
-
 # Choosing
 
 
