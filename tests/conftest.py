@@ -152,6 +152,14 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "results"
 
 
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small text of one's own."""
+    from small import write_text  # which imports torch
+
+    return write_text(tmp_path_factory.mktemp("text"))
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository's root."""

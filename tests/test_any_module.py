@@ -1,7 +1,6 @@
 """Modules of others: named, drawn, frozen, masked, trained by their owners' loops, stored, and plain again."""
 
 import copy
-import io
 import os
 import subprocess
 import sys
@@ -41,7 +40,6 @@ from reservoir.weights import (
 )
 from reservoir.weights.files import read_header
 from reservoir.weights.initialisation import Constant, Normal
-from reservoir_book import plots
 
 ROOT = Path(__file__).resolve().parent.parent
 FROZEN = {"transformer": "transformer.encoder.layers.0", "gpt2": 0, "bert": 1, "vit": 0, "cnn": 0}
@@ -252,12 +250,6 @@ def test_a_stream_given_to_a_module_of_others_zeroes_nothing():
     assert attention.in_proj_weight.std() > 0.1
 
 
-def test_a_model_that_was_never_initialised_says_so():
-    found = report(gpt2())
-    assert {row.origin for row in found.rows} == {"not initialised"}
-    assert "not initialised yet: call initialise(model, seed=…)" in found.summary()
-
-
 # Choosing
 
 
@@ -269,10 +261,8 @@ def still(model: nn.Module) -> set[str]:
     ("options", "named"),
     [
         (dict(layers=[1]), "transformer.h.1."),
-        (dict(layers=-1), "transformer.h.1."),
         (dict(layers=-2), "transformer.h.0."),
         (dict(layers="transformer.h.1"), "transformer.h.1."),
-        (dict(patterns="transformer.h.1.*"), "transformer.h.1."),
         (dict(patterns=["transformer.h.1.*"]), "transformer.h.1."),
         (dict(where=lambda name, parameter: name.startswith("transformer.h.1.")), "transformer.h.1."),
         (dict(plan=Freeze(layers=(1,))), "transformer.h.1."),
@@ -408,12 +398,6 @@ def test_a_plain_copy_is_exported_and_loads_without_this_library(tmp_path):
     assert float(done.stdout) == pytest.approx(plain(x).sum().item(), rel=1e-6)
 
 
-def test_a_plain_copy_is_pickled_whole():
-    buffer = io.BytesIO()
-    torch.save(materialise(learn(masked("gpt2"), "gpt2")), buffer)
-    assert b"reservoir" not in buffer.getvalue()
-
-
 # On a base
 
 
@@ -468,15 +452,6 @@ def test_masks_over_a_base_leave_its_weights_as_they_are(tmp_path, base):
 # With other people's machinery
 
 
-def test_a_file_is_the_same_whatever_carries_the_model(tmp_path):
-    model = learn(masked("gpt2"), "gpt2")
-    plain, carried = (
-        save(one, tmp_path / f"{i}.safetensors").read_bytes()
-        for i, one in enumerate((model, torch.compile(nn.DataParallel(model))))
-    )
-    assert plain == carried
-
-
 @pytest.mark.check
 @pytest.mark.parametrize("plan", ["frozen", "masked"])
 def test_a_compiled_model_learns_what_the_plain_one_does(tmp_path, plan):
@@ -514,26 +489,6 @@ def test_two_processes_that_share_batches_store_one_model(tmp_path):
     assert bits(load(gpt2(), tmp_path / "gpt2-shared.safetensors"), "gpt2") == first.strip()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("plan", ["frozen", "masked"])
-def test_the_trainer_of_transformers_trains_what_moves(tmp_path, plan):
-    pytest.importorskip("accelerate", reason="transformers' Trainer needs accelerate")
-    from transformers import Trainer, TrainingArguments
-
-    model = PLANS[plan]("gpt2")
-    before, frozen_ones = tensors(model), still(model)
-    rows = [{"input_ids": row, "labels": row} for row in inputs("gpt2")[0]]
-    arguments = TrainingArguments(
-        tmp_path, max_steps=3, per_device_train_batch_size=2, report_to=[], save_strategy="no", use_cpu=True,
-        disable_tqdm=True, learning_rate=0.1, logging_strategy="no",
-    )  # fmt: skip
-    Trainer(model, arguments, train_dataset=rows).train()
-    after = tensors(model)
-    assert {path for path in before if torch.equal(before[path], after[path])} == frozen_ones
-    again = load(gpt2(), save(model, tmp_path / "m.safetensors"))
-    assert bits(again, "gpt2") == bits(model, "gpt2")
-
-
 def test_what_was_trained_before_it_was_frozen_is_stored_once_that_is_said(tmp_path):
     model = freeze(learn(drawn("gpt2"), "gpt2"), layers=[0])
     with pytest.raises(
@@ -551,16 +506,6 @@ def test_a_tensor_that_was_normalised_away_is_named():
         nn.utils.parametrizations.weight_norm(model[8])
     with pytest.raises(ValueError, match=r"no rule to draw 8\.parametrizations\.weight\.original[01]"):
         initialise(model, seed=0)
-
-
-def test_plots_and_counts_take_a_model_of_others():
-    model = supermask(frozen("gpt2"), keep=0.5, patterns="transformer.h.1.mlp.*", seed=0)
-    found = report(model)
-    assert found.origins().keys() == {"trained", "seeded", "masked", "fixed"}
-    assert found.weights == sum(p.numel() for p in gpt2().parameters())
-    drawn_bars = plots.bars({name: [of["weights"]] for name, of in found.origins().items()}, x="origin", y="weights",
-                            origin={name: name for name in found.origins()})  # fmt: skip
-    assert sum(drawn_bars.data[0].y) == found.weights
 
 
 # What newcomers try first
@@ -964,7 +909,9 @@ def test_a_masked_tied_model_is_stored_in_training_and_resumed_to_the_same_bits(
             folder, max_steps=4, save_steps=2, per_device_train_batch_size=2, report_to=[], use_cpu=True,
             disable_tqdm=True, learning_rate=0.1, logging_strategy="no",
         )  # fmt: skip
+        before, fixed = tensors(model), still(model)
         Trainer(model, arguments, train_dataset=rows).train(resume_from_checkpoint=resume)
+        assert {path for path, now in tensors(model).items() if torch.equal(before[path], now)} == fixed
         return model
 
     whole = trained(tmp_path / "a", None)

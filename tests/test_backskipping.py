@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from repeated import deterministic
-from small import same_bits, small_run, write_text
+from small import same_bits, small_run
 from torch import nn
 
 from reservoir.layers import EncoderLayer, FeedForward
@@ -39,11 +39,6 @@ from reservoir_lab.runs.operations import Operations
 
 LAYER = "encoder.1"
 CPU = torch.device("cpu")
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 def reservoir_run(text, **changes):

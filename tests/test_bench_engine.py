@@ -1,15 +1,11 @@
 """The page trains the bench as Python does: data and draws bit for bit, gradients and steps as PyTorch has them."""
 
-import base64
 import itertools
-import json
-import subprocess
 from functools import cache
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
+from javascript import ENGINE, in_javascript, packed, unpacked, without_key_biases
 
 from reservoir.models import Tagger
 from reservoir.training.classification import PuzzleTask
@@ -21,7 +17,6 @@ from reservoir_lab.recipes import bench as rows
 from reservoir_lab.runs import Run
 from reservoir_lab.runs.building import bare_model
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 ERROR = 1e-4
 """Largest error of a tensor's gradient, relative to its norm."""
 CELLS = [(task, part.row) for task in bench.SAID for part in bench.PARTS]
@@ -29,39 +24,22 @@ OPERATIONS = 150e9
 """Most operations of a cell: at 10 GFLOP/s, which a core does in a browser, a reader waits 15 seconds."""
 
 
-def in_node(script: str, given: object) -> dict:
-    head = f"""
-    import {{ readFileSync }} from 'node:fs';
-    const JS = '{JS.as_uri()}/playground/';
-    const {{ Tagger, trapezoid }} = await import(JS + 'tagger.mjs');
-    const {{ read, written, tensorsOf, countsOf, standardOf }} = await import(JS + 'settings.mjs');
-    const {{ draws, many, share }} = await import(JS + 'tasks.mjs');
-    const given = JSON.parse(readFileSync(0, 'utf8'));
-    const {{ tasks, lexicon }} = given;
-    const kernels = new WebAssembly.Module(readFileSync(new URL(JS + 'kernels.wasm')));
-    const floats = (text) => new Float32Array(Uint8Array.from(Buffer.from(text, 'base64')).buffer);
-    const ints = (list) => Int32Array.from(list);
-    const text = (values) => Buffer.from(values.buffer, values.byteOffset, values.byteLength).toString('base64');
-    const taggerOf = (line, seed) => new Tagger(kernels, {{ ...read(line, tasks), seed }});
-    """
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", head + script],
-        input=json.dumps(
-            {"tasks": {one["name"]: one for one in bench.tasks(rows.MAIN_TASKS)}, "lexicon": WORDS} | given
-        ),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+HEAD = (
+    ENGINE
+    + """
+const { Tagger, trapezoid } = await import(JS + 'playground/tagger.mjs');
+const { read, written, tensorsOf, countsOf, standardOf } = await import(JS + 'playground/settings.mjs');
+const { draws, many, share } = await import(JS + 'playground/tasks.mjs');
+const { tasks, lexicon } = given;
+const ints = (list) => Int32Array.from(list);
+const taggerOf = (line, seed) => new Tagger(kernels, { ...read(line, tasks), seed });
+"""
+)
 
 
-def packed(tensor: torch.Tensor) -> str:
-    return base64.b64encode(tensor.detach().contiguous().numpy().astype("<f4").tobytes()).decode()
-
-
-def unpacked(text: str) -> torch.Tensor:
-    return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy())
+def in_node(script: str, given: dict) -> dict:
+    tasks = {one["name"]: one for one in bench.tasks(rows.MAIN_TASKS)}
+    return in_javascript(HEAD + script, {"tasks": tasks, "lexicon": WORDS} | given)
 
 
 def named(model: Tagger) -> dict[str, torch.nn.Parameter]:
@@ -231,14 +209,6 @@ def line_of(task: str, letters: str, *, layers: int = 2, keep: float = 0.5) -> s
     return "_".join(said)
 
 
-def without_key_biases(stream: str, values: torch.Tensor) -> torch.Tensor:
-    """A bias of keys adds the same to all scores of a query: its true gradient is zero."""
-    if not stream.endswith("qkv.bias"):
-        return values
-    q, _, v = values.chunk(3)
-    return torch.cat([q, v])
-
-
 GRADIENTS = """
 const found = given.all.map(({ line, x, y, n }) => {
   const engine = taggerOf(line, 3);
@@ -379,15 +349,15 @@ def test_no_cell_takes_more_operations_than_a_reader_waits_for():
 
 
 CELL = """
-const { train } = await import('JS/front_table/worker.mjs');
-const bytes = readFileSync(new URL(JS + 'kernels.wasm'));
+const { train } = await import(JS + 'front_table/worker.mjs');
+const bytes = readFileSync(new URL(JS + 'playground/kernels.wasm'));
 console.log(JSON.stringify(given.all.map((line) => {
   const said = [];
   train({ kernels: bytes, settings: { ...read(line, tasks), seed: 7 }, lexicon }, (one) => said.push(one));
   const points = said.filter(({ kind }) => kind === 'point');
   return { points: points.map(({ step }) => step), shown: points.at(-1).shown, last: said.at(-1) };
 })));
-""".replace("JS/", f"{JS.as_uri()}/")
+"""
 
 
 def test_a_cell_trained_to_its_end_knows_what_pythons_does():
@@ -404,7 +374,7 @@ def test_a_cell_trained_to_its_end_knows_what_pythons_does():
 
 
 NOTES = """
-const { note } = await import(JS + 'practice.mjs');
+const { note } = await import(JS + 'playground/practice.mjs');
 console.log(JSON.stringify(given.all.map((losses) => {
   const run = { guessing: 1.6, step: 0 };
   for (const loss of losses) { run.step += 1; note(run, loss ?? NaN); if (run.stopped !== undefined) break; }

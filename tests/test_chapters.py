@@ -1,10 +1,8 @@
 """Each chapter is a pair that agrees with itself, starts like the others, and was run from top to bottom."""
 
 import ast
-import os
 import re
 import shutil
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -39,10 +37,6 @@ def setup_cell(name: str) -> str:
     return next(cell.source for cell in notebook(name).cells if cell.cell_type == "code")
 
 
-def test_there_are_chapters():
-    assert NAMES
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_both_halves_say_the_same(name: str):
     written, executed = cells(CHAPTERS / f"{name}.md"), cells(CHAPTERS / f"{name}.ipynb")
@@ -59,32 +53,6 @@ def test_options_of_cells_are_yaml_that_the_book_can_read(name: str):
         assert all(isinstance(value, str) for value in found.values()), found
 
 
-def test_jupytexts_own_commands_lose_nothing(tmp_path: Path):
-    """Whichever half is newer: the numbering, the numbers in sentences and the outputs stay where they are."""
-    shutil.copy(ROOT / "jupytext.toml", tmp_path)
-    pairs = ("03-transformer", "A5-own-model")
-    for name in pairs:
-        for kind in (".md", ".ipynb"):
-            shutil.copy(CHAPTERS / f"{name}{kind}", tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-
-    def jupytext_says(*words: str) -> None:
-        command = [sys.executable, "-m", "jupytext", "--quiet", *words]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    for newer in (".md", ".ipynb"):
-        for name in pairs:
-            os.utime(tmp_path / f"{name}{newer}", (2e9, 2e9))
-        jupytext_says("--sync", *(f"{name}{newer}" for name in pairs))
-        after = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-        assert {name: after[name] == before[name] for name in before} == dict.fromkeys(before, True), newer
-        for name in pairs:
-            os.utime(tmp_path / f"{name}{newer}", (1e9, 1e9))
-    jupytext_says("--test", *(f"{name}.md" for name in pairs), "--to", "ipynb")
-    jupytext_says("--test", "--update", *(f"{name}.ipynb" for name in pairs), "--to", "md:myst")
-
-
 @pytest.mark.parametrize("half", notebooks.pairs(ROOT), ids=lambda path: path.stem)
 def test_a_markdown_half_is_written_as_jupytext_writes_it(half: Path, tmp_path: Path):
     """So that saving with any of its tools changes what was edited, and nothing else."""
@@ -93,18 +61,6 @@ def test_a_markdown_half_is_written_as_jupytext_writes_it(half: Path, tmp_path: 
     text = half.read_text(encoding="utf-8")
     again = jupytext.writes(jupytext.reads(text, fmt="md:myst"), fmt="md:myst", config=config)
     assert again == text, f"run jupytext --sync {half.relative_to(ROOT)}"
-
-
-def test_a_stale_half_is_noticed(tmp_path: Path):
-    half = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell("1 + 1"), nbformat.v4.new_markdown_cell("Two.")]
-    )
-    jupytext.write(half, tmp_path / "pair.md", fmt="md:myst")
-    nbformat.write(half, tmp_path / "pair.ipynb")
-    assert cells(tmp_path / "pair.md") == cells(tmp_path / "pair.ipynb")
-    half.cells[0].source = "1 + 2"
-    nbformat.write(half, tmp_path / "pair.ipynb")
-    assert cells(tmp_path / "pair.md") != cells(tmp_path / "pair.ipynb")
 
 
 @pytest.mark.parametrize("markdown", notebooks.pairs(ROOT), ids=lambda path: path.stem)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from small import RECIPE, files, sentence, small_run, write_text
+from small import RECIPE, files, sentence, small_run
 
 from reservoir.training import Stepped, train
 from reservoir.weights import report
@@ -38,11 +38,6 @@ from reservoir_lab.runs.tasks import share_of
 
 FAMILIES = sorted({name.partition("/")[0] for name in recipes.names()})
 RECORDED = [family for family in FAMILIES if any(row.endswith("/laptop") for row in shipped_rows(family))]
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 # Sizes

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from reservoir.datasets import DataError, Pairs, shipped
+from reservoir.datasets import DataError, Pairs
 from reservoir_lab import corpora
 from reservoir_lab.corpora import fetching, parallel, texts
 from reservoir_lab.corpora.vocabularies import ByteVocabulary
@@ -151,10 +151,6 @@ def test_a_text_of_ones_own_that_lacks_a_file_is_told_which(folder):
 def test_wrong_names_are_answered_with_the_nearest(call, message):
     with pytest.raises(DataError, match=message):
         call()
-
-
-def test_the_shipped_folder_has_the_manifest():
-    assert (shipped() / "manifest.toml").is_file()
 
 
 def test_articles_stay_whole_and_their_marks_are_left_out(monkeypatch):

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from processes import together
-from small import RECIPE, arguments, small_run, write_text
+from small import RECIPE, arguments, small_run
 from torch.nn.parallel import DistributedDataParallel
 
 from reservoir.datasets import Batch, Vocabulary
@@ -37,11 +37,6 @@ PLANS = {
     "attention": Freeze(attention=True),
     "all but attention": Freeze(embeddings=True, feed_forward=True),
 }
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 # A batch in parts

@@ -154,18 +154,6 @@ def test_reservoirpy_agrees_to_twelve_digits(leak, bias, radius):
     assert np.abs(theirs.run(u.numpy()) - echo(u).numpy()).max() < 1e-12
 
 
-def test_reservoirpy_reads_out_the_same_numbers():
-    from reservoirpy import nodes
-
-    from reservoir.reservoirs import ridge
-
-    echo, u = made(1, 60), noise(400, 1)
-    states, y = echo(u, washout=50), u[49:-1]
-    theirs = nodes.Ridge(ridge=1e-3).fit(states.numpy(), y.numpy())
-    ours = ridge(states, y, regularisation=1e-3)
-    assert np.abs(theirs.run(states.numpy()) - ours(states).numpy()).max() < 1e-9
-
-
 def test_a_state_can_be_taken_up_where_it_was_left():
     for reservoir in (made(leak=0.4), deep()):
         u = noise(20, 2)

@@ -40,6 +40,7 @@ import large_states
 import notebooks
 import widget_modules
 
+from reservoir_book import explorables
 from reservoir_book.explorables import Explorable
 
 ROOT = Path(__file__).parent.parent
@@ -146,6 +147,12 @@ def test_what_is_missing_or_unknown_is_named():
         Wave(label="A wave", text="x", wavs=3)
     with pytest.raises(FileNotFoundError, match=r"bundle\.js does not exist: `make explorables` makes it"):
         types.new_class("Gone", (Explorable,), {"folder": "gone"})
+
+
+@pytest.mark.parametrize("name", explorables.__all__)
+def test_the_page_hears_of_every_setting(name):
+    if isinstance(kind := getattr(explorables, name), type) and issubclass(kind, Explorable):
+        assert all(setting.metadata.get("sync") for setting in kind.class_own_traits().values())
 
 
 def test_the_javascript_tests_pass():

@@ -148,6 +148,10 @@ def test_the_words_and_the_picture_say_what_is_shown_first():
     assert made.at == f"src-{look(rounded(model()), vocabulary(), SENTENCES[0])['src'].index('▁Lehrer')}"
     assert SENTENCES[0] in made.text and "“Lehrer” is read, its 8 heads" in made.text
     assert made.picture().startswith("<svg") and "Schwester" in made.picture()
+    shown = look(rounded(model()), vocabulary(), SENTENCES[0])
+    most = shown["encoder"][:, int(made.at.removeprefix("src-"))].mean(0)  # over the heads
+    piece = shown["src"][int(most.argmax())].replace("▁", "")
+    assert f"look most at “{piece}”: {most.max():.2f} of their weight" in made.text
 
 
 def test_a_word_that_is_not_there_leaves_the_focus_on_the_first():

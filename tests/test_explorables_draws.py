@@ -1,23 +1,18 @@
 """The generator in JavaScript gives the bits of the one in Python: any seed, name, length and start."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
+from javascript import JS, in_javascript
 
 from reservoir.weights import draws
 from reservoir.weights.generator import Stream
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as draws from '{(JS / "shared/draws.mjs").as_uri()}';
 import {{ Stream }} from '{(JS / "shared/philox.mjs").as_uri()}';
-const asked = JSON.parse(process.argv[1]);
 const bits = (array) => [...new Uint32Array(array.buffer, array.byteOffset, array.length)];
-console.log(JSON.stringify(asked.map(([seed, name, kind, ...rest]) => {{
+console.log(JSON.stringify(given.map(([seed, name, kind, ...rest]) => {{
   const stream = new Stream(seed, name);
   return bits(kind === 'words' ? stream.words(...rest) : draws[kind](stream, ...rest));
 }})));
@@ -26,13 +21,9 @@ SEEDS = [0, 1, 2**31, 2**32 + 5, 2**53 + 1, 2**64 - 1]
 NAMES = ["", "encoder.0.attention.qkv", "Küche/0/▁Tür", "a" * 300]
 
 
-def in_javascript(asked: list) -> list[list[int]]:
+def on_the_page(asked: list) -> list[list[int]]:
     """The bits of each draw, as unsigned 32-bit integers; the modules run under node."""
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return in_javascript(SCRIPT, asked)
 
 
 def bits(tensor: torch.Tensor) -> list[int]:
@@ -46,7 +37,7 @@ def test_words_are_the_same(seed):
     spans = [(0, 9), (3, 4), (2**20 + 1, 2**20 + 30), (2**34 - 3, 2**34 + 6)]
     asked = [[str(seed), name, "words", *span] for name in NAMES for span in spans]
     expected = [bits(Stream(seed, name).words(*span)) for name in NAMES for span in spans]
-    assert in_javascript(asked) == expected
+    assert on_the_page(asked) == expected
 
 
 def test_draws_are_the_same_to_the_bit():
@@ -69,5 +60,5 @@ def test_draws_are_the_same_to_the_bit():
         for rows, cols in ((1, 1), (2, 3), (64, 64), (37, 20), (20, 37), (100, 5)):
             asked.append([str(seed), name, "orthogonal", rows, cols, {"gain": 1.41}])
             expected.append(bits(draws.orthogonal(stream, rows, cols, gain=1.41)))
-    for one, given, wanted in zip(asked, in_javascript(asked), expected, strict=True):
+    for one, given, wanted in zip(asked, on_the_page(asked), expected, strict=True):
         assert given == wanted, one

@@ -1,12 +1,9 @@
 """The echo state lab computes in JavaScript what the library computes in Python, from the same seed."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
+from javascript import JS, in_javascript
 
 from reservoir.datasets import lorenz, mackey_glass
 from reservoir.reservoirs import EchoState, SpectralRadius, memory_curve
@@ -14,15 +11,13 @@ from reservoir.reservoirs.echo_state import unit_radius
 from reservoir.weights import Stream, draws, initialise
 from reservoir_book.explorables import EchoStateLab
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as lab from '{(JS / "echo_state/model.mjs").as_uri()}';
 import {{ Stream }} from '{(JS / "shared/philox.mjs").as_uri()}';
 const numbers = (value) => ArrayBuffer.isView(value) ? [...value] : value;
 const plain = (value) => value === null || typeof value !== 'object' || ArrayBuffer.isView(value) ? numbers(value)
   : Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, numbers(inner)]));
-const asked = JSON.parse(process.argv[1]);
-console.log(JSON.stringify(asked.map(([what, ...rest]) => {{
+console.log(JSON.stringify(given.map(([what, ...rest]) => {{
   if (what === 'unitRadius') return lab.unitRadius(new Stream(rest[0], rest[1]), rest[2]);
   const found = lab[what](...rest);
   if (what !== 'experiment') return plain(found);
@@ -37,12 +32,8 @@ SETTINGS = [
 ]
 
 
-def in_javascript(*asked: list) -> list:
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def on_the_page(*asked: list) -> list:
+    return in_javascript(SCRIPT, asked)
 
 
 def as_the_page_has_it(setting: dict) -> dict:
@@ -52,20 +43,20 @@ def as_the_page_has_it(setting: dict) -> dict:
 
 
 def test_series_are_the_same_to_the_bit():
-    found = in_javascript(["mackeyGlass", 400], ["mackeyGlass", 30, {"skip": 0}], ["lorenz", 400])
+    found = on_the_page(["mackeyGlass", 400], ["mackeyGlass", 30, {"skip": 0}], ["lorenz", 400])
     ours = [mackey_glass(400), mackey_glass(30, skip=0), lorenz(400)]
     assert found == [series.flatten().tolist() for series in ours]
 
 
 def test_the_rounded_spectral_radius_is_the_same_to_the_bit():
     cases = [(seed, name, n) for seed in range(8) for name, n in (("lab.W", 50), ("e", 17), ("é", 3))]
-    found = in_javascript(*(["unitRadius", *case] for case in cases))
+    found = on_the_page(*(["unitRadius", *case] for case in cases))
     assert found == [unit_radius(Stream(seed, name), n) for seed, name, n in cases]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: f"{s['task']}-{s['size']}")
 def test_the_page_finds_what_python_finds(setting):
-    (page,) = in_javascript(["experiment", as_the_page_has_it(setting)])
+    (page,) = on_the_page(["experiment", as_the_page_has_it(setting)])
     ours = EchoStateLab(**setting).computed()
 
     def off(name, rows=None):
@@ -83,14 +74,14 @@ def test_the_page_finds_what_python_finds(setting):
 
 def test_weights_are_the_same_to_the_bit():
     setting = SETTINGS[0]
-    (page,) = in_javascript(["experiment", as_the_page_has_it(setting)])
+    (page,) = on_the_page(["experiment", as_the_page_has_it(setting)])
     echo = initialise(EchoState(1, 50, stream="lab", recurrent=SpectralRadius(0.9)), seed=0)
     assert page["W"] == echo.W.flatten().tolist()
 
 
 def test_the_memory_curve_is_the_same():
     setting = SETTINGS[0]
-    (page,) = in_javascript(["memory", as_the_page_has_it(setting)])
+    (page,) = on_the_page(["memory", as_the_page_has_it(setting)])
     u = draws.uniform(Stream(0, "lab.noise"), (2000, 1), bound=3**0.5).double()
     reservoir = EchoState(
         1, 50, stream="lab", recurrent=SpectralRadius(0.9), leak=0.4, input_scaling=0.5, bias_scaling=0.5
@@ -100,7 +91,7 @@ def test_the_memory_curve_is_the_same():
 
 
 def test_a_forecast_that_cannot_be_fitted_is_no_crash():
-    page = in_javascript(["ridge", {"0": 0.0}, {"0": 0.0}, {"size": 1, "outputs": 1, "regularisation": 0}])
+    page = on_the_page(["ridge", {"0": 0.0}, {"0": 0.0}, {"size": 1, "outputs": 1, "regularisation": 0}])
     assert page == [None]
 
 

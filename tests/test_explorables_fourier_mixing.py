@@ -1,12 +1,11 @@
 """A signal and its mixing: the page computes what the layer computes."""
 
-import json
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 import traitlets
+from javascript import in_javascript
 
 from reservoir.layers import fourier
 from reservoir_book.explorables import FourierMixing
@@ -14,7 +13,7 @@ from reservoir_book.explorables import FourierMixing
 MODEL = Path(__file__).parent.parent / "reservoir_book/explorables/fourier_mixing/model.mjs"
 SCRIPT = f"""
 import {{ back, kept, numbers, transform }} from '{MODEL.as_uri()}';
-console.log(JSON.stringify(JSON.parse(process.argv[1]).map(({{ signal, tokens, features, part }}) => {{
+console.log(JSON.stringify(given.map(({{ signal, tokens, features, part }}) => {{
   const whole = transform(numbers(signal));
   return [Array.from(whole.re), Array.from(back(whole, kept(tokens, features), part))];
 }})));
@@ -41,11 +40,7 @@ def expected(case: dict) -> list[torch.Tensor]:
 
 
 def test_the_page_mixes_as_the_layer_does():
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", SCRIPT, json.dumps(CASES)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    for case, found in zip(CASES, json.loads(done.stdout), strict=True):
+    for case, found in zip(CASES, in_javascript(SCRIPT, CASES), strict=True):
         for ours, theirs in zip(expected(case), found, strict=True):
             torch.testing.assert_close(torch.tensor(theirs, dtype=torch.float64).view(8, 10), ours)
 

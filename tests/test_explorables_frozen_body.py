@@ -1,11 +1,10 @@
 """The explorable of frozen bodies counts what the library counts, and cuts its bars as its picture does."""
 
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
 import torch
+from javascript import JS, in_javascript
 
 from reservoir.weights import freeze, initialise, report
 from reservoir_book.explorables import FrozenBody
@@ -15,19 +14,14 @@ from reservoir_lab.recipes.universal import PARTS, STARTS, SWITCHES, switch_name
 from reservoir_lab.runs import find_records
 from reservoir_lab.runs.building import bare_model
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as page from '{(JS / "frozen_body/model.mjs").as_uri()}';
-const asked = JSON.parse(process.argv[1]);
-console.log(JSON.stringify(asked.map(([what, ...rest]) => page[what](...rest))));
+console.log(JSON.stringify(given.map(([what, ...rest]) => page[what](...rest))));
 """
 
 
-def in_javascript(*asked: list) -> list:
-    command = ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def on_the_page(*asked: list) -> list:
+    return in_javascript(SCRIPT, asked)
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +39,18 @@ def test_the_page_counts_what_the_report_counts():
         right.append([found.total, found.trainable_all_rows])
         moves = {named(part): part in parts for part in PARTS}
         asked.append(["cost", counted_body(*SIZES["our small GPT on digits"]), moves])
-    assert [[one["total"], one["trained"]] for one in in_javascript(*asked)] == right
+    assert [[one["total"], one["trained"]] for one in on_the_page(*asked)] == right
 
 
 def test_the_paper_s_parts_of_gpt_2_are_the_released_count(made):
     moves = {named(part): getattr(made, named(part)) for part in PARTS}
-    (found,) = in_javascript(["cost", made.sizes["GPT-2 on CIFAR-10"], moves])
+    (found,) = on_the_page(["cost", made.sizes["GPT-2 on CIFAR-10"], moves])
     assert found["trained"] == 870_154
 
 
 def test_bars_are_the_same_in_the_picture_and_on_the_page(made):
     cases = [(of, width) for of in made.sizes.values() for width in (480, 290)]
-    for (of, width), page in zip(cases, in_javascript(*(["bar", *case] for case in cases)), strict=True):
+    for (of, width), page in zip(cases, on_the_page(*(["bar", *case] for case in cases)), strict=True):
         ours = bar(of, width)
         assert [piece["part"] for piece in ours] == [piece["part"] for piece in page]
         for a, b in zip(ours, page, strict=True):

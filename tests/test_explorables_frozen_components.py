@@ -1,11 +1,10 @@
 """The component explorable counts what the library counts, draws what its picture shows, and carries the records."""
 
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
 import torch
+from javascript import JS, in_javascript
 
 from reservoir.weights import freeze, initialise, report
 from reservoir_book.explorables import FrozenComponents
@@ -16,20 +15,15 @@ from reservoir_lab.recipes.components import ROWS, TABLES, in_table
 from reservoir_lab.runs import find_record
 from reservoir_lab.runs.building import bare_model
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as page from '{(JS / "frozen_components/model.mjs").as_uri()}';
-const asked = JSON.parse(process.argv[1]);
-console.log(JSON.stringify(asked.map(([what, ...rest]) => page[what](...rest))));
+console.log(JSON.stringify(given.map(([what, ...rest]) => page[what](...rest))));
 """
 CASES = [(family, row) for family in TABLES for row in ROWS if in_table(family, row)]
 
 
-def in_javascript(*asked: list) -> list:
-    command = ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def on_the_page(*asked: list) -> list:
+    return in_javascript(SCRIPT, asked)
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +43,13 @@ def test_the_page_counts_what_the_report_counts(scale):
         asked.append(
             ["cost", counted(family, scale), {part: not getattr(run.freeze, part) for part in PARTS}]
         )
-    found = [[one["total"], one["trained"], one["bytes"]] for one in in_javascript(*asked)]
+    found = [[one["total"], one["trained"], one["bytes"]] for one in on_the_page(*asked)]
     assert found == right
 
 
 def test_the_stack_is_the_same_in_the_picture_and_on_the_page():
     cases = [(counted(family, "full"), width) for family in TABLES for width in (480, 290)]
-    pages = in_javascript(*(["boxes", of, width] for of, width in cases))
+    pages = on_the_page(*(["boxes", of, width] for of, width in cases))
     for (of, width), page in zip(cases, pages, strict=True):
         ours = boxes(of, width)
         assert [(box["part"], box["side"], box["y"]) for box in ours] == [
@@ -71,7 +65,7 @@ def test_every_row_of_the_tables_is_found_with_what_the_poster_prints(made):
         rows = {row["row"]: row for row in made.tables[family]["rows"]}
         assert set(rows) == {row for each, row in CASES if each == family}
         moves = [{part: part not in row["frozen"] for part in PARTS} for row in rows.values()]
-        found = in_javascript(
+        found = on_the_page(
             *(
                 ["rowOf", list(rows.values()), m, r["drawn"]]
                 for m, r in zip(moves, rows.values(), strict=True)

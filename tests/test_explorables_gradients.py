@@ -1,12 +1,9 @@
 """The gradient explorable: what is recorded is the truth, and JavaScript reads the arrows that Python stored."""
 
-import json
-import subprocess
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
+from javascript import JS, in_javascript
 from small import small_run, write_text
 
 from reservoir.datasets import Batch
@@ -16,10 +13,9 @@ from reservoir_book.explorables import Gradients
 from reservoir_book.explorables.gradients import KINDS, LEVELS, Recorder, projected
 from reservoir_lab.runs.building import build
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import {{ KINDS, arrows, cosine, worst }} from '{(JS / "gradients/model.mjs").as_uri()}';
-const {{ bytes, frames, words }} = JSON.parse(process.argv[1]);
+const {{ bytes, frames, words }} = given;
 const data = Uint8Array.from(bytes);
 console.log(JSON.stringify(Array.from({{ length: frames }}, (_, frame) => {{
   const truth = arrows(data, {{ frame, words }});
@@ -70,12 +66,8 @@ def test_javascript_reads_the_arrows_and_their_angles(seen):
     stored, share = projected(recorder)
     frames, _, words, _ = stored.shape
     given = {"bytes": stored.view(np.uint8).flatten().tolist(), "frames": frames, "words": words}
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", SCRIPT, json.dumps(given)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
     assert 0 < share <= 1 + 1e-9
-    for frame, found in enumerate(json.loads(done.stdout)):
+    for frame, found in enumerate(in_javascript(SCRIPT, given)):
         truth = stored[frame, 0] / LEVELS
         np.testing.assert_allclose(found["truth"], truth)
         assert np.linalg.norm(truth, axis=1).max() == pytest.approx(1.0, abs=0.02)

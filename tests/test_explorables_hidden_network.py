@@ -1,21 +1,19 @@
 """The hidden network: the page draws the library's weights, reads digits as Python does, and carries the records."""
 
 import json
-import subprocess
-from pathlib import Path
 
 import pytest
 import torch
+from javascript import JS, in_javascript
 
 from reservoir_book.explorables import HiddenNetwork
 from reservoir_book.explorables import hidden_network as ours
 from reservoir_lab.recipes.supermasks import PERCENTAGES
 from reservoir_lab.runs import find_records
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
 import * as page from '{(JS / "hidden_network/model.mjs").as_uri()}';
-const {{ seed, masks, pictures, labels }} = JSON.parse(process.argv[1]);
+const {{ seed, masks, pictures, labels }} = given;
 console.log(JSON.stringify(Object.entries(masks).map(([percent, bits]) => {{
   const net = page.network({{ seed, percent: Number(percent), bits }});
   return {{
@@ -33,11 +31,8 @@ def made() -> HiddenNetwork:
 
 def test_the_page_draws_and_reads_what_python_does(made):
     asked = {name: getattr(made, name) for name in ("seed", "masks", "pictures", "labels")}
-    command = ["node", "--input-type=module", "-e", SCRIPT, json.dumps(asked)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
     pixels, _ = ours.small_digits()["test"]
-    for percent, page in zip(PERCENTAGES, json.loads(done.stdout), strict=True):
+    for percent, page in zip(PERCENTAGES, in_javascript(SCRIPT, asked), strict=True):
         reader = ours.search(percent / 100, steps=30)
         assert page["up"] == reader.up.weight.flatten().tolist()
         assert page["kept"] == [round(percent / 100 * n) for n in (320, 200)]

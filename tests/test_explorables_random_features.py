@@ -1,13 +1,11 @@
 """The explorables of chapter 1 compute in JavaScript what the library computes in Python, on the same seed."""
 
-import json
 import math
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from javascript import JS, in_javascript
 from scipy import stats
 from scipy.optimize import nnls
 
@@ -15,8 +13,6 @@ from reservoir.reservoirs import FourierFeatures, RandomProjection
 from reservoir.weights import Stream
 from reservoir.weights.draws import normal, sign
 from reservoir_book import explorables
-
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 
 
 def javascript(body: str, asked) -> list:
@@ -28,12 +24,8 @@ def javascript(body: str, asked) -> list:
             ("separability", "separability/model.mjs"),
         )
     )
-    script = f"{models}\nconst asked = JSON.parse(process.argv[1]);\nconsole.log(JSON.stringify({body}));"
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", script, json.dumps(asked)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    script = f"{models}\nconst asked = given;\nconsole.log(JSON.stringify({body}));"
+    return in_javascript(script, asked)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "sign", "sparse"])

@@ -1,12 +1,11 @@
 """What a stack costs in closed form: what PyTorch counts, what the page computes, and what its records are."""
 
-import json
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 import traitlets
+from javascript import in_javascript
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.models import EncoderDecoderConfig
@@ -76,16 +75,10 @@ def test_the_page_computes_what_python_computes():
     ]
     script = (
         f"import {{ stackCost }} from '{MODEL.as_uri()}';"
-        "const [asked, sizes] = JSON.parse(process.argv[1]);"
+        "const [asked, sizes] = given;"
         "console.log(JSON.stringify(asked.map((one) => stackCost(one.stack, one.kind, one.below, sizes))));"
     )
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", script, json.dumps([asked, SIZES])],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    for one, found in zip(asked, json.loads(done.stdout), strict=True):
+    for one, found in zip(asked, in_javascript(script, [asked, SIZES]), strict=True):
         ours = LayerStack(
             stack=one["stack"], kind=one["kind"], embeddings=one["below"], records={}, **SIZES
         ).costs()

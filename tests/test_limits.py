@@ -238,40 +238,6 @@ def test_a_page_is_measured():
     assert found.named["names that visible cells take from hidden ones"] == ["g", "rows"]
 
 
-@pytest.mark.parametrize(
-    ("cell", "right"),
-    [
-        ("import math", True),
-        ("def f(): return 1", True),
-        ("x = 1", False),
-        ("x = 1\nx", True),
-        ("for i in range(3):\n    print(i)", True),
-        ("for i in range(3):\n    i", False),
-        ("assert f(1)", False),
-        ("x = 1\n'text'", False),
-    ],
-)
-def test_a_cell_that_computes_shows_something(cell: str, right: bool):
-    assert shows(ast.parse(cell)) == right
-
-
-@pytest.mark.parametrize(
-    ("cells", "missing"),
-    [
-        (["x = 1", "print([x + y for y in range(x)])"], []),
-        (["print(x)", "x = 1"], ["x"]),
-        (["x += 1"], ["x"]),
-        (["def f(): return x", "x = f()"], []),
-        (["for i in n:\n    t = i\n    print(t)"], ["n"]),
-        (["f = lambda a: a + b"], ["b"]),
-        (["class A(B):\n    def f(self): return C"], ["B", "C"]),
-        (["from a import b as c", "c(b)"], ["b"]),
-    ],
-)
-def test_names_from_elsewhere_are_found(cells: list[str], missing: list[str]):
-    assert borrowed(cells) == missing
-
-
 if __name__ == "__main__":
     asked = [name for name in NAMES if not sys.argv[1:] or name.startswith(tuple(sys.argv[1:]))]
     for name in asked:

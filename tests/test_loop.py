@@ -10,7 +10,7 @@ from functools import partial, partialmethod
 
 import pytest
 import torch
-from small import same_bits, small_run, write_text
+from small import same_bits, small_run
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from reservoir.datasets import Vocabulary
@@ -35,11 +35,6 @@ from reservoir_lab.runs.building import build
 from reservoir_lab.runs.handlers import Checkpoints, Compiled
 from reservoir_lab.runs.operations import Costs, Operations, batch_flops, sizes
 from reservoir_lab.runs.run import Freeze
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 def trained(run, *, task=None, **options):

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from javascript import ENGINE, in_javascript, packed, unpacked, without_key_biases
 from test_book import THEME
 
 from reservoir.datasets import TokenBatches, Vocabulary, train_bpe
@@ -30,41 +31,24 @@ from reservoir_lab.recipes import transformer
 from reservoir_lab.recipes.playground import ALLOWED, PRESETS, lettered, parts
 from reservoir_lab.runs import Run, find_records, outline
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 PIECES = 160
 WIDTH = 32
 ERROR = 1e-4
 """Largest error of a tensor's gradient, relative to its norm."""
 
 
+HEAD = (
+    ENGINE
+    + """
+const { drawn, kept } = await import(JS + 'playground/engine.mjs');
+const { Translator, rateAt } = await import(JS + 'playground/translator.mjs');
+const { STANDARD, read, written, tensorsOf, countsOf, partsOf, refused } = await import(JS + 'playground/settings.mjs');
+"""
+)
+
+
 def in_node(script: str, given: object) -> dict:
-    head = f"""
-    import {{ readFileSync }} from 'node:fs';
-    const JS = '{JS.as_uri()}/';
-    const {{ drawn, kept }} = await import(JS + 'playground/engine.mjs');
-    const {{ Translator, rateAt }} = await import(JS + 'playground/translator.mjs');
-    const {{ STANDARD, read, written, tensorsOf, countsOf, partsOf, refused }} = await import(JS + 'playground/settings.mjs');
-    const given = JSON.parse(readFileSync(0, 'utf8'));
-    const kernels = new WebAssembly.Module(readFileSync(new URL(JS + 'playground/kernels.wasm')));
-    const floats = (text) => new Float32Array(Uint8Array.from(Buffer.from(text, 'base64')).buffer);
-    const text = (values) => Buffer.from(values.buffer, values.byteOffset, values.byteLength).toString('base64');
-    """  # noqa: E501
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", head + script],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def packed(tensor: torch.Tensor) -> str:
-    return base64.b64encode(tensor.detach().contiguous().numpy().astype("<f4").tobytes()).decode()
-
-
-def unpacked(text: str) -> torch.Tensor:
-    return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy())
+    return in_javascript(HEAD + script, given)
 
 
 @cache
@@ -111,10 +95,7 @@ def one_by_one() -> list[str]:
 def batches(n: int) -> list[list[int]]:
     src, tgt, _ = data()
     pool = TokenBatches(src, tgt, max_tokens=200, seed=0, max_length=128)
-    made = []
-    for cut in _cuts(pool, 0)[:n]:
-        made.append(cut)
-    return made
+    return _cuts(pool, 0)[:n]
 
 
 def _cuts(pool: TokenBatches, number: int) -> list[list[int]]:
@@ -135,14 +116,6 @@ def names_of(model: EncoderDecoder) -> dict[str, torch.nn.Parameter]:
 
 def scores_of(model: EncoderDecoder) -> dict[str, torch.nn.Parameter]:
     return {item.stream: item.parameter for item in owned(model) if isinstance(item.module, Supermask)}
-
-
-def without_key_biases(stream: str, gradient: torch.Tensor) -> torch.Tensor:
-    """A bias that adds the same to all scores of a query changes nothing: its true gradient is zero."""
-    if stream.endswith("qkv.bias"):
-        q, _, v = gradient.chunk(3)
-        return torch.cat([q, v])
-    return gradient.chunk(2)[1] if stream.endswith("kv.bias") else gradient
 
 
 GRADIENTS = """

@@ -8,7 +8,7 @@ import pytest
 from processes import command, context
 from repeated import deterministic
 from safetensors.torch import load_file
-from small import arguments, files, small_run, write_text
+from small import arguments, files, small_run
 
 from reservoir.training import Saved, Stepped, train
 from reservoir_lab.launch.cli import main
@@ -17,11 +17,6 @@ from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.handlers import Checkpoints
 from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted, StopSignal
 from reservoir_lab.runs.records import path_of, read_record
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])

@@ -213,13 +213,6 @@ def put(beside, nought="beside"):
     assert not odd_words(strings('beside = {"nought": "put/beside"}'))
 
 
-def test_an_odd_quotation_mark_hides_no_other_paragraph():
-    assert (
-        plain('A 6" pipe.\n\nIt favours somebody.\n\n"Said."').split()
-        == 'A 6" pipe. It favours somebody.'.split()
-    )
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_readers_act(name: str):
     """Predictions with choices, exercises of both kinds with a level, hints and solutions, answers to recall."""

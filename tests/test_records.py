@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from repeated import deterministic, write
+from repeated import write
 from small import files, full_disk, sentence
 
 from reservoir.datasets import shipped
@@ -191,8 +191,6 @@ NAN, INF = float("nan"), float("inf")
     ("changes", "said"),
     [
         ({"points": []}, "points: expected array of length >= 1"),
-        ({"points.0": {"step": 1}}, "points[0]: object missing required field seconds"),
-        ({"points.1": 3}, "points[1]: expected object, got int"),
         ({"points.1.step": -1}, "points[1].step: expected int >= 0"),
         ({"points.1.step": True}, "points[1].step: expected int, got bool"),
         (
@@ -201,17 +199,12 @@ NAN, INF = float("nan"), float("inf")
         ),
         ({"points.1.step": 5}, "points[1] does not follow the one before"),
         ({"tests": {}}, "tests: expected object of length >= 1"),
-        ({"tests": {"test": 3}}, "tests[...]: expected object, got int"),
         ({"tests": {"test": {}}}, "tests has no score"),
         ({"tests.test.bleu": "good"}, "tests has no score"),
-        ({"tests.test.bleu": [1.0]}, "tests[...][...]: expected int | float | str, got array"),
         ({"tests.test.bleu": 100.1}, "bleu of test must be from 0 to 100, got 100.1"),
-        ({"samples": [{}]}, "samples[0]: object missing required field source"),
-        ({"parameters": {"total": 3}}, "parameters: object missing required field weights"),
         ({"parameters.total": "many"}, "parameters.total: expected int, got str"),
         ({"parameters.trainable": 1001}, "parameters.trainable is 1001, more than parameters.total, 1000"),
         ({"origins.trained": {"weights": 1}}, "origins[...]: object missing required field stored_bytes"),
-        ({"aucc": {}}, "aucc: object missing required field value"),
         ({"machine.cpu": None}, "machine.cpu: expected str, got null"),
         ({"machine.threads": 0}, "machine.threads: expected int >= 1"),
         ({"seconds": -1.0}, "seconds: expected float >= 0"),
@@ -223,7 +216,6 @@ NAN, INF = float("nan"), float("inf")
             {"overrides": {"optimiser.lr": 7.0}},
             "overrides['optimiser.lr'] is 7.0, which the run does not have",
         ),
-        ({"overrides": {"nonsense": 1}}, "overrides['nonsense'] is 1, which the run does not have"),
         ({"date": "yesterday"}, "date must be in UTC"),
         ({"together": 0}, "together: expected int >= 1"),
     ],
@@ -243,11 +235,9 @@ def test_what_is_wrong_within_a_record_is_named_when_it_is_read_and_before_it_is
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"points": [{"step": 1}]}, "points: expected object, got array"),
         ({"points.step": []}, "points.step: expected array of length >= 1"),
         ({"points.step.1": -1}, "points.step[1]: expected int >= 0"),
         ({"points.step.1": 5}, "points[1] does not follow the one before"),
-        ({"points.tokens": [1]}, "points has lists of several lengths"),
         ({"points.metrics": {}}, "points has lists of several lengths"),
         ({"points.metrics": {"loss": [1.0, 2.0]}}, "points[0].metrics lacks 'bleu'"),
         ({"points.metrics.bleu.0": "good"}, "points.metrics[...][0]: expected float, got str"),
@@ -363,24 +353,6 @@ def test_a_full_disk_leaves_the_older_record(tmp_path):
     assert read_record(path) == make() and files(tmp_path) == [path.name]
 
 
-def test_only_the_clock_may_differ_between_two_runs():
-    record = make()
-    clocks = {"seconds": 9.0, "cpu_seconds": 9.0, "step_seconds": 9.0, "test_seconds": 9.0, "peak_memory": 9}
-    points = [{**point, "seconds": 9.0} for point in record.points]
-    other = replace(record, **clocks, points=points, machine={}, code={}, aucc={})
-    assert deterministic(other) == deterministic(record)
-    moved = [{**point, "metrics": {"bleu": 2.0}} for point in record.points]
-    for change in (
-        {"tests": {}},
-        {"points": moved},
-        {"tokens": 1},
-        {"flops": 1.0},
-        {"samples": []},
-        {"seed": 2},
-    ):
-        assert deterministic(replace(record, **change)) != deterministic(record)
-
-
 def test_one_s_own_record_is_read_first_and_the_shipped_one_second(folders):
     own, shipped = folders
     assert find_record(NAME) is None
@@ -454,18 +426,6 @@ def test_a_record_in_the_results_folder_that_is_of_no_use_hides_no_shipped_one(f
         assert find_record(NAME).score == 20.0
     with pytest.warns(RecordWarning):
         assert list(frame()["bleu"]) == [20.0]
-
-
-def test_the_records_of_a_recipe_of_one_s_own_are_found_by_its_name(folders):
-    own, _ = folders
-    put(own, make(recipe="mine"))
-    assert find_record("mine").recipe == "mine" and list(frame("mine")["bleu"]) == [30.0]
-
-
-def test_where_it_ran_and_how_often_it_was_saved_make_no_other_run(folders):
-    own, _ = folders
-    put(own, make(run=recipes.get(NAME).evolve(device="cpu", budget={"checkpoint_every": 7}).to_json()))
-    assert find_record(NAME) is not None
 
 
 @pytest.mark.parametrize("name", ["keep/pruned", "universal/digits/pretrained/lr-3e-3"])
@@ -581,11 +541,6 @@ def test_what_is_no_run_of_a_committed_recipe_does_not_ship(folders, tmp_path, c
     with pytest.warns(RecordWarning, match=why):
         assert pack_records(tmp_path / "sent") == []
     assert not list(shipped.glob("*"))
-
-
-def test_nothing_to_pack_is_said(folders):
-    with pytest.raises(RecordError, match="there is nothing to pack"):
-        pack_records()
 
 
 def test_every_shipped_record_is_of_its_recipe_as_it_stands_and_where_it_belongs(monkeypatch, tmp_path):

@@ -28,11 +28,6 @@ from reservoir_lab.runs.run import NOT_THE_RESULT, Freeze, Run, differences
 from reservoir_lab.runs.run import leaves as all_leaves
 
 
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
-
-
 def started(run, **options):
     """The record, and whether anything was trained for it."""
     events = []
@@ -151,11 +146,6 @@ def test_the_machine_decides_nothing_about_the_precision(text, results, monkeypa
     assert other.points[-1]["metrics"] != losses and other.overrides != record.overrides
 
 
-def test_a_family_whose_name_is_misspelt_is_suggested():
-    with pytest.raises(ValueError, match=r"there is no recipe 'supermsk'; did you mean 'supermask'\?"):
-        registry.family("supermsk")
-
-
 @pytest.mark.parametrize(("tile", "bf16"), [(False, False), (True, False), (False, True)])
 def test_a_processor_that_multiplies_bf16_in_either_way_has_it(monkeypatch, tile, bf16):
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: tile, raising=False)
@@ -216,11 +206,6 @@ def test_edited_files_of_one_s_own_are_other_data(tmp_path, results):
     assert f"other data in files:{folder}" in said
     copy = write_text(tmp_path / "elsewhere" / "own")
     assert content_digest(f"files:{copy}") == record.data
-
-
-def test_a_run_of_one_s_own_overrides_nothing_and_has_a_path(results):
-    run = recipes.get(RECIPE, scale="smoke").evolve(recipe="mine", optimiser={"lr": 0.1})
-    assert run.overrides() == {} and path_of(run) == results / "mine" / "smoke" / "seed-0.json"
 
 
 def test_but_changes_fields_and_fields_of_fields_and_leaves_the_rest():

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from cluster import Cluster, Unable, missing
 from repeated import deterministic
-from small import RECIPE, arguments, files, sentence, small_run, write_text
+from small import RECIPE, arguments, files, sentence, small_run
 
 from reservoir.training import Stepped
 from reservoir_lab.launch.cli import main
@@ -20,11 +20,6 @@ from reservoir_lab.runs.records import path_of, read_record
 
 submitit = pytest.importorskip("submitit", reason="submitit is not installed (the extra `cluster`)")
 HERE = Path(__file__).resolve().parent
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write_text(tmp_path_factory.mktemp("text"))
 
 
 def reference(run, tmp_path, monkeypatch):
