@@ -21,6 +21,17 @@ except ImportError:  # Windows
 
 BORN = time.time()  # close to when this process began
 
+
+def _begin() -> None:
+    global BORN
+    BORN = time.time()
+
+
+if hasattr(
+    os, "register_at_fork"
+):  # what is older than a fork, but younger than its parent, is a leftover too
+    os.register_at_fork(after_in_child=_begin)
+
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 ADVICE = "free some space, or name a folder that you may write to"
 HERE, EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux

@@ -23,6 +23,7 @@ from reservoir_book.kernel import answered, duration
 from reservoir_book.live import chart
 from reservoir_lab.runs import build, find_records
 from reservoir_lab.runs.execution import train_run
+from reservoir_lab.runs.handlers import Checkpoints
 from reservoir_lab.runs.preemption import Preempted
 from reservoir_lab.runs.run import Run
 
@@ -165,7 +166,8 @@ class Control:
 
         try:
             model, task, _ = build(run)
-            train_run(run, model, task, listeners=[watch], stop=lambda: self.stopping)
+            asked = Checkpoints(stop=lambda: self.stopping)
+            train_run(run, model, task, listeners=[watch], checkpoints=asked)
         except Preempted:
             self.say(f"{shown['label']}: stopped.")
         except Exception as error:  # in a thread nobody else would hear of it

@@ -349,7 +349,7 @@ def fail(run, world, stop, **options):
         raise ValueError("this one has no disk left")
     world.wait()
 
-train.train = fail
+train.train_one = fail
 sys.exit(cli.main(sys.argv[1:]))
 """
 

@@ -62,7 +62,7 @@ def test_each_entry_of_the_library_can_be_imported_as_its_page_says(made):
     [
         ("weights", ["(api-weights-freezing-freeze)=\n## freeze\n", "types: [`Freeze`](#api-weights-freezing-"]),
         ("layers", ["(batch, length, d_model) -> the same shape", "(..., d_in) -> (..., d_out)", "    stream: str,"]),
-        ("datasets", ["**Arguments**\n\n`vocabulary`\n: ", "**Attributes**\n\n`pad, bos, eos, unk"]),
+        ("datasets", ["**Arguments**\n\n`tokenizer`\n: ", "**Attributes**\n\n`pad, bos, eos, unk"]),
         ("training", ["**Returns** ", "**Raises**", ":::{dropdown} Source: reservoir/training/"]),
     ],
 )  # fmt: skip
