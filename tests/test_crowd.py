@@ -41,7 +41,9 @@ def test_a_quarter_of_an_hour_looks_judges_and_sends_back(tmp_path, monkeypatch)
     monkeypatch.setattr(looking, "write_rates", lambda: (tmp_path / "rates.json").write_text("{}"))
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
     (tmp_path / "out").mkdir()
-    chosen = argparse.Namespace(out=tmp_path / "out", only="recall/only-embeddings", scale="smoke", no_text=True)
+    chosen = argparse.Namespace(
+        out=tmp_path / "out", only="recall/only-embeddings", scale="smoke", no_text=True
+    )
     quarter.bench_on(chosen, HOW | {"others": 0, "until": time.time() + 300})
     packed = gzip.decompress((tmp_path / "out" / "records-0.jsonl.gz").read_bytes()).decode()
     records = [json.loads(line) for line in packed.splitlines()]
