@@ -321,7 +321,7 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
         train = playground.get_by_role("button", name="Train", exact=True)
         train.scroll_into_view_if_needed()
         train.click()
-        expect(playground.locator(".ex-words")).to_contain_text(re.compile(r"Step [1-9]\d* of 500"))
+        expect(playground.locator(".ex-words")).to_contain_text(re.compile(r"Step [1-9]\d* of 1500"))
         playground.get_by_role("button", name="Pause", exact=True).click()
         for name in ("glossary.md", "P-playground.ipynb", "03-transformer.ipynb", "index.ipynb"):
             close(page, name)
