@@ -698,7 +698,6 @@ def move(page, number: int, said: str) -> None:
         control.press("ArrowUp" if kind == "number" else "ArrowRight")
         if kind in ("range", "button") and words(page, number) == said:
             control.press("ArrowLeft")
-        if (
-            kind is None and words(page, number) == said
-        ):  # of two choices that say the same, such as tasks of one size
-            control.press("ArrowRight")
+        if kind is None and words(page, number) == said:  # the last of a list, or two that say the same
+            control.press("ArrowLeft")
+            control.press("ArrowLeft")
