@@ -11,6 +11,7 @@ from benchmarks import quarter
 from reservoir_lab.launch import looking
 from reservoir_lab.launch.crowd import Failed, Job, alone, spread
 from reservoir_lab.recipes import bench
+from reservoir_lab.runs import registry
 
 pytestmark = pytest.mark.slow
 HOW = {"device": "cpu", "processes": 1, "ways": 2}
@@ -34,6 +35,18 @@ def test_nothing_is_begun_once_the_time_is_up():
 def test_what_a_library_reads_or_chance_leaves_out_is_trained_alone():
     rows = {row for task, row in bench.table() if alone(bench.make(task, row, "smoke"))}
     assert rows == {"layer-drop", "backskipping", "reservoir-gru"}
+
+
+def test_a_quarter_of_an_hour_asks_for_what_no_record_ships_of_on_text(monkeypatch):
+    def asked():
+        return [job.arguments[:2] for job in quarter.on_text("laptop", "cpu")]
+
+    left = asked()
+    monkeypatch.setattr(quarter, "find_records", lambda *_, **__: [])
+    every = asked()
+    assert {recipe for recipe, _ in every} <= set(registry.names())
+    assert len(set(every)) == len(every) and set(left) < set(every)
+    assert ("text/trained", 0) in set(every) - set(left)
 
 
 def test_a_quarter_of_an_hour_looks_judges_and_sends_back(tmp_path, monkeypatch):

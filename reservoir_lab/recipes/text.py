@@ -1,6 +1,6 @@
 """Does it carry over? What the bench finds, asked of real text: German to English on Multi30k, image captions.
 
-`text/trained` is the baseline, trained until twice the steps gain little (`text/trained-twice`); each row changes it as
+`text/trained` is the baseline; `text/trained-twice` asks what twice the steps would gain. Each row changes it as
 the row of the same name changes a task of the bench. All have the baseline's learning rate but masks, whose scores have
 one of their own, and the narrow model, whose rate is twice as high: no row had a sweep of its own.
 """
