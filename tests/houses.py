@@ -1,9 +1,12 @@
 """How large the three houses are, and which module imports which: `python tests/houses.py` prints lines and files."""
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 ROOT = Path(__file__).resolve().parent.parent
 HOUSES = ("reservoir", "reservoir_lab", "reservoir_book")  # each may import those before it
@@ -105,32 +108,17 @@ class Imports:
 
     def circles(self) -> list[list[str]]:
         """The groups of modules that import each other in a circle."""
-        arrows = {module: {found for _, found in self.of(module)} for module in self.files}
-        order: list[str] = []
-        seen: set[str] = set()
-
-        def visit(module: str, ways: dict[str, set[str]], into: list[str]) -> None:
-            seen.add(module)
-            for other in sorted(ways[module] - seen):
-                if other not in seen:
-                    visit(other, ways, into)
-            into.append(module)
-
-        for module in arrows:
-            if module not in seen:
-                visit(module, arrows, order)
-        back = defaultdict(set)
-        for module, found in arrows.items():
-            for other in found:
-                back[other].add(module)
-        seen.clear()
-        groups = []
-        for module in reversed(order):
-            if module not in seen:
-                group: list[str] = []
-                visit(module, back, group)
-                groups.append(sorted(group))
-        return [group for group in groups if len(group) > 1]
+        modules = list(self.files)
+        arrows = [
+            (modules.index(module), modules.index(to)) for module in modules for _, to in self.of(module)
+        ]
+        importers, imported = np.array(arrows).reshape(-1, 2).T
+        graph = coo_array((np.ones(len(arrows)), (importers, imported)), shape=(len(modules),) * 2)
+        _, group = connected_components(graph, connection="strong")
+        groups = [
+            [name for name, one in zip(modules, group, strict=True) if one == number] for number in set(group)
+        ]
+        return [sorted(one) for one in groups if len(one) > 1]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""A text, a run, numbers and a full disk, all of them small: what tests of training and of the command line share."""
+"""A text, a run, an archive, numbers and a full disk, all of them small: what tests share."""
 
+import io
 import resource
-from collections.abc import Iterator
+import tarfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from reservoir.training import Stepped
 from reservoir_lab import recipes
 from reservoir_lab.corpora import parallel
 from reservoir_lab.runs import Run
@@ -82,6 +85,27 @@ def same_bits(one: nn.Module, other: nn.Module) -> bool:
 def noise(*shape: int, seed: int = 0) -> torch.Tensor:
     """Normal draws in double precision."""
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def tgz(path: Path, members: dict[str, str | bytes]) -> Path:
+    """Write an archive of these files."""
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members.items():
+            content = content.encode() if isinstance(content, str) else content
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def interrupt_at(step: int) -> Callable[[object], None]:
+    """A listener that interrupts training once a step has been taken."""
+
+    def listen(event: object) -> None:
+        if isinstance(event, Stepped) and event.step == step:
+            raise KeyboardInterrupt
+
+    return listen
 
 
 @contextmanager

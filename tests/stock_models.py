@@ -1,7 +1,6 @@
 """Five models of others, tiny, built as their owners build them.
 
-As a script, `stock_models.py load FOLDER` prints what stored models compute, and `stock_models.py share FOLDER RANK`
-trains one of two processes that share each batch.
+As a script, `stock_models.py FOLDER` prints what stored models compute.
 """
 
 import hashlib
@@ -10,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-import torch.distributed as distributed
 import transformers  # which loads a model when it is named
 from torch import Tensor, nn
 
@@ -134,27 +132,6 @@ def load(folder: Path) -> None:
         print(path.stem, bits(r.load(BUILD[name](), path), name))
 
 
-def share(folder: Path, rank: int) -> None:
-    """Train in two processes, each on a batch of its own, and let the first store what comes of it."""
-    distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
-    model = r.initialise(nn.parallel.DistributedDataParallel(gpt2()), seed=0)
-    r.freeze(model, patterns="*.mlp.*")
-    model = nn.parallel.DistributedDataParallel(model.module)  # it asks once which parameters move
-    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
-    for step in range(3):
-        optimiser.zero_grad()
-        output(model, "gpt2", 2 * step + rank).square().mean().backward()
-        optimiser.step()
-    if rank == 0:
-        r.save(model, folder / "gpt2-shared.safetensors")
-    print(bits(model.eval(), "gpt2"))
-    distributed.destroy_process_group()
-
-
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    task, folder, *rest = sys.argv[1:]
-    if task == "load":
-        load(Path(folder))
-    else:
-        share(Path(folder), int(rest[0]))
+    load(Path(sys.argv[1]))

@@ -21,13 +21,6 @@ def test_the_last_string_is_one_of_those_before_with_half_of_it_hidden():
     assert set(strings[:, :3].unique().tolist()) == {-1.0, 1.0}
 
 
-def test_the_papers_sizes():
-    x, y = BitMemory().draw(2, seed=0)
-    assert x.shape == (2, 120, 50) and y.shape == (2, 20, 50)
-    x, y = BitXor().draw(2, seed=0)
-    assert x.shape == (2, 10, 1) and y.shape == (2, 5, 1)
-
-
 def test_xor_is_the_product_of_signs():
     x, y = BitXor(7).draw(500, seed=1)
     signs = x.view(500, 2, 7)

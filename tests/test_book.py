@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -55,6 +56,18 @@ def point_at_theme(folder: Path) -> None:
     configuration.write_text(text, encoding="utf-8")
 
 
+@contextlib.contextmanager
+def served(site: Path, *, base: str = "") -> Iterator[str]:
+    server = serve.server(site, port=0, base=base)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}{base}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 @pytest.fixture
 def site(fixture_site: Path) -> Path:
     return fixture_site
@@ -65,13 +78,21 @@ def page(site: Path, name: str) -> str:
     return (site / name / "index.html").read_text(encoding="utf-8").replace("\u00a0", " ")
 
 
+PLUGIN = """
+const hologram = { name: 'hologram', run: () => [{ type: 'hologram', children: [] }] };
+export default { name: 'Fixture', directives: [hologram], roles: [] };
+"""
+
+
 @pytest.fixture
 def small_book(tmp_path) -> Path:
     """A book of two short pages, for one fault at a time."""
     text = (FIXTURE / "myst.yml").read_text(encoding="utf-8")
     start, end = text.index("  toc:"), text.index("  bibliography:")
     toc = "  toc:\n    - file: index.md\n    - file: other.md\n"
-    (tmp_path / "myst.yml").write_text(text[:start] + toc + text[end:], encoding="utf-8")
+    text = (text[:start] + toc + text[end:]).replace("project:\n", "project:\n  plugins: [plugin.mjs]\n")
+    (tmp_path / "myst.yml").write_text(text, encoding="utf-8")
+    (tmp_path / "plugin.mjs").write_text(PLUGIN, encoding="utf-8")
     point_at_theme(tmp_path)
     shutil.copy(FIXTURE / "references.bib", tmp_path)
     shutil.copy(FIXTURE / "figure.svg", tmp_path)
@@ -261,28 +282,7 @@ def test_every_page_is_light(rendered_book):
     assert all(200 < light < 300_000 for light in weights.values()), weights
 
 
-@pytest.mark.book
-def test_the_content_is_valid_for_another_theme(rendered_book, tmp_path):
-    """With `site.template` changed and nothing else; a bare theme stands for the stock one, which lies elsewhere."""
-    book, sources = tmp_path / "source", rendered_book.parent.parent  # with the pages that were generated
-    shutil.copytree(sources, book, ignore=shutil.ignore_patterns("_build"))
-    assert (book / "reference" / "api").is_dir()
-    (book / "bare").mkdir()
-    bare = "myst: v1\nkind: site\ntitle: Another theme\nbuild:\n  start: node server.js\n"
-    (book / "bare" / "template.yml").write_text(bare, encoding="utf-8")
-    configuration = book / "myst.yml"
-    text = configuration.read_text(encoding="utf-8").replace(f"template: {THEME}", "template: ./bare")
-    configuration.write_text(text, encoding="utf-8")
-    assert build.run_myst(book, what="--site", say=lambda line: None) == []
-    assert len(list((book / "_build" / "site" / "content").glob("*.json"))) > 1
-
-
 # ---------- Content that must stop the build ----------
-
-PLUGIN = """
-const hologram = { name: 'hologram', run: () => [{ type: 'hologram', children: [] }] };
-export default { name: 'Fixture', directives: [hologram], roles: [] };
-"""
 
 FAULTS = {
     "missing target": ("See [](#nowhere-at-all).", ["nowhere-at-all", "index.md"]),
@@ -294,6 +294,7 @@ FAULTS = {
     "image without a text": ("![](figure.svg)", ["figure.svg", "alternative text", "index.md"]),
     "unknown role": ("A {hologram-role}`word`.", ["hologram-role", "index.md"]),
     "unknown directive": ("```{hologram-box}\nWords.\n```", ["hologram-box", "index.md"]),
+    "unknown node type": ("```{hologram}\n```", ['does not know the node type "hologram"', "index.md"]),
     "missing footnote": ("A claim[^gone-note].", ["gone-note", "index.md"]),
     "broken formula": ("Let $\\frac{a$ be.", ["index.md", "\\frac{a"]),
 }
@@ -306,19 +307,6 @@ def test_broken_content_stops_the_build_and_is_named(small_book, fault):
     (small_book / "index.md").write_text(f"# A page\n\n{text}\n", encoding="utf-8")
     said = refusal(small_book)
     assert all(word.lower() in said.lower() for word in named), said
-
-
-@pytest.mark.book
-def test_an_unknown_node_type_stops_the_build_and_is_named(small_book):
-    (small_book / "plugin.mjs").write_text(PLUGIN, encoding="utf-8")
-    configuration = small_book / "myst.yml"
-    text = configuration.read_text(encoding="utf-8")
-    configuration.write_text(
-        text.replace("project:\n", "project:\n  plugins:\n    - plugin.mjs\n"), encoding="utf-8"
-    )
-    (small_book / "index.md").write_text("# A page\n\n```{hologram}\n```\n", encoding="utf-8")
-    said = refusal(small_book)
-    assert 'the theme does not know the node type "hologram"' in said and "index.md" in said
 
 
 @pytest.mark.book
@@ -465,21 +453,16 @@ def test_the_katex_style_is_of_the_version_that_mystmd_writes_for():
 @contextlib.contextmanager
 def asked(site: Path):
     """A function that asks a server of `site` for an address: status, headers and body."""
-    server = serve.server(site, port=0)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with served(site) as server:
 
-    def ask(address: str) -> tuple[int, http.client.HTTPMessage, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
-        with contextlib.closing(connection):
-            connection.request("GET", address)
-            answer = connection.getresponse()
-            return answer.status, answer.headers, answer.read()
+        def ask(address: str) -> tuple[int, http.client.HTTPMessage, bytes]:
+            connection = http.client.HTTPConnection(server.removeprefix("http://"), timeout=10)
+            with contextlib.closing(connection):
+                connection.request("GET", address)
+                answer = connection.getresponse()
+                return answer.status, answer.headers, answer.read()
 
-    try:
         yield ask
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def test_serve_follows_no_link_out_of_the_site(tmp_path):

@@ -13,11 +13,10 @@ import pytest
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import TimeoutError as HangsError
 from playwright.sync_api import sync_playwright
-from test_book import THEME, copy_of_the_fixture
+from test_book import THEME, copy_of_the_fixture, served
 
 sys.path.insert(0, str(THEME))
 import build
-import serve
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 360, "height": 740}
@@ -32,18 +31,6 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-
-
-@contextmanager
-def served(site: Path, *, base: str = "") -> Iterator[str]:
-    server = serve.server(site, port=0, base=base)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}{base}"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def page_names(site: Path) -> list[str]:
@@ -218,15 +205,15 @@ def sideways(page) -> int:
 
 
 AXE = THEME / "node_modules" / "axe-core" / "axe.min.js"
-FINDINGS = """async () => (await axe.run({ resultTypes: ['violations'] })).violations
+FINDINGS = """async within => (await axe.run(within, { resultTypes: ['violations'] })).violations
     .filter(({ impact }) => ['serious', 'critical'].includes(impact))
     .map(({ id, nodes }) => `${id}: ${nodes[0].html}`)"""
 
 
-def barriers(page) -> list[str]:
-    """What axe-core finds that keeps somebody from reading the page: serious and critical findings, by rule."""
+def barriers(page, within: str = "html") -> list[str]:
+    """What axe-core finds that keeps somebody from reading what a selector names: serious and critical, by rule."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    return page.evaluate(FINDINGS)
+    return page.evaluate(FINDINGS, within)
 
 
 def inspect(browser, site: Path, folder: Path | None = None) -> None:

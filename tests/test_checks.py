@@ -46,6 +46,7 @@ def test_a_stub_and_a_crash_are_told_and_not_raised(check):
     crashed = check(lambda *arguments: 1 / 0)
     assert not crashed.passed and "ZeroDivisionError" in crashed.message
     assert not check(3).passed and "itself" in check(3).message
+    assert not check(lambda *arguments: "a text").passed
 
 
 def starts() -> list[tuple[str, str]]:
@@ -86,9 +87,16 @@ def test_a_number_counts_whoever_made_it(found):
 
 
 @pytest.mark.parametrize("found", [True, np.bool_(True), "26", np.array([26]), math.nan, None])
-def test_what_is_no_number_is_refused(found):
+def test_what_is_no_number_and_no_tensor_is_refused(found):
     with pytest.raises(verdict.Mistake, match="return a number"):
         verdict.number(found)
+    with pytest.raises(verdict.Mistake, match="return a tensor"):
+        verdict.tensor(found, torch.zeros(2))
+
+
+def test_a_tensor_of_another_shape_is_refused():
+    with pytest.raises(verdict.Mistake, match=r"the shape \(2, 1\), not \(2,\)"):
+        verdict.tensor(torch.zeros(2, 1), torch.zeros(2))
 
 
 def test_a_long_list_is_told_by_its_length():

@@ -41,7 +41,6 @@ SPREADS = {
     "other way round": lambda v: (statistics.stdev(v), statistics.mean(v)),
     "the mean of": lambda v: (statistics.median(v), statistics.stdev(v)),
     "two numbers": lambda v: statistics.mean(v),
-    "return a number": lambda v: ("a", "b"),
 }
 
 
@@ -61,7 +60,6 @@ COUNTS = {
     "that is the chance": lambda n, d: cover(n, d) / 2**n,
     "all labellings": lambda n, d: 2**n,
     "for n=4, d=3 it is 14, and you give 1": lambda n, d: 1,
-    "return a number": lambda n, d: "14",
 }
 
 
@@ -79,7 +77,6 @@ BOUNDS = {
     "sign of ε³/3": lambda n, e: math.ceil(bound(n, e, cubic=-1 / 3)),
     "number of pairs": lambda n, e: math.ceil(bound(n * (n - 1) / 2, e)),
     "for n=300, epsilon=0.2 it is 1,317, and you give 7": lambda n, e: 7,
-    "return a number": lambda n, e: math.inf,
 }
 
 
@@ -97,7 +94,6 @@ SINKS = {
     "the sine": lambda x, w, b: math.sqrt(2 / len(w)) * torch.sin(x @ w.T + b),
     "turned over": lambda x, w, b: wave(x, w, b).T,
     "the shape is (4, 6)": lambda x, w, b: wave(x, w, b)[:, :3],
-    "return a tensor": lambda x, w, b: wave(x, w, b).tolist(),
     "off": lambda x, w, b: wave(x, 2 * w, b),
 }
 
@@ -115,8 +111,6 @@ RADII = {
     "largest entry": lambda W, r: W * (r / W.abs().max()),
     "Frobenius": lambda W, r: W * (r / W.norm()),
     "your matrix has the spectral radius": lambda W, r: W * 0.5,
-    "shape": lambda W, r: W[:2],
-    "return a tensor": lambda W, r: W.tolist(),
 }
 
 tanh = torch.tanh
@@ -162,9 +156,7 @@ MASKS = {
     "turned over": lambda n: ahead(n).T,
     "hides each position from itself": lambda n: ahead(n) | torch.eye(n, dtype=torch.bool),
     "do not lie ahead": lambda n: torch.ones(n, n, dtype=torch.bool).triu(-1),
-    "shape": lambda n: ahead(n)[None],
     "dtype": lambda n: ahead(n).float(),
-    "return a tensor": lambda n: ahead(n).tolist(),
 }
 
 
@@ -239,9 +231,7 @@ SHARES = {
     "table of embeddings three times": sharing(tables=3),
     "layer norms are missing": sharing(norms=0),
     "not a percentage": sharing(times=100),
-    "return a number": lambda *sizes: "half",
     "the share is": lambda *sizes: 0.5,
-    "yours to write": lambda *sizes: None,
 }
 
 
@@ -269,8 +259,6 @@ ZEROED = {
     "other reading": lambda w, blocks: torch.eye(len(w) // blocks, w.shape[1]).repeat(blocks, 1),
     "only the first of the 3": lambda w, blocks: w.clone().fill_diagonal_(0.0),
     "work on a copy": lambda w, blocks: [part.fill_diagonal_(0.0) for part in w.chunk(blocks)] and w,
-    "the shape": lambda w, blocks: w[:1],
-    "return a tensor": lambda w, blocks: w.tolist(),
     "still there": lambda w, blocks: w.clone(),
 }
 
@@ -309,7 +297,6 @@ AREAS = {
     "neither end the curve": lambda t, s, h: trapezoids([0, *t], [0, *s]),
     "whatever its last point is": lambda t, s, h: trapezoids([0, *t], [0, *s]) / t[-1],
     "and you give 1": lambda t, s, h: 1,
-    "return a number": lambda t, s, h: "much",
 }  # fmt: skip
 
 NEEDED = {
@@ -384,9 +371,7 @@ COUNTS_FROZEN = {
     "output layer's bias is missing": counting_frozen(out_bias=0),
     "a table, which has no bias": counting_frozen(table_bias=1),
     "input layer of numbers has a bias": counting_frozen(in_bias=0),
-    "return a number": lambda *sizes: "many",
     "numbers are trained, not": lambda *sizes: 7,
-    "yours to write": lambda *sizes: None,
 }
 
 
@@ -434,7 +419,6 @@ def through_a_copy(scores, keep):
 
 
 MASKS_SUPERMASKS = {
-    "return a tensor": lambda s, keep: largest(s.abs(), kept_count(s.numel(), keep)).flatten(),
     "nothing but zeros and ones": through_a_copy,
     "keep is the share that is kept": lambda s, keep: largest(
         s.abs(), s.numel() - kept_count(s.numel(), keep)
@@ -474,7 +458,6 @@ CHOICES = {
     ),
     "for each weight": lambda n, keep: log2_choices(n, keep) / n,
     "take its logarithm": lambda n, keep: math.comb(n, round(keep * n)) if n < 100 else 0,
-    "return a number": lambda n, keep: math.inf,
     "for n=8, keep=0.5 it is 6.129, and you give 1": lambda n, keep: 1,
 }
 
@@ -502,7 +485,6 @@ def weights(shapes):
 
 
 BOUNDS_SEEDS = {
-    "return a number": lambda s, d, t: "few",
     "eight make a byte": lambda s, d, t: d * weights(s) + 32 * t,
     "masks of its own": lambda s, d, t: masks(s, 1) + 4 * t,
     "costs nothing": lambda s, d, t: masks(s, d) + 4 * t + 4 * weights(s),
@@ -515,7 +497,6 @@ BOUNDS_SEEDS = {
 }
 
 NEEDED_SEEDS = {
-    "return a number": lambda b, w: None or "fast",
     "its bit still comes": lambda b, w: b / w,
     "bytes times bytes": lambda b, w: b * w,
     "do not add it": lambda b, w: b / (w + 1 / 8),
@@ -582,7 +563,6 @@ SHARES_WHOLE = {
     "one of its rivals": lambda mine, rivals: mean(
         1 - math.prod(1 - mean(q > p for p in rival) for rival in rivals) for q in mine
     ),
-    "return a number": lambda mine, rivals: True,
     "and you give 0.4": lambda mine, rivals: 0.4,
 }
 
@@ -593,7 +573,6 @@ TASKS = {
     "is whole": lambda body, own, alone: body / (alone - own) if alone > own else math.inf,
     "it is there once": lambda body, own, alone: 1 if body + own < alone else math.inf,
     "never pays": lambda body, own, alone: math.floor(body / (alone - own)) + 1 if alone != own else 0,
-    "return a number": lambda body, own, alone: "two",
     "and you give 7": lambda body, own, alone: 7,
 }
 
@@ -616,7 +595,6 @@ GRADIENTS_BACKSKIPPING = {
     "ReLU is missing": below(relu="none"),
     "gradient's sign": below(relu="g"),
     "wrong sign": below(sign=-1),
-    "shape": lambda g, h, first, second: g @ second,
     "not a float": lambda g, h, first, second: 1.0,
     "torch.autograd.grad": lambda g, h, first, second: 2 * g,
 }
@@ -628,7 +606,6 @@ SAVED = {
     "two products with frozen": lambda d, f, w: d * f - 3 * d * w,
     "three maps": lambda d, f, w: 2 * d * f - 2 * d * w,
     "turned": lambda d, f, w: 3 * d * w - 2 * d * f,
-    "return a number": lambda d, f, w: "many",
     "and you give 1": lambda d, f, w: 1,
 }
 
@@ -644,7 +621,6 @@ CHANCES = {
     "rises to 1": lambda s, w, a, m: rising(s, w, a),
     "too soon": lambda s, w, a, m: min(m, rising(s, w, a)),
     "between 0 and 1": lambda s, w, a, m: m * (s - w) / a,
-    "return a number": lambda s, w, a, m: "often",
     "it is 0, and you give": lambda s, w, a, m: 0.5,
 }
 

@@ -6,14 +6,12 @@ import torch
 from reservoir.datasets import pad_sources
 from reservoir.layers import Attention, Fourier
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.weights import Freeze, Mask, initialise, owned, report
+from reservoir.weights import Freeze, Mask, report
 from reservoir_lab import recipes
 from reservoir_lab.launch.cost_model import plan
 from reservoir_lab.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
 from reservoir_lab.recipes.universal import RATES
-from reservoir_lab.runs import start
-from reservoir_lab.runs.building import build, load_trained, outline
-from reservoir_lab.runs.execution import execute
+from reservoir_lab.runs.building import outline
 
 SCALES = ("smoke", "laptop", "full")
 
@@ -157,32 +155,6 @@ def test_a_masked_gpt_differs_from_the_random_body_in_its_start_and_share(scale)
             assert run.evolve(recipe=theirs.recipe, start=None, mask=theirs.mask) == theirs
 
 
-@pytest.mark.check
-@pytest.mark.parametrize(
-    "row", ["fourier-reservoirs", "random-mixing", "masked-embeddings-frozen-feed-forward"]
-)
-def test_a_translator_runs_at_smoke_scale(tmp_path, monkeypatch, row):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    run = recipes.get(f"combinations/{row}", scale="smoke")
-    record = execute(run)
-    before, after = (
-        {i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load_trained(run)[0])
-    )
-    for item in owned(load_trained(run)[0]):
-        same = torch.equal(before[item.stream], after[item.stream])
-        assert same or item.parameter.requires_grad, item.stream
-    assert record.tests
-
-
-@pytest.mark.check
-def test_a_masked_gpt_runs_at_smoke_scale(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    execute(recipes.get(start.OURS, scale="smoke"))
-    record = execute(recipes.get("combinations/gpt-masks-90/lr-3e-3", scale="smoke"))
-    assert record.parameters["stored_bytes"] < record.parameters["total"]
-    assert record.begun_with
-
-
 def config(**fields) -> EncoderDecoderConfig:
     sizes = dict(d_model=16, n_heads=2, d_ff=24, encoder_layers=3, decoder_layers=1, max_length=8)
     return EncoderDecoderConfig(20, 20, **{**sizes, **fields})
@@ -195,16 +167,6 @@ def test_an_encoder_mixes_as_its_configuration_says():
     assert [model.encoder[i].mixing.sublayer.normalised for i in (0, 2)] == [True, False]
     assert {type(layer.mixing.sublayer) for layer in EncoderDecoder(config()).encoder} == {Attention}
     assert all(isinstance(layer.mixing.sublayer, Attention) for layer in model.decoder)
-
-
-def test_a_sentence_is_read_alike_whatever_stands_beside_it():
-    model = initialise(EncoderDecoder(config(encoder_mixing=("fourier-normalised",) * 3)), seed=0).eval()
-    short = torch.tensor([[5, 6, 7]])
-    both = torch.tensor([[5, 6, 7, 0, 0], [8, 9, 10, 11, 12]])
-    alone, beside = model.encode(short), model.encode(both, model.src_mask(both))
-    torch.testing.assert_close(beside[:1, :3], alone, rtol=1e-5, atol=1e-6)
-    with pytest.raises(ValueError, match="8 tokens, got 9"):
-        model.encode(torch.ones(1, 9, dtype=torch.long))
 
 
 @pytest.mark.parametrize(

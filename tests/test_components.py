@@ -88,14 +88,3 @@ def test_the_two_readings_of_a_zeroed_diagonal_are_complements():
     for one, other in zip(identity[name].chunk(3), hollow[name].chunk(3), strict=True):
         assert torch.equal(one, torch.eye(8))
         assert not other.diagonal().any() and other.count_nonzero() == 8 * 7
-
-
-def test_a_way_to_draw_that_does_not_exist_is_named():
-    with pytest.raises(ValueError, match=r"drawn .*'diagonal'"):
-        Freeze(attention=True, drawn="diagonal")
-
-
-def test_what_no_seed_drew_cannot_be_drawn_anew():
-    model = LanguageModel(LanguageModelConfig(vocab=20, d_model=8, n_heads=2, d_ff=12, layers=1))
-    with pytest.raises(ValueError, match="needs weights that a seed has drawn"):
-        freeze(model, Freeze(attention=True, drawn="orthogonal"))

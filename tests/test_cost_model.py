@@ -312,7 +312,6 @@ def test_a_dry_run_can_be_measured(call):
         (["--dry-run", "--gpus", "0"], "--gpus must be at least 1, got 0"),
         (["--dry-run", "--gpus", "5000"], "--gpus must be at most"),
         (["--dry-run", "--price", "-1"], "--price must be at least 0 dollars per hour, got -1"),
-        (["--measure"], "--measure belongs to a dry run; add --dry-run"),
     ],
     ids=" ".join,
 )

@@ -1,6 +1,5 @@
 """Corpora: the right parts under the right names, splits that do not leak, and a reader's own text."""
 
-import gzip
 import hashlib
 import os
 import zipfile
@@ -101,37 +100,6 @@ def test_tatoeba_without_a_tab_is_named_with_its_line(tmp_path, monkeypatch):
     monkeypatch.setattr(texts, "fetch", lambda name: tmp_path)
     with pytest.raises(DataError, match=r"deu-eng\.zip, deu\.txt, line 2: there is no tab"):
         parallel("tatoeba-de-en", src="de", tgt="en")
-
-
-@pytest.fixture
-def folder(tmp_path):
-    for part in ("train", "valid", "test", "test-old"):
-        (tmp_path / f"{part}.de").write_text(f"{part}\neins\nzwei\n", encoding="utf-8")
-        (tmp_path / f"{part}.fr.gz").write_bytes(gzip.compress(f"{part}!\nrien\ndeux\n".encode()))
-    return tmp_path
-
-
-def test_a_text_of_ones_own(folder):
-    corpus = parallel(f"files:{folder}", src="de", tgt="fr")
-    assert corpus.train == Pairs(["train", "eins", "zwei"], ["train!", "rien", "deux"])
-    assert corpus.tests.keys() == {"test", "test-old"}
-    assert corpus.tests["test-old"].src[0] == "test-old"
-    assert parallel(f"files:{folder}", src="fr", tgt="de").tests.keys() == {"test", "test-old"}
-
-
-@pytest.mark.parametrize(("src", "test"), [("de", "test.dev"), ("it", "test.it-news"), ("de", "test.de")])
-def test_a_tests_name_may_hold_a_dot_and_a_language(tmp_path, src, test):
-    for part in ("train", "valid", "test", test):
-        (tmp_path / f"{part}.{src}.gz").write_bytes(gzip.compress(f"{part}\n".encode()))
-        (tmp_path / f"{part}.en").write_text(f"{part}!\n", encoding="utf-8")
-    tests = parallel(f"files:{tmp_path}", src=src, tgt="en").tests
-    assert tests == {"test": Pairs(["test"], ["test!"]), test: Pairs([test], [f"{test}!"])}
-
-
-def test_a_text_of_ones_own_that_lacks_a_file_is_told_which(folder):
-    (folder / "valid.fr.gz").unlink()
-    with pytest.raises(DataError, match=r"has no valid\.fr, which must translate the other valid file"):
-        parallel(f"files:{folder}", src="de", tgt="fr")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 """The papers' corpora, on small archives of the same format: each step seen on its own, and what each fault is told."""
 
 import gzip
-import io
-import tarfile
 from pathlib import Path
 
 import pytest
+from small import tgz
 
 from reservoir import datasets
 from reservoir.datasets import DataError, Pairs
@@ -41,16 +40,6 @@ def xml(lines: list[str]) -> str:
     rows = "\n".join(f'<seg id="{i}"> {line} </seg>' for i, line in enumerate(lines, start=1))
     head = '<?xml version="1.0" encoding="UTF-8"?>\n<mteval>\n<refset setid="x" srclang="any" trglang="de">\n'
     return f'{head}<doc docid="1">\n<title>Not <seg>ments</title>\n{rows}\n</doc>\n</refset></mteval>\n'
-
-
-def tgz(path: Path, members: dict[str, str | bytes]) -> Path:
-    with tarfile.open(path, "w:gz") as archive:
-        for name, content in members.items():
-            content = content.encode() if isinstance(content, str) else content
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return path
 
 
 def iwslt14() -> dict[str, str]:

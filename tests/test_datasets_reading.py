@@ -1,12 +1,11 @@
 """Reading text: what is kept as it is, and what every malformed file is told."""
 
 import gzip
-import io
 import lzma
-import tarfile
 import zipfile
 
 import pytest
+from small import tgz
 
 from reservoir.datasets import DataError, Pairs
 from reservoir_lab.corpora import read_lines, read_pairs, read_text
@@ -56,15 +55,6 @@ def test_a_member_of_a_zip_is_named(tmp_path):
         DataError, match=r"a\.zip holds one\.txt, two\.txt: member must be one of them, got None"
     ):
         read_lines(tmp_path / "a.zip")
-
-
-def tgz(path, members: dict[str, bytes]):
-    with tarfile.open(path, "w:gz") as archive:
-        for name, content in members.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            archive.addfile(info, io.BytesIO(content))
-    return path
 
 
 def test_a_member_of_a_tgz_is_named(tmp_path):

@@ -5,14 +5,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 from houses import HOUSES
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from test_repository import MODULES, PROJECT, ROOT, requirements
+from test_repository import MODULES, PROJECT, ROOT, in_turn, requirements
 
 NEEDS = {  # module of ours, or a folder of them -> the extras that it may import from
     "reservoir_lab/corpora/papers.py": ("data",),
@@ -54,23 +53,6 @@ OWNERS = packages_distributions()
 
 def distributions(module: str) -> set[str]:
     return {canonicalize_name(name) for name in OWNERS.get(module, [module])}
-
-
-def in_turn(names: set[str]) -> set[str]:
-    """Packages with those that they need, and those that these need."""
-    todo, found = list(names), set()
-    while todo:
-        name = todo.pop()
-        if name not in found:
-            found.add(name)
-            try:
-                needs = [Requirement(line) for line in requires(name) or []]
-            except PackageNotFoundError:
-                continue
-            todo += [
-                canonicalize_name(r.name) for r in needs if not r.marker or r.marker.evaluate({"extra": ""})
-            ]
-    return found
 
 
 def test_every_import_of_the_library_is_declared():

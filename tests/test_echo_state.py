@@ -25,7 +25,7 @@ from reservoir.weights import (
     report,
 )
 from reservoir.weights.files import digest
-from reservoir.weights.initialisation import Initialisation, Orthogonal
+from reservoir.weights.initialisation import Initialisation
 
 
 def made(inputs: int = 2, size: int = 30, *, seed: int = 0, stream: str = "echo", **options) -> EchoState:
@@ -168,29 +168,6 @@ def test_a_batch_is_its_sequences_one_by_one():
     for reservoir in (made(leak=0.4), deep()):
         u = noise(4, 15, 2)
         assert torch.allclose(reservoir(u), torch.stack([reservoir(one) for one in u]), rtol=0, atol=1e-14)
-
-
-def test_a_state_knows_its_past_and_not_its_future():
-    echo, u = made(), noise(20, 2)
-    changed = u.clone()
-    changed[10] += 1
-    one, other = echo(u), echo(changed)
-    assert torch.equal(one[:10], other[:10])
-    assert not torch.equal(one[19], other[19])
-
-
-def test_two_starts_end_in_one_state_where_the_largest_singular_value_is_below_one():
-    echo = made(recurrent=Orthogonal(gain=0.8))
-    starts = noise(2, 30)
-    u = noise(100, 2).expand(2, -1, -1)
-    apart = (echo(u, start=starts)).diff(dim=0).norm(dim=-1)[0]
-    bound = (starts[1] - starts[0]).norm() * 0.8 ** torch.arange(1, 101)
-    assert (apart <= bound + 1e-13).all()
-
-
-def test_a_linear_reservoir_is_linear():
-    echo, u, v = made(activation=lambda x: x, leak=0.5), noise(30, 2), noise(30, 2, seed=1)
-    assert torch.allclose(echo(u) + 2 * echo(v), echo(u + 2 * v), rtol=0, atol=1e-12)
 
 
 # ---- its weights -----------------------------------------------------------------------------------------------------

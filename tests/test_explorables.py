@@ -1,17 +1,12 @@
 """Explorables: one module out of several, the state that a notebook stores, and the page that mounts it in chromium."""
 
-import contextlib
 import json
 import os
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
-import time
 import types
-import urllib.request
 from pathlib import Path
 
 import nbformat
@@ -25,6 +20,7 @@ from test_browser import (
     PHONE,
     VIEWS,
     HangsError,
+    barriers,
     opened,
     scroll_through,
     served,
@@ -272,6 +268,14 @@ def mount_all(page) -> None:
     page.wait_for_function(MOUNTED)
 
 
+def begun(page):
+    """The only explorable of a page, once it answers."""
+    place = page.locator(".explorable")
+    place.scroll_into_view_if_needed()
+    page.wait_for_selector(".explorable.mounted")
+    return place
+
+
 def failures(page) -> list[str]:
     return [
         place.get_attribute("data-key")
@@ -465,75 +469,6 @@ def test_an_explorable_that_fails_says_so(browser, waves_site, tmp_path, fault):
         assert any(named in trouble for trouble in page.troubles)
 
 
-# ---- in JupyterLab ---------------------------------------------------------------------------------------------------
-
-
-LAB = ["--allow-root", "--no-browser", "--IdentityProvider.token=", "--expose-app-in-browser"]
-
-
-@pytest.fixture
-def lab(waves, tmp_path):
-    """A JupyterLab on a folder with the executed notebook, which its reader trusts: its address."""
-    nbformat.write(waves, tmp_path / "waves.ipynb")
-    environment = os.environ | {"HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
-    (tmp_path / "home").mkdir()
-    jupyter = [sys.executable, "-m"]
-    subprocess.run(
-        [*jupyter, "jupyter", "trust", "waves.ipynb"],
-        cwd=tmp_path,
-        env=environment,
-        check=True,
-        capture_output=True,
-    )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    with (tmp_path / "log").open("w") as log:
-        server = subprocess.Popen(
-            [*jupyter, "jupyterlab", f"--port={port}", f"--ServerApp.root_dir={tmp_path}", *LAB],
-            env=environment,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        for _ in range(240):
-            with contextlib.suppress(OSError):
-                urllib.request.urlopen(f"{address}/api").close()
-                break
-            time.sleep(0.25)
-        else:
-            pytest.fail((tmp_path / "log").read_text()[-2000:])
-        yield address
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(20)
-
-
-@pytest.mark.browser
-def test_the_same_notebook_works_in_jupyterlab(browser, lab):
-    """From the stored state, before any cell has run, and then with a kernel."""
-    page = browser.new_page(viewport=DESK)
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(f"{lab}/lab/tree/waves.ipynb")
-    shown = "() => document.querySelectorAll('.ex-words').length === 4"
-    page.wait_for_function(shown, timeout=90_000)
-    page.locator(".ex input[type=range]").first.press("ArrowRight")
-    assert "3 sine waves" in words(page)
-    assert page.locator(".ex input[type=radio]:checked").count() == 4
-    assert "?" not in page.url and page.get_by_text("Copy a link").count() == 0
-    page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
-    anew = "() => document.querySelector('.ex-words')?.textContent.startsWith('A wave: 2')"
-    page.wait_for_function(anew, timeout=90_000)
-    page.wait_for_function(shown, timeout=90_000)
-    page.locator(".ex input[type=range]").first.press("ArrowRight")
-    assert "3 sine waves" in words(page)
-    assert errors == []
-    page.close()
-
-
 # ---- every explorable of the book ------------------------------------------------------------------------------------
 
 
@@ -597,7 +532,7 @@ def nothing_wrong(page, at: str) -> None:
     assert failures(page) == [], at
     assert sideways(page) == 0 and page.troubles == [], at
     assert page.evaluate(DOUBLED) == [], at
-    assert serious(page) == [], at
+    assert barriers(page, ".explorable") == [], at
 
 
 def settled(page) -> list[str]:
@@ -622,17 +557,6 @@ def all_words(page) -> list[str]:
 def untimed(said: str) -> str:
     """The same without the milliseconds that it took, which are others each time."""
     return re.sub(r"\d[\d\s.,]* ms", "some ms", said)
-
-
-def serious(page) -> list[str]:
-    """What axe-core finds wrong with the explorables of a page, but for trifles."""
-    page.evaluate((THEME / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run('.explorable', { resultTypes: ['violations'] })")["violations"]
-    return [
-        f"{one['id']}: {one['nodes'][0]['html'][:200]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.browser

@@ -1,14 +1,12 @@
 """The attention explorable: JavaScript and PyTorch agree on pieces, translations and the attention of every head."""
 
 import base64
-import json
-import subprocess
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from javascript import JS, in_javascript
 
 from reservoir.datasets import Vocabulary, train_bpe
 from reservoir.models import EncoderDecoderConfig
@@ -18,11 +16,9 @@ from reservoir_book.explorables import AttentionMaps
 from reservoir_book.explorables.attention_maps import look, packed, rounded
 from reservoir_lab.corpora import parallel
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SCRIPT = f"""
-import {{ readFileSync }} from 'node:fs';
 import {{ Translator }} from '{(JS / "attention_maps/model.mjs").as_uri()}';
-const {{ state, sentences }} = JSON.parse(readFileSync(0, 'utf8'));
+const {{ state, sentences }} = given;
 const view = (text) => {{
   const b = Buffer.from(text, 'base64');
   return new DataView(b.buffer, b.byteOffset, b.byteLength);
@@ -64,24 +60,17 @@ def model():
     return built.eval()
 
 
-def in_javascript(explorable: AttentionMaps, sentences: list[str]) -> list[dict]:
+def on_the_page(explorable: AttentionMaps, sentences: list[str]) -> list[dict]:
     state = {name: getattr(explorable, name) for name in ("sizes", "tokens", "merges", "names")}
     for name in ("numbers", "steps"):
         state[name] = base64.b64encode(getattr(explorable, name)).decode()
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", SCRIPT],
-        input=json.dumps({"state": state, "sentences": sentences}),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return in_javascript(SCRIPT, {"state": state, "sentences": sentences})
 
 
 def test_attention_and_translation_agree_to_1e_5():
     made = AttentionMaps.of(model(), vocabulary(), sentence=SENTENCES[0])
     same = rounded(model())
-    for sentence, shown in zip(SENTENCES, in_javascript(made, SENTENCES), strict=True):
+    for sentence, shown in zip(SENTENCES, on_the_page(made, SENTENCES), strict=True):
         wanted = look(same, vocabulary(), sentence)
         assert (shown["src"], shown["tgt"]) == (wanted["src"], wanted["tgt"]), sentence
         np.testing.assert_allclose(shown["p"], wanted["p"], atol=1e-5)
@@ -121,13 +110,13 @@ def test_pieces_agree_on_the_whole_test_set_and_on_odd_text():
         "_",
     ]
     made = AttentionMaps.of(model(), vocabulary(), sentence=SENTENCES[0])
-    for sentence, shown in zip(sentences + odd, in_javascript(made, sentences + odd), strict=True):
+    for sentence, shown in zip(sentences + odd, on_the_page(made, sentences + odd), strict=True):
         assert shown["ids"]["src"] == [*vocabulary().encode(sentence), Vocabulary.eos], sentence
 
 
 def test_what_the_model_does_not_know_is_said():
     made = AttentionMaps.of(model(), vocabulary(), sentence=SENTENCES[0])
-    first, strange = in_javascript(made, [SENTENCES[0], "Der Xylophonbauer singt é."])
+    first, strange = on_the_page(made, [SENTENCES[0], "Der Xylophonbauer singt é."])
     assert first["unknown"] == [] and "é" in strange["unknown"]
     assert "Xylophonbauer" in strange["spelt"] and "." not in strange["spelt"]
 

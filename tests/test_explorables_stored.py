@@ -6,11 +6,11 @@ import json
 import os
 import random
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
+from javascript import JS, in_javascript
 from test_book import THEME  # noqa: F401  puts the theme on the path
 from test_browser import Chromium
 
@@ -30,30 +30,22 @@ from reservoir_book.explorables import StoredTranslator
 from reservoir_book.explorables.stored_translator import greedy, sentences_for, shipped_model
 from reservoir_lab.corpora import parallel
 
-JS = Path(__file__).parent.parent / "reservoir_book" / "explorables"
 SENTENCES = ["Die Schwester sagt, dass der Lehrer das alte Buch liest.", "U-Bahn, „Xylophon“ № 5 …", ".", ""]
 AGREED = 148 / 150  # of the sentences; the others by less than a gap of logits of
 GAP = 1e-4
 
 
+HEAD = f"""
+import {{ createHash }} from 'node:crypto';
+import {{ sha256 }} from '{(JS / "shared/sha256.mjs").as_uri()}';
+import {{ StoredModel }} from '{(JS / "stored_translator/model.mjs").as_uri()}';
+const bytesOf = (text) => new Uint8Array(Buffer.from(text, 'base64'));
+const filesOf = ({{ config, tokenizer, weights }}) => ({{ config, tokenizer, weights: bytesOf(weights) }});
+"""
+
+
 def in_node(script: str, given) -> dict | list:
-    head = f"""
-    import {{ readFileSync }} from 'node:fs';
-    import {{ createHash }} from 'node:crypto';
-    import {{ sha256 }} from '{(JS / "shared/sha256.mjs").as_uri()}';
-    import {{ StoredModel }} from '{(JS / "stored_translator/model.mjs").as_uri()}';
-    const given = JSON.parse(readFileSync(0, 'utf8'));
-    const bytesOf = (text) => new Uint8Array(Buffer.from(text, 'base64'));
-    const filesOf = ({{ config, tokenizer, weights }}) => ({{ config, tokenizer, weights: bytesOf(weights) }});
-    """
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", head + script],
-        input=json.dumps(given),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return in_javascript(HEAD + script, given)
 
 
 def files_of(folder: Path) -> dict[str, str]:
@@ -220,15 +212,6 @@ def test_the_words_and_the_picture_say_what_is_shown_first():
     assert sentence in made.text and f"“{written}”" in made.text
     assert made.picture().startswith("<svg") and sentence in made.picture()
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
-
-
-@pytest.mark.check
-def test_the_shipped_model_translates_in_node_as_in_python():
-    folder, some = shipped_model(), sentences()[:40]
-    script = "const m = new StoredModel(filesOf(given)); "
-    script += "console.log(JSON.stringify(given.sentences.map((s) => m.translate(s))));"
-    found = in_node(script, files_of(folder) | {"sentences": some})
-    agree(found, greedy(from_pretrained(folder), Vocabulary.load(folder / TOKENIZER), some))
 
 
 def agree(found: list[dict], wanted: list[str]) -> None:

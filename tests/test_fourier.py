@@ -82,21 +82,3 @@ def test_half_precision_is_transformed_in_fp32(dtype):
 def mirrored(x: torch.Tensor, *axes: int) -> torch.Tensor:
     """`x` at the negative index: the first stays where it is, the others are reversed."""
     return x.flip(axes).roll([1] * len(axes), axes)
-
-
-def test_a_mirrored_text_gives_the_same_or_a_mirrored_output():
-    x = draw(2, 7, 8)
-    torch.testing.assert_close(fourier(mirrored(x, 1, 2)), fourier(x))
-    torch.testing.assert_close(fourier(mirrored(x, 1)), mirrored(fourier(x), 1))
-    # so what stands at the first token cannot tell a text from its mirror image
-    torch.testing.assert_close(fourier(mirrored(x, 1))[:, 0], fourier(x)[:, 0])
-
-
-def test_half_of_the_directions_are_lost():
-    n, d = 6, 8
-    matrix = fourier(torch.eye(n * d, dtype=torch.float64).view(-1, n, d)).flatten(1)
-    assert int(torch.linalg.matrix_rank(matrix)) == (n * d + 4) // 2  # 4 entries are their own mirror image
-
-
-def test_there_is_nothing_to_learn_or_to_store():
-    assert not list(Fourier().parameters()) and not Fourier().state_dict()

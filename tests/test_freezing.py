@@ -155,12 +155,6 @@ def test_the_seed_gives_a_frozen_tensor_back():
             assert isinstance(origin, Fixed if biases else Seeded), item.stream
 
 
-def test_what_is_frozen_is_no_business_of_the_optimisers():
-    model = made(PLANS["several"])
-    given = {id(p) for group in HARSH.build(model).param_groups for p in group["params"]}
-    assert given == {id(item.parameter) for item in owned(model) if item.parameter.requires_grad}
-
-
 # Gradients pass what is frozen, and nothing else is spent on it
 
 
@@ -180,13 +174,6 @@ def test_the_others_get_the_gradients_that_they_got_before(plan):
             assert gradient is None
         else:
             torch.testing.assert_close(gradient, whole[stream])
-
-
-@pytest.mark.parametrize("autocast", [False, True])
-def test_gradients_reach_the_layers_below_a_frozen_one(autocast):
-    found = gradients(made(Freeze(layers=("encoder.1", "encoder.2"), attention=True)), autocast)
-    assert found["encoder.0.feed_forward.down"].abs().sum() > 0
-    assert found["encoder.embedding"].abs().sum() > 0
 
 
 def graph(tensor: torch.Tensor) -> list:

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from test_book import ROOT
 from test_browser import barriers, opened, served, sideways
-from test_explorables import book_of
+from test_explorables import begun, book_of
 
 from reservoir_book.explorables import FrontTable, bench
 from reservoir_lab import recipes
@@ -94,13 +94,6 @@ def address(tmp_path_factory):
     site: Path = book_of(notebook, tmp_path_factory.mktemp("table") / "source")
     with served(site) as address:
         yield f"{address}/waves/"
-
-
-def begun(page):
-    place = page.locator(".explorable")
-    place.scroll_into_view_if_needed()
-    page.wait_for_selector(".explorable.mounted")
-    return place
 
 
 def cell(place, name: str):

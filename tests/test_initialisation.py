@@ -230,9 +230,3 @@ def test_scores_of_a_mask_start_uniform_within_one_over_the_root_of_the_inputs()
     scores = supermask(layer, Mask(keep=0.5, patterns=("l",)), seed=0).mask.scores.detach()
     assert 0.99 / 8 < scores.abs().max().item() <= 1 / 8
     assert scores.square().mean().item() == pytest.approx(1 / 8**2 / 3, rel=0.1)
-
-
-@pytest.mark.parametrize("share", [0.0, 1.01, 2.0, math.nan])
-def test_a_share_of_entries_is_at_most_all(share):
-    with pytest.raises(ValueError, match="share must be"):
-        SparseSign(share=share)

@@ -352,6 +352,11 @@ def test_a_chapter_is_run_watched_saved_and_closed(tmp_path, chromium):
         expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_visible(
             timeout=300_000
         )
+        explorable = page.locator(".jp-Notebook .ex")
+        explorable.scroll_into_view_if_needed()
+        said = explorable.locator(".ex-words").inner_text()
+        explorable.locator("input[type=text]").fill("Der Hund schläft.")
+        expect(explorable.locator(".ex-words")).not_to_have_text(said)
         page.locator(".lm-MenuBar-item", has_text="File").click()
         page.locator('.lm-Menu-item[data-command="docmanager:save"]').click()
         expect(page.locator(".lm-DockPanel-tabBar .jp-mod-dirty")).to_have_count(0)

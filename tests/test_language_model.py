@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from reservoir.models import EncoderDecoderConfig, LanguageModel, LanguageModelConfig
+from reservoir.models import LanguageModel, LanguageModelConfig
 from reservoir.training import LanguageModellingTask
 from reservoir.weights import initialise, owned, report
 from reservoir_lab.runs import LanguageModelling
@@ -89,14 +89,6 @@ def test_going_on_leaves_dropout_out_and_the_model_in_its_mode():
 def test_a_choice_that_does_not_exist_is_named():
     with pytest.raises(ValueError, match=r"positions .*'rotary'"):
         LanguageModelConfig(positions="rotary")
-
-
-@pytest.mark.parametrize("kind", [LanguageModelConfig, EncoderDecoderConfig])
-def test_sizes_that_are_given_stay(kind):
-    names = ("vocab",) if kind is LanguageModelConfig else ("src_vocab", "tgt_vocab")
-    given = kind(**dict.fromkeys(names, 7)).sized(9)
-    filled = kind(**dict.fromkeys(names, 0)).sized(9)
-    assert all(getattr(given, name) == 7 and getattr(filled, name) == 9 for name in names)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])

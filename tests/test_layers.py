@@ -24,8 +24,8 @@ from reservoir.layers import (
     attend,
     sinusoids,
 )
-from reservoir.layers.attention import attention_weights, softmax
-from reservoir.layers.linear import ROWS, linear, packed_for_inference, pad_rows
+from reservoir.layers.attention import softmax
+from reservoir.layers.linear import ROWS, linear, packed_for_inference
 from reservoir.models import LanguageModelConfig
 from reservoir.weights import FixedMask, initialise
 
@@ -91,16 +91,6 @@ def test_attend_looks_back_only_when_it_is_causal(masked):
     torch.testing.assert_close(last, theirs[:, :, 4:])
 
 
-def test_attention_weights_are_shares():
-    q, k = torch.randn(2, 2, HEADS, 6, 5)
-    mask = mask_of([6, 2], 6)
-    weights = attention_weights(q, k, mask=mask, causal=True)
-    torch.testing.assert_close(weights.sum(-1), torch.ones(2, HEADS, 6))
-    hidden = ~(mask[:, None, None] & torch.ones(6, 6, dtype=torch.bool).tril()).expand_as(weights)
-    assert (weights[hidden] == 0).all()
-    assert (weights[~hidden] > 0).all()
-
-
 @pytest.mark.parametrize("causal", [False, True])
 def test_self_attention_is_torchs(causal):
     ours = drawn(Attention(D, HEADS, stream="a", causal=causal))
@@ -137,24 +127,6 @@ def test_cross_attention_is_torchs():
     torch.testing.assert_close(ours.weights(x, memory, mask), weights)
 
 
-def test_a_causal_position_does_not_depend_on_what_follows():
-    attention = drawn(Attention(D, HEADS, stream="a", causal=True))
-    x = torch.randn(1, 6, D, requires_grad=True)
-    for i in range(6):
-        (grad,) = torch.autograd.grad(attention(x)[0, i].sum(), x)
-        assert (grad[0, i + 1 :] == 0).all()
-        assert (grad[0, : i + 1] != 0).any(-1).all()
-
-
-def test_padding_does_not_change_the_tokens():
-    attention, cross = drawn(Attention(D, HEADS, stream="a")), drawn(CrossAttention(D, HEADS, stream="c"))
-    x, y = torch.randn(2, 5, D), torch.randn(2, 3, D)
-    padded = torch.cat([x, 100 * torch.randn(2, 4, D)], 1)
-    mask = mask_of([5, 5], 9)
-    torch.testing.assert_close(attention(padded, mask)[:, :5], attention(x))
-    torch.testing.assert_close(cross(y, padded, mask), cross(y, x))
-
-
 @pytest.mark.parametrize("pieces", [[1] * 6, [6], [3, 1, 2]])
 def test_cached_self_attention_is_the_uncached(pieces):
     attention = drawn(Attention(D, HEADS, stream="a", causal=True))
@@ -172,13 +144,6 @@ def test_cross_attention_reads_its_memory_once():
     torch.testing.assert_close(torch.cat([first, rest], 1), cross(x, memory))
 
 
-def test_hypotheses_of_a_beam_share_one_memory():
-    cross = drawn(CrossAttention(D, HEADS, stream="c"))
-    x, memory, mask = torch.randn(2 * 3, 1, D), torch.randn(2, 5, D), mask_of([5, 2], 5)
-    copies = cross(x, memory.repeat_interleave(3, 0), mask.repeat_interleave(3, 0))
-    torch.testing.assert_close(cross(x, memory, mask), copies)
-
-
 def test_a_cached_memory_is_read_as_one_that_is_not_even_of_padding_alone():
     cross, cache = drawn(CrossAttention(D, HEADS, stream="c")), Cache()
     x, memory, mask = torch.randn(3 * 2, 1, D), torch.randn(3, 5, D), mask_of([5, 2, 0], 5)
@@ -189,16 +154,6 @@ def test_a_cached_memory_is_read_as_one_that_is_not_even_of_padding_alone():
     torch.testing.assert_close(
         cross(x[:4], memory[kept], mask[kept], cache), cross(x[:4], memory[kept], mask[kept])
     )
-
-
-def test_a_cache_keeps_the_rows_that_are_asked_for():
-    cache, index = Cache(), torch.tensor([2, 0, 0])
-    k, v = torch.randn(2, 3, HEADS, 4, 5)
-    cache.keep(index)  # empty: nothing to do
-    cache.append(k[:, :, :3], v[:, :, :3])
-    cache.append(k[:, :, 3:], v[:, :, 3:])
-    cache.keep(index)
-    assert torch.equal(cache.k, k[index]) and torch.equal(cache.v, v[index])
 
 
 @pytest.mark.parametrize("keys", [1, 7, 15, 16, 17])
@@ -278,13 +233,6 @@ def test_a_frozen_weight_costs_no_product_in_bf16():
         2,
         1,
     )
-
-
-def test_padded_rows_are_zero():
-    x = torch.full((3, 5), math.nan)
-    padded = pad_rows(x, torch.bfloat16)
-    assert padded.shape == (ROWS, 5) and padded.dtype == torch.bfloat16
-    assert padded[:3].isnan().all() and (padded[3:] == 0).all()
 
 
 def test_stacked_blocks_must_divide_the_rows():
@@ -389,13 +337,6 @@ def test_sinusoids_that_grow_keep_the_type_of_the_model():
     positions = SinusoidalPositions(D).to(torch.bfloat16)
     x = torch.zeros(1, len(positions.table) + 50, D, dtype=torch.bfloat16)
     assert positions(x).dtype == torch.bfloat16
-
-
-@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
-def test_positions_start_where_they_are_told(kind):
-    positions = SinusoidalPositions(D) if kind == "sinusoidal" else drawn(LearnedPositions(9, D, stream="p"))
-    x = torch.randn(2, 9, D)
-    assert torch.equal(positions(x[:, 4:], 4), positions(x)[:, 4:])
 
 
 def test_a_sequence_beyond_the_learned_positions_is_an_error():

@@ -7,7 +7,7 @@ from torch import nn
 from reservoir.layers import Attention, LinearMixing, MLPMixing
 from reservoir.layers.mixing import over_tokens
 from reservoir.models import RandomFeatureAttention, RandomMixing
-from reservoir.weights import Freeze, Mask, freeze, initialise, owned, report, supermask
+from reservoir.weights import Mask, initialise, owned, report, supermask
 
 
 def draw(*shape: int) -> torch.Tensor:
@@ -40,11 +40,6 @@ def test_what_fills_up_a_text_does_not_leak(mixing):
     assert not torch.allclose(mixing(x)[1:, :3], short)  # without the mask it does
     with pytest.raises(ValueError, match="made for 5 tokens, got 6"):
         mixing(draw(1, 6, 6))
-
-
-def test_frozen_it_is_random_mixing():
-    mixing = freeze(initialise(LinearMixing(6, 5, stream="mix"), seed=0), Freeze(patterns=("mix.*",)))
-    assert report(mixing).trainable == 0
 
 
 def test_random_features_come_near_attention():

@@ -6,9 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.training.state import Optimiser
-from reservoir.weights import Freeze, freeze, initialise, report
 
 STEPS = 500
 SCHEDULES = ("inverse_sqrt", "linear", "constant")
@@ -85,36 +83,6 @@ def test_only_what_moves_is_given_to_it():
     assert {id(p) for p in group["params"]} == {id(p) for p in model[1].parameters()}
     with pytest.raises(ValueError, match="nothing to train: every parameter of the model is frozen"):
         Optimiser().build(model.requires_grad_(False))
-
-
-@pytest.mark.parametrize(("name", "numbers"), [("adamw", 2), ("adam", 2), ("sgd", 1)])
-@pytest.mark.parametrize(
-    "plan",
-    [
-        Freeze(),
-        Freeze(embeddings=True),
-        Freeze(attention=True, feed_forward=True),
-        Freeze(layers=("encoder.0",)),
-    ],
-)
-def test_its_memory_is_proportional_to_what_moves(name, numbers, plan):
-    model = freeze(
-        initialise(
-            EncoderDecoder(
-                EncoderDecoderConfig(
-                    11, 11, d_model=8, n_heads=2, d_ff=16, encoder_layers=2, decoder_layers=1
-                )
-            ),
-            seed=0,
-        ),
-        plan,
-    )
-    optimiser = Optimiser(name=name).build(model)
-    model(torch.arange(1, 10)[None], torch.arange(1, 10)[None]).square().sum().backward()
-    optimiser.step()
-    state = [value for entry in optimiser.state.values() for value in entry.values()]
-    held = sum(value.nbytes for value in state if torch.is_tensor(value) and value.ndim)  # no step counters
-    assert held == numbers * 4 * report(model).trainable
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_given_parts_are_kept_and_repetitions_counted(tmp_path):
     name = write(
         tmp_path,
         train__it=lines(9),
-        train__en=lines(9),
+        train__en__gz=gzip.compress(lines(9).encode()),
         dev__it=lines(2),
         dev__en=lines(2),
         **{"test-x__it": "q\n"},
@@ -368,9 +368,15 @@ def test_the_digest_is_of_the_content_wherever_it_lies(tmp_path):
         (dict(a__csv="text,label\nx,1\n"), "labels"),
         (dict(a__csv="label,t1,t2\n1,2,3\n"), "numbers"),
         (dict(a__csv="class,series\nx,1 2 3\n"), "numbers"),
+        (dict(TEXT__CSV="text,label\na film,a\n"), "labels"),
+        (dict(STORY__TXT="a\n"), "text"),
+        (dict(a__csv="review,stars\n2024,1\ngood,2\n"), "labels"),
+        (dict(a__csv="source,target\nx,y\n"), "pairs"),
+        (dict(a__tsv="tgt\tsrc\nx\ty\n"), "pairs"),
+        (dict(a__csv="series,target\n1 2,0\n3 4,1\n"), "numbers"),
     ],
 )
-def test_the_kind_of_data_is_seen(tmp_path, files, kind):
+def test_the_kind_of_data_is_seen_from_all_rows_and_in_any_spelling(tmp_path, files, kind):
     assert kind_of(write(tmp_path, **files)) == kind
 
 
@@ -392,10 +398,11 @@ def test_sentences_too_short_for_bleu_are_said(tmp_path):
     assert not any("BLEU" in note for note in corpus.notes)
 
 
-def test_a_language_in_the_name_of_a_test_does_not_split_it(tmp_path):
-    test = {"test__it-news__it": "q r\n", "test__it-news__en": "t u\n"}
-    corpus = pairs(write(tmp_path, train__it=lines(20), train__en=lines(20), **test))
-    assert corpus.tests["test.it-news"].src == ["q r"] and corpus.tests["test.it-news"].tgt == ["t u"]
+@pytest.mark.parametrize("test", ["test.it-news", "test.it", "test.dev"])
+def test_a_language_or_a_part_in_the_name_of_a_test_does_not_split_it(tmp_path, test):
+    found = {f"{test}.it": "q r\n", f"{test}.en": "t u\n"}
+    corpus = pairs(write(tmp_path, train__it=lines(20), train__en=lines(20), **found))
+    assert corpus.tests[test].src == ["q r"] and corpus.tests[test].tgt == ["t u"]
 
 
 # ---- understood or refused, never misread ----------------------------------------------------------------------------
@@ -615,21 +622,6 @@ def test_what_other_formats_are_to_become_is_read_with_the_old_file_beside_it(
     recipe = DEFAULTS[kind_of(write(tmp_path, **files))]
     run = on_files(recipes.get(recipe, scale="smoke"), tmp_path)
     assert re.search(rf"left out.* a\.{ending}", " ".join(load_data(run)[0].notes))
-
-
-@pytest.mark.parametrize(
-    ("files", "kind"),
-    [
-        (dict(TEXT__CSV=film()), "labels"),
-        (dict(STORY__TXT="a\n"), "text"),
-        (dict(a__csv="review,stars\n2024,1\ngood,2\n"), "labels"),
-        (dict(a__csv="source,target\nx,y\n"), "pairs"),
-        (dict(a__tsv="tgt\tsrc\nx\ty\n"), "pairs"),
-        (dict(a__csv="series,target\n1 2,0\n3 4,1\n"), "numbers"),
-    ],
-)
-def test_the_kind_is_seen_from_all_rows_and_any_spelling(tmp_path, files, kind):
-    assert kind_of(write(tmp_path, **files)) == kind
 
 
 def test_cells_of_any_length_and_labels_after_a_space_are_read(tmp_path):

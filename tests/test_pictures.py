@@ -1,14 +1,13 @@
 """Pictures are read whole or refused, and cut into patches that can be put together again."""
 
 import gzip
-import io
 import struct
-import tarfile
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
+from small import tgz
 
 from reservoir.datasets import DataError
 from reservoir_lab.corpora import images
@@ -117,13 +116,9 @@ def test_a_damaged_sample_is_refused(tmp_path, monkeypatch, spoil, message):
 
 def archive(path, **files: bytes):
     """CIFAR-10's archive, with the files given and empty ones instead of the others."""
-    with tarfile.open(path, "w:gz") as tar:
-        for name in (*(f"data_batch_{n}" for n in range(1, 6)), "test_batch"):
-            content = files.get(name, bytes(3073))
-            info = tarfile.TarInfo(f"cifar-10-batches-bin/{name}.bin")
-            info.size = len(content)
-            if content:
-                tar.addfile(info, io.BytesIO(content))
+    names = (*(f"data_batch_{n}" for n in range(1, 6)), "test_batch")
+    found = {name: files.get(name, bytes(3073)) for name in names}
+    tgz(path, {f"cifar-10-batches-bin/{name}.bin": content for name, content in found.items() if content})
 
 
 def test_cifar_s_archive_has_a_label_and_three_planes_a_picture(tmp_path, monkeypatch):

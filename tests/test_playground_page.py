@@ -12,7 +12,7 @@ import psutil
 import pytest
 from test_book import ROOT
 from test_browser import PHONE, barriers, opened, served, sideways
-from test_explorables import book_of, words
+from test_explorables import begun, book_of, words
 
 from reservoir.datasets import Vocabulary
 from reservoir.models import from_pretrained
@@ -59,14 +59,6 @@ def site(tmp_path_factory) -> Path:
 def address(site):
     with served(site) as address:
         yield f"{address}/waves/"
-
-
-def begun(page):
-    """The playground on a page, once it answers."""
-    place = page.locator(".explorable")
-    place.scroll_into_view_if_needed()
-    page.wait_for_selector(".explorable.mounted")
-    return place
 
 
 def button(place, name: str):

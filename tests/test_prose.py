@@ -6,16 +6,12 @@ from pathlib import Path
 
 import jupytext
 import pytest
+from test_limits import FOLDED, NAMES
 
 pytestmark = pytest.mark.text
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "chapters"
-NAMES = (
-    "00-reading", "01-random-features", "02-echo-states", "03-transformer",
-    "04-components", "05-reservoir-layers", "06-mixing", "07-frozen-pretrained",
-    "08-supermasks", "09-seeds", "10-what-to-train",
-)  # fmt: skip
 APPENDICES = (
     "A1-claims", "A3-benchmarks", "A4-full-scale", "A5-own-model", "A6-size", "A7-backskipping",
     "A8-masked-language-models",
@@ -23,7 +19,6 @@ APPENDICES = (
 EVERY = sorted(path.stem for path in CHAPTERS.glob("*.md"))
 IMPORT = re.compile(r"(import|from) \S+")
 EVAL = re.compile(r"\{eval\}`([^`]+)`")
-FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 ODD = (
     "nought", "beside it", "held against", "hold against", "somebody", "nine tenths", "a token of", "dear", "righter",

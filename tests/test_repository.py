@@ -119,25 +119,27 @@ def test_constraints_pin_every_requirement_and_keep_its_bound():
         )
 
 
-def test_constraints_pin_what_the_requirements_need_in_turn():
-    pins, missing, seen = constraints(), set(), set()
-    # torch's own accelerator packages differ from build to build, and each build of torch pins them itself.
-    todo = list(requirements("book", "test"))
+def in_turn(names: set[str]) -> set[str]:
+    """Packages with those that they need, and those that these need.
+
+    Torch's own accelerator packages differ from build to build, and each build of torch pins them itself.
+    """
+    todo, found = list(names), set()
     while todo:
         name = todo.pop()
-        if name in seen:
+        if name in found or re.match(r"nvidia-|cuda-|triton", name):
             continue
-        seen.add(name)
-        if name not in pins:
-            missing.add(name)
+        found.add(name)
         try:
-            needs = importlib.metadata.requires(name) or []
+            needs = map(Requirement, importlib.metadata.requires(name) or [])
         except importlib.metadata.PackageNotFoundError:
             continue
-        for requirement in map(Requirement, needs):
-            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                if not re.match(r"nvidia-|cuda-|triton", requirement.name):
-                    todo.append(canonicalize_name(requirement.name))
+        todo += [canonicalize_name(r.name) for r in needs if not r.marker or r.marker.evaluate({"extra": ""})]
+    return found
+
+
+def test_constraints_pin_what_the_requirements_need_in_turn():
+    missing = in_turn(set(requirements("book", "test"))) - constraints().keys()
     assert not missing, f"constraints.txt does not pin {', '.join(sorted(missing))}"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from repeated import deterministic
-from small import RECIPE, small_run, write_text
+from small import RECIPE, interrupt_at, small_run, write_text
 
 from reservoir import __version__
 from reservoir.datasets import DataError
@@ -279,12 +279,8 @@ def test_an_edited_recipe_is_trained_and_says_why_its_record_is_not_used(text, r
 def test_a_run_that_no_recipe_stands_for_is_executed_resumed_recorded_and_found(text, results):
     run = small_run(text).evolve(recipe="mine")
 
-    def interrupt(event):
-        if getattr(event, "step", 0) == 5:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        execute(run, listeners=[interrupt])
+        execute(run, listeners=[interrupt_at(5)])
     events = []
     record = execute(run, listeners=[events.append])
     (begun,) = (event for event in events if isinstance(event, Started))
@@ -312,12 +308,8 @@ def test_a_run_that_was_cut_off_afresh_goes_on_and_keeps_the_older_record_until_
     run = small_run(text)
     record = execute(run)
 
-    def interrupt(event):
-        if getattr(event, "step", 0) == 5:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        execute(run, fresh=True, listeners=[interrupt])
+        execute(run, fresh=True, listeners=[interrupt_at(5)])
     assert read_record(path_of(run)) == record and not recorded(run)
     again, trained = started(run)
     assert trained and deterministic(again) == deterministic(record) and recorded(run)

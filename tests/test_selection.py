@@ -65,55 +65,6 @@ def test_how_many_are_kept(n, keep, k):
     assert kept_count(n, keep) == k
 
 
-def published(scores: torch.Tensor, k: float) -> torch.Tensor:
-    """GetSubnet's forward pass as hidden-networks defines it (Ramanujan et al. 2020), told again step by step.
-
-    Sort; leave out the first `int((1 - k) · n)`; write zeros and ones through a flattened copy of the scores, which
-    is only then the same memory when they are contiguous.
-    """
-    out = scores.clone(memory_format=torch.preserve_format)
-    order = scores.flatten().sort().indices
-    left_out = int((1 - k) * scores.numel())
-    flat = out.flatten()
-    flat[order[:left_out]] = 0
-    flat[order[left_out:]] = 1
-    return out
-
-
-shares = st.sampled_from([0.1, 0.25, 0.3, 0.5, 0.6, 0.7, 0.75, 0.9, 0.99]) | st.floats(0.01, 0.99)
-
-
-@given(
-    arrays(
-        np.float32, array_shapes(max_dims=3, max_side=8), elements=st.floats(-10, 10, width=32), unique=True
-    ),
-    shares,
-)
-def test_it_is_the_published_mask_wherever_that_is_well_behaved(array, keep):
-    """Distinct scores, contiguous, and a share of which there is no rounding to be done: the same mask to the bit."""
-    scores = torch.from_numpy(array).abs()
-    n = scores.numel()
-    keep = max(1, round(keep * n)) / n
-    mask = largest(scores, kept_count(n, keep))
-    distinct = len(scores.unique()) == n
-    theirs = published(scores, keep)
-    if distinct and int(theirs.sum()) == round(keep * n):
-        assert torch.equal(mask, theirs.bool())
-    # Where it is one off, the difference 1 - k was a little too small or too large for int().
-    assert abs(int(theirs.sum()) - round(keep * n)) <= 1
-    assert int(mask.sum()) == round(keep * n)
-
-
-@given(st.integers(0, 1000), st.sampled_from([0.1, 0.25, 0.5]))
-def test_among_equal_scores_both_keep_the_same_values_and_ours_the_first_of_them(seed, keep):
-    """Which of equal scores theirs keeps is left to the sort; ours says."""
-    scores = torch.randint(0, 5, (400,), generator=torch.Generator().manual_seed(seed)).float()
-    theirs, mask = published(scores, keep).bool(), largest(scores, kept_count(400, keep))
-    assert torch.equal(scores[theirs].sort().values, scores[mask].sort().values)
-    tied = mask[scores == scores[mask].min()]
-    assert torch.equal(tied, tied.sort(descending=True).values)
-
-
 def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match=r"keep must be in \(0, 1\], got 1.5"):
         kept_count(10, 1.5)

@@ -53,16 +53,6 @@ def test_what_is_skipped_is_the_beginning(series):
     assert np.array_equal(series(30, skip=20), series(50, skip=0)[20:])
 
 
-def test_both_are_chaotic_and_bounded():
-    for near, far in (
-        (mackey_glass(3000, history=[1.2, 1.2 + 1e-9]), (0.2, 1.5)),
-        (lorenz(2000, start=[[1, 1, 1], [1, 1, 1 + 1e-9]]), (-30, 60)),
-    ):
-        apart = np.abs(near[0] - near[1]).max(-1)
-        assert apart[-500:].max() > 1e3 * apart[:50].max()
-        assert far[0] < near.min() and near.max() < far[1]
-
-
 @pytest.mark.parametrize(
     "wrong, named",
     [
