@@ -7,6 +7,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from processes import free_port
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "squeue")
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SETTINGS = """\
@@ -70,7 +72,7 @@ class Cluster:
         for name in ("munge", "state", "spool"):
             (self.folder / name).mkdir(parents=True, mode=0o755)
         settings = dict(folder=self.folder, host=host)
-        settings |= {name: _free_port() for name in ("control", "node")}
+        settings |= {name: free_port() for name in ("control", "node")}
         (self.folder / "slurm.conf").write_text(SETTINGS.format(**settings))
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         key = self.folder / "munge" / "key"
@@ -133,9 +135,3 @@ class Cluster:
             if self.daemons[-1].poll() is not None or time.monotonic() > until:
                 raise Unable(f"{otherwise}\n{self.logs()}")
             time.sleep(0.2)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]

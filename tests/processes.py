@@ -24,11 +24,16 @@ def command(words, folder, log) -> None:
     sys.exit(cli.main([str(word) for word in words]))
 
 
-def together(function, size: int, *arguments) -> None:
-    """Call `function(*arguments)` in `size` processes that find one another as torchrun's do."""
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return free.getsockname()[1]
+
+
+def together(function, size: int, *arguments) -> None:
+    """Call `function(*arguments)` in `size` processes that find one another as torchrun's do."""
+    port = free_port()
     processes = [
         context().Process(target=_one, args=(function, rank, size, port, arguments)) for rank in range(size)
     ]

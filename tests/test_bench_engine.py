@@ -1,11 +1,10 @@
 """The page trains the bench as Python does: data and draws bit for bit, gradients and steps as PyTorch has them."""
 
-import itertools
 from functools import cache
 
 import pytest
 import torch
-from javascript import ENGINE, in_javascript, packed, unpacked, without_key_biases
+from javascript import ENGINE, begun, in_javascript, one_by_one, same_gradients, unpacked, without_key_biases
 
 from reservoir.models import Tagger
 from reservoir.training.classification import PuzzleTask
@@ -17,8 +16,6 @@ from reservoir_lab.recipes import bench as rows
 from reservoir_lab.runs import Run
 from reservoir_lab.runs.building import bare_model
 
-ERROR = 1e-4
-"""Largest error of a tensor's gradient, relative to its norm."""
 CELLS = [(task, part.row) for task in bench.SAID for part in bench.PARTS]
 OPERATIONS = 150e9
 """Most operations of a cell: at 10 GFLOP/s, which a core does in a browser, a reader waits 15 seconds."""
@@ -193,17 +190,6 @@ def lettered(task: str, letters: str, *, layers: int = 2, keep: float = 0.5) -> 
     return run.evolve(mask=Mask(keep=keep, drawn="signed-constant", patterns=masked)) if masked else run
 
 
-def one_by_one(layers: int = 2) -> list[str]:
-    """Letters in which one part differs from the rest, for every part, every letter that it can have, and two rests."""
-    found = {"t" * len(names(layers))}
-    for at, (_, kind) in enumerate(names(layers)):
-        for letter, rest in itertools.product(ALLOWED[kind], "ts"):
-            others = ["f" if rest == "s" and other.startswith("norm") else rest for _, other in names(layers)]
-            others[at] = letter
-            found.add("".join(others))
-    return sorted(letters for letters in found if set(letters) & set("tm"))
-
-
 def line_of(task: str, letters: str, *, layers: int = 2, keep: float = 0.5) -> str:
     said = [f"b{task}", f"l{layers}", f"k{keep}", f"p{letters}"]
     return "_".join(said)
@@ -216,11 +202,10 @@ const found = given.all.map(({ line, x, y, n }) => {
   const right = engine.forward();
   const [loss] = engine.losses;
   engine.backward();
-  const tensors = Object.fromEntries(engine.tensors.filter(({ moves }) => moves).map(({ stream, masked }) => [masked ? `${stream}.scores` : stream, text(engine.read(stream, masked ? 'scoreGrad' : 'grad'))]));
-  return { loss, right, said: [...engine.answers()], tensors };
+  return { loss, right, said: [...engine.answers()], tensors: gradients(engine) };
 });
 console.log(JSON.stringify(found));
-"""  # noqa: E501
+"""
 SOME = {"circle": 5, "brackets": 6, "facts": 9, "grammar": 4, "words": 5}
 """Tasks, and on how many sequences gradients are compared: all places asked and some, causal and not."""
 
@@ -229,7 +214,7 @@ SOME = {"circle": 5, "brackets": 6, "facts": 9, "grammar": 4, "words": 5}
 def test_losses_and_gradients_are_pytorchs_for_every_part_and_origin(task: str):
     spec = recipes.get(f"bench/{task}/trained").task
     batch = parts_of(task, 0)[1].train.epoch(0, batch=SOME[task], seed=100)[0]
-    wanted = one_by_one()
+    wanted = one_by_one([ALLOWED[kind] for _, kind in names(2)])
     shown = {"x": batch.x.flatten().tolist(), "y": batch.y.flatten().tolist(), "n": SOME[task]}
     found = in_node(GRADIENTS, {"all": [{"line": line_of(task, letters), **shown} for letters in wanted]})
     for letters, ours in zip(wanted, found, strict=True):
@@ -247,31 +232,20 @@ def test_losses_and_gradients_are_pytorchs_for_every_part_and_origin(task: str):
         assert torch.equal(said[sure], logits.argmax(-1).flatten()[sure]) and sure.float().mean() > 0.9
         assert ours["right"] == int(((said == batch.y.flatten()) & (batch.y.flatten() >= 0)).sum())
         moving = {stream: one for stream, one in named(model).items() if one.requires_grad}
-        assert ours["tensors"].keys() == moving.keys(), letters
-        for stream, parameter in moving.items():
-            gradient = without_key_biases(stream, parameter.grad.flatten())
-            mine = without_key_biases(stream, unpacked(ours["tensors"][stream]))
-            error = ((mine - gradient).norm() / gradient.norm().clamp_min(1e-12)).item()
-            assert error < ERROR, (letters, stream, error)
+        same_gradients(ours["tensors"], moving, letters)
 
 
 STEPS = """
 const { line, states, steps } = given;
 const engine = taggerOf(line, 0);
 const found = states.map(({ tensors, x, y, n, step }) => {
-  for (const [stream, [value, first, second]] of Object.entries(tensors)) {
-    const name = stream.replace(/\\.scores$/, '');
-    engine.write(name, floats(value), stream.endsWith('.scores') ? 'scores' : 'weight');
-    engine.write(name, floats(first), 'first');
-    engine.write(name, floats(second), 'second');
-  }
-  engine.step = step;
+  begin(engine, tensors, step);
   engine.load({ x: ints(x), y: ints(y) }, 0, n);
   const loss = engine.train();
-  return { loss, rate: engine.rate(step + 1), after: Object.fromEntries(Object.keys(tensors).map((stream) => [stream, text(engine.read(stream.replace(/\\.scores$/, ''), stream.endsWith('.scores') ? 'scores' : 'weight'))])) };
+  return { loss, rate: engine.rate(step + 1), after: ended(engine, tensors) };
 });
 console.log(JSON.stringify(found));
-"""  # noqa: E501
+"""
 WHOLE = [
     ("circle", "trained"),
     ("brackets", "no-feed-forward"),
@@ -292,19 +266,10 @@ def test_a_step_moves_every_number_as_pytorch_does(task: str, row: str):
     moving = {stream: one for stream, one in named(model).items() if one.requires_grad}
     for step in (0, 1, 2, 40, 41, int(0.9 * steps)):
         batch = made.epoch(0)[step % len(made.epoch(0))]
-        kept = {}
-        for stream, one in moving.items():
-            state = optimiser.state[one]
-            zero = torch.zeros_like(one)
-            kept[stream] = [
-                packed(one),
-                packed(state.get("exp_avg", zero)),
-                packed(state.get("exp_avg_sq", zero)),
-            ]
-            if state:
-                state["step"].fill_(step)
+        for state in optimiser.state.values():
+            state["step"].fill_(step)
         shown = {"x": batch.x.flatten().tolist(), "y": batch.y.flatten().tolist(), "n": len(batch.x)}
-        states.append({"tensors": kept, "step": step, **shown})
+        states.append({"tensors": begun(optimiser, moving), "step": step, **shown})
         loss = made.loss(model, batch) / made.size(batch)[0]
         loss.backward()
         torch.nn.utils.clip_grad_norm_(list(moving.values()), run.optimiser.clip)

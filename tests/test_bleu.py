@@ -40,27 +40,10 @@ def command_line(tmp_path):
         for name, lines in zip(("references", "first", "second"), (REFERENCES, *hypotheses), strict=False):
             paths.append(tmp_path / name)
             paths[-1].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        command = [
-            sys.executable,
-            "-m",
-            "sacrebleu",
-            *paths[:1],
-            "-i",
-            *paths[1:],
-            "-m",
-            "bleu",
-            "-w",
-            "10",
-            *options,
-        ]
+        words = ["-i", *paths[1:], "-m", "bleu", "-w", "10", *options, "--format", "json"]
+        command = [sys.executable, "-m", "sacrebleu", paths[0], *words]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("SACREBLEU")}
-        done = subprocess.run(
-            [*map(str, command), "--format", "json"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=environment,
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         return json.loads(done.stdout)
 
     return run

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -451,12 +452,12 @@ def test_the_katex_style_is_of_the_version_that_mystmd_writes_for():
 
 
 @contextlib.contextmanager
-def asked(site: Path):
+def asked(site: Path, *, base: str = ""):
     """A function that asks a server of `site` for an address: status, headers and body."""
-    with served(site) as server:
+    with served(site, base=base) as server:
 
         def ask(address: str) -> tuple[int, http.client.HTTPMessage, bytes]:
-            connection = http.client.HTTPConnection(server.removeprefix("http://"), timeout=10)
+            connection = http.client.HTTPConnection(urlsplit(server).netloc, timeout=10)
             with contextlib.closing(connection):
                 connection.request("GET", address)
                 answer = connection.getresponse()

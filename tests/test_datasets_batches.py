@@ -1,7 +1,6 @@
 """Batches: every pair once, never more tokens than asked, little padding, and an order that seed and epoch fix."""
 
 import itertools
-import os
 
 import numpy as np
 import pytest
@@ -9,8 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reservoir.datasets import TokenBatches, pad_sources, train_bpe
-from reservoir_lab.corpora import parallel
+from reservoir.datasets import TokenBatches, pad_sources
 
 
 def corpus(lengths):
@@ -75,15 +73,6 @@ def test_padding_stays_under_a_tenth_for_lengths_like_a_languages(seed, mean, ra
     assert padding(TokenBatches(src, tgt, max_tokens=512, seed=0, max_length=100).epoch(0)) < 0.1
 
 
-@pytest.mark.data
-@pytest.mark.parametrize("max_tokens", [2048, 3072, 4096])
-def test_padding_stays_under_a_tenth_on_multi30k(max_tokens, multi30k):
-    batches = TokenBatches(*multi30k, max_tokens=max_tokens, seed=0, max_length=100)
-    assert batches.dropped == 0 and len(batches) == 29_000
-    for number in range(2):
-        assert padding(batches.epoch(number)) < 0.1
-
-
 def padding(epoch) -> float:
     """The share of the positions of `src` and `tgt_out`, over all batches, that are padding."""
     pad = total = 0
@@ -91,15 +80,6 @@ def padding(epoch) -> float:
         pad += int((batch.src == 0).sum() + (batch.tgt_out == 0).sum())
         total += batch.src.numel() + batch.tgt_out.numel()
     return pad / total
-
-
-@pytest.fixture(scope="module")
-def multi30k():
-    if not os.environ.get("RESERVOIR_MIRROR"):
-        pytest.skip("RESERVOIR_MIRROR names no mirror that has Multi30k")
-    pairs = parallel("multi30k", src="de", tgt="en").train
-    vocabulary = train_bpe([*pairs.src, *pairs.tgt], 8000)
-    return vocabulary.encode_batch(pairs.src), vocabulary.encode_batch(pairs.tgt)
 
 
 @pytest.fixture

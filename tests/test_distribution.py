@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from datetime import timedelta
@@ -11,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from processes import together
+from processes import free_port, together
 from small import RECIPE, arguments, small_run
 from torch.nn.parallel import DistributedDataParallel
 
@@ -356,9 +355,7 @@ sys.exit(cli.main(sys.argv[1:]))
 
 @pytest.mark.slow
 def test_a_process_that_fails_leaves_at_once_and_the_others_notice(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     started = [
         subprocess.Popen(
             [sys.executable, "-c", FAILS, "run", RECIPE, "--scale", "smoke"],

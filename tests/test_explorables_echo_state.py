@@ -72,13 +72,6 @@ def test_the_page_finds_what_python_finds(setting):
     assert off("forecast", rows=10) < 1e-5
 
 
-def test_weights_are_the_same_to_the_bit():
-    setting = SETTINGS[0]
-    (page,) = on_the_page(["experiment", as_the_page_has_it(setting)])
-    echo = initialise(EchoState(1, 50, stream="lab", recurrent=SpectralRadius(0.9)), seed=0)
-    assert page["W"] == echo.W.flatten().tolist()
-
-
 def test_the_memory_curve_is_the_same():
     setting = SETTINGS[0]
     (page,) = on_the_page(["memory", as_the_page_has_it(setting)])

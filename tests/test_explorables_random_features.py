@@ -12,7 +12,6 @@ from scipy.optimize import nnls
 from reservoir.reservoirs import FourierFeatures, RandomProjection
 from reservoir.weights import Stream
 from reservoir.weights.draws import normal, sign
-from reservoir_book import explorables
 
 
 def javascript(body: str, asked) -> list:
@@ -116,16 +115,3 @@ def test_the_perceptron_separates_what_can_be_separated_and_counts_what_it_leave
     assert all(separable for wrong, _, separable in found if wrong == 0)
     solved = [wrong == 0 for wrong, _, separable in found if separable]
     assert 0 < len(solved) < len(found) and np.mean(solved) > 0.8  # a narrow gap may take longer
-
-
-@pytest.mark.parametrize(
-    ("kind", "word", "others"),
-    [
-        (explorables.RandomProjection, "ratios", "separator"),
-        (explorables.Separability, "separator", "ratios"),
-    ],
-)
-def test_the_widgets_carry_their_module_and_words(kind, word, others):
-    widget = kind(label="A label", text="Some words.")
-    assert word in widget._esm and others not in widget._esm
-    assert "Some words." in widget._repr_mimebundle_()[0]["text/plain"]

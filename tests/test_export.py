@@ -1,6 +1,5 @@
 """A finished run as a folder that stands alone, which replaces an earlier export and nothing else."""
 
-import json
 import os
 
 import pytest
@@ -11,14 +10,13 @@ from reservoir import files
 from reservoir.datasets import Vocabulary
 from reservoir.files import WriteError, atomic_write, clear_leftovers
 from reservoir.models import from_pretrained
-from reservoir.models.pretrained import read_folder
 from reservoir_lab import recipes
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.building import load_data, load_trained
 from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.export import destination, export
-from reservoir_lab.runs.records import path_of, read_record
+from reservoir_lab.runs.records import path_of
 
 
 @pytest.fixture(scope="module")
@@ -46,15 +44,6 @@ def test_a_run_is_written_to_a_folder_and_read_from_it(finished, tmp_path):
     assert Vocabulary.load(folder / "tokenizer.json").tokens == load_data(run)[1].tokens
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "Trained by the recipe `seeds/miniature` at the smoke scale" in card and "BLEU" in card
-
-
-def test_a_classifier_is_exported_too(finished, tmp_path):
-    run = recipes.get("sentences/bag", scale="smoke")
-    folder = export(run, tmp_path / "bag")
-    model, record = from_pretrained(folder), read_record(path_of(run))
-    assert read_folder(folder).labels == load_trained(run)[2].classes and len(read_folder(folder).labels) == 2
-    assert json.loads((folder / "config.json").read_text())["data"] == record.data
-    assert torch.equal(model(torch.arange(1, 9)[None]), load_trained(run)[0](torch.arange(1, 9)[None]))
 
 
 def test_an_earlier_export_is_replaced_and_the_command_says_so(finished, tmp_path, capsys):

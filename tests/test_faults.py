@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,12 +20,10 @@ from repeated import deterministic
 from safetensors.torch import load_file
 from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
 
-from reservoir.datasets import DataError
 from reservoir.files import WriteError
 from reservoir.training import Finished, Saved, Started
 from reservoir_lab.launch import cli, train
 from reservoir_lab.runs import execution
-from reservoir_lab.runs.building import load_trained
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of, read_record
 
@@ -248,15 +245,6 @@ def test_a_damaged_checkpoint_is_named_and_kept_and_fresh_starts_anew(text, resu
     assert cli.main(arguments(text, "--fresh")) == 0
 
 
-def test_another_run_s_checkpoint_is_refused(text, results, fails):
-    other = cut_off(small_run(text, seed=1))
-    mine = path_of(small_run(text)).with_suffix(".checkpoint")
-    other.rename(mine)
-    content = mine.read_bytes()
-    said = fails(arguments(text))
-    assert str(mine) in said and "other settings" in said and mine.read_bytes() == content
-
-
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff\xfe"])
 def test_a_damaged_record_is_named_and_kept(text, results, fails, content, capsys):
     run = small_run(text)
@@ -318,13 +306,6 @@ def small_corpus():
     return parallel("miniature", src="de", tgt="en")
 
 
-def test_a_very_long_sentence_is_left_out_of_training_and_counted(tmp_path, results, capsys):
-    text = write_text(tmp_path / "text", train_de=lines("train", "de", LONG))
-    assert cli.main(arguments(text)) == 0
-    assert "left out of training: 1 of its texts" in capsys.readouterr().err
-    assert read_record(path_of(small_run(text))).left_out == 1
-
-
 @pytest.mark.parametrize("part", ["valid", "test"])
 @pytest.mark.parametrize("language", ["de", "en"])
 def test_a_very_long_sentence_to_validate_or_test_on_is_named(tmp_path, results, fails, part, language):
@@ -335,27 +316,6 @@ def test_a_very_long_sentence_to_validate_or_test_on_is_named(tmp_path, results,
         and "split it" in said
         and files(results) == []
     )
-
-
-def test_pairs_without_text_are_refused_or_left_out_and_an_empty_sentence_has_an_empty_translation(
-    tmp_path, results
-):
-    changed = {"train_de": lines("train", "de", "", "")}  # both of which have a translation
-    run = small_run(write_text(tmp_path / "text", **changed))
-    with pytest.raises(DataError, match=r"train\.de, line \d+: half of a pair"):
-        execute(run)
-    run = run.evolve(task={"files": replace(run.task.files, blank="skip")})
-    record = execute(run)
-    assert any("left out, without text: lines 149, 150 (2 in all)" in note for note in record.notes), (
-        record.notes
-    )
-    model, task, _ = load_trained(run)
-    assert task.translate(model, task.src_vocabulary.encode_batch(["", "   "])) == ["", ""]
-
-
-def test_a_text_of_nothing_but_empty_lines_gets_a_sentence(tmp_path, results, fails):
-    blank = {f"train_{language}": [""] * 5 for language in ("de", "en")}
-    assert "text" in fails(arguments(write_text(tmp_path / "text", **blank)))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -22,7 +22,6 @@ from reservoir.weights import (
     Trained,
     freeze,
     initialise,
-    mark_trained,
     origin_of,
     owned,
     recorded_origin,
@@ -403,13 +402,6 @@ def test_a_report_needs_no_memory():
         model = EncoderDecoder(CONFIG)
     freeze(initialise(model, seed=0), Freeze(attention=True))
     assert report(model) == report(made(Freeze(attention=True)))
-
-
-def test_only_what_moves_is_marked_as_trained():
-    model = made(Freeze(layers=("encoder.0",)))
-    mark_trained(model)
-    for item in owned(model):
-        assert isinstance(origin_of(item), Trained) == item.parameter.requires_grad
 
 
 def test_two_parameters_of_one_name_are_an_error():

@@ -1,7 +1,5 @@
 """The generator: published vectors, an independent Philox, and words that depend on seed, name and index alone."""
 
-import itertools
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -95,17 +93,6 @@ def test_drawing_leaves_the_global_generator_alone():
     assert torch.equal(before, torch.get_rng_state())
     torch.manual_seed(1)
     assert torch.equal(words, Stream(7, "a").words(0, 99))
-
-
-def test_streams_are_uncorrelated():
-    n = 2**14
-    streams = [Stream(seed, name) for seed in (0, 1, 2**32, 2**63) for name in ("", "a", "b", "a/0", "a/1")]
-    bits = torch.stack([stream.words(0, n) for stream in streams])[:, :, None] >> torch.arange(32) & 1
-    signs = (2 * bits - 1).double()  # (streams, n, 32)
-    assert signs.mean(1).abs().max() < 6 / n**0.5  # each bit is fair
-    for one, other in itertools.combinations(signs, 2):
-        assert (one * other).mean(0).abs().max() < 6 / n**0.5
-    assert (signs[:, 1:] * signs[:, :-1]).mean(1).abs().max() < 6 / n**0.5  # neighbours
 
 
 def test_a_default_device_of_meta_does_not_reach_the_stream():

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -16,6 +15,7 @@ import jupytext
 import nbformat
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
+from processes import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "theme"))
@@ -243,9 +243,7 @@ def test_every_term_that_a_chapter_links_is_explained():
 @contextmanager
 def started(folder: Path) -> Iterator[str]:
     """JupyterLab as `make lab` starts it, without a browser of its own; its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "theme/lab.py", "--allow-root", "--no-browser", f"--ServerApp.port={port}"]
     command += ["--IdentityProvider.token=a-token", "--ServerApp.port_retries=0"]
     home = folder.parent / "home"  # no settings of the machine's user

@@ -8,7 +8,6 @@ import torch
 import transformers
 
 from reservoir.files import file_digest
-from reservoir.layers import turn
 from reservoir.models import LlamaConfig, UniversalConfig
 from reservoir.weights import Freeze, Pretrained, freeze, initialise, owned, recorded_origin, report
 from reservoir.weights.files import WeightsError
@@ -82,14 +81,6 @@ def test_it_goes_on_past_its_positions_from_the_last_tokens_that_fit():
     assert torch.equal(model.generate(IDS, max_new_tokens=6), wanted)
     drawn = [model.generate(IDS, max_new_tokens=6, temperature=1.0, seed=seed) for seed in (1, 1, 2)]
     assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
-
-
-def test_a_turned_product_depends_on_the_distance_alone():
-    q, k = torch.randn(2, 1, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    products = turn(q.expand(9, 8)) @ turn(k.expand(9, 8)).T
-    for distance in range(-8, 9):
-        along = products.diagonal(distance)
-        torch.testing.assert_close(along, along[:1].expand_as(along), atol=1e-5, rtol=1e-5)
 
 
 def test_as_the_body_of_a_universal_engine_its_norms_move_and_nothing_else_of_it():

@@ -3,7 +3,6 @@
 import base64
 import gzip
 import io
-import itertools
 import json
 import re
 import statistics
@@ -15,7 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from javascript import ENGINE, in_javascript, packed, unpacked, without_key_biases
+from javascript import (
+    ENGINE,
+    ERROR,
+    begun,
+    in_javascript,
+    one_by_one,
+    same_gradients,
+    unpacked,
+    without_key_biases,
+)
 from test_book import THEME
 
 from reservoir.datasets import TokenBatches, Vocabulary, train_bpe
@@ -33,8 +41,6 @@ from reservoir_lab.runs import Run, find_records, outline
 
 PIECES = 160
 WIDTH = 32
-ERROR = 1e-4
-"""Largest error of a tensor's gradient, relative to its norm."""
 
 
 HEAD = (
@@ -79,17 +85,11 @@ def settings_of(
     )
 
 
-def one_by_one() -> list[str]:
-    """Letters in which one part differs from the rest, for every part, every letter that it can have, and two rests."""
-    named = list(parts(2, 2))
-    found = {"t" * len(named)}
-    for at, (where, kind) in enumerate(named):
-        allowed = ALLOWED.get(kind) or ALLOWED.get(f"{where.split('.')[0]} {kind}", "tsm")
-        for letter, rest in itertools.product(allowed, "ts"):
-            others = ["f" if rest == "s" and other.startswith("norm") else rest for _, other in named]
-            others[at] = letter
-            found.add("".join(others))
-    return sorted(letters for letters in found if set(letters) & set("tm"))
+def cases() -> list[str]:
+    named = parts(2, 2)
+    return one_by_one(
+        [ALLOWED.get(kind) or ALLOWED.get(f"{where.split('.')[0]} {kind}", "tsm") for where, kind in named]
+    )
 
 
 def batches(n: int) -> list[list[int]]:
@@ -125,20 +125,19 @@ const found = given.all.map(({ settings, rows }) => {
   engine.forward();
   const loss = engine.losses[0];
   engine.backward();
-  const tensors = Object.fromEntries(engine.tensors.filter(({ moves }) => moves).map(({ stream, masked }) => [masked ? `${stream}.scores` : stream, text(engine.read(stream, masked ? 'scoreGrad' : 'grad'))]));
-  return { loss, tensors };
+  return { loss, tensors: gradients(engine) };
 });
 console.log(JSON.stringify(found));
-"""  # noqa: E501
+"""
 
 
 def test_losses_and_gradients_are_pytorchs_for_every_part_and_origin():
     src, tgt, _ = data()
     (rows,) = batches(1)
-    wanted = one_by_one()
+    wanted = cases()
     given = [{"settings": settings_of(letters), "rows": rows} for letters in wanted]
     found = in_node(GRADIENTS, {"all": given, "pieces": PIECES, "src": src, "tgt": tgt})
-    batch, worst = batch_of(rows), 0.0
+    batch = batch_of(rows)
     for letters, ours in zip(wanted, found, strict=True):
         model = model_of(run_of(letters))
         loss = TranslationTask.losses(model, batch, 0.1)[0]
@@ -146,35 +145,20 @@ def test_losses_and_gradients_are_pytorchs_for_every_part_and_origin():
         assert ours["loss"] == pytest.approx(loss.item(), rel=1e-5), letters
         theirs = {**names_of(model), **scores_of(model)}
         moving = {stream: one for stream, one in theirs.items() if one.requires_grad}
-        assert ours["tensors"].keys() == moving.keys(), letters
-        for stream, parameter in moving.items():
-            gradient = without_key_biases(stream, parameter.grad.flatten())
-            mine = without_key_biases(stream, unpacked(ours["tensors"][stream]))
-            error = ((mine - gradient).norm() / gradient.norm()).item()
-            assert error < ERROR, (letters, stream, error)
-            worst = max(worst, error)
-    print(f"largest relative error of a gradient: {worst:.1e}")
+        same_gradients(ours["tensors"], moving, letters)
 
 
 STEPS = """
 const { settings, states } = given;
 const engine = new Translator(kernels, { ...STANDARD, ...settings }, given.pieces);
 const found = states.map(({ tensors, rows }, step) => {
-  for (const [stream, [value, first, second]] of Object.entries(tensors)) {
-    const what = stream.endsWith('.scores') ? 'scores' : 'weight';
-    const name = stream.replace(/\\.scores$/, '');
-    engine.write(name, floats(value), what);
-    engine.write(name, floats(first), 'first');
-    engine.write(name, floats(second), 'second');
-  }
-  engine.step = step;
+  begin(engine, tensors, step);
   engine.load(given.src, given.tgt, rows);
   const loss = engine.train();
-  const after = Object.fromEntries(Object.keys(tensors).map((stream) => [stream, text(engine.read(stream.replace(/\\.scores$/, ''), stream.endsWith('.scores') ? 'scores' : 'weight'))]));
-  return { loss, after };
+  return { loss, after: ended(engine, tensors) };
 });
 console.log(JSON.stringify(found));
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.parametrize("name", ["trained", "attention", "fourier", "masks"])
@@ -195,21 +179,7 @@ def test_twenty_steps_end_where_pytorchs_do_each_begun_from_its_state(name: str)
             for stream, one in {**names_of(model), **scores_of(model)}.items()
             if one.requires_grad
         }
-        state = {stream: optimiser.state.get(one, {}) for stream, one in moving.items()}
-        zero = {stream: torch.zeros_like(one) for stream, one in moving.items()}
-        states.append(
-            {
-                "tensors": {
-                    stream: [
-                        packed(one),
-                        packed(state[stream].get("exp_avg", zero[stream])),
-                        packed(state[stream].get("exp_avg_sq", zero[stream])),
-                    ]
-                    for stream, one in moving.items()
-                },
-                "rows": chosen,
-            }
-        )
+        states.append({"tensors": begun(optimiser, moving), "rows": chosen})
         batch = batch_of(chosen)
         loss = TranslationTask.losses(model, batch, 0.1)[0] / batch.n_tokens
         loss.backward()

@@ -182,16 +182,8 @@ def test_the_live_curve_of_a_long_run_has_no_more_points_than_are_seen():
     for event in run_of(1000):
         curve(event)
     loss, bleu = shown(drawn[-1])["data"]
+    assert len(drawn) <= 2, "it draws rarely, and always the end"
     assert loss["x"][-1] == 1000 and len(loss["x"]) <= POINTS and len(bleu["x"]) == 100
-
-
-def test_the_live_curve_draws_rarely_but_always_the_end():
-    drawn = []
-    curve = LiveCurve(every=3600.0, show=drawn.append)
-    for event in run_of(50):
-        curve(event)
-    assert len(drawn) <= 2
-    assert shown(drawn[-1])["data"][1]["x"][-1] == 50
 
 
 def test_of_a_recorded_run_the_curve_is_drawn_with_its_source():

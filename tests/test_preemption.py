@@ -11,7 +11,6 @@ from safetensors.torch import load_file
 from small import arguments, files, small_run
 
 from reservoir.training import Saved, Stepped, train
-from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.handlers import Checkpoints
@@ -104,18 +103,3 @@ def test_a_process_ends_with_75_on_either_signal_and_the_same_command_ends_in_th
     assert deterministic(read_record(path_of(run))) == deterministic(reference)
     weights = [load_file(path.with_suffix(".safetensors")) for path in (path_of(run), untouched)]
     assert all(weights[0][name].equal(tensor) for name, tensor in weights[1].items())
-
-
-@pytest.mark.parametrize("name", ["TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"])
-def test_a_second_life_begins_nothing_afresh(name, text, tmp_path, monkeypatch, capsys):
-    """torchrun and SLURM give it the first one's command; --fresh in it would throw away what that had done."""
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    run = small_run(text)
-    record = execute(run)
-    words = [*map(str, arguments(text)), "--fresh"]
-    monkeypatch.setenv(name, "1")
-    assert main(words) == 0 and "is there already" in capsys.readouterr().err
-    assert read_record(path_of(run)).seconds == record.seconds
-    monkeypatch.setenv(name, "0")
-    assert main(words) == 0 and "is there already" not in capsys.readouterr().err
-    assert read_record(path_of(run)).seconds != record.seconds

@@ -26,10 +26,6 @@ ODD = (
 )  # fmt: skip
 """Words of the book's own where the field has others (zero, compared with, you or we, 90 %, trainable parameters)."""
 
-OTHERS = (*ODD, "noughts", "beside")
-RATE = re.compile(r"(?:[\d…]|nats|bits|operations|seconds) an? (?:token|prediction)\b", re.IGNORECASE)
-"""A rate, which is per token."""
-
 TYPED = re.compile(
     r"(?<![\w.$^\\{}–-])(\d+\.\d+(?= ?%)|(\d+\.\d+|\d{2,})(?= ?(BLEU|points|percent|kB|MB|perplexity|Lyapunov)\b))"
     r"|(BLEU|perplexity|accuracy) (is|reaches) \d"
@@ -154,58 +150,6 @@ def test_a_typed_result_is_seen(words: str, typed: bool):
 @pytest.mark.parametrize("name", (*NAMES, *APPENDICES))
 def test_the_fields_words_are_used(name: str):
     assert not [odd for odd in ODD if re.search(rf"\b{odd}\b", text(name), re.IGNORECASE)]
-
-
-def strings(source: str) -> str:
-    """Docstrings and messages of a module, a paragraph each: its strings with a space in them, without the names of
-    arguments that docstrings list; "…" stands for what a message fills in."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-        values = [getattr(part, "value", None) for part in parts]
-        found.append("".join(value if isinstance(value, str) else "…" for value in values))
-    listed = re.compile(r"^ +\w+(?:, \w+)*:", re.MULTILINE)
-    return "\n\n".join(listed.sub("", said) for said in found if " " in said.strip())
-
-
-def odd_words(found: str) -> list[str]:
-    words = re.compile(rf"\b(?:{'|'.join(OTHERS)})\b", re.IGNORECASE)
-    return [match[0] for pattern in (words, RATE) for match in pattern.finditer(plain(found))]
-
-
-@pytest.mark.parametrize("folder", ["reservoir", "benchmarks", "theme", "reference"])
-def test_the_fields_words_are_used_in_docstrings_and_messages(folder: str):
-    files = [path for path in (ROOT / folder).rglob("*.py") if "node_modules" not in path.parts]
-    assert files
-    found = {
-        path.relative_to(ROOT).as_posix(): odd
-        for path in files
-        if (odd := odd_words(strings(path.read_text(encoding="utf-8"))))
-    }
-    assert not found
-
-
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "Makefile"])
-def test_the_fields_words_are_used_where_one_starts(name: str):
-    found = (ROOT / name).read_text(encoding="utf-8")
-    if name == "Makefile":  # what `make help-all` lists
-        found = "\n".join(re.findall(r"^[a-z-]+:.*## (.*)", found, re.MULTILINE))
-    assert len(found) > 1000 and not odd_words(found)
-
-
-def test_odd_words_are_seen_in_docstrings_and_messages_and_not_in_names():
-    source = '''
-def put(beside, nought="beside"):
-    """Put it beside somebody; `beside` is code.
-
-    Args:
-        beside: in nats a prediction.
-    """
-    raise ValueError(f"{nought:.1f} a token, which is nought" if beside else {"beside": nought})
-'''
-    found = set(odd_words(strings(source)))
-    assert found == {"beside", "nats a prediction", "nought", "somebody", "… a token"}
-    assert not odd_words(strings('beside = {"nought": "put/beside"}'))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 from repeated import write
-from small import files, full_disk, sentence
+from small import files, sentence
 
 from reservoir.datasets import shipped
-from reservoir.files import WriteError
 from reservoir.training import Optimiser
 from reservoir_lab import recipes
 from reservoir_lab.corpora.content import content_digest
@@ -192,23 +191,18 @@ NAN, INF = float("nan"), float("inf")
     [
         ({"points": []}, "points: expected array of length >= 1"),
         ({"points.1.step": -1}, "points[1].step: expected int >= 0"),
-        ({"points.1.step": True}, "points[1].step: expected int, got bool"),
         (
             {"points.1.metrics": {"bleu": 1.0, "loss": 1.0}},
             "points[1] has other metrics than the first point",
         ),
         ({"points.1.step": 5}, "points[1] does not follow the one before"),
         ({"tests": {}}, "tests: expected object of length >= 1"),
-        ({"tests": {"test": {}}}, "tests has no score"),
         ({"tests.test.bleu": "good"}, "tests has no score"),
         ({"tests.test.bleu": 100.1}, "bleu of test must be from 0 to 100, got 100.1"),
-        ({"parameters.total": "many"}, "parameters.total: expected int, got str"),
         ({"parameters.trainable": 1001}, "parameters.trainable is 1001, more than parameters.total, 1000"),
         ({"origins.trained": {"weights": 1}}, "origins[...]: object missing required field stored_bytes"),
-        ({"machine.cpu": None}, "machine.cpu: expected str, got null"),
         ({"machine.threads": 0}, "machine.threads: expected int >= 1"),
         ({"seconds": -1.0}, "seconds: expected float >= 0"),
-        ({"flops": -1e9}, "flops: expected float >= 0"),
         ({"run": {}}, "run: expected object of length >= 1"),
         ({"run.recipe": "other"}, f"run.recipe is 'other', but recipe is '{NAME}'"),
         ({"seed": 3}, "run.seed is 0, but seed is 3"),
@@ -343,14 +337,6 @@ def test_the_page_about_the_schema_names_every_field():
     wanted += [f"{name}.{key}" for name, part in parts.items() for key in part.__annotations__]
     wanted += [f"run.{leaf.name}" for leaf in fields(Run)]
     assert sorted(described) == sorted(wanted)
-
-
-def test_a_full_disk_leaves_the_older_record(tmp_path):
-    path = put(tmp_path, make())
-    with full_disk(1000), pytest.raises(WriteError) as error:
-        write(make(bleu=31.0), path)
-    assert str(path) in sentence(str(error.value))
-    assert read_record(path) == make() and files(tmp_path) == [path.name]
 
 
 def test_one_s_own_record_is_read_first_and_the_shipped_one_second(folders):
