@@ -53,53 +53,52 @@ def sentences(config: EncoderDecoderConfig) -> tuple[torch.Tensor, torch.Tensor]
 # The same states as others
 
 
-@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_the_hidden_states_are_torchs(norm_first):
-    c = replace(SMALL, norm_first=norm_first)
-    ours = drawn(c)
-    theirs = nn.Transformer(
-        c.d_model,
-        c.n_heads,
-        c.encoder_layers,
-        c.decoder_layers,
-        c.d_ff,
-        0.0,
-        batch_first=True,
-        norm_first=norm_first,
-    )
+def copy_layer(mine: nn.Module, other: nn.Module) -> None:
+    """The weights of a layer of ours, of attention and a feed-forward layer, into one of torch's."""
+    pairs = [(mine.mixing.sublayer, other.self_attn, ("qkv",))]
+    norms = [mine.mixing.norm, mine.feed_forward.norm]
+    if hasattr(mine, "cross"):
+        pairs.append((mine.cross.sublayer, other.multihead_attn, ("query", "kv")))
+        norms.insert(1, mine.cross.norm)
     with torch.no_grad():
-        for side in ("encoder", "decoder"):
-            for mine, other in zip(getattr(ours, side), getattr(theirs, side).layers, strict=True):
-                pairs = [(mine.mixing.sublayer, other.self_attn, ("qkv",))]
-                norms = [mine.mixing.norm, mine.feed_forward.norm]
-                if side == "decoder":
-                    pairs.append((mine.cross.sublayer, other.multihead_attn, ("query", "kv")))
-                    norms.insert(1, mine.cross.norm)
-                for attention, torchs, names in pairs:
-                    parts = [getattr(attention, name) for name in names]
-                    torchs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
-                    torchs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
-                    torchs.out_proj.load_state_dict(attention.out.state_dict())
-                for number, norm in enumerate(norms, 1):
-                    getattr(other, f"norm{number}").load_state_dict(norm.state_dict())
-                other.linear1.load_state_dict(mine.feed_forward.sublayer.up.state_dict())
-                other.linear2.load_state_dict(mine.feed_forward.sublayer.down.state_dict())
-            if norm_first:
-                getattr(theirs, side).norm.load_state_dict(getattr(ours, f"{side}_norm").state_dict())
-            else:  # the paper has no norm after the last layer's own; nn.Transformer adds one all the same
-                getattr(theirs, side).norm = None
-        theirs.encoder.use_nested_tensor = False  # a short cut that warns of itself
-        src, tgt = sentences(c)
-        padded = src == c.padding
-        expected = theirs.eval()(
-            ours.embed(src, ours.src_embedding, ours.src_positions),
-            ours.embed(tgt, ours.tgt_embedding, ours.tgt_positions),
-            tgt_mask=torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).triu(1),
-            src_key_padding_mask=padded,
-            memory_key_padding_mask=padded,
-        )
-        torch.testing.assert_close(ours.hidden(src, tgt), expected, rtol=0, atol=1e-5)
+        for attention, torchs, names in pairs:
+            parts = [getattr(attention, name) for name in names]
+            torchs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
+            torchs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
+            torchs.out_proj.load_state_dict(attention.out.state_dict())
+        for number, norm in enumerate(norms, 1):
+            getattr(other, f"norm{number}").load_state_dict(norm.state_dict())
+        other.linear1.load_state_dict(mine.feed_forward.sublayer.up.state_dict())
+        other.linear2.load_state_dict(mine.feed_forward.sublayer.down.state_dict())
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize(("norm_first", "activation"), [(True, "relu"), (False, "gelu")])
+@torch.no_grad()
+def test_the_hidden_states_are_torchs(norm_first, activation):
+    c = replace(SMALL, norm_first=norm_first, activation=activation)
+    ours = drawn(c)
+    sizes = (c.d_model, c.n_heads, c.encoder_layers, c.decoder_layers, c.d_ff, 0.0)
+    theirs = nn.Transformer(*sizes, activation, batch_first=True, norm_first=norm_first)
+    for side in ("encoder", "decoder"):
+        for mine, other in zip(getattr(ours, side), getattr(theirs, side).layers, strict=True):
+            copy_layer(mine, other)
+        if norm_first:
+            getattr(theirs, side).norm.load_state_dict(getattr(ours, f"{side}_norm").state_dict())
+        else:  # the paper has no norm after the last layer's own; nn.Transformer adds one all the same
+            getattr(theirs, side).norm = None
+    theirs.encoder.use_nested_tensor = False  # a short cut that warns of itself
+    src, tgt = sentences(c)
+    padded = src == c.padding
+    expected = theirs.eval()(
+        ours.embed(src, ours.src_embedding, ours.src_positions),
+        ours.embed(tgt, ours.tgt_embedding, ours.tgt_positions),
+        tgt_mask=torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).triu(1),
+        src_key_padding_mask=padded,
+        memory_key_padding_mask=padded,
+    )
+    torch.testing.assert_close(ours.hidden(src, tgt), expected, rtol=0, atol=1e-5)
+    torch.testing.assert_close(ours(src, tgt), expected @ ours.output.weight.T, rtol=0, atol=1e-4)
 
 
 # What a position may know

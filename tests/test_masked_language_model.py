@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
+from test_encoder_decoder import copy_layer
+from torch import nn
 
 from reservoir.datasets import Vocabulary, train_bpe
 from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
@@ -112,6 +114,21 @@ def test_the_loss_is_that_of_the_hidden_tokens_alone():
         len(one.targets) for one in everything
     )
     assert before["perplexity"] == pytest.approx(torch.tensor(nats).exp().item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+@torch.no_grad()
+def test_the_encoder_is_torchs(norm_first):
+    ours = model(norm_first=norm_first, activation="gelu").encoder
+    layer = nn.TransformerEncoderLayer(16, 2, 32, 0.0, "gelu", batch_first=True, norm_first=norm_first)
+    theirs = nn.TransformerEncoder(layer, 3, enable_nested_tensor=False)
+    for mine, other in zip(ours.layers, theirs.layers, strict=True):
+        copy_layer(mine, other)
+    ids = torch.randint(4, 59, (3, 9))
+    ids[1, 6:] = 0
+    x = ours.positions(ours.embedding(ids) * 4.0)
+    wanted = ours.norm(theirs(x, src_key_padding_mask=ids == 0))
+    torch.testing.assert_close(ours(ids)[ids != 0], wanted[ids != 0], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("mixing", ["fourier", "linear", "mlp", "attention"])
