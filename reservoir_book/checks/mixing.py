@@ -62,7 +62,7 @@ def hidden_loss(written: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
             lambda logits, ids, asked: right(logits, ids, asked) * asked.sum(),
         "you divide by all tokens; only some are asked about":
             lambda logits, ids, asked: right(logits, ids, asked) * asked.sum() / len(asked),
-    }, praise="only what was hidden counts", read=lambda found, expected: torch.as_tensor(float(found)),
+    }, praise="only what was hidden counts", read=lambda found, expected: torch.as_tensor(number(found)),
        otherwise="a third of the tokens is asked about: the loss is {expected:.4f}, yours is {found:.4f}")  # fmt: skip
 
 
