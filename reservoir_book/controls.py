@@ -18,9 +18,8 @@ import plotly.graph_objects as go
 from IPython.display import display
 
 from reservoir.training import Event, Finished, Started, Stepped, Validated
-from reservoir_book import plots
+from reservoir_book import pictures, plots
 from reservoir_book.kernel import answered, duration
-from reservoir_book.live import chart
 from reservoir_lab.runs import build, find_records
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.handlers import Checkpoints
@@ -178,7 +177,7 @@ class Control:
     def draw(self) -> None:
         """Show the recorded bands and the runs so far."""
         bands = [(words, "fixed", seeds) for words, seeds in self.bands.items()]
-        self.picture.value = chart(bands, self.runs, x="steps", y=self.title, log=self.log)
+        self.picture.value = pictures.chart(bands, self.runs, x="steps", y=self.title, log=self.log)
 
 
 def origin(run: Run) -> str:
