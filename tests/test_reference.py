@@ -13,8 +13,7 @@ import nbformat
 import pytest
 from optional import ABSENT
 from test_book import THEME  # noqa: F401  puts the theme on the path
-
-from reservoir_book import checks
+from test_checks import EXERCISES
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "reference"))  # where a script's own folder is when it is run
@@ -126,7 +125,7 @@ def test_the_exercises_are_all_listed(made):
     row = re.compile(r"\]\(#(ex-[\w-]+)\)\n  - (\w+)\n  - ([\w, ]+)\n  - (?:`(\w+)`)?")
     listed = row.findall(by_topic)
     checked = {label: name for label, _, _, name in listed if name}
-    assert checked == {label: one.name for label, one in checks.EXERCISES.items()}
+    assert checked == {label: check.answers[1] for label, check in EXERCISES.items()}
     again = [found for part in by_difficulty for found in row.findall(part)]
     assert sorted(again) == sorted(listed)
     assert all(
