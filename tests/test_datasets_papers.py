@@ -210,12 +210,12 @@ def test_what_is_wrong_with_an_archive_is_named(folders, member, change, message
 def test_a_pair_is_kept_or_left_out_by_its_lengths():
     def kept(src: int, tgt: int) -> bool:
         pairs = Pairs([" ".join("a" * src)], [" ".join("b" * tgt)])
-        return bool(len(clean(pairs, shortest=2, longest=30, ratio=1.5)))
+        return bool(len(clean(pairs, longest=30)))
 
-    assert kept(2, 2) and kept(2, 3) and kept(3, 2) and kept(30, 20)
-    assert not kept(2, 4) and not kept(7, 4) and not kept(1, 1) and not kept(31, 30) and not kept(0, 0)
+    assert kept(1, 1) and kept(2, 3) and kept(3, 2) and kept(30, 20)
+    assert not kept(2, 4) and not kept(7, 4) and not kept(0, 1) and not kept(31, 30) and not kept(0, 0)
     words = Pairs(["a " + "b" * 1001, "a b"], ["a b", "a b"])
-    assert len(clean(words, shortest=1, longest=30, ratio=1.5)) == 1
+    assert len(clean(words, longest=30)) == 1
 
 
 def test_sentences_are_cut_as_moses_cuts_them():

@@ -12,8 +12,7 @@ from PIL import Image
 
 from reservoir.datasets import DataError
 from reservoir_lab.corpora import images
-from reservoir_lab.corpora.examples import read_idx
-from reservoir_lab.corpora.pictures import bytes_in_a_row, patches, shrunk
+from reservoir_lab.corpora.examples import bytes_in_a_row, patches, read_idx, shrunk
 
 
 def test_the_digits_are_at_hand():

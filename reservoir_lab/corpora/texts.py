@@ -15,10 +15,9 @@ from reservoir.datasets import Labelled, Pairs, grammar
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError, shipped
 from reservoir_lab.corpora import fetching, papers
-from reservoir_lab.corpora.fetching import fetch
+from reservoir_lab.corpora.fetching import fetch, read_bytes, read_lines, read_text
 from reservoir_lab.corpora.own import FILES, Files, own_labelled, own_pairs, own_text
 from reservoir_lab.corpora.papers import ParallelCorpus, read_pairs, test_set
-from reservoir_lab.corpora.reading import read_bytes, read_lines, read_text
 from reservoir_lab.typed import decode
 
 MULTI30K_TESTS = {

@@ -1,6 +1,6 @@
 from .parts import FILES, Files, Rows, path_of, train_files
 from .pictures import own_pictures, read_picture
-from .tables import numbers_of, own_labelled, own_sequences, sides
+from .tables import numbers_of, own_labelled, own_sequences
 from .texts import languages, own_pairs, own_text
 
 __all__ = [
@@ -16,6 +16,5 @@ __all__ = [
     "own_text",
     "path_of",
     "read_picture",
-    "sides",
     "train_files",
 ]

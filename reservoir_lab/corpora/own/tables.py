@@ -17,22 +17,18 @@ import numpy as np
 import pandas as pd
 
 from reservoir.datasets.shipped import DataError
+from reservoir_lab.corpora.fetching import read_lines, read_text
 from reservoir_lab.corpora.own.parts import (
-    PICTURES,
     Files,
     Rows,
     find,
-    own_lines,
     path_of,
     split,
     without_blanks,
 )
-from reservoir_lab.corpora.reading import read_text
 
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
-RECORDS = re.compile(r"\.(jsonl|ndjson|parquet)\b", re.IGNORECASE)
-SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
-"""What the columns of translations are called that are not called by their languages."""
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+RECORDS = re.compile(r"\.(jsonl|parquet)\b", re.IGNORECASE)
 TEXT_NAMES = ("text", "sentence", "review", "comment", "message", "content", "utterance", "document")
 LABEL_NAMES = ("label", "class", "category", "target", "sentiment", "intent", "stars", "topic")
 
@@ -67,7 +63,7 @@ class Table:
 def read_table(path: Path) -> Table:
     """Read a table in UTF-8, or in UTF-16 with a byte-order mark; commas, semicolons or tabs stand between cells.
 
-    Or one of JSON Lines or Parquet, in which an object within a row, such as {"de": …, "en": …}, is columns of its own.
+    Or one of JSON Lines or Parquet, whose rows need not have the same columns.
 
     Raises:
         DataError: the file is missing, damaged or empty, names a column twice, or a row has another number of cells.
@@ -80,8 +76,7 @@ def read_table(path: Path) -> Table:
     marks = {mark: first.count(mark) for mark in ("\t", ";", ",")}
     mark = max(marks, key=marks.__getitem__)
     # As Python's own spreadsheet dialect, and every kind of line end, also within quotation marks.
-    spaced = re.search(rf'{mark} +"(?!")', text) is not None  # a, "b"
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=spaced)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=True)
     cells, lines, blank, begins = [], [], 0, 1
     try:
         for row in reader:
@@ -120,7 +115,7 @@ def _of_records(path: Path) -> Table:
         if parquet:
             rows = cast("list[dict[str, Any]]", pd.read_parquet(path).to_dict("records"))
             lines = list(range(1, len(rows) + 1))
-        for number, line in enumerate([] if parquet else own_lines(path), start=1):
+        for number, line in enumerate([] if parquet else read_lines(path), start=1):
             if line.strip():
                 lines.append(number)
                 rows.append(dict(json.loads(line)))
@@ -131,48 +126,16 @@ def _of_records(path: Path) -> Table:
         raise DataError(f"{path}, line {lines[-1] if lines else 1}: {error}; {what}") from error
     if not rows:
         raise DataError(f"{path}: there are no rows; write some")
-    # What stands within a row, such as {"de": …, "en": …}, is columns of its own.
-    flat = [
-        dict(
-            pair
-            for name, cell in row.items()
-            for pair in (cell.items() if isinstance(cell, dict) else [(name, cell)])
-        )
-        for row in rows
-    ]
-    header = list(dict.fromkeys(name for row in flat for name in row))
-    if any(isinstance(cell, bytes) for row in flat for cell in row.values()):
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    if any(isinstance(cell, bytes) for row in rows for cell in row.values()):
         raise DataError(f"{path}: a cell holds bytes; store pictures as files, in one folder per class")
-    return Table(path, header, [[_cell(row.get(name)) for name in header] for row in flat], lines, 0)
+    return Table(path, header, [[_cell(row.get(name)) for name in header] for row in rows], lines, 0)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, list | np.ndarray):
         return " ".join(map(str, value))
     return "" if value is None or value != value else str(value)
-
-
-def sides(header: Sequence[str]) -> tuple[str, str] | None:
-    """The columns of a table of translations that are called source and target, or the like."""
-    lower = {name.lower(): name for name in header}
-    found = next((pair for pair in SIDES if set(pair) <= lower.keys()), None)
-    return (lower[found[0]], lower[found[1]]) if found and len(header) == 2 else None
-
-
-def are_pictures(path: Path, tables: Sequence[Path]) -> bool:
-    """Whether a folder is one of pictures: in folders of classes, or named by a table next to them."""
-    found = {file.relative_to(path).parts[0] for file in path.rglob("*") if file.suffix.lower() in PICTURES}
-    folders = sum((path / name).is_dir() for name in found)
-    return bool(found) and (
-        not tables or folders > 1 or any(named_pictures(table) is not None for table in tables)
-    )
-
-
-def named_pictures(path: Path) -> int | None:
-    """Which column of a table holds names of pictures that lie in its folder; None if none does."""
-    cells = read_table(path).cells[0]
-    found = [i for i, cell in enumerate(cells) if Path(cell).suffix.lower() in PICTURES]
-    return next((i for i in found if (path.parent / cells[i]).is_file()), None)
 
 
 def _columns(table: Table, files: Files, *, numbers: bool = False) -> tuple[tuple[str, ...], str]:
@@ -212,7 +175,7 @@ def _labelled(
     for rows in found.values():
         rows.rows = [(*row[:-1], row[-1].strip()) for row in rows.rows]
     if not numbers:
-        found = {part: without_blanks(rows, files, notes, unit="row") for part, rows in found.items()}
+        found = {part: without_blanks(rows, notes, unit="row") for part, rows in found.items()}
     if not known:
         _check_few(found["train"], label)
         found = split(found, files, notes, unit=unit, key=lambda row: row[:-1], stratum=lambda row: row[-1])
@@ -226,7 +189,7 @@ def _check_few(rows: Rows, label: str) -> None:
         raise DataError(
             f"{rows.paths[0]}: {label!r} has {several:,} different values in {len(rows):,} rows, which are no classes."
             " Name another column with --task.files.label, or round the numbers to a few: nothing here learns to"
-            " predict a number. Columns of translations are called by their languages, or source and target"
+            " predict a number. Columns of translations are called by their languages, such as de and en"
         )
 
 
@@ -271,7 +234,7 @@ def own_labelled(
         the rows of each part, the texts and the label of each; the classes; what is to be said of them.
 
     Raises:
-        DataError: a file is missing or damaged, a cell is empty, or a label is not in the training data.
+        DataError: a file is missing or damaged, or a label is not in the training data.
     """
     return _labelled(name, files, known, unit="texts")
 

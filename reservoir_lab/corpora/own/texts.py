@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
+from reservoir_lab.corpora.fetching import read_lines
 from reservoir_lab.corpora.own.parts import (
     PACKED,
     PARTS,
@@ -15,7 +16,6 @@ from reservoir_lab.corpora.own.parts import (
     Rows,
     find,
     hidden,
-    own_lines,
     part_of,
     path_of,
     split,
@@ -49,7 +49,7 @@ def own_pairs(
         the rows of each part, source and target, and what is to be said of them.
 
     Raises:
-        DataError: a file is missing or damaged, two files are out of step, or a pair is half empty.
+        DataError: a file is missing or damaged, or two files are out of step.
     """
     path, notes = path_of(name), list[str]()
     if _tables(path):
@@ -74,7 +74,7 @@ def own_pairs(
             file.name for file in sorted(path.iterdir()) if file not in used and not hidden(file, path)
         ]:
             notes.append(f"{path}: left out, as no part in {src} or {tgt}: {', '.join(left)}")
-    found = {part: without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
+    found = {part: without_blanks(rows, notes, unit="pair") for part, rows in found.items()}
     if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
         notes.append(
             f"no text in {tgt} has {WORDS} words with spaces between, as BLEU counts them: it will be 0, unless"
@@ -96,7 +96,7 @@ def own_text(name: str, files: Files, *, whole: bool = False) -> tuple[dict[str,
     found = find(path_of(name), TEXTS, "texts", notes, whole=whole)
     texts = {}
     for part, file in found.items():
-        lines = own_lines(file)
+        lines = read_lines(file)
         if not any(line.strip() for line in lines):
             raise DataError(f"{file}: there is no text in it; write some")
         texts[part] = "".join(f"{line}\n" for line in lines)
@@ -164,7 +164,7 @@ def _aligned(path: Path, files: dict[str, Path], src: str, tgt: str) -> Rows:
                 f"{path} has no {stem}.{language}, which must translate the other {stem} file: add it"
             )
     paths = (files[src], files[tgt])
-    sides = [own_lines(file) for file in paths]
+    sides = [read_lines(file) for file in paths]
     if len(sides[0]) != len(sides[1]):
         raise DataError(
             f"{paths[0]} has {len(sides[0]):,} lines but {paths[1]} has {len(sides[1]):,}: line n of the one must"
