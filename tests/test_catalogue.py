@@ -34,9 +34,11 @@ def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path
         assert catalogue.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
 
 
-@pytest.mark.parametrize("command", ["run", "show", "submit"])
-@pytest.mark.parametrize("name", ["own/translator", "combinations/gpt-masks-50/lr-3e-2", "universal"])
-def test_help_of_a_recipe_lists_its_fields_with_their_values(name, command, capsys):
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("run", "own/translator"), ("show", "combinations/gpt-masks-50/lr-3e-2"), ("submit", "universal")],
+)
+def test_help_of_a_recipe_lists_its_fields_with_their_values(command, name, capsys):
     with pytest.raises(SystemExit) as end:
         main([command, name, "--help"])
     printed = " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,6 @@ from reservoir_lab.corpora.own.tables import checked_classes
 
 MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 PATCHES = 16  # along a side, at most, of pictures whose size nobody chose
-UNREADABLE = (OSError, SyntaxError, ValueError, Image.DecompressionBombError)
 
 
 def own_pictures(
@@ -95,17 +96,22 @@ def read_picture(path: Path | str, size: tuple[int, int], channels: int) -> Tens
     Raises:
         DataError: it cannot be read as a picture.
     """
+    with _opened(path) as opened:
+        picture = ImageOps.exif_transpose(opened).convert(MODES[channels])
+        picture = picture.resize(size[::-1], Image.Resampling.BICUBIC)
+        return torch.from_numpy(np.array(picture, dtype=np.uint8).reshape(*size, channels))
+
+
+@contextmanager
+def _opened(path: Path | str) -> Iterator[Image.Image]:
+    """A picture, whatever of it is read within `with`."""
     try:
         with Image.open(path) as opened:
-            picture = ImageOps.exif_transpose(opened).convert(MODES[channels])
-            picture = picture.resize(size[::-1], Image.Resampling.BICUBIC)
-            return torch.from_numpy(np.array(picture, dtype=np.uint8).reshape(*size, channels))
-    except UNREADABLE as error:
-        raise _broken(path, error) from error
-
-
-def _broken(path: Path | str, error: Exception) -> DataError:
-    return DataError(f"{path} is damaged, or no picture ({error}): replace it, or delete it")
+            if opened.mode[0] in "IF":  # of whose bits Pillow would cut the upper ones off
+                raise DataError(f"{path} has more than the 8 bits that are read: save it with 8 bits")
+            yield opened
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(f"{path} is damaged, or no picture ({error}): replace it, or delete it") from error
 
 
 def _folders(path: Path) -> list[Path]:
@@ -142,16 +148,11 @@ class Pictures(Rows):
 
 def _shape(path: str) -> tuple[int, int, int]:
     """Rows, columns and channels of a picture, of which only the head is read."""
-    try:
-        with Image.open(path) as opened:
-            if opened.mode[0] in "IF":  # of whose bits Pillow would cut the upper ones off
-                raise ValueError(f"it has more than the 8 bits that are read, in mode {opened.mode}")
-            sideways = opened.getexif().get(0x0112, 1) > 4
-            (wide, high), bands = opened.size, opened.getbands()
-            opaque = "transparency" not in opened.info and not {"A", "a"} & set(bands)
-            colours = 1 if opened.mode in ("1", "L", "LA", "La") else 3
-    except UNREADABLE as error:
-        raise _broken(path, error) from error
+    with _opened(path) as opened:
+        sideways = opened.getexif().get(0x0112, 1) > 4
+        (wide, high), bands = opened.size, opened.getbands()
+        opaque = "transparency" not in opened.info and not {"A", "a"} & set(bands)
+        colours = 1 if opened.mode in ("1", "L", "LA", "La") else 3
     return (wide, high, colours + (not opaque)) if sideways else (high, wide, colours + (not opaque))
 
 
