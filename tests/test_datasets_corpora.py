@@ -10,7 +10,7 @@ import pytest
 from reservoir.datasets import DataError, Pairs
 from reservoir_lab import corpora
 from reservoir_lab.corpora import fetching, parallel, texts
-from reservoir_lab.corpora.vocabularies import ByteVocabulary
+from reservoir_lab.corpora.texts import ByteVocabulary
 
 
 @pytest.fixture

@@ -126,13 +126,16 @@ def test_an_archive_without_a_part_names_those_it_has(archive):
         labelled("mnli")
 
 
-def test_quora_s_broken_lines_are_left_out(archive):
+def test_quora_s_broken_lines_are_left_out_if_they_are_few(archive):
     whole = rows(QQP, ("question1", "question2"), "is_duplicate", ["0", "1"], 5010)
     broken = "7\t1\t2\tWhat is a\n new line?\tWhy?\t1\n"  # one question of two lines: neither has six columns
     archive("QQP-clean.zip", {"QQP/train.tsv": whole + broken, "QQP/dev.tsv": whole})
     corpus = labelled("qqp")
     assert (len(corpus.train), len(corpus.valid), len(corpus.tests["dev"])) == (10, 5000, 5010)
     assert corpus.classes == ("different", "duplicate")
+    archive("QQP-clean.zip", {"QQP/train.tsv": whole + broken * 26, "QQP/dev.tsv": whole})
+    with pytest.raises(DataError, match="more than 50 lines have other than 6 columns"):
+        labelled("qqp")
 
 
 @pytest.mark.data

@@ -12,9 +12,18 @@ from typing import Any, Literal, cast
 
 from reservoir.datasets import DataError
 from reservoir_lab.corpora.own import FILES
-from reservoir_lab.corpora.own.parts import PACKED, PICTURES, hidden, is_about, part_of, path_of, stem_of
-from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, read_table
-from reservoir_lab.corpora.own.texts import TEXTS, languages
+from reservoir_lab.corpora.own.parts import (
+    PACKED,
+    PICTURES,
+    TABLES,
+    hidden,
+    is_about,
+    part_of,
+    path_of,
+    read_table,
+    stem_of,
+)
+from reservoir_lab.corpora.own.texts import LABEL_NAMES, TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import load_data, task_of
 from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves

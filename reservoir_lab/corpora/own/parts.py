@@ -1,16 +1,23 @@
-"""Which files of one's own train, validate and test; what is left out of them; a split by a seed where some lack."""
+"""Which files of one's own train, validate and test; how tables are read; a split by a seed where some parts lack."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
 
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
+from reservoir_lab.corpora.fetching import read_lines, read_text
 
 FILES = "files:"
 PARTS = ("train", "valid", "test")
@@ -26,6 +33,7 @@ CALLED = {
 """What the parts are called, alone or as the first or last word of a file's name."""
 ABOUT = ("readme", "license", "licence", "changelog", "citation")
 """Files that tell of data and are none."""
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 PACKED = ("", ".gz", ".xz", ".zip")
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 FEW = 5  # lines that a sentence names
@@ -186,6 +194,111 @@ def hidden(file: Path, below: Path) -> bool:
 
 def stem_of(name: str, endings: Sequence[str]) -> str:
     return next((name[: -len(end)] for end in endings if end and name.lower().endswith(end)), "")
+
+
+@dataclass
+class Table:
+    """A file's columns, its rows, and the line on which each begins."""
+
+    path: Path
+    header: list[str]
+    cells: list[list[str]]
+    lines: list[int]
+    blank: int
+
+    def rows(self, names: tuple[str, ...], notes: list[str]) -> Rows:
+        """Some columns.
+
+        Raises:
+            DataError: there is no such column.
+        """
+        if missing := [name for name in names if name not in self.header]:
+            raise DataError(
+                f"{self.path}, line 1: no column is named {', '.join(map(repr, missing))}; they are"
+                f" {', '.join(map(repr, self.header))}"
+            )
+        if self.blank:
+            notes.append(f"{self.path}: {self.blank:,} blank lines left out")
+        at = [self.header.index(name) for name in names]
+        return Rows((self.path,), [tuple(row[i] for i in at) for row in self.cells], self.lines)
+
+
+def read_table(path: Path) -> Table:
+    """Read a table in UTF-8, or in UTF-16 with a byte-order mark; commas, semicolons or tabs stand between cells.
+
+    Or one of JSON Lines or Parquet, whose rows need not have the same columns.
+
+    Raises:
+        DataError: the file is missing, damaged or empty, names a column twice, or a row has another number of cells.
+    """
+    if re.search(r"\.(jsonl|parquet)\b", path.name, re.IGNORECASE):
+        return _of_records(path)
+    csv.field_size_limit(2**31 - 1)
+    text = read_text(path)
+    first = text.lstrip().splitlines()[0] if text.strip() else ""
+    marks = {mark: first.count(mark) for mark in ("\t", ";", ",")}
+    mark = max(marks, key=marks.__getitem__)
+    # As Python's own spreadsheet dialect, and every kind of line end, also within quotation marks.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=True)
+    cells, lines, blank, begins = [], [], 0, 1
+    try:
+        for row in reader:
+            if not any(map(str.strip, row)) and len(row) < 2:
+                blank += 1
+            else:
+                cells.append(row)
+                lines.append(begins)
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {begins}: {error}; a cell that holds a quotation mark, a line end or {mark!r} stands in"
+            ' quotation marks, and marks within it are doubled: "he said ""yes"""'
+        ) from None
+    if len(cells) < 2:
+        raise DataError(
+            f"{path}: there are no rows; the first line names the columns, and each other one is a row"
+        )
+    header = [name.strip() for name in cells.pop(0)]
+    del lines[0]
+    if twice := [name for name, times in Counter(header).items() if times > 1]:
+        raise DataError(f"{path}, line 1: two columns are named {twice[0]!r}; give each a name of its own")
+    for line, row in zip(lines, cells, strict=True):
+        if len(row) != len(header):
+            raise DataError(
+                f"{path}, line {line}: {len(row)} cells, but line 1 names {len(header)} columns; put a text that holds"
+                f" {mark!r} in quotation marks"
+            )
+    return Table(path, header, cells, lines, blank)
+
+
+def _of_records(path: Path) -> Table:
+    parquet, lines = path.suffix.lower() == ".parquet", list[int]()
+    rows: list[dict[str, Any]] = []
+    try:
+        if parquet:
+            rows = cast("list[dict[str, Any]]", pd.read_parquet(path).to_dict("records"))
+            lines = list(range(1, len(rows) + 1))
+        for number, line in enumerate([] if parquet else read_lines(path), start=1):
+            if line.strip():
+                lines.append(number)
+                rows.append(dict(json.loads(line)))
+    except ImportError:
+        raise DataError(f"{path} needs pyarrow: pip install pyarrow") from None
+    except (ValueError, TypeError, OSError) as error:
+        what = "it is damaged, or no Parquet" if parquet else "each line is an object of JSON"
+        raise DataError(f"{path}, line {lines[-1] if lines else 1}: {error}; {what}") from error
+    if not rows:
+        raise DataError(f"{path}: there are no rows; write some")
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    if any(isinstance(cell, bytes) for row in rows for cell in row.values()):
+        raise DataError(f"{path}: a cell holds bytes; store pictures as files, in one folder per class")
+    return Table(path, header, [[_cell(row.get(name)) for name in header] for row in rows], lines, 0)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list | np.ndarray):
+        return " ".join(map(str, value))
+    return "" if value is None or value != value else str(value)
 
 
 def without_blanks(part: Rows, notes: list[str], *, unit: str) -> Rows:
