@@ -1,9 +1,8 @@
 from . import papers
 from .examples import images
-from .fetching import Row, fetch, status
+from .fetching import Row, fetch, read_lines, read_text, status
 from .own import Files
 from .papers import ParallelCorpus, read_pairs, test_set
-from .reading import read_lines, read_text
 from .texts import CLASSES, LabelledCorpus, Text, labelled, parallel, text
 
 __all__ = [

@@ -14,7 +14,8 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -35,9 +36,7 @@ from reservoir_lab.launch.gpus import GPU
 from reservoir_lab.runs.building import build, device_of, outline, tokens_found
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.machine import has_bf16, peaks
-from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import InitFromRun
 
 FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
 MOMENTS = {"adamw": 2, "adam": 2, "sgd": 1}
@@ -276,34 +275,14 @@ def _rounded(done: Work) -> Work:
     )
 
 
-def dataset(run: Run) -> str:
-    """What a run trains on, as the manifest calls it."""
-    return FETCHED.get(run.task.data, run.task.data)
-
-
 def data(run: Run) -> tuple[str, str]:
-    """What a run trains on, and whether it is here."""
-    name = dataset(run)
+    """What a run trains on, as the manifest calls it, and whether it is here."""
+    name = FETCHED.get(run.task.data, run.task.data)
     if name.startswith("files:"):
         path_of_files(name)
         return name, "files"
     states = {row.name: row.state for row in status()}
     return name, states.get(name, "embedded")
-
-
-def begins_with(run: Run) -> str:
-    """The weights that a run starts from, and whether they are here; empty where it starts at its seed alone."""
-    if run.start is None or not run.start.streams:
-        return ""
-    if isinstance(run.start, InitFromRun):
-        source = run.start.source(run.scale, run.seed)
-        there = path_of(source).with_suffix(".safetensors").exists()
-        command = f"reservoir run {source.recipe} --scale {source.scale} --seeds {source.seed}"
-        comes_first = f"absent; run it first: {command}"
-        return f"{source.recipe} ({source.scale}, seed {source.seed}): {'here' if there else comes_first}"
-    state = {row.name: row.state for row in status()}.get(run.start.name)
-    seed = run.start.source(run.seed)
-    return run.start.name + (f" (seed {seed})" if seed else "") + (f": {state}" if state else "")
 
 
 @dataclass(frozen=True)
@@ -315,14 +294,12 @@ class Measured:
         step_seconds: of a step, the median: wall-clock on a GPU, processor time on a CPU, which other programs on a
             shared machine do not lengthen.
         predicted: what the sum says for this machine, by what it multiplies and moves at its best.
-        tokens: that a step saw, the mean.
         device: where.
     """
 
     scale: str
     step_seconds: float
     predicted: float
-    tokens: float
     device: str
 
     @property
@@ -331,14 +308,22 @@ class Measured:
         return self.step_seconds / self.predicted
 
 
-def measure(run: Run, *, steps: int = STEPS) -> Measured:
+def measure(run: Run) -> Measured:
     """Take a few real steps of `run`, and compare them with what they should take here.
 
     Raises:
         DataError: its data cannot be had.
     """
     device = device_of(run)
-    taken, tokens = timed(run, steps=steps)
+    clock, ends = (time.process_time if device.type == "cpu" else time.perf_counter), list[float]()
+
+    def listen(event: object) -> None:
+        if isinstance(event, Stepped):
+            ends.append(clock())
+
+    model, task, _ = build(run)
+    few = run.evolve(budget={"steps": WARM + STEPS, "validate_every": 10**9, "checkpoint_every": 0})
+    train_run(few, model, cast(Any, _NotValidated(task)), listeners=[listen])
     sized = plan(run, bf16=has_bf16(device))
     machine = peaks(device, torch.bfloat16 if sized.low else torch.float32)
     predicted = sized.work.seconds(
@@ -346,46 +331,20 @@ def measure(run: Run, *, steps: int = STEPS) -> Measured:
     )
     return Measured(
         run.scale,
-        statistics.median(taken),
+        statistics.median(end - start for start, end in pairwise(ends[WARM - 1 :])),
         predicted * run.budget.accumulate,
-        tokens,
         "GPU" if device.type == "cuda" else "CPU",
     )
 
 
-def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
-    """Train for `steps` steps after the first two, and time each.
+class _NotValidated:
+    """A task that is trained on and never validated."""
 
-    Returns:
-        Seconds of each step (wall-clock on a GPU, processor time on a CPU), and the tokens that one saw on average.
-
-    Raises:
-        DataError: its data cannot be had.
-    """
-    model, task, _ = build(run)
-    few = run.evolve(budget={"steps": WARM + steps, "validate_every": 10**9, "checkpoint_every": 0})
-    timed: Any = _Timed(task, time.process_time if device_of(run).type == "cpu" else time.perf_counter)
-    history = train_run(few, model, timed, listeners=[timed.listen])
-    return timed.taken[WARM:], history.tokens / few.budget.steps
-
-
-class _Timed:
-    """A task that is trained on and not validated, and the time of each step from when its batches are there."""
-
-    def __init__(self, task: Task, clock: Callable[[], float]):
-        self._task, self._clock, self._began = task, clock, 0.0
-        self.taken: list[float] = []
+    def __init__(self, task: Task):
+        self._task = task
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._task, name)
-
-    def size(self, batch: Any) -> tuple[int, int]:
-        self._began = self._clock()
-        return self._task.size(batch)
-
-    def listen(self, event: object) -> None:
-        if isinstance(event, Stepped):
-            self.taken.append(self._clock() - self._began)
 
     def validate(self, model: object) -> dict[str, float]:
         return {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 from reservoir_lab.typed import hint
 
@@ -51,7 +50,7 @@ GPUS = {
 }
 
 
-def gpu(name: str) -> GPU:
+def gpu_called(name: str) -> GPU:
     """The GPU of that name.
 
     Raises:
@@ -60,41 +59,6 @@ def gpu(name: str) -> GPU:
     if name.lower() not in GPUS:
         raise ValueError(f"--gpu knows no {name!r}; {hint(name.lower(), GPUS)}")
     return GPUS[name.lower()]
-
-
-@dataclass(frozen=True)
-class Target:
-    """The GPUs that a dry run assumes.
-
-    Args:
-        name: a key of `GPUS`.
-        gpus: how many of them share each batch.
-        price: US dollars per hour of one; None takes the assumption of `GPUS`.
-    """
-
-    name: str = "h200"
-    gpus: int = 1
-    price: float | None = None
-
-    def __post_init__(self) -> None:
-        gpu(self.name)
-        if self.gpus < 1:
-            raise ValueError(f"--gpus must be at least 1, got {self.gpus}")
-        if self.price is not None and not (math.isfinite(self.price) and self.price >= 0):
-            raise ValueError(f"--price must be at least 0 dollars per hour, got {self.price}")
-
-    @property
-    def gpu(self) -> GPU:
-        """Its peak figures."""
-        return gpu(self.name)
-
-    @property
-    def hourly(self) -> float:
-        """Dollars per hour of all of them."""
-        return self.gpus * (self.gpu.price if self.price is None else self.price)
-
-
-Cluster = Literal["auto", "slurm", "local"]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from reservoir.training import ComputationTask, LanguageModellingTask, TextReade
 from reservoir.training.task import perplexity
 from reservoir.weights.files import WeightsError, read_json, shortened
 from reservoir_lab.corpora import own
-from reservoir_lab.corpora.vocabularies import BytePieces, ByteVocabulary
+from reservoir_lab.corpora.texts import BytePieces, ByteVocabulary
 from reservoir_lab.runs.building import device_of, precision_of
 from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.export import export, folder_of

@@ -1,7 +1,6 @@
 from .parts import FILES, Files, Rows, path_of, train_files
 from .pictures import own_pictures, read_picture
-from .tables import numbers_of, own_labelled, own_sequences, sides
-from .texts import languages, own_pairs, own_text
+from .texts import languages, numbers_of, own_labelled, own_pairs, own_sequences, own_text
 
 __all__ = [
     "FILES",
@@ -16,6 +15,5 @@ __all__ = [
     "own_text",
     "path_of",
     "read_picture",
-    "sides",
     "train_files",
 ]

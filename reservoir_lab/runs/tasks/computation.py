@@ -21,7 +21,7 @@ from reservoir.training import ComputationTask
 from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.weights.accounting import rounded
 from reservoir_lab import corpora
-from reservoir_lab.corpora import Files, calculations, examples, own, pictures
+from reservoir_lab.corpora import Files, calculations, examples, own
 from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs.tasks import FILLED, BatchSpec, Settings, share_of, token_ids
@@ -225,10 +225,10 @@ class Pictures(Computation):
     def sequences(self, pixels: Tensor) -> Tensor:
         """Pictures as sequences of numbers."""
         if self.shrink > 1:
-            pixels = pictures.shrunk(pixels, self.shrink)
+            pixels = examples.shrunk(pixels, self.shrink)
         if not self.patch:
-            return pictures.bytes_in_a_row(pixels)
-        return pictures.patches(pixels, self.patch)
+            return examples.bytes_in_a_row(pixels)
+        return examples.patches(pixels, self.patch)
 
     def examples(self) -> Examples:
         if self.own:
@@ -250,27 +250,25 @@ class Pictures(Computation):
         Args:
             name: "files:PATH".
             known: the classes of a model that is to be scored: then nothing is split.
-            inputs: the size, the channels and the scale that such a model takes.
+            inputs: the size and the channels that such a model takes.
         """
         given = inputs or {"size": self.size, "channels": self.channels}
-        size, channels, scale = tuple(given["size"]), given["channels"], given.get("scale", 0)
-        parts, classes, scale, notes = own.own_pictures(
+        parts, classes, notes = own.own_pictures(
             name,
             self.files,
             patch=self.patch * self.shrink,
-            size=size,
-            channels=channels,
-            scale=scale,
+            size=tuple(given["size"]),
+            channels=given["channels"],
             known=known,
         )
         rows, columns, channels = next(iter(parts.values()))[0].shape[1:]
-        found: Inputs = {"size": [rows, columns], "channels": channels} | ({"scale": scale} if scale else {})
+        found: Inputs = {"size": [rows, columns], "channels": channels}
         return {part: self.stored(*one) for part, one in parts.items()}, classes, found, notes
 
     def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
         """Pictures, by their paths, as a model of such inputs reads them."""
-        size, channels, scale = tuple(inputs["size"]), inputs["channels"], inputs.get("scale", 0)
-        pixels = torch.stack([own.read_picture(path, size, channels, scale) for path in things])
+        size, channels = tuple(inputs["size"]), inputs["channels"]
+        pixels = torch.stack([own.read_picture(path, size, channels) for path in things])
         return self.stored(pixels, torch.zeros(len(pixels), dtype=torch.int64))
 
 

@@ -10,7 +10,7 @@ from reservoir.datasets import Vocabulary, train_bpe
 from reservoir.training import LanguageModellingTask, MaskedBatch, MaskedLanguageModellingTask
 from reservoir.training.task import perplexity
 from reservoir_lab.corpora import Files, Text, text
-from reservoir_lab.corpora.vocabularies import ByteVocabulary, train_byte_pieces
+from reservoir_lab.corpora.texts import ByteVocabulary, train_byte_pieces
 from reservoir_lab.runs.tasks import BatchSpec, Settings, share_of, token_ids
 
 SAMPLES = 8  # lines that a record shows
