@@ -71,9 +71,10 @@ def tasks(names: Iterable[str] = tuple(SAID)) -> list[dict[str, Any]]:
         spec = run.task
         assert isinstance(spec, OnPuzzle)
         puzzle = spec.puzzle
-        sizes = asdict(puzzle) | {"length": puzzle.length}
+        its = puzzle.sizes
+        sizes = asdict(puzzle) | {"length": its.length}
         if isinstance(puzzle, Circle):
-            sizes["chance"] = 100 * puzzle.chance
+            sizes["chance"] = 100 / puzzle.n
         if isinstance(puzzle, Facts):
             sizes["chance"] = 100 / puzzle.values
         if isinstance(puzzle, Grammar):
@@ -82,14 +83,10 @@ def tasks(names: Iterable[str] = tuple(SAID)) -> list[dict[str, Any]]:
             "name": name,
             "said": SAID.get(name, TASKS[name].about),
             "puzzle": type(puzzle).__name__,
-            "vocabulary": puzzle.vocabulary,
-            "answers": puzzle.answers,
-            "questions": puzzle.questions,
-            "places": 1
-            if isinstance(puzzle, Facts)
-            else puzzle.places
-            if isinstance(puzzle, Grammar)
-            else puzzle.length,
+            "vocabulary": its.vocabulary,
+            "answers": its.answers,
+            "questions": its.questions,
+            "places": its.places,
             "batch": spec.batch,
             "asked": spec.held_out,
             "tested": spec.tested,
