@@ -97,7 +97,9 @@ def test_the_share_right_is_pythons():
         few = examples.test.part(slice(200))
         y = few.y
         said = torch.where(
-            torch.rand(y.shape, generator=torch.Generator().manual_seed(0)) < 0.9, y, (y + 1) % puzzle.answers
+            torch.rand(y.shape, generator=torch.Generator().manual_seed(0)) < 0.9,
+            y,
+            (y + 1) % puzzle.sizes.answers,
         )
         right = said == y
         counts = puzzle.counts(few.x, y, right)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import traitlets
 
 from reservoir.datasets import grammar, shipped
-from reservoir.datasets.bench import Facts, Grammar
+from reservoir.datasets.bench import Grammar
 from reservoir.models.pretrained import TOKENIZER
 from reservoir_book import pictures
 from reservoir_book.explorables.base import Explorable
@@ -77,17 +77,18 @@ def tasks(names: Iterable[str] = tuple(SAID)) -> list[dict[str, Any]]:
         run = recipes.get(f"bench/{name}/trained")
         spec: Any = run.task
         puzzle = spec.puzzle
-        sizes = asdict(puzzle) | {"length": puzzle.length}
+        its = puzzle.sizes
+        sizes = asdict(puzzle) | {"length": its.length}
         if isinstance(puzzle, Grammar):
             sizes["words"] = dict(zip(("german", "english"), puzzle.words, strict=True))
         more = {
             "name": name,
             "said": SAID.get(name, TASKS[name].about),
             "puzzle": type(puzzle).__name__,
-            "vocabulary": puzzle.vocabulary,
-            "answers": puzzle.answers,
-            "questions": puzzle.questions,
-            "places": getattr(puzzle, "places", 1 if isinstance(puzzle, Facts) else puzzle.length),
+            "vocabulary": its.vocabulary,
+            "answers": its.answers,
+            "questions": its.questions,
+            "places": its.places,
             "batch": spec.batch,
             "asked": spec.held_out,
             "tested": spec.tested,

@@ -135,7 +135,7 @@ def checked(model: torch.nn.Module, folder: Path) -> EncoderDecoder:
 
 def greedy(model: EncoderDecoder, vocabulary: Vocabulary, sentences: Sequence[str]) -> list[str]:
     """What the page writes, in PyTorch."""
-    found = translate(model, vocabulary.encode_batch(sentences), decoding=Decoding(beam=1), autocast=False)
+    found = translate(model, vocabulary.encode_batch(sentences), decoding=Decoding(beam=1))
     return [vocabulary.decode(ids) for ids in found]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reservoir.datasets.examples import Examples, Stored, padded
+from reservoir.datasets.batches import Examples, Stored, padded
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
 from reservoir_lab.corpora import fetching

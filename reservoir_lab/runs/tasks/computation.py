@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from reservoir.datasets import Examples, Generated, Stored
-from reservoir.datasets.batches import raw_words
+from reservoir.datasets.batches import Minibatch, padded, padded_numbers, raw_words
 from reservoir.datasets.bench import Circle, Facts, Grammar, Puzzle
-from reservoir.datasets.examples import Batch, padded, padded_numbers
 from reservoir.models import TaggerConfig, UniversalConfig
 from reservoir.training import ComputationTask
 from reservoir.training.classification import METRIC, PuzzleTask
@@ -77,7 +76,7 @@ class Computation(Settings):
         batch, tokens = self.shapes(rows)
         return BatchSpec(lambda model: ComputationTask.loss(model, batch), tokens, rows)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         """A batch on the meta device, and how many positions of it are no filling."""
         raise NotImplementedError
 
@@ -112,11 +111,11 @@ class Bits(Computation):
         patch = self.patch if self.kind == "memory" else 1
         return replace(config.sized(patch, 2 * patch), every=True)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         patch, strings = (self.patch, self.strings + 1) if self.kind == "memory" else (1, 2)
         places = self.length // patch
         x = torch.empty(rows, strings * places, patch, device="meta")
-        return Batch(x, token_ids(rows, places, patch)), rows * strings * places
+        return Minibatch(x, token_ids(rows, places, patch)), rows * strings * places
 
     def examples(self) -> Examples:
         task = (
@@ -153,8 +152,8 @@ class Expressions(Computation):
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return replace(config.sized(vocabulary, 10), tokens=True)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
-        batch = Batch(token_ids(rows, self.longest), token_ids(rows), token_ids(rows))
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
+        batch = Minibatch(token_ids(rows, self.longest), token_ids(rows), token_ids(rows))
         return batch, rows * (self.shortest + self.longest) / 2
 
     def examples(self) -> Examples:
@@ -216,11 +215,11 @@ class Pictures(Computation):
         *_, channels, classes = self.shape()
         return config.sized(self.patch**2 * channels or 1, classes)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         high, wide, channels, _ = self.shape()
         patch, step = self.patch or 1, (self.patch or 1) * self.shrink
         length, features = (high // step) * (wide // step), patch**2 * (channels if self.patch else 1)
-        return Batch(torch.empty(rows, length, features, device="meta"), token_ids(rows)), rows * length
+        return Minibatch(torch.empty(rows, length, features, device="meta"), token_ids(rows)), rows * length
 
     def sequences(self, pixels: Tensor) -> Tensor:
         """Pictures as sequences of numbers."""
@@ -291,12 +290,12 @@ class Sequences(Computation):
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return config.sized(self.features, len(self.examples().classes))
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         corpus = self.examples()
         longest = max(
             part.x.shape[1] for part in (corpus.train, corpus.valid, corpus.test) if isinstance(part, Stored)
         )
-        batch = Batch(
+        batch = Minibatch(
             torch.empty(rows, longest, self.features, device="meta"), token_ids(rows), token_ids(rows)
         )
         return batch, FILLED * rows * longest
@@ -367,9 +366,9 @@ class Proteins(Computation):
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return replace(config.sized(vocabulary, examples.FOLDS), tokens=True)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         length = min(self.longest, RESIDUES)
-        return Batch(token_ids(rows, length), token_ids(rows), token_ids(rows)), FILLED * rows * length
+        return Minibatch(token_ids(rows, length), token_ids(rows), token_ids(rows)), FILLED * rows * length
 
     def longest_sequence(self) -> int:
         return self.longest
@@ -405,7 +404,7 @@ class OnPuzzle(Settings):
     @property
     def vocabulary(self) -> int:
         """How many tokens there are, the padding included."""
-        return self.puzzle.vocabulary + 1
+        return self.puzzle.sizes.vocabulary + 1
 
     @property
     def data(self) -> str:
@@ -418,7 +417,7 @@ class OnPuzzle(Settings):
 
     def examples(self, seed: int) -> Examples:
         """What is trained on, validated on and asked in the end."""
-        puzzle, names = self.puzzle, tuple(map(str, range(self.puzzle.answers)))
+        puzzle, names = self.puzzle, tuple(map(str, range(self.puzzle.sizes.answers)))
         if isinstance(puzzle, Facts):
             table = puzzle.table(seed)
             order = np.argsort(raw_words(seed, LOOK)(puzzle.facts), kind="stable")[: self.held_out]
@@ -447,20 +446,19 @@ class OnPuzzle(Settings):
 
     def fit(self, config: TaggerConfig, vocabulary: int) -> TaggerConfig:
         """The model's sizes with those filled in that the puzzle decides."""
-        puzzle = self.puzzle
-        config = config.filled_in(vocab=self.vocabulary, outputs=puzzle.questions * puzzle.answers)
-        return replace(config, max_length=puzzle.length)
+        sizes = self.puzzle.sizes
+        config = config.filled_in(vocab=self.vocabulary, outputs=sizes.questions * sizes.answers)
+        return replace(config, max_length=sizes.length)
 
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any data."""
-        rows = share_of(self.batch, processes)
-        places = getattr(self.puzzle, "places", 1 if isinstance(self.puzzle, Facts) else self.puzzle.length)
-        batch = Batch(token_ids(rows, self.puzzle.length), token_ids(rows, places, self.puzzle.questions))
-        return BatchSpec(lambda model: PuzzleTask.loss(model, batch), rows * self.puzzle.length, rows)
+        rows, sizes = share_of(self.batch, processes), self.puzzle.sizes
+        batch = Minibatch(token_ids(rows, sizes.length), token_ids(rows, sizes.places, sizes.questions))
+        return BatchSpec(lambda model: PuzzleTask.loss(model, batch), rows * sizes.length, rows)
 
     def longest_sequence(self) -> int:
         """The most places that a sequence has."""
-        return self.puzzle.length
+        return self.puzzle.sizes.length
 
 
 def _samples(model: Any, task: Any, stored: Stored, count: int) -> list[dict[str, str]]:
