@@ -19,7 +19,7 @@ NEEDS = {  # module of ours, or a folder of them -> the extras that it may impor
     "reservoir_lab/corpora/examples.py": ("pictures",),
     "reservoir_lab/corpora/own/pictures.py": ("pictures",),
     "reservoir_lab/launch/submit.py": ("cluster",),
-    "reservoir/weights/jit.py": ("fast",),
+    "reservoir/weights/draws.py": ("fast",),
     "reservoir_lab/launch/handed_in.py": ("class",),
     "reservoir_lab/launch": ("cli",),
     "reservoir_book": ("pages",),

@@ -23,7 +23,6 @@ def test_a_generator_with_other_bits_is_noticed(monkeypatch):
     sign = draws.DISTRIBUTIONS["sign"]
     other = sign._replace(convert=lambda block, scale: sign.convert(block, scale).roll(1, -1))
     monkeypatch.setitem(draws.DISTRIBUTIONS, "sign", other)
-    monkeypatch.setattr(draws, "numba_is_here", lambda: False)  # it has these distributions compiled
     one = finding("generator")
     assert not one.good and "SignedConstant" in one.found and "Normal" not in one.found
     assert "Orthogonal" in one.found, "signs are part of an orthogonal draw"

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from reservoir.layers import Linear
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.training.state import Handler
-from reservoir.weights.generator import Stream
+from reservoir.weights.draws import Stream
 from reservoir.weights.initialisation import Constant
 from reservoir.weights.naming import owned
 from reservoir.weights.origins import initialise
