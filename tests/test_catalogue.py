@@ -10,28 +10,28 @@ import pytest
 
 from reservoir.datasets.shipped import shipped
 from reservoir_lab import recipes
-from reservoir_lab.launch import catalogue
+from reservoir_lab.launch import console
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.run import every_leaf
 
 
 def test_the_stored_catalogue_is_the_registrys():
     stored = json.loads((shipped() / "recipes.json").read_text(encoding="utf-8"))
-    assert stored == asdict(catalogue.from_registry()), "recipes have changed: run `make generated`"
+    assert stored == asdict(console.from_registry()), "recipes have changed: run `make generated`"
 
 
 @pytest.mark.parametrize("damage", ["digest", "cut", "keys", "gone"])
 def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path, monkeypatch):
-    true = catalogue.from_registry()
+    true = console.from_registry()
     stored = tmp_path / "recipes.json"
     text = json.dumps(asdict(replace(true, digest="of yesterday", recipes={})))
     if damage != "gone":
         stored.write_text({"digest": text, "cut": text[:30], "keys": '{"recipes": {}}'}[damage])
-    monkeypatch.setattr(catalogue, "shipped", lambda: tmp_path)
-    assert catalogue.catalogue() == true
+    monkeypatch.setattr(console, "shipped", lambda: tmp_path)
+    assert console.catalogue() == true
     if damage == "digest":
         stored.write_text(json.dumps(asdict(replace(true, recipes={"a/b": "A recipe."}))))
-        assert catalogue.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
+        assert console.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
 
 
 @pytest.mark.parametrize(

@@ -18,16 +18,17 @@ from reservoir_lab.evidence import sources
 from reservoir_lab.launch import dry_run
 from reservoir_lab.launch.cli import main
 from reservoir_lab.launch.cost_model import (
+    GPUS,
     LAUNCH,
     Measured,
     Work,
     data,
+    gpu_called,
     measure,
     plan,
     work,
 )
 from reservoir_lab.launch.dry_run import MATTERS, on_paper, saves_from
-from reservoir_lab.launch.gpus import GPUS, gpu_called
 from reservoir_lab.runs import find_records
 from reservoir_lab.runs.building import build, outline
 from reservoir_lab.runs.registry import SCALES, shipped_rows

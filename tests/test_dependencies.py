@@ -17,7 +17,7 @@ from test_repository import MODULES, PROJECT, ROOT, requirements
 NEEDS = {  # module of ours, or a folder of them -> the extras that it may import from
     "reservoir_lab/corpora/papers.py": ("data",),
     "reservoir_lab/corpora/examples.py": ("pictures",),
-    "reservoir_lab/corpora/own/pictures.py": ("pictures",),
+    "reservoir_lab/corpora/own_pictures.py": ("pictures",),
     "reservoir_lab/launch/submit.py": ("cluster",),
     "reservoir/weights/draws.py": ("fast",),
     "reservoir_lab/launch/handed_in.py": ("class",),

@@ -16,7 +16,8 @@ from reservoir.datasets import DataError
 from reservoir_lab import corpora
 from reservoir_lab.corpora import Files, labelled, parallel
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.corpora.own import own_pictures, own_sequences, read_picture
+from reservoir_lab.corpora.own_pictures import own_pictures, read_picture
+from reservoir_lab.corpora.own_texts import own_sequences
 from reservoir_lab.runs import Pictures, Sequences
 from reservoir_lab.runs.own import kind_of
 

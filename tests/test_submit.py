@@ -2,6 +2,7 @@
 
 import os
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,7 @@ from repeated import deterministic
 from small import RECIPE, files, sentence, small_run
 
 from reservoir.training import Stepped
-from reservoir_lab.launch.cli import main
-from reservoir_lab.launch.gpus import Resources
+from reservoir_lab.launch.cli import Resources, main
 from reservoir_lab.launch.submit import Job, executor
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of, read_record
@@ -55,7 +55,7 @@ def test_what_makes_no_sense_is_named(capsys, results, words, said):
 def test_without_slurm_the_error_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ValueError, match="; `reservoir run` takes the same runs on this machine"):
-        executor(Resources(), tmp_path, name="test")
+        executor(tmp_path, **asdict(Resources()))
 
 
 def test_a_job_goes_on_where_it_was_even_if_it_was_begun_afresh(text):
@@ -106,7 +106,7 @@ def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
         if busy
         else Resources(hours=2 / 60, lead=45, gpus=0, cpus=1)
     )
-    job = executor(resources, results / "jobs" / "%j", name="test").submit(Slow(run))
+    job = executor(results / "jobs" / "%j", **asdict(resources)).submit(Slow(run))
     until, freed = time.monotonic() + (1500 if busy else 420), False
     while not path_of(run).exists() and time.monotonic() < until:
         shown = slurm.call("scontrol", "show", "job", job.job_id)

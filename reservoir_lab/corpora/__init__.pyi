@@ -1,4 +1,4 @@
-from . import papers
+from . import own_pictures, papers
 from .examples import images
 from .fetching import Row, fetch, read_lines, read_text, status
 from .own import Files
@@ -15,6 +15,7 @@ __all__ = [
     "fetch",
     "images",
     "labelled",
+    "own_pictures",
     "papers",
     "parallel",
     "read_lines",

@@ -23,7 +23,8 @@ from reservoir.datasets.vocabulary import SPECIALS, Pieces, Vocabulary, check_te
 from reservoir.layers.arguments import check_number
 from reservoir_lab.corpora import fetching, papers
 from reservoir_lab.corpora.fetching import fetch, read_bytes, read_lines, read_text
-from reservoir_lab.corpora.own import FILES, Files, own_labelled, own_pairs, own_text
+from reservoir_lab.corpora.own import FILES, Files
+from reservoir_lab.corpora.own_texts import own_labelled, own_pairs, own_text
 from reservoir_lab.corpora.papers import ParallelCorpus, read_pairs, test_set
 from reservoir_lab.typed import decode
 

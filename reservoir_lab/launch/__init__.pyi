@@ -1,10 +1,8 @@
 from . import (
-    catalogue,
     cli,
     console,
     cost_model,
     dry_run,
-    gpus,
     handed_in,
     show,
     submit,
@@ -12,12 +10,10 @@ from . import (
 )
 
 __all__ = [
-    "catalogue",
     "cli",
     "console",
     "cost_model",
     "dry_run",
-    "gpus",
     "handed_in",
     "show",
     "submit",

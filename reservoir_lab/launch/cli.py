@@ -33,13 +33,14 @@ exit status:
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Union
 
@@ -49,8 +50,15 @@ from rich.progress import track
 
 from reservoir.datasets.shipped import DataError
 from reservoir_lab import corpora, launch, runs
-from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, printable, show, show_json
-from reservoir_lab.launch.gpus import Resources
+from reservoir_lab.launch.console import (
+    UsageError,
+    in_one_sentence,
+    list_recipes,
+    new_table,
+    printable,
+    show,
+    show_json,
+)
 from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.typed import hint
@@ -74,7 +82,7 @@ class List:
     json: bool = False
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.catalogue.list_recipes(self.families, as_json=self.json)
+        list_recipes(self.families, as_json=self.json)
 
 
 @dataclass(frozen=True)
@@ -175,6 +183,43 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What each job asks for.
+
+    Args:
+        hours: Wall-clock time of a job, after which it goes back into the queue.
+        nodes: Machines per job.
+        gpus: GPUs per machine, with one process each; 0 for one process without a GPU.
+        cpus: Processors per process.
+        lead: Seconds before the end at which the run is asked to stop: more than a step and a validation take.
+        partition: As your cluster calls it; empty for the cluster's own choice.
+        account: As your cluster calls it; empty for the cluster's own choice.
+        parallel: Jobs that run at once.
+    """
+
+    hours: float = 24.0
+    nodes: int = 1
+    gpus: int = 1
+    cpus: int = 8
+    lead: int = 300
+    partition: str = ""
+    account: str = ""
+    parallel: int = 8
+
+    def __post_init__(self) -> None:
+        for name, least in (("nodes", 1), ("gpus", 0), ("cpus", 1), ("lead", 1), ("parallel", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"--{name} must be at least {least}, got {getattr(self, name)}")
+        if not (math.isfinite(self.hours) and self.hours > 0):
+            raise ValueError(f"--hours must be a positive number of hours, got {self.hours}")
+        if not self.lead < self.hours * 3600:
+            raise ValueError(
+                f"--lead must be shorter than --hours, {self.hours * 3600:.0f} s, got {self.lead} s: a job that is"
+                " asked to stop when it begins never ends"
+            )
+
+
+@dataclass(frozen=True)
 class Submit:
     """Submit runs as jobs to SLURM, one for each recipe and seed.
 
@@ -203,7 +248,7 @@ class Submit:
     def __call__(self, fields: Sequence[str]) -> None:
         runs = launch.train.chosen_runs(self.names, self.scale, self.seeds, fields, command="submit")
         folder = Path(self.folder) if self.folder else None
-        launch.submit.submit_runs(runs, self.resources, folder=folder, fresh=self.fresh)
+        launch.submit.submit_runs(runs, folder, fresh=self.fresh, **asdict(self.resources))
 
 
 @dataclass(frozen=True)

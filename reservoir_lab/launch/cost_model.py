@@ -32,11 +32,11 @@ from reservoir.weights import report
 from reservoir_lab.corpora import status
 from reservoir_lab.corpora.content import FETCHED
 from reservoir_lab.corpora.own import path_of as path_of_files
-from reservoir_lab.launch.gpus import GPU
 from reservoir_lab.runs.building import build, device_of, outline, tokens_found
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.machine import has_bf16, peaks
 from reservoir_lab.runs.run import Run
+from reservoir_lab.typed import hint
 
 FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
 MOMENTS = {"adamw": 2, "adam": 2, "sgd": 1}
@@ -54,6 +54,60 @@ the GPU.
 LAUNCH = 8e-6
 """Seconds that a bare operation takes to start, which is all that `peaks` measures; an assumption."""
 COUNTED = flop_registry | {operation: shape_wrapper(formula) for operation, formula in FORMULAS.items()}
+
+
+MACHINE = 8  # GPUs that share a link; more are several machines
+
+
+@dataclass(frozen=True)
+class GPU:
+    """A GPU's peak figures, from its data sheet, without sparsity.
+
+    Args:
+        words: its name, written out.
+        bf16, fp32: operations a second of matrix products, in bf16 and in fp32 (without TF32); bf16 is 0 where the
+            hardware does not multiply it.
+        bandwidth: bytes a second, to and from its memory.
+        memory: bytes.
+        link: bytes a second to the other GPUs of its machine, one way.
+        network: the same to GPUs of other machines, by the network cards that such machines usually have.
+        price: an assumption, in US dollars an hour: about what clouds asked when this was written. `--price` says what
+            yours asks.
+    """
+
+    words: str
+    bf16: float
+    fp32: float
+    bandwidth: float
+    memory: float
+    link: float
+    network: float
+    price: float
+
+    def ring(self, gpus: int) -> float:
+        """Bytes a second around a ring of so many: its slowest link decides."""
+        return self.link if gpus <= MACHINE else min(self.link, self.network)
+
+
+GPUS = {
+    "h200": GPU("NVIDIA H200 SXM", 989e12, 67e12, 4.8e12, 141e9, 450e9, 50e9, 3.50),
+    "h100": GPU("NVIDIA H100 SXM", 989e12, 67e12, 3.35e12, 80e9, 450e9, 50e9, 2.50),
+    "a100": GPU("NVIDIA A100 SXM 80 GB", 312e12, 19.5e12, 2.04e12, 80e9, 300e9, 25e9, 1.60),
+    "l4": GPU("NVIDIA L4", 121e12, 30.3e12, 0.30e12, 24e9, 32e9, 6.25e9, 0.70),
+    "rtx4090": GPU("NVIDIA GeForce RTX 4090", 165e12, 82.6e12, 1.01e12, 24e9, 32e9, 1.25e9, 0.45),
+    "t4": GPU("NVIDIA T4", 0.0, 8.1e12, 0.32e12, 16e9, 16e9, 1.25e9, 0.35),
+}
+
+
+def gpu_called(name: str) -> GPU:
+    """The GPU of that name.
+
+    Raises:
+        ValueError: the table has none; the nearest name is suggested.
+    """
+    if name.lower() not in GPUS:
+        raise ValueError(f"--gpu knows no {name!r}; {hint(name.lower(), GPUS)}")
+    return GPUS[name.lower()]
 
 
 @dataclass(frozen=True)

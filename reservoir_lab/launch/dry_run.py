@@ -13,8 +13,17 @@ from rich.table import Column
 
 from reservoir_lab import recipes
 from reservoir_lab.launch.console import new_table, show
-from reservoir_lab.launch.cost_model import LOW, REACHED, START, Measured, Plan, measure, plan
-from reservoir_lab.launch.gpus import GPU, gpu_called
+from reservoir_lab.launch.cost_model import (
+    GPU,
+    LOW,
+    REACHED,
+    START,
+    Measured,
+    Plan,
+    gpu_called,
+    measure,
+    plan,
+)
 from reservoir_lab.runs.building import device_of
 from reservoir_lab.runs.run import Run
 

@@ -17,7 +17,6 @@ import submitit
 
 import reservoir_lab.recipes  # noqa: F401 (a job is unpickled where nothing else has entered them)
 from reservoir_lab.launch.console import show
-from reservoir_lab.launch.gpus import Resources
 from reservoir_lab.launch.train import PlainLines
 from reservoir_lab.runs.distribution import PATIENCE, join_world
 from reservoir_lab.runs.execution import execute
@@ -73,15 +72,15 @@ class Job:
 
 
 def submit_runs(
-    runs: Sequence[Run], resources: Resources, *, folder: Path | None = None, fresh: bool = False
+    runs: Sequence[Run], folder: Path | None = None, *, fresh: bool = False, **asked: Any
 ) -> None:
     """Submit runs as one array, and print where their logs are.
 
     Args:
         runs: what to run; what is recorded is left out.
-        resources: of each job.
         folder: for logs; `jobs` in the results folder if None.
         fresh: run again what is recorded, from the start.
+        asked: what each job asks for, as in `executor`.
 
     Raises:
         ValueError: there is no SLURM here.
@@ -91,7 +90,7 @@ def submit_runs(
         show(f"{len(runs) - len(jobs)} of {len(runs)} are recorded already; --fresh runs them again")
     if not jobs:
         return
-    queue = executor(resources, (folder or results() / "jobs").resolve() / "%j", name="reservoir")
+    queue = executor((folder or results() / "jobs").resolve() / "%j", **asked)
     with queue.batch():
         submitted = [queue.submit(job) for job in jobs]
     for job, place in zip(jobs, submitted, strict=True):
@@ -100,34 +99,42 @@ def submit_runs(
         show(f"job {place.job_id}: {name} submitted; log {place.paths.stderr}")
 
 
-def executor(resources: Resources, folder: Path, *, name: str) -> submitit.Executor:
-    """What takes jobs.
+def executor(
+    folder: Path,
+    *,
+    hours: float,
+    nodes: int,
+    gpus: int,
+    cpus: int,
+    lead: int,
+    partition: str,
+    account: str,
+    parallel: int,
+) -> submitit.Executor:
+    """What takes jobs; `reservoir submit --help` says what each asks for.
 
     Args:
-        resources: of each job.
         folder: for the jobs' logs and what they were called with.
-        name: of the jobs.
 
     Raises:
         ValueError: there is no SLURM here.
     """
-    r = resources
     try:
         found = submitit.AutoExecutor(folder, cluster="slurm", slurm_max_num_timeout=TIMEOUTS)
     except RuntimeError as error:
         raise ValueError(f"{error}; `reservoir run` takes the same runs on this machine") from error
     found.update_parameters(
-        name=name,
-        timeout_min=max(1, round(r.hours * 60)),
-        nodes=r.nodes,
-        gpus_per_node=r.gpus,
-        tasks_per_node=max(1, r.gpus),
-        cpus_per_task=r.cpus,
-        slurm_signal_delay_s=r.lead,
-        slurm_array_parallelism=r.parallel,
+        name="reservoir",
+        timeout_min=max(1, round(hours * 60)),
+        nodes=nodes,
+        gpus_per_node=gpus,
+        tasks_per_node=max(1, gpus),
+        cpus_per_task=cpus,
+        slurm_signal_delay_s=lead,
+        slurm_array_parallelism=parallel,
         slurm_srun_args=["--kill-on-bad-exit=1"],  # or the others would wait for hours for one that has died
-        slurm_partition=r.partition or None,
-        slurm_account=r.account or None,
+        slurm_partition=partition or None,
+        slurm_account=account or None,
         slurm_additional_parameters={"requeue": True},
     )
     return found

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from reservoir.datasets import DataError
-from reservoir_lab.corpora.own import FILES
-from reservoir_lab.corpora.own.parts import (
+from reservoir_lab.corpora.own import (
+    FILES,
     PACKED,
     PICTURES,
     TABLES,
@@ -23,7 +23,7 @@ from reservoir_lab.corpora.own.parts import (
     read_table,
     stem_of,
 )
-from reservoir_lab.corpora.own.texts import LABEL_NAMES, TEXTS, languages
+from reservoir_lab.corpora.own_texts import LABEL_NAMES, TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import load_data, task_of
 from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves

@@ -20,9 +20,11 @@ from reservoir.training import ComputationTask
 from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.weights.accounting import rounded
 from reservoir_lab import corpora
-from reservoir_lab.corpora import Files, calculations, examples, own
+from reservoir_lab.corpora import Files, calculations, examples
 from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import content_digest
+from reservoir_lab.corpora.own import FILES
+from reservoir_lab.corpora.own_texts import numbers_of, own_sequences
 from reservoir_lab.runs.tasks import FILLED, BatchSpec, Settings, share_of, token_ids
 
 SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbers of each
@@ -201,7 +203,7 @@ class Pictures(Computation):
     @property
     def own(self) -> bool:
         """Whether the pictures are the reader's."""
-        return self.images.startswith(own.FILES)
+        return self.images.startswith(FILES)
 
     def shape(self) -> tuple[int, int, int, int]:
         """Rows, columns and channels of a picture, and how many classes there are."""
@@ -252,7 +254,7 @@ class Pictures(Computation):
             inputs: the size and the channels that such a model takes.
         """
         given = inputs or {"size": self.size, "channels": self.channels}
-        parts, classes, notes = own.own_pictures(
+        parts, classes, notes = corpora.own_pictures.own_pictures(
             name,
             self.files,
             patch=self.patch * self.shrink,
@@ -267,7 +269,7 @@ class Pictures(Computation):
     def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
         """Pictures, by their paths, as a model of such inputs reads them."""
         size, channels = tuple(inputs["size"]), inputs["channels"]
-        pixels = torch.stack([own.read_picture(path, size, channels) for path in things])
+        pixels = torch.stack([corpora.own_pictures.read_picture(path, size, channels) for path in things])
         return self.stored(pixels, torch.zeros(len(pixels), dtype=torch.int64))
 
 
@@ -312,7 +314,7 @@ class Sequences(Computation):
 
     def own_parts(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
         """Sequences of one's own; the arguments are as in `Pictures.own_parts`, and inputs have mean and spread."""
-        parts, classes, notes = own.own_sequences(name, self.files, known, features=self.features)
+        parts, classes, notes = own_sequences(name, self.files, known, features=self.features)
         if inputs is None:
             flat = (number for row in parts["train"][0] for number in row)
             whole = torch.tensor(list(flat), dtype=torch.float64).view(-1, self.features)
@@ -325,7 +327,7 @@ class Sequences(Computation):
     def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
         """Sequences, in a text with spaces between or as numbers, as a model of such inputs reads them."""
         rows = [
-            own.numbers_of(
+            numbers_of(
                 thing.split()
                 if isinstance(thing, str)
                 else [str(float(number)) for number in np.ravel(thing)],

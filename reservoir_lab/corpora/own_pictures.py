@@ -13,8 +13,8 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from reservoir.datasets.shipped import DataError
-from reservoir_lab.corpora.own.parts import FEW, PICTURES, Files, Rows, hidden, part_of, path_of, split
-from reservoir_lab.corpora.own.texts import checked_classes
+from reservoir_lab.corpora.own import FEW, PICTURES, Files, Rows, hidden, part_of, path_of, split
+from reservoir_lab.corpora.own_texts import checked_classes
 
 MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 PATCHES = 16  # along a side, at most, of pictures whose size nobody chose

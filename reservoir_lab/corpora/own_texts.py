@@ -12,7 +12,7 @@ from pathlib import Path
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
 from reservoir_lab.corpora.fetching import read_lines
-from reservoir_lab.corpora.own.parts import (
+from reservoir_lab.corpora.own import (
     PACKED,
     PARTS,
     TABLES,

@@ -7,13 +7,10 @@ import io
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
-
-import numpy as np
-import pandas as pd
 
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
@@ -276,6 +273,8 @@ def _of_records(path: Path) -> Table:
     rows: list[dict[str, Any]] = []
     try:
         if parquet:
+            import pandas as pd  # which takes longer to import than all the rest
+
             rows = cast("list[dict[str, Any]]", pd.read_parquet(path).to_dict("records"))
             lines = list(range(1, len(rows) + 1))
         for number, line in enumerate([] if parquet else read_lines(path), start=1):
@@ -290,13 +289,16 @@ def _of_records(path: Path) -> Table:
     if not rows:
         raise DataError(f"{path}: there are no rows; write some")
     header = list(dict.fromkeys(name for row in rows for name in row))
-    if any(isinstance(cell, bytes) for row in rows for cell in row.values()):
-        raise DataError(f"{path}: a cell holds bytes; store pictures as files, in one folder per class")
+    if any(isinstance(cell, bytes | dict) for row in rows for cell in row.values()):
+        raise DataError(
+            f"{path}: a cell holds bytes or an object; store pictures as files, in one folder per class, and what"
+            " stands in an object as columns of its own"
+        )
     return Table(path, header, [[_cell(row.get(name)) for name in header] for row in rows], lines, 0)
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, list | np.ndarray):
+    if isinstance(value, Iterable) and not isinstance(value, str):  # numbers, say
         return " ".join(map(str, value))
     return "" if value is None or value != value else str(value)
 
