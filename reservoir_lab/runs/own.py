@@ -11,10 +11,19 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from reservoir.datasets import DataError
-from reservoir_lab.corpora.own import FILES
-from reservoir_lab.corpora.own.parts import PACKED, conversion, hidden, is_about, part_of, path_of, stem_of
-from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, are_pictures, read_table, sides
-from reservoir_lab.corpora.own.texts import TEXTS, languages
+from reservoir_lab.corpora.own import (
+    FILES,
+    PACKED,
+    PICTURES,
+    TABLES,
+    hidden,
+    is_about,
+    part_of,
+    path_of,
+    read_table,
+    stem_of,
+)
+from reservoir_lab.corpora.own_texts import LABEL_NAMES, TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import load_data, task_of
 from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves
@@ -29,7 +38,7 @@ KINDS = {
     "pairs": "parallel text: train.de and train.en in a folder, or a table with the columns de and en",
     "text": "running text: a .txt file, or train.txt in a folder",
     "labels": "labelled texts: a table, .csv, .tsv, .jsonl or .parquet, with a column of texts and one of labels",
-    "pictures": "pictures: a folder with one subfolder per class, or with a table of their names and labels",
+    "pictures": "pictures: a folder with one subfolder per class",
     "numbers": "sequences of numbers: a table with a column of labels, and numbers in the others",
 }
 TAKES: dict[type, tuple[str, ...]] = {
@@ -166,8 +175,6 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
     task = run.task
     assert isinstance(task, Translation)
     found = languages(task.corpus)
-    if (pair := sides(found)) and not {"task.src", "task.tgt"} & set(keep):
-        return run.evolve(task={"src": pair[0], "tgt": pair[1]})
     if {task.src, task.tgt} <= set(found):
         return run
     if len(found) == 2 and not {"task.src", "task.tgt"} & set(keep) and task.tgt in found:
@@ -230,7 +237,8 @@ def kind_of(name: str) -> Kind:
     plain = {file: name.lower() for file, name in plain.items()}
     tables = [file for file, stem in plain.items() if stem.endswith(TABLES)]
     tables.sort(key=lambda file: part_of(stem_of(file.name, TABLES)) != "train")
-    if path.is_dir() and are_pictures(path, tables):
+    classes = {file.parent for file in path.glob("*/**/*") if file.suffix.lower() in PICTURES}
+    if classes and (not tables or len(classes) > 1):
         return "pictures"
     if tables:
         return _of_table(tables[0])
@@ -239,17 +247,13 @@ def kind_of(name: str) -> Kind:
         return "pairs"
     if any(stem.endswith(TEXTS) for stem in plain.values()):
         return "text"
-    raise DataError(
-        f"{path} holds none of what can be trained on: {'; '.join(KINDS.values())}{conversion(files)}"
-    )
+    raise DataError(f"{path} holds none of what can be trained on: {'; '.join(KINDS.values())}")
 
 
 def _of_table(path: Path) -> Kind:
     table = read_table(path)
     rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
     labelled = len(rest) < len(table.header)
-    if sides(table.header):
-        return "pairs"
     words = [word for row in table.cells for i in rest for word in row[i].split()]
     if words and all(map(_is_number, words)):
         return "numbers"

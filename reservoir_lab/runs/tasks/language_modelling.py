@@ -6,11 +6,13 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
+import torch
+
 from reservoir.datasets import Vocabulary, train_bpe
 from reservoir.training import LanguageModellingTask, MaskedBatch, MaskedLanguageModellingTask
-from reservoir.training.task import perplexity
+from reservoir.training.task import device_of, perplexity
 from reservoir_lab.corpora import Files, Text, text
-from reservoir_lab.corpora.vocabularies import ByteVocabulary, train_byte_pieces
+from reservoir_lab.corpora.texts import ByteVocabulary, train_byte_pieces
 from reservoir_lab.runs.tasks import BatchSpec, Settings, share_of, token_ids
 
 SAMPLES = 8  # lines that a record shows
@@ -100,7 +102,8 @@ def _samples(model: Any, task: LanguageModellingTask, corpus: Text) -> list[dict
         if len(words) <= WORDS or len(found) == SAMPLES:
             continue
         start, rest = " ".join(words[:WORDS]), words[WORDS : 4 * WORDS]
-        said = task.go_on(model, vocabulary.encode(start), tokens=4 * WORDS * a_word, end=end)
+        ids = torch.tensor([vocabulary.encode(start)], device=device_of(model))
+        said = model.generate(ids, max_new_tokens=4 * WORDS * a_word, end=end)[0, ids.shape[1] :].tolist()
         # Bytes may stop inside a character.
         whole = vocabulary.decode(said).encode("utf-8", "replace").decode()
         found.append({"source": start, "reference": " ".join(rest), "continuation": whole})

@@ -10,7 +10,7 @@ from reservoir.models import EncoderDecoderConfig
 from reservoir.training import Decoding, TranslationTask, bleu
 from reservoir.weights.accounting import rounded
 from reservoir_lab.corpora import Files, ParallelCorpus, parallel
-from reservoir_lab.corpora.vocabularies import Dictionary
+from reservoir_lab.corpora.texts import Dictionary
 from reservoir_lab.runs.tasks import FILLED, LENGTH, BatchSpec, Settings, share_of, token_ids
 
 SAMPLES = 8  # test sentences that a record shows
