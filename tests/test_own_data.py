@@ -481,7 +481,7 @@ def test_tables_of_json_lines_and_parquet_are_read_as_those_of_commas_are(tmp_pa
 def test_a_table_of_pictures_in_bytes_says_what_would_do(tmp_path):
     pd.DataFrame({"image": [b"PNG"] * 9, "label": range(9)}).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(
-        DataError, match="a cell holds bytes; store pictures as files, in one folder per class"
+        DataError, match="a cell holds bytes or an object; store pictures as files, in one folder per class"
     ):
         kind_of(f"files:{tmp_path}")
 
