@@ -304,7 +304,7 @@ def test_what_is_given_but_empty_masks_nothing():
 @pytest.mark.parametrize("given", [{"layers": 1}, {"layers": ()}, {"where": lambda name, parameter: True}])
 def test_a_plan_has_no_layers_beside_it(given):
     model = encoder_alone()
-    with pytest.raises(ValueError, match=r"a plan or layers and where, not both: .* keep=0\.5"):
+    with pytest.raises(ValueError, match=r"a plan, or its fields .* not both: .* keep=0\.5"):
         supermask(model, Mask(keep=0.5), seed=0, **given)
     assert not masks(model)
 

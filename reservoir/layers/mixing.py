@@ -5,7 +5,6 @@ convolution, by a recurrent layer.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -28,12 +27,8 @@ def full_precision(device: torch.device) -> AbstractContextManager:
 def fourier(x: Tensor, *, length: int | None = None) -> Tensor:
     """`Re(FFT_seq(FFT_hidden(x)))` (Lee-Thorp et al. 2022, eq. 3), unnormalised.
 
-    The transform of real numbers at (-n, -k) is the conjugate of that at (n, k), so on a processor half of it is
-    computed and the real part of the other half is the first half's mirror image. On a GPU the operations that make up
-    the mirror image take longer to start than the whole transform. The map is linear and symmetric: its own backward
-    pass.
-    Half-precision inputs are transformed in fp32, for which there are kernels at every size on every device, and
-    come back as they were.
+    The map is linear and symmetric: its own backward pass. Half-precision inputs are transformed in fp32, for which
+    there are kernels at every size on every device, and come back as they were.
 
     Args:
         x: (..., tokens, d_model), real.
@@ -53,46 +48,23 @@ def fourier(x: Tensor, *, length: int | None = None) -> Tensor:
 
 
 class _Fourier(torch.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
     def forward(x: Tensor, length: int) -> Tensor:
-        return _real_part(x, length)
+        if not x.numel():  # a batch without texts, which not every library transforms
+            return x.clone()
+        wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
+        tokens, d_model = x.shape[-2:]
+        return torch.fft.fft2(wide, s=(length, d_model)).real[..., :tokens, :].to(x.dtype)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, int], output: Tensor) -> None:
         ctx.length = inputs[1]
 
     @staticmethod
-    def vmap(info: Any, dims: tuple[int, None], x: Tensor, length: int) -> tuple[Tensor, int]:
-        return _Fourier.apply(x.movedim(dims[0], 0), length), 0
-
-    @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         return fourier(grad, length=ctx.length), None
-
-
-def _real_part(x: Tensor, length: int) -> Tensor:
-    if not x.numel():  # a batch without texts, which not every library transforms
-        return x.clone()
-    wide = x if x.dtype in (torch.float32, torch.float64) else x.float()
-    tokens, d_model = x.shape[-2:]
-    if not x.is_cpu:
-        return torch.fft.fft2(wide, s=(length, d_model)).real[..., :tokens, :].to(x.dtype)
-    half = d_model // 2 + 1
-    whole = x.new_empty(*x.shape[:-2], length, d_model)
-    _copy_real(torch.fft.rfft2(wide, s=(length, d_model)), whole[..., :half])
-    found = whole[..., 1 : (d_model + 1) // 2]  # feature d - k stands for -k
-    whole[..., 0, half:] = found[..., 0, :].flip(-1)  # token 0 is its own mirror image
-    whole[..., 1:, half:] = found[..., 1:, :].flip(-2, -1)
-    return whole[..., :tokens, :]
-
-
-def _copy_real(z: Tensor, to: Tensor) -> None:
-    """Write the real parts of `z` into `to`."""
-    if z.dtype == torch.complex64 and to.dtype == torch.float32 and z.is_cpu and sys.byteorder == "little":
-        # The lower half of each eight bytes, cut off as an integer: processors do that for many numbers at a time.
-        to.view(torch.int32).copy_(z.view(torch.int64))
-    else:
-        to.copy_(z.real)
 
 
 class Fourier(nn.Module):

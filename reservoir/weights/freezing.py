@@ -36,20 +36,10 @@ STOCK = {
     "embeddings": ("*embed*", "*wte.*", "*wpe.*", "*lm_head*", "*_token", "*shared.*"),
     "attention": ("*attn.*", "*attention.*", "*Attention.*"),
     "feed_forward": (
-        "*.mlp.*",
-        "*.linear1.*",
-        "*.linear2.*",
-        "*.intermediate.*",
-        "*.layer.*.output.*",
-        "*.fc1.*",
-        "*.fc2.*",
-        "*.ff.*",
-        "*.ffn*",
-        "*.feed_forward.*",
-        "*.DenseReluDense.*",
-        "*.experts.*",
+        "*.mlp.*", "*.linear1.*", "*.linear2.*", "*.intermediate.*", "*.layer.*.output.*", "*.fc1.*", "*.fc2.*",
+        "*.ff.*", "*.ffn*", "*.feed_forward.*", "*.DenseReluDense.*", "*.experts.*",
     ),
-}
+}  # fmt: skip
 """The same for modules without stream names, by what torch and transformers call them."""
 
 FROZEN_DRAWS: dict[str, Initialisation] = {

@@ -24,11 +24,10 @@ from reservoir.weights.naming import (
     Where,
     bare,
     chosen,
-    explicit,
     listed,
     owned,
 )
-from reservoir.weights.origins import NAMED, Seeded, draw_into, initialise, is_known, is_map, recorded_origin
+from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
 
 By = Literal["magnitude", "score", "weight"]
 MASKED_DRAWS: dict[str, Initialisation] = {
@@ -104,10 +103,6 @@ class Supermask(WeightMask):
         if last is None or last[0].device != self.scores.device or not torch.equal(last[0], self.scores):
             self._last = last = (self.scores.detach().clone(), self.chosen())
         return last[1]
-
-    def train(self, mode: bool = True) -> Supermask:
-        self._last = None
-        return super().train(mode)
 
 
 class FixedMask(WeightMask):
@@ -197,38 +192,23 @@ def supermask(
         fields: of `Mask`, in the place of a plan: `supermask(model, keep=0.5, seed=0)`.
 
     Raises:
-        ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing; the model is a recurrent stack;
+        ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing;
             `keep` is so small that a tensor keeps no weight; or there is a plan and something else.
     """
     named = layers is not None or where is not None
+    if plan is not None and (fields or named):
+        raise ValueError(
+            "supermask takes a plan, or its fields with layers and where, not both: give the plan's fields in its"
+            f" place, such as keep={plan.keep:g}"
+        )
     if plan is None:
         if "keep" not in fields:
             raise ValueError("supermask needs the share of weights to keep, such as keep=0.5")
         plan = Mask(**({"patterns": ()} if named else {}) | fields)
-    elif fields:
-        raise ValueError(
-            f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
-        )
-    elif named:  # the plan's patterns, "*" by default, include them
-        raise ValueError(
-            "supermask takes a plan or layers and where, not both: give the plan's fields in its place, such as"
-            f" keep={plan.keep:g}"
-        )
     found = maskable(model)
-    if not found and any(isinstance(module, nn.RNNBase) for module in model.modules()):
-        raise ValueError(
-            "no mask can reach the weights of a recurrent stack, which torch hands to a kernel: build it of cells,"
-            " such as nn.LSTMCell"
-        )
     wanted = chosen(
         found, layers=layers, patterns=plan.patterns, where=where, what="linear map and no embedding"
     )
-    if there := [item for item in wanted if isinstance(item.mask, Supermask)]:
-        if plan.keep == 1 or plan.by == "weight":
-            raise ValueError(
-                f"{there[0].path} has a mask that is being learned, which keep={plan.keep:g}, by={plan.by!r} would not"
-                " change: build and initialise the model again"
-            )
     if plan.keep == 1:
         return model
     paths = {item.path for item in wanted}
@@ -284,27 +264,20 @@ def places(model: nn.Module) -> Sequence[Owned]:
 def maskable(model: nn.Module) -> Sequence[Owned]:
     """The weights that a mask chooses among, at each of their places.
 
-    Tensors of modules that are none of torch's are among them if a seed has drawn them as matrices, such as the experts
-    of a mixture. Recurrent layers are left out, but not their cells: torch's hand their weights to a kernel that no
-    mask reaches.
+    Recurrent layers are left out, but not their cells: torch's hand their weights to a kernel that no mask reaches. So
+    are tensors of modules that are none of torch's, and what another parametrization makes, such as a spectral norm.
     """
     return [
         item
         for item in places(model)
         if item.parameter.numel()
+        and not item.others
         and (
             is_table(item.module)
             or is_map(item)
-            or (item.parameter.ndim > 1 and (isinstance(item.module, nn.RNNCellBase) or _drawn_matrix(item)))
+            or (item.parameter.ndim > 1 and isinstance(item.module, nn.RNNCellBase))
         )
     ]
-
-
-def _drawn_matrix(item: Owned) -> bool:
-    """Whether a tensor of a module that is none of torch's was drawn as a matrix, or as several."""
-    origin = recorded_origin(item)
-    ours = is_known(item.module) or explicit(item.module) is not None or NAMED.search(item.attribute)
-    return not ours and isinstance(origin, Seeded) and origin.initialisation.random
 
 
 def unmasked(model: nn.Module) -> list[Owned]:
@@ -337,20 +310,16 @@ def materialise(model: nn.Module) -> nn.Module:
     """
     model = copy.deepcopy(bare(model))
     masked = [item for item in owned(model, tied=True) if item.mask is not None]
-    made: dict[
-        tuple[int, int], nn.Parameter
-    ] = {}  # a tied weight stays tied where one mask chooses for all its places
+    # A tied weight stays tied where one mask chooses for all its places.
+    made: dict[tuple[int, int], nn.Parameter] = {}
     for item in masked:
         mask = item.mask
         assert mask is not None
         known = (id(item.parameter), id(mask))
         if known not in made:
             value = item.parameter * mask.chosen()
-            if item.others:  # such as a spectral norm
-                mask.eval(), [one.eval() for one in item.others]
-                value = getattr(item.module, item.attribute)
             made[known] = nn.Parameter(value, requires_grad=item.parameter.requires_grad)
-        item.put(None, alone=True)
+        item.put(None)
         setattr(item.module, item.attribute, made[known])
     for module in model.modules():
         module.__dict__.pop(KEPT, None)

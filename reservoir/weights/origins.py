@@ -29,10 +29,9 @@ from torch.nn.modules.conv import _ConvNd
 
 from reservoir.layers.linear import Undrawn
 from reservoir.weights.draws import Stream, checked_seed, name_hash
-from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
+from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
 from reservoir.weights.naming import (
     KEPT,
-    TRAINED,
     Names,
     Owned,
     Where,
@@ -83,28 +82,8 @@ class Seeded:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
-    def draw(
-        self,
-        shape: torch.Size,
-        *,
-        dtype: torch.dtype = torch.float32,
-        device: torch.device | str | None = None,
-    ) -> Tensor:
-        """The tensor of that shape, fp32, the same bits every time and on every device.
-
-        For a complex `dtype` it is complex64: real and imaginary part are drawn from streams of their own, "<name>" and
-        "<name>/imaginary", each √½ as large, so that the mean square of the numbers is what it is for real ones.
-        """
-        if dtype.is_complex:
-            if type(self.initialisation) is Orthogonal:
-                raise ValueError(
-                    f"{self.stream} is complex, and Orthogonal is real; Normal or XavierUniform would do"
-                )
-            real = self.draw(shape, device=device)
-            if not self.initialisation.random:
-                return torch.complex(real, torch.zeros_like(real))
-            imaginary = replace(self, stream=f"{self.stream}/imaginary").draw(shape, device=device)
-            return torch.complex(real * 0.5**0.5, imaginary * 0.5**0.5)
+    def draw(self, shape: torch.Size, *, device: torch.device | str | None = None) -> Tensor:
+        """The tensor of that shape, fp32, the same bits every time and on every device."""
         shape = torch.Size(shape[::-1]) if self.transposed else shape
         tensor = self.initialisation.draw(
             Stream(self.seed, self.stream), shape, blocks=self.blocks, device=device
@@ -186,8 +165,7 @@ def recorded_origin(item: Owned) -> Trained | Seeded | Pretrained | None:
 
     A tensor that was drawn or loaded and is about to be trained is still `Seeded` or `Pretrained` here.
     """
-    found = item.module.__dict__.get(KEPT, {}).get(item.attribute, (None, None))[1]
-    return Trained() if found == TRAINED else found
+    return item.module.__dict__.get(KEPT, {}).get(item.attribute, (None, None))[1]
 
 
 def set_origin(item: Owned, origin: Trained | Seeded | Pretrained) -> None:
@@ -266,10 +244,6 @@ class Scheme:
     def usual(self, item: Owned) -> Initialisation | None:
         """What tensors of such a layer get that nobody has named; None for a layer that is none of torch's."""
         module, name, shape = item.module, item.attribute, item.parameter.shape
-        if name in ("bias_k", "bias_v") and isinstance(
-            module, nn.MultiheadAttention
-        ):  # a learned key and value
-            return Normal(shape[-1] ** -0.5)
         known = is_known(module) or explicit(module) is not None
         if known and "bias" in name and len(shape) == 1:
             return Constant(0.0)
@@ -300,7 +274,7 @@ def is_norm(module: nn.Module) -> bool:
 def constant(tensor: Tensor) -> float | None:
     """The number that stands everywhere in a tensor, if fp32 has it; None if there are several, or none yet."""
     flat = tensor.detach().reshape(-1)
-    if flat.is_meta or not flat.numel() or flat.is_complex() or float(flat[0]) != float(flat[0].float()):
+    if flat.is_meta or not flat.numel() or float(flat[0]) != float(flat[0].float()):
         return None
     return float(flat[0]) if bool((flat[:64] == flat[0]).all()) and bool((flat == flat[0]).all()) else None
 
@@ -335,9 +309,7 @@ def _blocks(item: Owned) -> int:
 @torch.no_grad()
 def draw_into(item: Owned, origin: Seeded) -> None:
     """Draw a parameter in place, and record where it comes from."""
-    item.parameter.copy_(
-        origin.draw(item.parameter.shape, dtype=item.parameter.dtype, device=item.parameter.device)
-    )
+    item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
     set_origin(item, origin)
 
 
@@ -375,7 +347,7 @@ def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
             module.__dict__["reset_parameters"] = lambda: None
     for number in (seed, seed + 1):
         for parameter in copied.parameters():
-            parameter.fill_(torch.nan) if parameter.is_floating_point() or parameter.is_complex() else None
+            parameter.fill_(torch.nan) if parameter.is_floating_point() else None
         with torch.random.fork_rng(devices=[]):
             for place, (module, owner) in enumerate(asking(copied, None)):
                 torch.manual_seed(name_hash(f"{number}/{place}") >> 1)
@@ -398,10 +370,10 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
         ask: whether the owner is heard about torch's layers, too.
 
     Raises:
-        ValueError: nobody knows, or it is zero where a draw would undo that.
+        ValueError: nobody knows.
     """
     path, parameter, known = item.path, item.parameter, is_known(item.module)
-    if not (parameter.is_floating_point() or parameter.is_complex()):
+    if not parameter.is_floating_point():
         raise ValueError(
             f"{path} is {parameter.dtype}, which cannot be drawn: initialise the model, then convert it"
         )
@@ -421,13 +393,6 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
                 return said[0]
         elif parameter.ndim == 1 and now is not None:
             found = Constant(now)
-        elif found is not None and now == 0 and known:
-            alike = "*." + ".".join(path.split(".")[-3:])
-            raise ValueError(
-                f"{path} is zero everywhere, because its owner wants it so or because nothing has filled its memory"
-                f" yet: rules={{{alike!r}: Constant(0.0)}}, of reservoir.weights.initialisation, keeps zeros, and"
-                " scheme=Scheme() draws every map"
-            )
     return Seeded(
         seed,
         item.stream,

@@ -51,22 +51,13 @@ class TiledWeight(nn.Module):
         origin: what it is drawn from; the initialisation must draw element by element.
         shape: (rows, columns).
         bits: the mask, packed by `pack`, or None.
-        device: where it is drawn until the module moves; by default the mask's, or else the CPU.
 
     Raises:
         ValueError: the initialisation draws whole matrices only.
     """
 
-    def __init__(
-        self,
-        origin: Seeded,
-        shape: torch.Size,
-        *,
-        bits: Tensor | None = None,
-        device: torch.device | str | None = None,
-    ):
+    def __init__(self, origin: Seeded, shape: torch.Size, *, bits: Tensor | None = None):
         super().__init__()
-        device = bits.device if device is None and bits is not None else device
         self.origin, self.shape = origin, torch.Size(shape)
         self.stream = Stream(origin.seed, origin.stream)
         drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
@@ -77,7 +68,7 @@ class TiledWeight(nn.Module):
         self.register_buffer("bits", bits)
         # Holds nothing, and moves with the model: a weight without bits would not know its device.
         self.place: Tensor
-        self.register_buffer("place", torch.empty(0, device=device), persistent=False)
+        self.register_buffer("place", torch.empty(0), persistent=False)
 
     def rows(self, low: int, high: int) -> Tensor:
         """Return rows low..high, masked, fp32, (high - low, columns), with the bits of the whole matrix."""
@@ -206,11 +197,11 @@ def draw_lazily(model: nn.Module) -> nn.Module:
                     f"the mask of {module.stream} still has scores: store the model and load it again"
                 )
             if id(module) not in made:
-                bits, device = None, module.weight.device
+                bits = None
                 if module.mask is not None:
-                    bits = packed.setdefault(id(module.mask), pack(module.mask.mask).to(device))
+                    bits = packed.setdefault(id(module.mask), pack(module.mask.mask))
                 origin = origins[id(module.weight)]
-                tiled = TiledWeight(origin, module.weight.shape, bits=bits, device=device)
+                tiled = TiledWeight(origin, module.weight.shape, bits=bits).to(module.weight.device)
                 made[id(module)] = (
                     StreamedEmbedding(tiled, stream=module.stream)
                     if isinstance(module, Embedding)
