@@ -173,7 +173,7 @@ def test_a_name_is_kept_when_the_model_becomes_part_of_another():
     both = nn.ModuleDict({"a": first, "b": second})
     assert [item.path for item in owned(both)][:2] == ["a.0.weight", "a.0.bias"]
     assert next(owned(both)).stream == "0.weight"
-    supermask(freeze(both, layers="a"), keep=0.5, seed=0, layers="b")
+    supermask(freeze(both, layers="a"), keep=0.5, seed=0, patterns="b.*")
     alone = supermask(initialise(cnn(), seed=1), keep=0.5, seed=0)
     assert torch.equal(both["b"][0].weight, alone[0].weight)  # the same scores too
     assert {origin_of(item).name for item in owned(both) if item.path.startswith("a")} == {"seeded", "fixed"}
@@ -362,7 +362,7 @@ def test_a_mask_needs_a_share_and_patterns_that_fit():
         supermask(drawn("cnn"), seed=0)
     with pytest.raises(ValueError, match="matches no linear map and no embedding of the model; did you"):
         supermask(drawn("cnn"), keep=0.5, patterns="9.weight", seed=0)
-    model = supermask(drawn("gpt2"), keep=0.5, layers=[0], seed=0)
+    model = supermask(drawn("gpt2"), keep=0.5, patterns="transformer.h.0.*", seed=0)
     assert {item.path for item in owned(model) if item.mask} == {
         item.path for item in owned(model) if item.path.startswith("transformer.h.0.") and item.parameter.ndim == 2
         and item.attribute == "weight"
@@ -723,7 +723,7 @@ def test_a_wider_type_takes_the_numbers_as_they_are(tmp_path):
 def test_every_type_that_is_stored_is_loaded(tmp_path, dtype, frozen):
     model = own(dtype, torch.arange(64).reshape(8, 8).to(dtype))
     model.requires_grad_(model.weight.requires_grad and not frozen)
-    loaded = load(own(dtype), save(model, tmp_path / "m.safetensors", dtype=torch.bfloat16)).weight
+    loaded = load(own(dtype), save(model, tmp_path / "m.safetensors")).weight
     assert loaded.dtype == dtype and torch.equal(loaded.view(torch.uint8), model.weight.view(torch.uint8))
 
 
@@ -754,7 +754,7 @@ def test_what_loading_could_not_bring_back_is_refused_when_it_is_stored(tmp_path
 )
 @pytest.mark.parametrize("call", [lambda model: initialise(model, seed=0), report, freeze])
 def test_what_is_no_module_is_refused_with_a_sentence(given, call):
-    with pytest.raises(TypeError, match=r"this needs a module, got .*: put modules of a list into"):
+    with pytest.raises(TypeError, match=r"this needs a module of torch\.nn, no list.* got "):
         call(given)
 
 
@@ -828,16 +828,6 @@ def test_a_masked_tied_model_is_stored_in_training_and_resumed_to_the_same_bits(
     resumed = trained(tmp_path / "b", str(tmp_path / "a" / "checkpoint-2"))
     assert bits(resumed, "gpt2") == bits(whole, "gpt2") != bits(masked("gpt2"), "gpt2")
     load(gpt2(), save(whole, tmp_path / "m.safetensors")).save_pretrained(tmp_path / "plain")
-
-
-def test_a_report_says_what_the_file_holds_to_the_byte(tmp_path):
-    for name, plan in (("bert", frozen), ("gpt2", masked), ("cnn", pruned), ("cnn", drawn)):
-        model = freeze(plan(name)) if plan is frozen else plan(name)
-        size = save(model, tmp_path / "m.safetensors").stat().st_size
-        assert f" {size:,} as a file with buffers" in report(model).summary()
-    model = freeze(drawn("gpt2"))
-    model.transformer.wte.weight.data[0, 0] += 1
-    assert "but they cannot be: transformer.wte.weight is said to be drawn" in report(model).summary()
 
 
 def test_the_usual_reason_why_frozen_weights_moved_and_what_to_call_are_named(tmp_path):

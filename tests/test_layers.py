@@ -24,8 +24,8 @@ from reservoir.layers import (
     attend,
     sinusoids,
 )
-from reservoir.layers.attention import attention_weights, softmax
 from reservoir.layers.linear import ROWS, linear, pad_rows
+from reservoir.layers.mixing import attention_weights, softmax
 from reservoir.models import LanguageModelConfig
 from reservoir.weights import initialise
 

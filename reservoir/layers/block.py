@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice
-from reservoir.layers.attention import Cache
 from reservoir.layers.linear import Dropout, Linear
+from reservoir.layers.mixing import Cache
 
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {

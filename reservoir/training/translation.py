@@ -16,7 +16,7 @@ from torch import Tensor
 
 from reservoir.datasets import Batch, Pairs, Pieces, TokenBatches, Vocabulary, pad_sources
 from reservoir.layers.arguments import check_number
-from reservoir.layers.attention import LearnedPositions
+from reservoir.layers.mixing import LearnedPositions
 from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of, perplexity, smoothed_cross_entropy
 

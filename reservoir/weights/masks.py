@@ -16,17 +16,7 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.naming import (
-    KEPT,
-    Names,
-    Owned,
-    WeightMask,
-    Where,
-    bare,
-    chosen,
-    listed,
-    owned,
-)
+from reservoir.weights.naming import KEPT, Owned, WeightMask, bare, chosen, listed, owned
 from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
 
 By = Literal["magnitude", "score", "weight"]
@@ -169,15 +159,7 @@ def masked(scores: Tensor, weight: Tensor, keep: float, *, by: By) -> Tensor:
     return _Masked.apply(scores, weight, mask.view(scores.shape), by == "magnitude")
 
 
-def supermask(
-    model: nn.Module,
-    plan: Mask | None = None,
-    *,
-    seed: int,
-    layers: Names | None = None,
-    where: Where | None = None,
-    **fields: Any,
-) -> nn.Module:
+def supermask(model: nn.Module, plan: Mask | None = None, *, seed: int, **fields: Any) -> nn.Module:
     """Mask linear maps, convolutions and embeddings of any module, and return it.
 
     Maps that share a weight get masks of their own, as the depths of a shared layer do. An output that is tied to a
@@ -187,28 +169,22 @@ def supermask(
         model: initialised. Its norms and biases are left as they are: freeze them, or make the model `bare`.
         plan: what to mask.
         seed: of the scores.
-        layers, where: what to mask, as in `freeze`, in the place of a plan; everything if neither they nor patterns are
-            given, nothing if what is given is empty.
         fields: of `Mask`, in the place of a plan: `supermask(model, keep=0.5, seed=0)`.
 
     Raises:
-        ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing;
-            `keep` is so small that a tensor keeps no weight; or there is a plan and something else.
+        ValueError: a pattern matches nothing, also where keep=1 masks nothing; `keep` is so small that a tensor keeps
+            no weight; or there is a plan and something else.
     """
-    named = layers is not None or where is not None
-    if plan is not None and (fields or named):
-        raise ValueError(
-            "supermask takes a plan, or its fields with layers and where, not both: give the plan's fields in its"
-            f" place, such as keep={plan.keep:g}"
-        )
     if plan is None:
         if "keep" not in fields:
             raise ValueError("supermask needs the share of weights to keep, such as keep=0.5")
-        plan = Mask(**({"patterns": ()} if named else {}) | fields)
+        plan = Mask(**fields)
+    elif fields:
+        raise ValueError(
+            f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
+        )
     found = maskable(model)
-    wanted = chosen(
-        found, layers=layers, patterns=plan.patterns, where=where, what="linear map and no embedding"
-    )
+    wanted = chosen(found, patterns=plan.patterns, what="linear map and no embedding")
     if plan.keep == 1:
         return model
     paths = {item.path for item in wanted}

@@ -120,8 +120,7 @@ def bare(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module) or isinstance(model, torch.jit.ScriptModule):
         raise TypeError(
-            f"this needs a module, got {type(model).__name__}: put modules of a list into nn.Sequential, load a state"
-            " dictionary into the module that its code builds, and script a module after materialise(model)"
+            f"this needs a module of torch.nn, no list, state or script of one, got {type(model).__name__}"
         )
     while True:
         if isinstance(model, DataParallel | DistributedDataParallel | AveragedModel):
@@ -157,7 +156,7 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
         base, kept = explicit(module), module.__dict__.get(KEPT, {})
         if isinstance(module, WeightMask) and place and not place.endswith(".mask"):
             base = None  # a parametrization: it is called after the tensor that it stands before
-        for attribute, parameter in own_parameters(module):
+        for attribute, parameter in _own_parameters(module):
             if id(parameter) in seen and not tied:
                 continue
             seen.add(id(parameter))
@@ -187,7 +186,7 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
         yield from _walk(child, below, seen)
 
 
-def own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+def _own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     """A module's own parameters; one that is parametrized by its name in the bare module."""
     if isinstance(module, parametrize.ParametrizationList) and hasattr(module, "original"):
         return  # its owner has named it

@@ -30,19 +30,7 @@ from torch.nn.modules.conv import _ConvNd
 from reservoir.layers.linear import Undrawn
 from reservoir.weights.draws import Stream, checked_seed, name_hash
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
-from reservoir.weights.naming import (
-    KEPT,
-    Names,
-    Owned,
-    Where,
-    bare,
-    chosen,
-    explicit,
-    matches,
-    nearest,
-    own_parameters,
-    owned,
-)
+from reservoir.weights.naming import KEPT, Names, Owned, bare, chosen, explicit, matches, nearest, owned
 
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
 ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
@@ -140,11 +128,6 @@ Origin = Trained | Seeded | Pretrained | Fixed | Masked
 """Where a tensor comes from: one of five."""
 
 
-def moves(item: Owned) -> bool:
-    """Whether training changes a parameter."""
-    return item.parameter.requires_grad
-
-
 def origin_of(item: Owned) -> Origin | None:
     """Where a parameter comes from, as things stand; None if it was never initialised.
 
@@ -154,7 +137,7 @@ def origin_of(item: Owned) -> Origin | None:
     origin = recorded_origin(item)
     if origin is None:
         return None
-    under: Trained | Seeded | Pretrained | Fixed = Trained() if moves(item) else origin
+    under: Trained | Seeded | Pretrained | Fixed = Trained() if item.parameter.requires_grad else origin
     if isinstance(under, Seeded) and not under.initialisation.random:
         under = Fixed(under.initialisation)
     return Masked(under) if item.mask is not None else under
@@ -184,6 +167,7 @@ NAMED = re.compile(
     r"token|pos(ition)?_?emb"
 )  # parameters that a model keeps in itself: a class token, positions
 PACKED = ("qkv", "c_attn", "query_key_value", "Wqkv")  # linear maps that are queries, keys and values in one
+PACKED_DRAW = XavierUniform(gain=2**-0.5)  # of such maps, as fairseq draws them
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
 KNOWN = (*NORMS, nn.Linear, nn.Bilinear, _ConvNd, nn.Embedding, nn.EmbeddingBag, nn.MultiheadAttention, nn.RNNBase,
          nn.RNNCellBase)  # fmt: skip
@@ -207,12 +191,9 @@ class Scheme:
         embedding: for embeddings that no rule names; None is Normal(d_model ** -0.5).
     """
 
-    rules: tuple[tuple[str, Initialisation], ...] = (
-        ("*.qkv", XavierUniform(gain=2**-0.5)),
-        ("*.query", XavierUniform(gain=2**-0.5)),
-        ("*.kv", XavierUniform(gain=2**-0.5)),
-        ("*.attention.queries_keys", XavierUniform(gain=2**-0.5)),
-        ("*.attention.values", XavierUniform(gain=2**-0.5)),
+    rules: tuple[tuple[str, Initialisation], ...] = tuple(
+        (pattern, PACKED_DRAW)
+        for pattern in ("*.qkv", "*.query", "*.kv", "*.attention.queries_keys", "*.attention.values")
     )
     linear: Initialisation = field(default_factory=XavierUniform)
     embedding: Initialisation | None = None
@@ -226,12 +207,10 @@ class Scheme:
         found = self.named(item) or self.usual(item)
         if found is not None:
             return found
-        now = constant(item.parameter)
-        keep = f"; {{{item.path!r}: Constant({now:g})}} keeps what it is now" if now is not None else ""
         raise ValueError(
             f"there is no rule to draw {item.path}, {tuple(item.parameter.shape)} of {type(item.module).__name__}: give"
             f" one, such as initialise(model, seed=…, rules={{{item.path!r}: Normal(0.02)}}), of"
-            f" reservoir.weights.initialisation{keep}"
+            " reservoir.weights.initialisation"
         )
 
     def named(self, item: Owned) -> Initialisation | None:
@@ -252,7 +231,7 @@ class Scheme:
         if isinstance(module, nn.Embedding | nn.EmbeddingBag) or (len(shape) > 1 and NAMED.search(name)):
             return self.embedding or Normal(shape[-1] ** -0.5)
         if isinstance(module, nn.MultiheadAttention) and name == "in_proj_weight":
-            return self.linear if self.linear != XavierUniform() else XavierUniform(gain=2**-0.5)
+            return self.linear if self.linear != XavierUniform() else PACKED_DRAW
         if is_map(item) or isinstance(module, nn.RNNBase | nn.RNNCellBase):
             return self.linear
         return None
@@ -267,7 +246,7 @@ def is_known(module: nn.Module) -> bool:
 
 def is_norm(module: nn.Module) -> bool:
     """Whether a module normalises or scales: one of torch's norms, or a module of others that owns vectors alone."""
-    vectors = [parameter.ndim < 2 for _, parameter in own_parameters(module)]
+    vectors = [parameter.ndim < 2 for parameter in module.parameters(recurse=False)]
     return isinstance(module, NORMS) or (bool(vectors) and all(vectors) and not isinstance(module, KNOWN))
 
 
@@ -409,9 +388,7 @@ def initialise(
     seed: int,
     scheme: Scheme | None = None,
     rules: Mapping[str, Initialisation] | None = None,
-    layers: Names | None = None,
     patterns: Names | None = None,
-    where: Where | None = None,
 ) -> nn.Module:
     """Draw the parameters of any module from the seed, record where they came from, and return the module.
 
@@ -430,8 +407,7 @@ def initialise(
             embeddings are normal with its configuration's `initializer_range`. A scheme that is given decides alone
             about torch's layers: their owners are not asked.
         rules: pattern → initialisation, for tensors that should get another one or that the scheme does not know.
-        layers, patterns, where: what to draw, as in `freeze`; everything if none is given, nothing if what is
-            given is empty.
+        patterns: over names, says what to draw; everything if None, nothing if it is empty.
 
     Raises:
         ValueError: the seed is out of range, two parameters have the same name, a rule matches none, or there is no
@@ -453,7 +429,7 @@ def initialise(
         if not any(matches(item, pattern) for item in everything):
             raise ValueError(nearest(pattern, everything, "parameter"))
     scheme = replace(scheme, rules=(*(rules or {}).items(), *scheme.rules))
-    items = chosen(everything, layers=layers, patterns=patterns, where=where)
+    items = chosen(everything, patterns=patterns)
     items = [item._replace(stream=item.path) for item in items]
     others = any(not is_known(item.module) and explicit(item.module) is None for item in items)
     said = list(ask_owners(model, checked_seed(seed))) if ask or others else []

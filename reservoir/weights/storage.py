@@ -185,13 +185,7 @@ def read_contents(path: Path) -> StoredModel:
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
-def save(
-    model: nn.Module,
-    path: Path | str,
-    *,
-    metadata: Mapping[str, str] | None = None,
-    dtype: torch.dtype | None = None,
-) -> Path:
+def save(model: nn.Module, path: Path | str) -> Path:
     """Write any module to one safetensors file, as small as the origins of its tensors allow.
 
     What a seed gives back is not in the file, nor is a frozen tensor of a base (`pretrained`); what was trained and the
@@ -200,8 +194,6 @@ def save(
     Args:
         model: any module; what wraps it, such as `DistributedDataParallel` or `torch.compile`, is left out.
         path: of the file, such as "m.safetensors"; replaced as a whole if it is there. Its folder is made.
-        metadata: texts to put next to the tensors.
-        dtype: round what was trained to this type; None keeps its own.
 
     Returns:
         the path. The same model gives the same bytes.
@@ -215,7 +207,7 @@ def save(
             f"path must name a file, such as m.safetensors, got {path}; models of this library go to a folder by"
             " save_pretrained(model, folder)"
         )
-    atomic_write(path, model_bytes(model, metadata, dtype=dtype))
+    atomic_write(path, model_bytes(model))
     return path
 
 
@@ -400,10 +392,9 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
         )
     stored = read_contents(Path(path))
     with _one_error(stored.path):
-        for item in owned(model):
-            _check_storable(item.path, item.parameter)
-        for name, buffer in state_buffers(model).items():
-            _check_storable(name, buffer)
+        parameters = {item.path: item.parameter for item in owned(model)}
+        for name, tensor in (parameters | state_buffers(model)).items():
+            _check_storable(name, tensor)
         _check_fit(model, stored)
         for item in places(model):
             item.put(None)
@@ -466,10 +457,9 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
     """Refuse a file whose tensors do not have the names, shapes and types that the model needs."""
     path, contents, buffers = stored.path, stored.contents, state_buffers(model)
     items = {item.path: item.parameter for item in owned(model)}
-    if odd := sorted(items.keys() ^ contents.parameters.keys()):
+    names = {*items, *(BUFFER + name for name in buffers)}
+    if odd := sorted(names ^ {*contents.parameters, *(BUFFER + name for name in contents.buffers)}):
         raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file")
-    if odd := sorted(buffers.keys() ^ contents.buffers.keys()):
-        raise WeightsError(f"{path}: the buffer {shortened(odd[0])} is not in both the model and the file")
     wanted = {BUFFER + name: (tuple(buffer.shape), buffer.dtype) for name, buffer in buffers.items()}
     for name, parameter in items.items():
         said, shape, dtype = contents.parameters[name], tuple(parameter.shape), parameter.dtype

@@ -15,13 +15,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.weights.draws import GPU_BLOCKS, Stream
+from reservoir.weights.draws import Stream
 from reservoir.weights.masks import FixedMask
 from reservoir.weights.naming import Owned, owned
 from reservoir.weights.origins import Seeded, recorded_origin
 
 TILE = 2**16  # elements per tile: 256 kB, which fits a core's cache
-GPU_TILE = 4 * GPU_BLOCKS  # 16 MB: on a GPU few large tiles are faster than many small ones
 
 
 def pack(mask: Tensor) -> Tensor:
@@ -82,9 +81,8 @@ class TiledWeight(nn.Module):
             part *= unpack(self.bits, start, stop).view_as(part)
         return part
 
-    def tiles(self, *, tile: int | None = None) -> Iterator[Tensor]:
-        """Yield all rows, about `tile` elements at a time; by default as many as suit the device."""
-        tile = tile or (GPU_TILE if self.place.is_cuda else TILE)
+    def tiles(self, *, tile: int = TILE) -> Iterator[Tensor]:
+        """Yield all rows, about `tile` elements at a time."""
         step = max(1, tile // self.shape[1])
         for low in range(0, self.shape[0], step):
             yield self.rows(low, min(low + step, self.shape[0]))
@@ -120,8 +118,7 @@ class StreamedLinear(nn.Module):
         super().__init__()
         self.tiled, self.stream, self.blocks = weight, stream, weight.origin.blocks
         self.out_features, self.in_features = weight.shape
-        self.bias: nn.Parameter | None
-        self.register_parameter("bias", bias)
+        self.bias = bias
 
     def effective_weight(self) -> Tensor:  # (d_out, d_in)
         """Return the whole matrix, masked, which maps over tokens and sums over a vocabulary read at once."""
