@@ -191,7 +191,7 @@ class _Drop(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
         words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
         draws = words.view(torch.int16)[: x.numel()].bitwise_and_(2**BITS - 1)
-        keep = (draws >= round(p * 2**BITS)).view(torch.int8).view(x.shape)
+        keep = (draws > round(p * 2**BITS) - 1).view(torch.int8).view(x.shape)
         ctx.save_for_backward(keep)
         ctx.scale = 1.0 / (1.0 - p)
         # A product of one type: with bytes, or by `torch.where`, it takes several times as long.
