@@ -88,29 +88,21 @@ def _memory(width: int, seen: int) -> Task:
 
 
 def _sized() -> dict[str, Task]:
-    found = {}
-    for task in ("circle", "brackets"):
-        for width in WIDE:
-            about = f"{TASKS[task].about}, at width {width}"
-            found[f"{task}-{width}"] = replace(TASKS[task], about=about, width=width, heads=4)
-    for heads in (2, 8):
-        found[f"circle-64-{heads}-heads"] = replace(
-            TASKS["circle"], about=f"depth, at width 64 with {heads} heads", width=64, heads=heads
-        )
-    for layers in (2, 6):
-        found[f"circle-64-{layers}-layers"] = replace(
-            TASKS["circle"],
-            about=f"depth, at width 64 with {layers} layers",
-            layers=layers,
-            width=64,
-            heads=4,
-        )
-    for width in TABLES:
-        found[f"memory-{width}"] = _memory(width, SEEN)
+    found = {f"memory-{width}": _memory(width, SEEN) for width in TABLES}
     for seen in (50, 450):
         about = f"bits remembered at width 32, each fact seen {seen} times"
         found[f"memory-32-seen-{seen}"] = replace(_memory(32, seen), about=about)
-    return found
+
+    def at(task: str, width: int, more: str = "", **changed: Any) -> Task:
+        sizes = {"width": width, "heads": 4, **changed}
+        return replace(TASKS[task], about=f"{TASKS[task].about}, at width {width}{more}", **sizes)
+
+    tasks = {f"{task}-{width}": at(task, width) for task in ("circle", "brackets") for width in WIDE}
+    for heads in (2, 8):
+        tasks[f"circle-64-{heads}-heads"] = at("circle", 64, f" with {heads} heads", heads=heads)
+    for layers in (2, 6):
+        tasks[f"circle-64-{layers}-layers"] = at("circle", 64, f" with {layers} layers", layers=layers)
+    return tasks | found
 
 
 MAIN_TASKS = tuple(TASKS)

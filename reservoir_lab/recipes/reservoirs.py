@@ -26,7 +26,7 @@ from reservoir.training import Budget, Skip
 from reservoir.weights import Freeze, placement, reservoir_layers
 from reservoir.weights.freezing import How
 from reservoir_lab.recipes import transformer
-from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
+from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
