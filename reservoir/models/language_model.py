@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
 from reservoir.layers.arguments import check_number
 from reservoir.models.config import ModelConfig, TransformerConfig
-from reservoir.models.stack import CAUSAL, LayerKind, LayerStack, causal_attention, check_names
+from reservoir.models.stack import CAUSAL, CAUSAL_MIXINGS, LayerKind, StackModel, check_names
 
 
 class Generating:
@@ -112,10 +112,6 @@ class LanguageModelConfig(TransformerConfig):
         why = "; a causal model must not read what lies ahead"
         check_names("kinds", self.kinds, self.layers, known=CAUSAL, why=why)
 
-    def sized(self, vocab: int) -> LanguageModelConfig:
-        """Return the configuration with a vocabulary of 0 filled in."""
-        return self.filled_in(vocab=vocab)
-
     def build(self) -> LanguageModel:
         """Make the model, its memory not initialised."""
         return LanguageModel(self)
@@ -125,7 +121,7 @@ class LanguageModelConfig(TransformerConfig):
         return Body(self)
 
 
-class Body(LayerStack):
+class Body(StackModel):
     """The part between embeddings and output: positions, causal layers, and the last norm.
 
     Its memory is not initialised. Streams are named as in the encoder-decoder, so the same freezing plans hold.
@@ -135,7 +131,7 @@ class Body(LayerStack):
     """
 
     def __init__(self, config: LanguageModelConfig):
-        super().__init__(config, prefix="layer", mixing=causal_attention, embeds=False)
+        super().__init__(config, prefix="layer", known=CAUSAL_MIXINGS, embeds=False)
 
     def states(self, x: Tensor) -> Tensor:
         """Return the last states of embedded inputs: (batch, length, d_model) -> same."""
@@ -192,10 +188,6 @@ class LlamaConfig(ModelConfig):
                 "n_kv_heads must divide n_heads, and a head must have an even width, got"
                 f" n_kv_heads={self.n_kv_heads}, n_heads={self.n_heads} and d_model={self.d_model}"
             )
-
-    def sized(self, vocab: int) -> LlamaConfig:
-        """Return the configuration with a vocabulary of 0 filled in."""
-        return self.filled_in(vocab=vocab)
 
     def build(self) -> Llama:
         """Make the model, its memory not initialised."""
