@@ -196,10 +196,6 @@ class LSTMConfig(ModelConfig):
     d_model: int = 128
     layers: int = 2
 
-    def build_body(self) -> LSTMBody:
-        """Make the body, its memory not initialised."""
-        return LSTMBody(self)
-
 
 class LSTMBody(Undrawn, nn.LSTM):
     """An LSTM (Hochreiter & Schmidhuber 1997); its memory is not initialised.

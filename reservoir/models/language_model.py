@@ -116,10 +116,6 @@ class LanguageModelConfig(TransformerConfig):
         """Make the model, its memory not initialised."""
         return LanguageModel(self)
 
-    def build_body(self) -> Body:
-        """Make the body alone, without embeddings and output."""
-        return Body(self)
-
 
 class Body(StackModel):
     """The part between embeddings and output: positions, causal layers, and the last norm.
@@ -192,10 +188,6 @@ class LlamaConfig(ModelConfig):
     def build(self) -> Llama:
         """Make the model, its memory not initialised."""
         return Llama(self)
-
-    def build_body(self) -> LlamaBody:
-        """Make the body alone, without embeddings and output."""
-        return LlamaBody(self)
 
 
 class LlamaLayer(nn.Module):

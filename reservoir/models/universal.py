@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.models.classifier import LSTMConfig
+from reservoir.models.classifier import LSTMBody, LSTMConfig
 from reservoir.models.config import ModelConfig
-from reservoir.models.language_model import LanguageModelConfig, LlamaConfig
+from reservoir.models.language_model import Body, LanguageModelConfig, LlamaBody, LlamaConfig
 from reservoir.weights.freezing import low_rank
 from reservoir.weights.initialisation import Orthogonal
 
 GAIN = math.sqrt(2)  # of the input's map, as in the released code (1.41)
+BODIES: dict[type, Any] = {LanguageModelConfig: Body, LlamaConfig: LlamaBody, LSTMConfig: LSTMBody}
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Universal(nn.Module):
         else:
             self.input = Linear(config.inputs, d_model, stream="input")
             self.input.initialisations = {"weight": Orthogonal(GAIN)}
-        self.body = config.body.build_body()
+        self.body = BODIES[type(config.body)](config.body)
         if config.update != "none":
             low_rank(self.body, config.update, rank=config.rank, patterns="*.qkv")
         self.readout = Linear(d_model, config.outputs, stream="readout")
@@ -86,12 +87,8 @@ class Universal(nn.Module):
             (batch, outputs), or (batch, length, outputs) if `every`.
 
         Raises:
-            ValueError: the sequences are longer than the body has positions, or are not as wide as its input.
+            ValueError: the sequences are longer than the body has positions.
         """
-        if not self.config.tokens and x.shape[-1] != self.config.inputs:
-            raise ValueError(
-                f"a position has {x.shape[-1]} numbers, but the input layer takes {self.config.inputs}"
-            )
         states = self.body.states(self.input(x).to(self.readout.bias.dtype))  # autocast would say bf16
         if self.config.every:
             return self.readout(states)
