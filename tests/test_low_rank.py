@@ -8,6 +8,7 @@ from torch import nn
 
 from reservoir.layers import Linear
 from reservoir.models import LanguageModelConfig, UniversalConfig, from_pretrained, save_pretrained
+from reservoir.models.language_model import Body
 from reservoir.weights import freeze, initialise, low_rank, owned, report
 from reservoir_lab import recipes
 from reservoir_lab.recipes import universal
@@ -36,7 +37,7 @@ def maps() -> nn.Module:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [maps, lambda: BODY.build_body()], ids=["maps", "body"])
+@pytest.mark.parametrize("make", [maps, lambda: Body(BODY)], ids=["maps", "body"])
 def test_an_update_changes_nothing_until_it_is_trained(kind, make):
     model = initialise(make(), seed=0).eval()
     shape = (2, 5, 16) if hasattr(model, "states") else (2, 6)

@@ -193,10 +193,7 @@ def top_k(table: Tensor, k: int, *, strip: int = 16) -> tuple[Tensor, Tensor]:
 
 
 def translate(
-    model: EncoderDecoder,
-    sources: Sequence[Sequence[int]],
-    *,
-    decoding: Decoding | None = None,
+    model: EncoderDecoder, sources: Sequence[Sequence[int]], *, decoding: Decoding | None = None
 ) -> list[list[int]]:
     """Token ids of the best translation of each source, in the order given; an empty source gives an empty one.
 
