@@ -19,7 +19,7 @@ from reservoir_lab import recipes
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import find_record, path_of, read_record
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Translation
 
 IN_FAMILIES = ("universal/", "switches/")
 """`test_universal_recipes` runs one of each kind of these."""

@@ -15,7 +15,7 @@ from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import MADE
 from reservoir_lab.corpora.examples import ACIDS, encode, made_up, read_proteins
 from reservoir_lab.runs import Bits, Expressions, Pictures
-from reservoir_lab.runs.tasks.computation import SHOWN, Proteins, _written
+from reservoir_lab.runs.computation import SHOWN, Proteins, _written
 
 BODY = LanguageModelConfig(
     0, d_model=16, n_heads=2, d_ff=32, layers=2, positions="learned", max_length=40, dropout=0.0

@@ -20,7 +20,7 @@ from reservoir_lab import recipes
 from reservoir_lab.corpora import text
 from reservoir_lab.runs import MaskedLanguageModelling
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.tasks.language_modelling import EVERY, HOLE, _lines_with_holes
+from reservoir_lab.runs.tasks import EVERY, HOLE, _lines_with_holes
 
 SIZES = dict(vocab=60, d_model=16, n_heads=2, d_ff=32, layers=3, dropout=0.0)
 MASK = 59
@@ -243,7 +243,7 @@ def test_what_fills_a_hole_is_never_a_special_token():
 
 def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
     from reservoir_lab.corpora import Text
-    from reservoir_lab.runs.tasks import language_modelling as module
+    from reservoir_lab.runs import tasks as module
 
     line = "The well @-@ known <unk> sold 3 @,@ 000 at 1 @.@ 5 .\n" * 40
     monkeypatch.setattr(module, "text", lambda name, files: Text(name, line, line, line))

@@ -16,13 +16,21 @@ from reservoir.training import Message, Recorded, bleu
 from reservoir.weights import WeightsError
 from reservoir_lab import recipes
 from reservoir_lab.corpora import labelled
-from reservoir_lab.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
+from reservoir_lab.runs import (
+    command_of,
+    execute,
+    find_run,
+    on_files,
+    open_model,
+    read_record,
+    run_from_json,
+    tasks,
+)
 from reservoir_lab.runs.building import load_data
 from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.export import export, export_stored, folder_of
 from reservoir_lab.runs.own import DEFAULTS, MOST
 from reservoir_lab.runs.records import path_of
-from reservoir_lab.runs.tasks import classification
 from reservoir_lab.runs.trained_model import TrainedModel
 
 
@@ -85,7 +93,7 @@ def test_texts_of_ones_own_are_read_again_when_they_change_and_only_then(data, t
     path.write_bytes(data["labels"].read_bytes())
     run = on_files(recipes.get("own/classifier"), path)
     monkeypatch.setattr(
-        classification, "labelled", lambda name, **options: read.append(name) or labelled(name, **options)
+        tasks, "labelled", lambda name, **options: read.append(name) or labelled(name, **options)
     )
 
     def texts() -> int:

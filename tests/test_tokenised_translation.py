@@ -12,9 +12,9 @@ from reservoir_lab import recipes
 from reservoir_lab.corpora import ParallelCorpus, parallel
 from reservoir_lab.corpora.papers import tokenise
 from reservoir_lab.corpora.vocabularies import Dictionary
+from reservoir_lab.runs import tasks
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.tasks import translation
 
 
 def cut(pairs: Pairs) -> Pairs:
@@ -33,7 +33,7 @@ def corpus(monkeypatch) -> ParallelCorpus:
         tests={"test": cut(plain.tests["test"][:20])},
         tokenised=True,
     )
-    monkeypatch.setattr(translation, "parallel", lambda name, **languages: found)
+    monkeypatch.setattr(tasks, "parallel", lambda name, **languages: found)
     return found
 
 

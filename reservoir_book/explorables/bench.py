@@ -18,7 +18,7 @@ from reservoir_lab import recipes
 from reservoir_lab.launch import looking
 from reservoir_lab.recipes.bench import JUDGED, TASKS
 from reservoir_lab.runs import Run, find_records, outline
-from reservoir_lab.runs.tasks.computation import OnPuzzle
+from reservoir_lab.runs.computation import OnPuzzle
 
 KINDS = ("transformer", "attention", "ffn")
 OPTIMISER = Optimiser(weight_decay=0.0, schedule="trapezoid")

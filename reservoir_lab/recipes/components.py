@@ -22,8 +22,7 @@ from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+from reservoir_lab.runs.tasks import Classification, LanguageModelling
 
 FAMILIES = {"sentences": "Chapter 1: sentence encoders that nobody trained, and a readout that is."}
 

@@ -25,7 +25,7 @@ from reservoir_lab.recipes.reservoirs import placed
 from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
+from reservoir_lab.runs.tasks import LanguageModelling, MaskedLanguageModelling
 
 WIDTHS = (32, 64, 128, 256)
 TUNED = 64  # the width at which learning rates are chosen

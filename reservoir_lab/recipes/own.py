@@ -11,12 +11,10 @@ from reservoir.models import LanguageModelConfig, TextClassifierConfig, Universa
 from reservoir.training import Decoding
 from reservoir_lab.recipes.scaled import SIZES, scaled
 from reservoir_lab.recipes.transformer import sizes
+from reservoir_lab.runs.computation import Bits, Pictures
 from reservoir_lab.runs.registry import Scale, recipe
 from reservoir_lab.runs.run import Model, Run, TaskConfig
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.computation import Bits, Pictures
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Classification, LanguageModelling, Translation
 
 STEPS = {"smoke": 12, "laptop": 500, "full": 5000}
 

@@ -7,7 +7,7 @@ from reservoir.training import Budget, Decoding, Optimiser
 from reservoir_lab.recipes.scaled import scaled
 from reservoir_lab.runs.registry import Scale, recipe
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Translation
 
 
 def sizes(d_model: int, d_ff: int, layers: int, dropout: float) -> EncoderDecoderConfig:

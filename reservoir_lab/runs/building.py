@@ -29,11 +29,11 @@ from reservoir.weights import (
 from reservoir_lab.corpora import LabelledCorpus, ParallelCorpus, Text
 from reservoir_lab.corpora.own import FILES
 from reservoir_lab.runs.checkpoint import CheckpointError, read_weights
+from reservoir_lab.runs.computation import Computation, OnPuzzle
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, released_model, take
-from reservoir_lab.runs.tasks.computation import Computation, OnPuzzle
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 

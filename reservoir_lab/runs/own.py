@@ -17,12 +17,10 @@ from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, are_pictures, 
 from reservoir_lab.corpora.own.texts import TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import load_data, task_of
+from reservoir_lab.runs.computation import Computation, Pictures, Sequences
 from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves
 from reservoir_lab.runs.start import InitFromRun
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.computation import Computation, Pictures, Sequences
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Classification, LanguageModelling, MaskedLanguageModelling, Translation
 
 Kind = Literal["pairs", "text", "labels", "pictures", "numbers"]
 KINDS = {

@@ -29,12 +29,10 @@ from reservoir.weights import Freeze, Mask
 from reservoir.weights.generator import checked_seed
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import registry
+from reservoir_lab.runs.computation import Bits, Expressions, OnPuzzle, Pictures, Proteins, Sequences
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.start import InitFromRelease, InitFromRun
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.computation import Bits, Expressions, OnPuzzle, Pictures, Proteins, Sequences
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Classification, LanguageModelling, MaskedLanguageModelling, Translation
 
 TaskConfig = (
     Translation

@@ -21,14 +21,12 @@ from reservoir_lab.corpora import own
 from reservoir_lab.corpora.vocabularies import BytePieces, ByteVocabulary
 from reservoir_lab.runs.building import device_of, precision_of
 from reservoir_lab.runs.checkpoint import CheckpointError
+from reservoir_lab.runs.computation import Pictures, Sequences
 from reservoir_lab.runs.export import export, folder_of
 from reservoir_lab.runs.records import read_record
 from reservoir_lab.runs.registry import Scale, elsewhere, record_path, results
 from reservoir_lab.runs.run import Run, run_from_json
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.computation import Pictures, Sequences
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Classification, LanguageModelling, Translation
 
 DOES = {
     Translation: "translates",
