@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from reservoir.weights import report
 from reservoir.weights.files import WeightsError
-from reservoir_lab.runs.released import load_gpt2
+from reservoir_lab.runs.start import load_gpt2
 
 IDS = torch.arange(24).view(2, 12) % 50
 

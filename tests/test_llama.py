@@ -13,8 +13,8 @@ from reservoir.models import LlamaConfig, UniversalConfig
 from reservoir.weights import Freeze, Pretrained, freeze, initialise, owned, recorded_origin, report
 from reservoir.weights.files import WeightsError
 from reservoir_lab.runs import start
-from reservoir_lab.runs.checkpoint import CheckpointError
-from reservoir_lab.runs.released import load_llama2c
+from reservoir_lab.runs.handlers import CheckpointError
+from reservoir_lab.runs.start import load_llama2c
 
 SMALL = LlamaConfig(vocab=30, d_model=16, n_heads=4, d_ff=24, layers=2, n_kv_heads=2, max_length=12)
 IDS = torch.arange(20).view(2, 10)

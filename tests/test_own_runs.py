@@ -17,7 +17,6 @@ from reservoir.weights import WeightsError
 from reservoir_lab import recipes
 from reservoir_lab.corpora import labelled
 from reservoir_lab.runs import (
-    command_of,
     execute,
     find_run,
     on_files,
@@ -27,11 +26,10 @@ from reservoir_lab.runs import (
     tasks,
 )
 from reservoir_lab.runs.building import load_data
-from reservoir_lab.runs.checkpoint import CheckpointError
-from reservoir_lab.runs.export import export, export_stored, folder_of
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.own import DEFAULTS, MOST
 from reservoir_lab.runs.records import path_of
-from reservoir_lab.runs.trained_model import TrainedModel
+from reservoir_lab.runs.trained_model import TrainedModel, export, export_stored, folder_of
 
 
 def test_a_run_is_read_back_from_its_json():
@@ -141,16 +139,12 @@ def test_columns_called_source_and_target_are_translated_and_counted_by_characte
     assert run_from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
-def test_a_text_longer_than_any_in_training_is_translated_in_pieces_and_it_is_said(trained):
-    model = TrainedModel(folder_of(trained["pairs"]))
-    with pytest.warns(
-        UserWarning, match="1 of the texts, the first of them number 2, have more than the 128 tokens"
-    ):
-        short, long = model.translate(["uno due", "uno due tre " * 400], beam=1)
-    assert short == model.translate("uno due", beam=1) and long
-    pieces = model._pieces("uno due tre " * 400, 128)
-    assert " ".join(pieces).split() == ["uno", "due", "tre"] * 400 and len(pieces) > 3
-    assert max(map(len, model.vocabulary.encode_batch(pieces))) <= 128
+def test_a_text_that_is_too_long_for_attention_is_named(trained):
+    model = open_model("it-en", scale="smoke")
+    short = model.translate(["uno due", "uno due tre " * 100], beam=1)
+    assert short[0] == model.translate("uno due", beam=1)
+    with pytest.raises(DataError, match="text 2 has .* tokens, more than 1,024: split it into sentences"):
+        model.translate(["uno due", "uno due tre " * 400], beam=1)
 
 
 def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):
@@ -161,8 +155,7 @@ def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):
         assert "split off by seed 0" in " ".join(record.notes) and record.notes[-1].startswith(
             "budget: 12 steps"
         )
-        assert command_of(run) in card and f"--data {run.task.data.removeprefix('files:')}" in card
-        assert record.data in card and record.run["base"] == run.base
+        assert record.data in card and "execute(run_from_json(" in card and record.run["base"] == run.base
 
 
 def test_a_second_run_hears_what_the_first_did(trained):

@@ -579,7 +579,7 @@ def test_figures_of_several_seeds_are_a_mean_and_a_range():
 def test_where_the_system_does_not_say_how_much_memory_was_held_a_record_says_0(tmp_path, capsys):
     """As on Windows, which lacks the module that counts it."""
     lacking = "import sys; sys.modules['resource'] = None"
-    code = f"{lacking}; from reservoir_lab.runs.machine import peak_memory; print(peak_memory())"
+    code = f"{lacking}; from reservoir_lab.runs.provenance import peak_memory; print(peak_memory())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
     write(make(peak_memory=int(done.stdout)), tmp_path / "seed-0.json")

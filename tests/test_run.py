@@ -16,12 +16,12 @@ from reservoir.datasets import DataError
 from reservoir.training import Message, Started
 from reservoir_lab import recipes
 from reservoir_lab.corpora.content import MADE, content_digest
-from reservoir_lab.runs import execution, machine, records, registry
+from reservoir_lab.runs import execution, provenance, records, registry
 from reservoir_lab.runs import run as run_module
 from reservoir_lab.runs.building import build, load_trained
-from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute, train_and_test
-from reservoir_lab.runs.machine import has_bf16
+from reservoir_lab.runs.handlers import CheckpointError
+from reservoir_lab.runs.provenance import has_bf16
 from reservoir_lab.runs.records import find_record, path_of, read_record, recorded
 from reservoir_lab.runs.registry import SCALES
 from reservoir_lab.runs.run import NOT_THE_RESULT, Freeze, Run, differences
@@ -170,15 +170,15 @@ def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path, resul
 
 @pytest.mark.parametrize(("status", "dirty"), [("", False), (" M a.py", True), (None, None)])
 def test_a_record_says_whether_the_checkout_differs_from_its_commit(monkeypatch, status, dirty):
-    monkeypatch.setattr(machine, "git", lambda root, *words: status if words[0] == "status" else "1a2b")
-    assert machine.code() == {"version": __version__, "commit": "1a2b", "dirty": dirty}
+    monkeypatch.setattr(provenance, "git", lambda root, *words: status if words[0] == "status" else "1a2b")
+    assert provenance.code() == {"version": __version__, "commit": "1a2b", "dirty": dirty}
 
 
 def test_code_that_was_brought_here_says_where_it_came_from(monkeypatch):
     brought = {"version": __version__, "commit": "1a2b", "dirty": False}
-    assert machine.code()["commit"] != "1a2b"
+    assert provenance.code()["commit"] != "1a2b"
     monkeypatch.setenv("RESERVOIR_CODE", json.dumps(brought))
-    assert machine.code() == brought
+    assert provenance.code() == brought
 
 
 def spied(function, spy):

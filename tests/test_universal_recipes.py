@@ -20,10 +20,10 @@ from reservoir_lab import recipes
 from reservoir_lab.recipes import universal
 from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_records, start
 from reservoir_lab.runs.building import bare_model, build, load_trained
-from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.export import export
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.sweep import choose
+from reservoir_lab.runs.trained_model import export
 
 RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
     "bit-memory": 940_900,

@@ -28,11 +28,17 @@ from reservoir_lab.launch.progress import automatic
 from reservoir_lab.launch.train import chosen_run, show_record
 from reservoir_lab.runs import audit
 from reservoir_lab.runs.building import outline, tokens_found
-from reservoir_lab.runs.export import destination, export, export_stored, folder_of, is_export
 from reservoir_lab.runs.records import find_records, find_run
 from reservoir_lab.runs.registry import SCALES, Scale, is_recorded, own_names
 from reservoir_lab.runs.run import every_leaf
-from reservoir_lab.runs.trained_model import stored_folder
+from reservoir_lab.runs.trained_model import (
+    destination,
+    export,
+    export_stored,
+    folder_of,
+    is_stored,
+    stored_folder,
+)
 
 READABLE = 100  # columns of the fields
 ABOUT = """usage: reservoir {command} {name} [--FIELD VALUE ...]
@@ -108,7 +114,7 @@ def show_recipe(name: str, scale: Scale, changes: Sequence[str], *, as_json: boo
     """Print a recipe or run, with the fields that are changed, the report of its model, and what is recorded."""
     run = chosen_run(name, scale=scale, fields=changes, command="show")
     stored = folder_of(run)  # which knows the sizes that came from the data, and needs no data
-    if run.base and is_export(stored) and not changes:
+    if run.base and is_stored(stored) and not changes:
         made_of = report(from_pretrained(stored))
     else:
         made_of = report(outline(run, tokens_found(run)))
@@ -130,7 +136,7 @@ def export_run(name: str, to: str, *, scale: Scale, seed: int) -> None:
         ValueError: `to` is none that an export may replace.
         CheckpointError: the run has no trained weights here.
     """
-    before = is_export(destination(to))
+    before = is_stored(destination(to))
     if name in recipes.names():
         folder = export(recipes.get(name, scale=scale, seed=seed), to)
     else:

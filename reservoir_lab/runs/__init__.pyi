@@ -2,8 +2,8 @@ from . import audit, convergence, sweep
 from .building import bare_model, build, load_trained, outline
 from .computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
 from .execution import execute, train_and_test
-from .machine import cpu_seconds
-from .own import command_of, on_files
+from .own import on_files
+from .provenance import cpu_seconds
 from .records import (
     Record,
     RecordError,
@@ -39,7 +39,6 @@ __all__ = [
     "audit",
     "bare_model",
     "build",
-    "command_of",
     "convergence",
     "cpu_seconds",
     "execute",

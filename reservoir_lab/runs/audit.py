@@ -24,9 +24,9 @@ from reservoir.training import Event, Listener, Validated
 from reservoir.training.task import Precision
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build, device_of
-from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import train_run
-from reservoir_lab.runs.machine import code, machine
+from reservoir_lab.runs.handlers import CheckpointError
+from reservoir_lab.runs.provenance import code, machine
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, RecordError, all_records
 from reservoir_lab.runs.run import Run
 from reservoir_lab.typed import decode

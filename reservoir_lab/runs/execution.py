@@ -13,34 +13,24 @@ from typing import Any, NamedTuple, cast
 
 from torch import nn
 
-from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers, locked
+from reservoir.files import WriteError, check_writable, clear_leftovers, locked
 from reservoir.training import History, Listener, Message, Point, Recorded, Task, aucc, train
 from reservoir.training.loop import TrainingError
 from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
+from reservoir_lab.runs import handlers, provenance
 from reservoir_lab.runs.building import (
     Corpus,
     build,
     device_of,
+    notes_of,
     outline,
     precision_of,
     references,
     stamp,
     task_of,
 )
-from reservoir_lab.runs.checkpoint import begin, belongs_to, room, weights_bytes
 from reservoir_lab.runs.distribution import Processes, current_world
-from reservoir_lab.runs.export import (
-    check_exportable,
-    check_own_folder,
-    exports_of,
-    folder_of,
-    remove_export,
-)
-from reservoir_lab.runs.handlers import Checkpoints, Compiled, LateFreezing
-from reservoir_lab.runs.machine import code, cpu_seconds, has_bf16, machine, peak_memory
-from reservoir_lab.runs.operations import Operations
-from reservoir_lab.runs.own import notes_of
 from reservoir_lab.runs.preemption import StopSignal, restarted
 from reservoir_lab.runs.records import (
     RESULTS_ADVICE,
@@ -51,8 +41,8 @@ from reservoir_lab.runs.records import (
     read_record,
     recorded,
 )
-from reservoir_lab.runs.rules import check_settled, digest
 from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.trained_model import check_folder, folder_of, store
 
 PROBE = 4096  # bytes that are written to see whether any can be
 
@@ -97,7 +87,7 @@ def execute(
                 if world.main:
                     _mark(run)
         checkpoint, identity = path.with_suffix(".checkpoint"), run.identity()
-        if not belongs_to(checkpoint, identity):
+        if not handlers.belongs_to(checkpoint, identity):
             if record := recorded(run):  # by another process, since it was asked for
                 return _show_recorded(record, path, listeners)
             check_name(run)
@@ -110,7 +100,7 @@ def execute(
                     check_place(run)
                 model, task, corpus = build(run)
         except Exception:
-            if world.main and belongs_to(checkpoint, identity, empty=True):
+            if world.main and handlers.belongs_to(checkpoint, identity, empty=True):
                 checkpoint.unlink()  # what cannot be built is not under way
             raise
         return train_and_test(
@@ -150,11 +140,11 @@ def begin_afresh(runs: Sequence[Run]) -> None:
 
 def _mark(run: Run) -> None:
     checkpoint, identity = path_of(run).with_suffix(".checkpoint"), run.identity()
-    if not (belongs_to(checkpoint, identity) or (restarted() and recorded(run))):
+    if not (handlers.belongs_to(checkpoint, identity) or (restarted() and recorded(run))):
         check_machine(run)
         check_name(run, fresh=True)
         check_place(run)
-        begin(checkpoint, identity)
+        handlers.begin_checkpoint(checkpoint, identity)
 
 
 def check_machine(run: Run) -> None:
@@ -170,13 +160,13 @@ def check_machine(run: Run) -> None:
 
 
 def check_place(run: Run) -> None:
-    """Check that the results folder can be written to and has room, and clear what killed processes left there.
+    """Check that the results folder can be written to and has handlers.room, and clear what killed processes left there.
 
-    The room is that of a checkpoint: every weight with two moments of the optimiser, which is more than most runs need.
+    The handlers.room is that of a checkpoint: every weight with two moments of the optimiser, which is more than most runs need.
 
     Raises:
         WriteError: it cannot be written to, or is too full.
-        ValueError: what is to be replaced there is not all of a stored model.
+        ValueError: as in `check_folder`.
     """
     path = path_of(run)
     for target in (
@@ -184,7 +174,7 @@ def check_place(run: Run) -> None:
         folder_of(run),
     ):
         clear_leftovers(target)
-    check_own_folder(run)
+    check_folder(run)
     check_writable(path, PROBE, advice=RESULTS_ADVICE)
     needed = 3 * 4 * report(outline(run)).trainable
     if (free := shutil.disk_usage(path.parent).free) < needed:
@@ -215,21 +205,20 @@ def train_and_test(
         fresh: begin at the start where the checkpoint cannot be used.
 
     Raises:
-        ValueError: the run is to be judged, and the rules are not settled (`reservoir_lab.runs.rules`).
+        ValueError: the run is to be judged, and the rules are not settled (`reservoir_lab.runs.provenance`).
     """
     world, path, device = current_world(), path_of(run), device_of(run)
-    unsettled = check_settled(run)
+    unsettled = provenance.check_settled(run)
     notes = notes_of(run, task, corpus) + ([unsettled] if unsettled else [])
     if left_out := task.train.dropped:
         longest = task_of(run).max_length
         _message(listeners, f"left out of training: {left_out:,} of its texts, of more than {longest} tokens")
-    if run.precision == "bf16" and not has_bf16(device):
+    if run.precision == "bf16" and not provenance.has_bf16(device):
         _message(
             listeners,
             "products are in bf16, which this machine has no units for, so they are slow;"
             " --precision fp32 would be faster, but it is another run",
         )
-    check_exportable(run, task)
     _message(listeners, *notes)
     before = Untrained.of(run, model)
     history = train_run(
@@ -238,13 +227,13 @@ def train_and_test(
         task,
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
         listeners=listeners,
-        checkpoints=Checkpoints(checkpoint, identity=before.identity, fresh=fresh, stop=stop),
+        checkpoints=handlers.Checkpoints(checkpoint, identity=before.identity, fresh=fresh, stop=stop),
     )
     if not world.main:
         world.wait()  # for the first one, which tests
         return read_record(path)
     with stop.at_once() if stop else nullcontext():
-        advice = room(path.with_suffix(".checkpoint"))
+        advice = handlers.room(path.with_suffix(".checkpoint"))
         record = record_run(run, model, task, corpus, history, before, notes=notes, advice=advice)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
@@ -253,15 +242,15 @@ def train_and_test(
 
 
 def train_run(
-    run: Run, model: nn.Module, task: Task, *, checkpoints: Checkpoints | None = None, **options: Any
+    run: Run, model: nn.Module, task: Task, *, checkpoints: handlers.Checkpoints | None = None, **options: Any
 ) -> History:
     """Train what `build` made of a run, as its fields say; options are those of `training.train` that are no fields."""
-    handlers = [
+    beside = [
         *([checkpoints] if checkpoints else []),
         *([Processes()] if current_world().size > 1 else []),
-        *([LateFreezing(run.freeze)] if run.freeze.after else []),
-        *([Compiled()] if run.compiled else []),
-        Operations(),
+        *([handlers.LateFreezing(run.freeze)] if run.freeze.after else []),
+        *([handlers.Compiled()] if run.compiled else []),
+        handlers.Operations(),
     ]
     return train(
         model,
@@ -271,7 +260,7 @@ def train_run(
         seed=run.seed,
         precision=run.precision,
         skip=run.skip,
-        handlers=handlers,
+        handlers=beside,
         **options,
     )
 
@@ -308,21 +297,9 @@ def record_run(
     advice: str = RESULTS_ADVICE,
 ) -> Record:
     """Test a model that has been trained, and write its record with the weights next to it."""
-    path = path_of(run)
     record = tested(run, model, task, corpus, history, before)
     record = replace(record, notes=notes, together=together)
-    files: dict[Path, Any] = {
-        path.with_suffix(".safetensors"): weights_bytes(model, identity=before.identity)
-    }
-    files |= exports_of(run, model, task, corpus, record)
-    files[path] = record.to_bytes(path)
-
-    def outdate() -> None:
-        """A record is never next to the model of another run: the older one goes first."""
-        path.unlink(missing_ok=True)
-        remove_export(run)
-
-    atomic_writes(files, before=outdate, advice=advice)
+    store(run, model, task, corpus, record, identity=before.identity, advice=advice)
     return record
 
 
@@ -330,7 +307,7 @@ def tested(
     run: Run, model: nn.Module, task: Task, corpus: Corpus, history: History, before: Untrained
 ) -> Record:
     """Test a model that has been trained, and put all that is known of the run into its record."""
-    started, cpu_before = time.perf_counter(), cpu_seconds()
+    started, cpu_before = time.perf_counter(), provenance.cpu_seconds()
     try:
         with precision_of(run):
             tests, samples = task_of(run).test(model, task, corpus)
@@ -362,20 +339,20 @@ def tested(
         origins=cast(Any, before.made_of.origins()),
         aucc=cast(Any, asdict(area)),
         seconds=history.seconds,
-        cpu_seconds=history.cpu_seconds + cpu_seconds() - cpu_before,
+        cpu_seconds=history.cpu_seconds + provenance.cpu_seconds() - cpu_before,
         step_seconds=history.step_seconds,
         test_seconds=time.perf_counter() - started,
         tokens=history.tokens,
         flops=history.flops,
-        peak_memory=peak_memory(),
-        machine=cast(Any, machine(device_of(run)) | {"processes": current_world().size}),
-        code=cast(Any, code()),
+        peak_memory=provenance.peak_memory(),
+        machine=cast(Any, provenance.machine(device_of(run)) | {"processes": current_world().size}),
+        code=cast(Any, provenance.code()),
         left_out=task.train.dropped,
         epoch_steps=len(task.epoch(0)) / run.budget.accumulate,
         begun_with=before.begun_with,
         skipping=_skipping(history) if run.skip.layers else {},
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        rules=digest(),
+        rules=provenance.rules_digest(),
         together=1,
         extrapolated=False,
     )

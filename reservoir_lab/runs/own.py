@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,7 @@ from reservoir_lab.corpora.own.texts import TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import load_data, task_of
 from reservoir_lab.runs.computation import Computation, Pictures, Sequences
-from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves
+from reservoir_lab.runs.run import NAME, Run
 from reservoir_lab.runs.start import InitFromRun
 from reservoir_lab.runs.tasks import Classification, LanguageModelling, MaskedLanguageModelling, Translation
 
@@ -177,42 +175,6 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
         f"{task.corpus.removeprefix(FILES)} has the languages {', '.join(found) or 'none'}, and"
         f" {task.src} to {task.tgt} is asked for: say which, such as --task.src {one} --task.tgt {other}"
     )
-
-
-def notes_of(run: Run, task: Any, corpus: Any) -> list[str]:
-    """What there is to say of a run's data, and of how often it reads them where they are one's own."""
-    notes = [*getattr(corpus, "notes", ())]
-    if run.base:
-        times = run.budget.steps * run.budget.accumulate / max(len(task.epoch(0)), 1e-9)
-        notes.append(
-            f"budget: {run.budget.steps:,} steps, which read the training data {times:.3g} times (--budget.steps)"
-        )
-    return notes
-
-
-def command_of(run: Run) -> str:
-    """The command line that repeats a run; for one without a recipe, the Python that does."""
-    if run.recipe not in registry.RECIPES and run.base not in registry.RECIPES:
-        return f"reservoir_lab.runs.execute(reservoir_lab.runs.run_from_json({json.dumps(run.to_json())}))"
-    words = ["reservoir", "run", run.base or run.recipe]
-    standard = registry.get(words[-1], scale=run.scale, seed=run.seed)
-    data = run.task.data
-    if run.base:
-        words += ["--data", data.removeprefix(FILES), "--name", run.recipe]
-        standard = retargeted(standard, data.removeprefix(FILES), name=run.recipe)
-    words += ["--scale", run.scale, "--seeds", str(run.seed)]
-    usual = {leaf.name: leaf.value for leaf in leaves(standard)}
-    for leaf in leaves(run):
-        if leaf.name not in NOT_THE_RESULT and leaf.value != usual.get(leaf.name, leaf.default):
-            words += _option(leaf.name, leaf.value)
-    return shlex.join(words)
-
-
-def _option(name: str, value: Any) -> list[str]:
-    *parts, last = name.replace("_", "-").split(".")
-    if isinstance(value, bool):
-        return [f"--{'.'.join([*parts, last if value else f'no-{last}'])}"]
-    return [f"--{'.'.join([*parts, last])}", *map(str, value if isinstance(value, list) else [value])]
 
 
 def kind_of(name: str) -> Kind:

@@ -33,9 +33,9 @@ from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, task_of
 from reservoir_lab.runs.computation import OnPuzzle
 from reservoir_lab.runs.execution import Busy, Untrained, record_run
-from reservoir_lab.runs.operations import batch_flops
+from reservoir_lab.runs.handlers import batch_flops
+from reservoir_lab.runs.provenance import check_settled
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
-from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
 
 WARM = 3  # steps on a GPU before their kernels are recorded, as PyTorch asks
