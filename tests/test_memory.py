@@ -65,7 +65,7 @@ def test_with_another_c_library_nothing_is_done(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "kept"), [(["run", "--help"], 1), (["audit", "--help"], 1), (["list", "--help"], 0), ([], 0)]
+    ("words", "kept"), [(["run", "--help"], 1), (["list", "--help"], 0), ([], 0)]
 )
 def test_commands_that_train_keep_memory(monkeypatch, capsys, words, kept):
     asked = []

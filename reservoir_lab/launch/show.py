@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import cache
-from pathlib import Path
 from textwrap import fill
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -16,7 +15,6 @@ from rich.box import SIMPLE_HEAD
 from rich.pretty import Pretty
 from rich.text import Text
 
-from reservoir.layers.arguments import check_number
 from reservoir.models import from_pretrained
 from reservoir.weights import report
 from reservoir_lab import recipes
@@ -24,9 +22,7 @@ from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.comparison import comparisons
 from reservoir_lab.evidence.comparison import table as recorded_runs
 from reservoir_lab.launch.console import console, new_table, show, show_json
-from reservoir_lab.launch.progress import automatic
 from reservoir_lab.launch.train import chosen_run, show_record
-from reservoir_lab.runs import audit
 from reservoir_lab.runs.building import outline, tokens_found
 from reservoir_lab.runs.records import find_records, find_run
 from reservoir_lab.runs.registry import SCALES, Scale, is_recorded, own_names
@@ -102,12 +98,6 @@ def _takes(hint: Any) -> str:
     if get_origin(hint) is tuple:
         return " ".join("..." if one is Ellipsis else _takes(one) for one in kinds)
     return getattr(hint, "__name__", "value").upper()
-
-
-def audit_records(names: Sequence[str], *, sample: int, draw: int, file: Path) -> None:
-    """Audit records of recipes or families, some that a seed draws or all; what comes of each is printed and kept."""
-    check_number("--sample", sample, least=0, whole=True)
-    audit.audit_records(audit.draw(names, sample, draw), file, say=show, listeners=automatic())
 
 
 def show_recipe(name: str, scale: Scale, changes: Sequence[str], *, as_json: bool = False) -> None:

@@ -1,4 +1,4 @@
-from . import audit, convergence, sweep
+from . import convergence, sweep
 from .building import bare_model, build, load_trained, outline
 from .computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
 from .execution import execute, train_and_test
@@ -36,7 +36,6 @@ __all__ = [
     "Sequences",
     "TrainedModel",
     "Translation",
-    "audit",
     "bare_model",
     "build",
     "convergence",
