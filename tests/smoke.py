@@ -100,7 +100,7 @@ def runs_from_end_to_end(name: str, results: Path, monkeypatch: pytest.MonkeyPat
     assert read_record(path_of(run)) == record == find_record(name, scale="smoke")
     assert (record.recipe, record.scale, record.overrides, record.run) == (name, "smoke", {}, run.to_json())
     assert record.points[-1]["step"] == run.budget.steps and record.metric in record.points[-1]["metrics"]
-    assert record.tests and record.samples and record.cpu_seconds > 0
+    assert record.tests and record.cpu_seconds > 0
     assert files(path_of(run).parent) == ["seed-0.json", "seed-0.safetensors"]
 
 

@@ -49,7 +49,6 @@ def test_it_is_trained_and_scored_as_it_is_cut(corpus, tmp_path, monkeypatch):
     assert any("&quot;" in token for token in task.src_vocabulary.tokens)
     record = execute(run)
     assert "tok:none" in record.tests["test"]["signature"]
-    assert all("&apos;s" in sample["reference"] for sample in record.samples)
 
 
 def test_two_dictionaries_need_two_tables(corpus):

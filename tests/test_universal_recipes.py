@@ -98,7 +98,7 @@ def test_one_recipe_of_each_kind_runs_at_smoke_scale(pretrained, name):
     run = recipes.get(name, scale="smoke")
     record = execute(run)
     assert find_record(name, scale="smoke") == record and record.overrides == {}
-    assert 0 <= record.tests["test"]["accuracy"] <= 100 and record.samples
+    assert 0 <= record.tests["test"]["accuracy"] <= 100
     before, after = (
         {i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load_trained(run)[0])
     )

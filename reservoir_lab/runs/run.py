@@ -14,6 +14,7 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from reservoir.datasets import DataError
 from reservoir.models import (
     ClassifierConfig,
     EncoderDecoderConfig,
@@ -57,6 +58,7 @@ Model = (
     | TaggerConfig
 )
 
+FEW = 4  # fields that a sentence names
 NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 NOT_THE_RESULT = {"device", "budget.checkpoint_every", "base"}
 """Fields that are not meant to change the result: where a run is executed, how often it can be resumed, and whence."""
@@ -215,6 +217,26 @@ def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, A
             found[leaf.name] = (value, leaf.value)
     surplus = {name: (value, ABSENT) for name, value in theirs.items() if name not in NOT_THE_RESULT}
     return found | surplus
+
+
+def other_fields(record: Any, run: Run) -> str:
+    """In which fields a record was made by another run than `run`, in words; empty if in none."""
+    found = [data] if (data := other_data(record, run)) else []
+    for name, values in differences(record.run, run).items():
+        theirs, ours = ("absent" if one is ABSENT else json.dumps(one, ensure_ascii=False) for one in values)
+        found.append(f"{name} {theirs} (now {ours})")
+    more = f" and {len(found) - FEW} other fields" if len(found) > FEW else ""
+    return ", ".join(found[:FEW]) + more
+
+
+def other_data(record: Any, run: Run) -> str:
+    """That the corpus has another content by now, in words; empty if it has not, or if that cannot be known here."""
+    try:
+        now = content_digest(run.task.data) if record.data else ""
+    except DataError:  # it cannot be had here, and so not compared
+        now = record.data
+    same = now == record.data
+    return "" if same else f"other data in {run.task.data} (digest {record.data[:8]}, now {now[:8]})"
 
 
 def every_leaf(part: Any, prefix: str = "", default: Any = ABSENT) -> Iterator[Leaf]:

@@ -42,15 +42,10 @@ from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.corpora.own import FILES
 from reservoir_lab.corpora.vocabularies import ByteVocabulary, Dictionary, train_byte_pieces
 
-SAMPLES = 8  # texts to test on that a record shows
 LONGEST = 1024  # tokens of a text to validate or test on: attention's memory grows with their square
 LENGTH = 32  # tokens that a sentence is taken to have, its end among them
 FILLED = 0.9  # of a batch's positions hold a token, where sentences of unlike lengths stand together
 LENGTHS = {"sst-2": 8}  # tokens of a text where they are few: SST-2 trains on phrases
-WORDS = 6  # of a line, that the model is given
-A_WORD = 5  # bytes, the space with them
-TOKENS, EVERY = 40, 7  # of a line with holes, at most; and one hole in so many
-HOLE = "[…]"  # how a record writes a hidden token
 UNKNOWN = "\ue000"  # stands for a word that the text's makers left out; no vocabulary has this character
 WIKITEXT = {"<unk>": UNKNOWN, " @-@ ": "-", " @,@ ": ",", " @.@ ": "."}
 """WikiText writes rare words as <unk>, and marks that stood inside a word between two @."""
@@ -212,28 +207,22 @@ class Translation(Settings):
             tokenise=self.tokeniser(corpus),
         )
 
-    def test(self, model: Any, task: TranslationTask, corpus: ParallelCorpus) -> tuple[dict, list]:
-        """BLEU on each test set, and a few sentences of the first to look at."""
+    def test(self, model: Any, task: TranslationTask, corpus: ParallelCorpus) -> dict[str, dict]:
+        """BLEU on each test set."""
         tests: dict[str, dict] = {}
-        samples: list[dict] = []
         for name in self.tests or corpus.tests:
             pairs = corpus.tests[name]
-            hypotheses = task.translate(model, task.src_vocabulary.encode_batch(pairs.src), self.decoding)
-            score = bleu(hypotheses, pairs.tgt, tokenise=self.tokeniser(corpus))
-            tests[name] = {"bleu": score.bleu, "signature": score.signature, "sentences": len(pairs)}
+            sources = task.src_vocabulary.encode_batch(pairs.src)
+
+            def score(model: Any, pairs: Any = pairs, sources: Any = sources) -> Any:
+                found = task.translate(model, sources, self.decoding)
+                return bleu(found, pairs.tgt, tokenise=self.tokeniser(corpus))
+
+            whole = score(model)
+            tests[name] = {"bleu": whole.bleu, "signature": whole.signature, "sentences": len(pairs)}
             for bits in self.rounded:
-                said = task.translate(
-                    rounded(model, bits), task.src_vocabulary.encode_batch(pairs.src), self.decoding
-                )
-                tests[name][f"bleu at {bits} bits"] = bleu(
-                    said, pairs.tgt, tokenise=self.tokeniser(corpus)
-                ).bleu
-            if not samples:
-                samples = [
-                    {"source": s, "reference": r, "translation": h}
-                    for s, r, h in list(zip(pairs.src, pairs.tgt, hypotheses, strict=True))[:SAMPLES]
-                ]
-        return tests, samples
+                tests[name][f"bleu at {bits} bits"] = score(rounded(model, bits)).bleu
+        return tests
 
     def tokeniser(self, corpus: ParallelCorpus) -> str:
         """What sacreBLEU cuts sentences with."""
@@ -294,7 +283,7 @@ class LanguageModelling(Settings):
         sizes = dict(length=self.length, batch=self.batch)
         return LanguageModellingTask(train, valid, test, **sizes, seed=seed, vocabulary=vocabulary)
 
-    def test(self, model: Any, task: LanguageModellingTask, corpus: Text) -> tuple[dict, list]:
+    def test(self, model: Any, task: LanguageModellingTask, corpus: Text) -> dict[str, dict]:
         """Perplexity on the test text: per token, per word (which other vocabularies share), and bits per byte."""
         nats, tokens = task.score(model, task.test)
         words, size = len(corpus.test.split()), len(corpus.test.encode("utf-8", "surrogateescape"))
@@ -304,24 +293,7 @@ class LanguageModelling(Settings):
             "bits_per_byte": nats / math.log(2) / size,
             "tokens": tokens,
         }
-        return {"test": metrics}, _samples(model, task, corpus)
-
-
-def _samples(model: Any, task: LanguageModellingTask, corpus: Text) -> list[dict]:
-    """How some lines of the test text begin, how they go on, and how the model would."""
-    found: list[dict] = []
-    vocabulary: Any = task.vocabulary
-    end, a_word = vocabulary.line_end, A_WORD if isinstance(vocabulary, ByteVocabulary) else 1
-    for line in corpus.test.split("\n"):
-        words = line.split()
-        if len(words) <= WORDS or len(found) == SAMPLES:
-            continue
-        start, rest = " ".join(words[:WORDS]), words[WORDS : 4 * WORDS]
-        said = task.go_on(model, vocabulary.encode(start), tokens=4 * WORDS * a_word, end=end)
-        # Bytes may stop inside a character.
-        whole = vocabulary.decode(said).encode("utf-8", "replace").decode()
-        found.append({"source": start, "reference": " ".join(rest), "continuation": whole})
-    return found
+        return {"test": metrics}
 
 
 @dataclass(frozen=True)
@@ -375,53 +347,19 @@ class MaskedLanguageModelling(Settings):
         sizes: dict[str, Any] = dict(length=self.length, batch=self.batch, share=self.share)
         return MaskedLanguageModellingTask(train, valid, test, **sizes, seed=seed, vocabulary=vocabulary)
 
-    def test(self, model: Any, task: MaskedLanguageModellingTask, corpus: Text) -> tuple[dict, list]:
-        """Perplexity and accuracy on hidden tokens of the test text, and lines with holes and what the model puts in.
+    def test(self, model: Any, task: MaskedLanguageModellingTask, corpus: Text) -> dict[str, dict]:
+        """Perplexity and accuracy on hidden tokens of the test text.
 
         The perplexity of a hidden token, which has neighbours on both sides, is no language model's perplexity: the
         two must not be compared.
         """
-        return {"test": task.score(model, task.test)}, _lines_with_holes(model, task, corpus)
+        return {"test": task.score(model, task.test)}
 
 
 def _readable(part: str) -> str:
     for written, meant in WIKITEXT.items():
         part = part.replace(written, meant)
     return part
-
-
-def _lines_with_holes(model: Any, task: MaskedLanguageModellingTask, corpus: Text) -> list[dict]:
-    """Lines of the test text with holes: what stood there, and what the model would put there."""
-    found, vocabulary = [], task.vocabulary
-    for line in corpus.test.split("\n"):
-        ids = vocabulary.encode(line)[:TOKENS]
-        if len(ids) <= EVERY:
-            continue
-        holes = [place for place in range(EVERY // 2, len(ids), EVERY) if ids[place] > Vocabulary.unk]
-        read = [task.mask_id if place in holes else id for place, id in enumerate(ids)]
-        guesses = task.fill(model, [Vocabulary.bos, *read], best=1)
-        found.append(
-            {
-                "source": _written(vocabulary, read),
-                "reference": ", ".join(_piece(vocabulary, ids[place]) for place in holes),
-                "prediction": ", ".join(_piece(vocabulary, best[0][0]) for best in guesses),
-            }
-        )
-        if len(found) == SAMPLES:
-            break
-    return found
-
-
-def _written(vocabulary: Vocabulary, ids: list[int]) -> str:
-    """A text with `HOLE` where the mask stands."""
-    pieces = [f" {HOLE}" if id == len(vocabulary) else vocabulary.tokens[id] for id in ids]
-    return "".join(pieces).replace("▁", " ").replace("<unk>", " ?").strip()
-
-
-def _piece(vocabulary: Vocabulary, id: int) -> str:
-    """A token as one reads it: a piece that goes on a word has a dash before it."""
-    piece = vocabulary.tokens[id]
-    return piece.removeprefix("▁") if piece.startswith("▁") else f"-{piece}"
 
 
 @dataclass(frozen=True)
@@ -510,25 +448,12 @@ class Classification(Settings):
             cut=self.cut or None,
         )
 
-    def test(self, model: Any, task: ClassificationTask, corpus: LabelledCorpus) -> tuple[dict, list]:
-        """Accuracy on each test set, and a few texts of the first to look at."""
-        tests: dict[str, dict] = {}
-        samples: list[dict] = []
-        for name, texts in corpus.tests.items():
-            found = task.predict(model, texts)
-            tests[name] = {task.metric: accuracy(found, texts.labels), "sentences": len(texts)}
-            if not samples:
-                samples = [
-                    {
-                        "source": " / ".join(text),
-                        "reference": corpus.classes[right],
-                        "prediction": corpus.classes[guess],
-                    }
-                    for text, right, guess in list(zip(texts.texts, texts.labels, found, strict=True))[
-                        :SAMPLES
-                    ]
-                ]
-        return tests, samples
+    def test(self, model: Any, task: ClassificationTask, corpus: LabelledCorpus) -> dict[str, dict]:
+        """Accuracy on each test set."""
+        return {
+            name: {task.metric: accuracy(task.predict(model, texts), texts.labels), "sentences": len(texts)}
+            for name, texts in corpus.tests.items()
+        }
 
 
 @lru_cache(maxsize=1)

@@ -184,7 +184,7 @@ def export(run: Run, folder: Path | str) -> Path:
     if isinstance(run.model, LanguageModelConfig):
         round_stored(model, dtype := torch.float16)
         with precision_of(run):
-            scores = task_of(run).test(model, task, corpus)[0]
+            scores = task_of(run).test(model, task, corpus)
         more = f" Rounded to half precision, as it is here: {_scores(scores)}."
     atomic_write(target, _folder_files(run, model, task, corpus, record, dtype=dtype, more=more))
     return target
