@@ -16,7 +16,7 @@ from reservoir.datasets import DataError
 from reservoir.training import Message, Started, bleu
 from reservoir_lab import recipes
 from reservoir_lab.corpora.content import MADE, content_digest
-from reservoir_lab.runs import execution, provenance, records, registry
+from reservoir_lab.runs import provenance, records, registry
 from reservoir_lab.runs import run as run_module
 from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_and_test
@@ -131,7 +131,7 @@ def test_small_and_made_data_are_in_fp32_and_fetched_ones_in_bf16():
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_machine_decides_nothing_about_the_precision(text, results, monkeypatch, precision, units):
     """Products are in what the run says, whatever units there are; where bf16 is slow, one message says so."""
-    monkeypatch.setattr(execution, "has_bf16", lambda device: units)
+    monkeypatch.setattr(provenance, "has_bf16", lambda device: units)
     run = small_run(text, precision=precision)
     seen, events = set(), []
     monkeypatch.setattr(

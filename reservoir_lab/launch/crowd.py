@@ -45,10 +45,11 @@ class Failed(NamedTuple):
 
 
 def alone(run: Run) -> bool:
-    """Whether a run's seeds are trained one by one: it skips something by chance, or a library reads its layers."""
+    """Whether a run's seeds are trained one by one: it skips, freezes late, or a library reads its layers."""
     model = run.model
     return bool(
         run.skip.layers
+        or run.freeze.after
         or getattr(model, "layer_drop", 0)
         or "gru" in getattr(model, "kinds", ())
         or getattr(model, "dropout", 0)

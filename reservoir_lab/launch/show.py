@@ -16,6 +16,7 @@ from rich.pretty import Pretty
 from rich.text import Text
 
 from reservoir.models import from_pretrained
+from reservoir.models.pretrained import is_stored
 from reservoir.weights import report
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
@@ -32,7 +33,6 @@ from reservoir_lab.runs.trained_model import (
     export,
     export_stored,
     folder_of,
-    is_stored,
     stored_folder,
 )
 

@@ -278,13 +278,11 @@ class Sequences(Computation):
     Args:
         corpus: "files:PATH", a table with a column of labels, and numbers in the others.
         features: numbers of a position.
-        standardise: shift and scale the numbers, so that those to train on have mean 0 and standard deviation 1.
         files: which columns are read, and how they are split.
     """
 
     corpus: str = ""
     features: int = 1
-    standardise: bool = True
     files: Files = field(default_factory=Files)
 
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
@@ -317,8 +315,6 @@ class Sequences(Computation):
             flat = (number for row in parts["train"][0] for number in row)
             whole = torch.tensor(list(flat), dtype=torch.float64).view(-1, self.features)
             mean, spread = whole.mean(0), whole.std(0, correction=0)
-            if not self.standardise:
-                mean, spread = torch.zeros_like(mean), torch.ones_like(spread)
             inputs = {"mean": mean.tolist(), "spread": torch.where(spread > 0, spread, 1.0).tolist()}
         return {part: self.stored(*one, inputs) for part, one in parts.items()}, classes, inputs, notes
 

@@ -18,18 +18,7 @@ from reservoir.training import History, Listener, Message, Point, Recorded, Task
 from reservoir.training.loop import TrainingError
 from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.runs import handlers, provenance, registry
-from reservoir_lab.runs.building import (
-    Corpus,
-    build,
-    device_of,
-    notes_of,
-    outline,
-    precision_of,
-    references,
-    stamp,
-    task_of,
-)
+from reservoir_lab.runs import building, handlers, provenance, registry
 from reservoir_lab.runs.distribution import Processes, current_world
 from reservoir_lab.runs.preemption import StopSignal, restarted
 from reservoir_lab.runs.records import (
@@ -96,7 +85,7 @@ def execute(
             with world.first():
                 if world.main:
                     check_place(run)
-                model, task, corpus = build(run)
+                model, task, corpus = building.build(run)
         except Exception:
             if world.main and handlers.belongs_to(checkpoint, identity, empty=True):
                 checkpoint.unlink()  # what cannot be built is not under way
@@ -187,16 +176,16 @@ def check_machine(run: Run) -> None:
     Raises:
         ValueError: its device is not here, or layers are to be compiled for a processor.
     """
-    if device_of(run).type == "cpu" and run.compiled:
+    if building.device_of(run).type == "cpu" and run.compiled:
         raise ValueError(
             "compiled=True is for GPUs: on a processor compiled layers train more slowly than eager ones; leave it out"
         )
 
 
 def check_place(run: Run) -> None:
-    """Check that the results folder can be written to and has handlers.room, and clear what killed processes left there.
+    """Check that the results folder can be written to and has room, and clear what killed processes left there.
 
-    The handlers.room is that of a checkpoint: every weight with two moments of the optimiser, which is more than most runs need.
+    The room is that of a checkpoint: every weight with two moments of the optimiser, which is more than most runs need.
 
     Raises:
         WriteError: it cannot be written to, or is too full.
@@ -210,7 +199,7 @@ def check_place(run: Run) -> None:
         clear_leftovers(target)
     check_folder(run)
     check_writable(path, PROBE, advice=RESULTS_ADVICE)
-    needed = 3 * 4 * report(outline(run)).trainable
+    needed = 3 * 4 * report(building.outline(run)).trainable
     if (free := shutil.disk_usage(path.parent).free) < needed:
         raise WriteError(
             f"{path.parent} has {free / 1e6:,.0f} MB free, and a checkpoint of {run.recipe} takes"
@@ -222,7 +211,7 @@ def train_and_test(
     run: Run,
     model: nn.Module,
     task: Task,
-    corpus: Corpus,
+    corpus: building.Corpus,
     *,
     listeners: Sequence[Listener] = (),
     checkpoint: Path | None = None,
@@ -241,11 +230,11 @@ def train_and_test(
     Raises:
         ValueError: the run is to be judged, and the rules are not settled (`reservoir_lab.runs.provenance`).
     """
-    world, path, device = current_world(), path_of(run), device_of(run)
+    world, path, device = current_world(), path_of(run), building.device_of(run)
     unsettled = provenance.check_settled(run)
-    notes = notes_of(run, task, corpus) + ([unsettled] if unsettled else [])
+    notes = building.notes_of(run, task, corpus) + ([unsettled] if unsettled else [])
     if left_out := task.train.dropped:
-        longest = task_of(run).max_length
+        longest = building.task_of(run).max_length
         _message(listeners, f"left out of training: {left_out:,} of its texts, of more than {longest} tokens")
     if run.precision == "bf16" and not provenance.has_bf16(device):
         _message(
@@ -315,14 +304,14 @@ class Untrained(NamedTuple):
     @classmethod
     def of(cls, run: Run, model: nn.Module) -> Untrained:
         """What there is to know of a model that was built."""
-        return cls(stamp(run, model), references(model), report(model))
+        return cls(building.stamp(run, model), building.references(model), report(model))
 
 
 def record_run(
     run: Run,
     model: nn.Module,
     task: Task,
-    corpus: Corpus,
+    corpus: building.Corpus,
     history: History,
     before: Untrained,
     *,
@@ -338,13 +327,13 @@ def record_run(
 
 
 def tested(
-    run: Run, model: nn.Module, task: Task, corpus: Corpus, history: History, before: Untrained
+    run: Run, model: nn.Module, task: Task, corpus: building.Corpus, history: History, before: Untrained
 ) -> Record:
     """Test a model that has been trained, and put all that is known of the run into its record."""
     started, cpu_before = time.perf_counter(), provenance.cpu_seconds()
     try:
-        with precision_of(run):
-            tests = task_of(run).test(model, task, corpus)
+        with building.precision_of(run):
+            tests = building.task_of(run).test(model, task, corpus)
     except FloatingPointError as error:
         raise TrainingError(f"{run.recipe} cannot be tested: {error}; a lower lr may help") from error
     steps = [point.step for point in history.points]
@@ -379,7 +368,7 @@ def tested(
         tokens=history.tokens,
         flops=history.flops,
         peak_memory=provenance.peak_memory(),
-        machine=cast(Any, provenance.machine(device_of(run)) | {"processes": current_world().size}),
+        machine=cast(Any, provenance.machine(building.device_of(run)) | {"processes": current_world().size}),
         code=cast(Any, provenance.code()),
         left_out=task.train.dropped,
         epoch_steps=len(task.epoch(0)) / run.budget.accumulate,

@@ -22,16 +22,7 @@ from reservoir.training.backskipping import Backskipping
 from reservoir.training.flops import count_flops, count_products
 from reservoir.training.state import Handler
 from reservoir.training.task import Task, device_of
-from reservoir.weights import Freeze, Trained, freeze, mark_trained, owned, recorded_origin
-from reservoir.weights.files import (
-    WeightsError,
-    canonical_json,
-    digest,
-    read_header,
-    read_safetensors,
-    safetensors_bytes,
-    tensor_digest,
-)
+from reservoir.weights import Freeze, Trained, files, freeze, mark_trained, owned, recorded_origin
 from reservoir.weights.naming import state_buffers
 from reservoir_lab.runs.distribution import current_world
 from reservoir_lab.runs.preemption import Preempted as Preempted
@@ -91,15 +82,15 @@ def begin_checkpoint(path: Path, identity: str) -> None:
 
 
 def belongs_to(path: Path, identity: str, *, empty: bool = False) -> bool:
-    """Whether there is a checkpoint of exactly this run at `path`, as its header says; the whole is checked by `read_checkpoint`.
+    """Whether there is a checkpoint of exactly this run at `path`, as its header says; reading it checks the whole.
 
     Args:
         identity: a digest of the run's fields, without the weights of others that the run refers to.
         empty: ask for one that `begin_checkpoint` wrote.
     """
     try:
-        metadata = read_header(path)[1]
-    except WeightsError:
+        metadata = files.read_header(path)[1]
+    except files.WeightsError:
         return False
     whose = metadata.get("identity", "").partition("@")[0]
     return metadata.get("format") == CHECKPOINT and whose == identity and not (empty and metadata["progress"])
@@ -195,13 +186,13 @@ def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
 def _bytes(tensors: Mapping[str, Tensor], kind: str, identity: str, progress: str) -> bytes:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     metadata = {"format": kind, "identity": identity, "progress": progress}
-    return safetensors_bytes(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
+    return files.safetensors_bytes(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
 
 
 def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple[dict[str, Tensor], str]:
     try:
-        tensors, metadata = read_safetensors(path)
-    except WeightsError as error:
+        tensors, metadata = files.read_safetensors(path)
+    except files.WeightsError as error:
         raise CheckpointError(f"{what} is damaged ({error}): {advice}") from error
     if metadata.get("format") != kind:
         raise CheckpointError(f"{what} does not have the format {kind}: {advice}")
@@ -230,8 +221,8 @@ def _copy(tensors: dict[str, Tensor], parameters: Mapping[str, Tensor], what: st
 
 
 def _digest(tensors: Mapping[str, Tensor], text: str) -> str:
-    listed = {name: tensor_digest(tensor) for name, tensor in tensors.items()}
-    return digest((canonical_json(listed) + text).encode())
+    listed = {name: files.tensor_digest(tensor) for name, tensor in tensors.items()}
+    return files.digest((files.canonical_json(listed) + text).encode())
 
 
 class Checkpoints(Handler):

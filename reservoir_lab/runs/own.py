@@ -18,7 +18,7 @@ from reservoir_lab.runs.building import load_data, task_of
 from reservoir_lab.runs.computation import Computation, Pictures, Sequences
 from reservoir_lab.runs.run import NAME, Run
 from reservoir_lab.runs.start import InitFromRun
-from reservoir_lab.runs.tasks import Classification, LanguageModelling, MaskedLanguageModelling, Translation
+from reservoir_lab.runs.tasks import LanguageModelling, MaskedLanguageModelling, Translation
 
 Kind = Literal["pairs", "text", "labels", "pictures", "numbers"]
 KINDS = {
@@ -28,15 +28,6 @@ KINDS = {
     "pictures": "pictures: a folder with one subfolder per class, or with a table of their names and labels",
     "numbers": "sequences of numbers: a table with a column of labels, and numbers in the others",
 }
-TAKES: dict[type, tuple[str, ...]] = {
-    Translation: ("pairs", "labels"),
-    LanguageModelling: ("text",),
-    MaskedLanguageModelling: ("text",),
-    Classification: ("labels", "numbers", "pairs"),
-    Pictures: ("pictures",),
-    Sequences: ("numbers", "labels"),
-}
-"""The kinds of data that a task can be given; a table's kind is a guess, which columns that are named overrule."""
 DEFAULTS = {
     "pairs": "own/translator",
     "text": "own/language-model",
@@ -105,24 +96,6 @@ def _name(path: Path, base: str) -> str:
 
 
 def fitted(run: Run, *, keep: Collection[str] = ()) -> Run:
-    """As `_fitted`; where the data cannot be read as the recipe takes them, it is said what they look like."""
-    try:
-        return _fitted(run, keep)
-    except DataError as error:
-        try:
-            kind = kind_of(run.task.data)
-        except DataError:
-            raise error from None
-        if kind in TAKES[type(task_of(run))]:
-            raise
-        takes = " or ".join(KINDS[one] for one in TAKES[type(task_of(run))])
-        raise DataError(
-            f"{error}. {run.base or run.recipe} takes {takes}; this looks like {kind}, for which there is"
-            f" {DEFAULTS[kind]}"
-        ) from error
-
-
-def _fitted(run: Run, keep: Collection[str]) -> Run:
     """The run with languages, windows and budget that fit its data, which are read for it.
 
     Training data are read 30 times, running text 10 times: in at least 100 steps and at most 1,000, or as many as the
@@ -162,14 +135,14 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
     task = run.task
     assert isinstance(task, Translation)
     found = languages(task.corpus)
-    if (pair := sides(found)) and not {"task.src", "task.tgt"} & set(keep):
-        return run.evolve(task={"src": pair[0], "tgt": pair[1]})
-    if {task.src, task.tgt} <= set(found):
-        return run
-    if len(found) == 2 and not {"task.src", "task.tgt"} & set(keep) and task.tgt in found:
-        return run.evolve(task={"src": next(language for language in found if language != task.tgt)})
-    if len(found) == 2 and "task.src" in keep and task.src in found and "task.tgt" not in keep:
-        return run.evolve(task={"tgt": next(language for language in found if language != task.src)})
+    said = {side for side in ("src", "tgt") if f"task.{side}" in keep}
+    src, tgt = (task.src, task.tgt) if said else sides(found) or (task.src, task.tgt)
+    if len(found) == 2 and src not in found and "src" not in said and tgt in found:
+        src = next(language for language in found if language != tgt)
+    elif len(found) == 2 and tgt not in found and "tgt" not in said and src in found and said:
+        tgt = next(language for language in found if language != src)
+    if {src, tgt} <= set(found):
+        return run.evolve(task={"src": src, "tgt": tgt})
     one, other = (*found, "de", "en")[:2]
     raise DataError(
         f"{task.corpus.removeprefix(FILES)} has the languages {', '.join(found) or 'none'}, and"

@@ -1,4 +1,4 @@
-"""Where a run was made: machine, versions, commit; and the rules by which it is judged, as far as a run has to know them."""
+"""Where a run was made: machine, versions, commit; and whether the rules by which it is judged were settled."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from reservoir.files import file_digest
 from reservoir.models import LanguageModel, LanguageModelConfig, Llama, LlamaConfig
 from reservoir.models.pretrained import read_folder
 from reservoir.weights import Pretrained, Seeded, WeightsError, owned, recorded_origin, set_origin
-from reservoir.weights.files import read_json, read_safetensors, read_small, shortened
+from reservoir.weights.files import read_safetensors
 from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.naming import Owned
 from reservoir_lab.corpora import fetch
@@ -182,7 +182,7 @@ def released_model(name: str, *, seed: int = 0) -> tuple[nn.Module, str]:
             model, digest = load_llama2c(file), file_digest(file)[:16]
         else:
             file = fetch(name) / "model.safetensors"
-            model, digest = load_gpt2(file.parent, vocab=50_257), file_digest(file)[:16]
+            model, digest = load_gpt2(file), file_digest(file)[:16]
     except WeightsError as error:
         raise CheckpointError(str(error)) from error
     for item in owned(model):
@@ -217,27 +217,17 @@ LAYER = {
 """Our stream names, of the whole and of a layer, and GPT-2's. What it calls "c_…" its file has as (in, out)."""
 
 
-def load_gpt2(path: Path | str, *, vocab: int | None = None) -> LanguageModel:
-    """A GPT-2 with its weights, every tensor of which has the origin "pretrained".
+def load_gpt2(file: Path) -> LanguageModel:
+    """A GPT-2 of any of the released sizes, every tensor of which has the origin "pretrained".
 
     Args:
-        path: a safetensors file, or a folder with `model.safetensors` and perhaps `config.json`, as
-            `transformers` saves them. Without a `config.json` a head is taken to be 64 wide, as in every size that was
-            released.
-        vocab: how many tokens the file must have; any number if None.
+        file: `model.safetensors`, as `transformers` saves it.
 
     Raises:
-        WeightsError: the file is missing, damaged or of another model, or has another vocabulary.
+        WeightsError: the file is missing, damaged or of another model.
     """
-    path = Path(path)
-    file = path / "model.safetensors" if path.is_dir() else path
     tensors = _read(file)
-    config = _config(file, tensors, path)
-    if vocab is not None and config.vocab != vocab:
-        raise WeightsError(
-            f"{file} has {config.vocab:,} tokens, but {vocab:,} are asked for; use its own tokeniser"
-        )
-    model = config.build()
+    model = _config(file, tensors).build()
     with torch.no_grad():
         for item in owned(model):
             name, turned = _theirs(item.stream)
@@ -251,7 +241,7 @@ def load_gpt2(path: Path | str, *, vocab: int | None = None) -> LanguageModel:
                     f" {tuple(item.parameter.shape)}"
                 )
             item.parameter.copy_(value)
-            set_origin(item, Pretrained(str(path)))
+            set_origin(item, Pretrained(str(file)))
     if left := sorted(tensors):
         raise WeightsError(f"{file} has tensors that no GPT-2 has: {', '.join(left[:3])}")
     return model.eval()
@@ -270,29 +260,20 @@ def _read(file: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _config(file: Path, tensors: dict[str, Tensor], path: Path) -> LanguageModelConfig:
+def _config(file: Path, tensors: dict[str, Tensor]) -> LanguageModelConfig:
     try:
         vocab, d_model = tensors["wte.weight"].shape
         max_length = len(tensors["wpe.weight"])
         d_ff = tensors["h.0.mlp.c_fc.weight"].shape[1]
     except (KeyError, ValueError, IndexError, TypeError) as error:
         raise WeightsError(f"{file} is no GPT-2: its embeddings or its first layer are missing") from error
-    layers = 1 + max(int(found[1]) for name in tensors if (found := re.match(r"h\.(\d+)\.", name)))
-    beside = path / "config.json" if path.is_dir() else path.with_name("config.json")
-    said = read_json(read_small(beside), str(beside)) if beside.is_file() else {}
-    n_heads = said.get("n_head", d_model // D_HEAD)
-    if type(n_heads) is not int or n_heads < 1 or d_model % n_heads:
-        todo = f"correct n_head in {beside}" if beside.is_file() else "add its config.json"
-        raise WeightsError(
-            f"{file}: {d_model} features cannot be shared out among {shortened(n_heads)} heads; {todo}"
-        )
     try:
         return LanguageModelConfig(
             vocab,
             d_model=d_model,
-            n_heads=n_heads,
+            n_heads=d_model // D_HEAD,
             d_ff=d_ff,
-            layers=layers,
+            layers=1 + max(int(found[1]) for name in tensors if (found := re.match(r"h\.(\d+)\.", name))),
             activation="gelu-tanh",
             positions="learned",
             max_length=max_length,

@@ -18,17 +18,7 @@ from torch import Tensor, nn
 from reservoir.datasets import DataError, Labelled, Vocabulary, Windows
 from reservoir.files import atomic_write, atomic_writes
 from reservoir.layers.arguments import check_number
-from reservoir.models import LanguageModelConfig
-from reservoir.models.pretrained import (
-    PARTS,
-    RUN,
-    TOKENIZER,
-    WEIGHTS,
-    check_replaceable,
-    is_stored,
-    model_files,
-    read_folder,
-)
+from reservoir.models import LanguageModelConfig, pretrained
 from reservoir.training import ComputationTask, LanguageModellingTask, TextReader, accuracy, bleu, translate
 from reservoir.training.task import perplexity
 from reservoir.weights.files import WeightsError, read_json, shortened
@@ -91,7 +81,7 @@ def store(
 
     def outdate() -> None:
         path.unlink(missing_ok=True)
-        if not run.base and is_stored(folder):
+        if not run.base and pretrained.is_stored(folder):
             shutil.rmtree(folder)
 
     atomic_writes(files, before=outdate, advice=advice)
@@ -112,11 +102,11 @@ def check_folder(run: Run) -> None:
     if run.base:
         _check_one_vocabulary(run)
     folder = folder_of(run)
-    check_replaceable(folder, own=True)
+    pretrained.check_replaceable(folder, own=True)
     for above in folder.parents:
         if above == results():
             break
-        if is_stored(above):
+        if pretrained.is_stored(above):
             raise ValueError(f"{above} holds a stored model: give the run {run.recipe} another name")
 
 
@@ -155,7 +145,7 @@ def destination(folder: Path | str) -> Path:
         raise ValueError(
             f"{target} is where the results folder keeps the model of a run: name another folder"
         )
-    check_replaceable(target)
+    pretrained.check_replaceable(target)
     return target
 
 
@@ -198,7 +188,9 @@ def export_stored(folder: Path, to: Path | str) -> Path:
         to: as in `export`.
     """
     target = destination(to)
-    atomic_write(target, {path.name: path.read_bytes() for path in folder.iterdir() if path.name in PARTS})
+    atomic_write(
+        target, {path.name: path.read_bytes() for path in folder.iterdir() if path.name in pretrained.PARTS}
+    )
     return target
 
 
@@ -224,7 +216,7 @@ def _folder_files(
         about += f"\n\nLicence: {LICENCES[run.recipe]}."
     said = {"run": run.to_json(), "inputs": dict(getattr(corpus, "inputs", {})), "tests": record.tests}
     vocabulary = getattr(task, "src_vocabulary", None) or getattr(task, "vocabulary", None)
-    return model_files(
+    return pretrained.model_files(
         model,
         about=about,
         tokenizer=vocabulary.to_json() if hasattr(vocabulary, "to_json") else None,
@@ -244,7 +236,7 @@ def _about(run: Run, record: Record) -> str:
         f"{words} at the {scale} scale, seed {seed}: {record.points[-1]['step']:,} steps, {record.tokens:,} tokens of"
         f" `{run.task.data}`{digest}. Test scores: {_scores(record.tests)}.\n\nThis repeats it, in Python:\n\n"
         "    import json\n    from reservoir_lab.runs import execute, run_from_json\n\n"
-        f'    execute(run_from_json(json.load(open("{RUN}"))["run"]))\n'
+        f'    execute(run_from_json(json.load(open("{pretrained.RUN}"))["run"]))\n'
         + ("\n" + "\n".join(f"- {note}" for note in record.notes) if record.notes else "")
     )
 
@@ -284,8 +276,8 @@ class TrainedModel:
 
     def __init__(self, folder: Path | str):
         self.folder = Path(folder)
-        stored = read_folder(folder)
-        self.run, self.inputs = _read_run(self.folder / RUN, stored.files)
+        stored = pretrained.read_folder(folder)
+        self.run, self.inputs = _read_run(self.folder / pretrained.RUN, stored.files)
         self.module: Any = stored.load(device=device_of(self.run))
         self.labels = stored.labels
         self.vocabulary = self._vocabulary(stored.files)
@@ -299,16 +291,17 @@ class TrainedModel:
             for name in ("vocab", "src_vocab", "tgt_vocab")
             if (size := getattr(self.module.config, name, 0))
         ]
-        if TOKENIZER not in files:
+        if pretrained.TOKENIZER not in files:
             if isinstance(self.run.task, Translation | LanguageModelling | Classification):
                 raise WeightsError(
-                    f"{self.folder} has no {TOKENIZER}, without which it reads no text: export it again"
+                    f"{self.folder} has no {pretrained.TOKENIZER}, without which it reads no text: export it again"
                 )
             return None
-        found = kind.load(self.folder / TOKENIZER, files[TOKENIZER])
+        path = self.folder / pretrained.TOKENIZER
+        found = kind.load(path, files[pretrained.TOKENIZER])
         if any(len(found) > size for size in sizes):
             raise WeightsError(
-                f"{self.folder / TOKENIZER} has {len(found)} pieces, and the model has embeddings of {min(sizes)}"
+                f"{path} has {len(found)} pieces, and the model has embeddings of {min(sizes)}"
             )
         return found
 
@@ -499,11 +492,11 @@ class TrainedModel:
 
 def _read_run(path: Path, files: dict[str, bytes]) -> tuple[Run, dict[str, Any]]:
     """Return the run that made a stored model, to be used on any device, and what is known of its inputs."""
-    if RUN not in files:
+    if pretrained.RUN not in files:
         raise WeightsError(
             f"there is no file {path}: give a folder that export wrote, or export the run again"
         )
-    said = read_json(files[RUN], str(path))
+    said = read_json(files[pretrained.RUN], str(path))
     for name in ("run", "inputs"):
         if not isinstance(said.get(name), dict):
             raise WeightsError(
@@ -542,13 +535,13 @@ def stored_folder(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -
         CheckpointError: there is none.
     """
     path = Path(name).expanduser()
-    if (path / WEIGHTS).is_file():  # what is damaged is named when it is read
+    if (path / pretrained.WEIGHTS).is_file():  # what is damaged is named when it is read
         return path
     record = record_path(results(), str(name), scale, seed)
     if record.is_file():
         run = run_from_json(read_record(record).run)
         folder = folder_of(run)
-        return folder if (folder / WEIGHTS).is_file() else export(run, folder)
+        return folder if (folder / pretrained.WEIGHTS).is_file() else export(run, folder)
     raise CheckpointError(
         f"there is no stored model {str(name)!r}: give a folder that export wrote, or the name of a run in"
         f" {results()} ({scale}, seed {seed}){elsewhere(str(name))}"
