@@ -16,10 +16,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from reservoir import weights
 from reservoir.files import atomic_write
-from reservoir.weights.draws import DISTRIBUTIONS, numba_is_here, orthogonal, permutation
-from reservoir.weights.generator import Stream
+from reservoir.weights import draws
+from reservoir.weights.draws import Stream, compiled, orthogonal, permutation
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, Normal, SignedConstant
 from reservoir.weights.origins import Seeded
 from reservoir.weights.streaming import TILE, TiledWeight, pack
@@ -45,28 +44,21 @@ class Matrix:
         drawn = initialisation.elementwise(SHAPE)
         if drawn is None:
             raise ValueError(f"{initialisation} draws whole matrices only")
-        self.drawn, self.per_block = drawn, DISTRIBUTIONS[drawn.kind].per_block
+        self.drawn = drawn
 
     def plain(self, device: torch.device | str = "cpu") -> Tensor:
         """As PyTorch draws it, without numba."""
-        convert, scale = DISTRIBUTIONS[self.drawn.kind].convert, self.drawn.scale
-        flat = self.stream.elements(
-            0,
-            SHAPE.numel(),
-            per_block=self.per_block,
-            convert=lambda block: convert(block, scale),
-            device=device,
-        )
-        return flat.view(SHAPE)
+        return self.drawn(self.stream, SHAPE, device=device)
 
     def by_numba(self) -> Tensor:
         """On the processor, by numba."""
-        if not numba_is_here():
+        if compiled() is None:
             raise Absent("numba is not installed")
-        found = weights.jit.elements(
-            self.stream, self.drawn.kind, self.drawn.scale, self.per_block, 0, SHAPE.numel()
-        )
-        return found.view(SHAPE)
+        asked, draws.WORTHWHILE = draws.WORTHWHILE, 0
+        try:
+            return self.plain()
+        finally:
+            draws.WORTHWHILE = asked
 
     def tiles(self, device: torch.device) -> Tensor:
         """Masked, a tile at a time."""

@@ -85,7 +85,7 @@ def longest(batch: Tensor) -> int:
 
 def search(model: EncoderDecoder, batch: Tensor) -> list[list[int]]:
     """Our best translation of each sentence of a batch."""
-    found = beam_search(model, batch, beam=BEAM, length_penalty=0.0, max_length=longest(batch), wanted=1)
+    found = beam_search(model, batch, beam=BEAM, length_penalty=0.0, max_length=longest(batch))
     return [hypotheses[0][1] for hypotheses in found]
 
 

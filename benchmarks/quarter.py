@@ -29,7 +29,7 @@ import torch
 from reservoir.training import TrainingError
 from reservoir.weights.files import digest
 from reservoir_lab.launch import looking
-from reservoir_lab.launch.crowd import Failed, Job, alone, spread
+from reservoir_lab.launch.looking import Failed, Job, alone, spread
 from reservoir_lab.recipes import bench, text
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build

@@ -2,28 +2,28 @@ from . import (
     benchmarks,
     checks,
     controls,
-    diagrams,
     environment,
     evidence,
     explorables,
     kernel,
     live,
+    pictures,
     plots,
     rows,
 )
-from .diagrams import diagram
+from .pictures import diagram
 
 __all__ = [
     "benchmarks",
     "checks",
     "controls",
     "diagram",
-    "diagrams",
     "environment",
     "evidence",
     "explorables",
     "kernel",
     "live",
+    "pictures",
     "plots",
     "rows",
 ]

@@ -8,7 +8,6 @@ recorded runs are drawn; that figure is what the pages and the stored notebooks 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -17,17 +16,15 @@ import ipywidgets as widgets
 import plotly.graph_objects as go
 from IPython.display import display
 
-from reservoir.training import Event, Finished, Started, Stepped, Validated
-from reservoir_book import plots
-from reservoir_book.kernel import answered, duration
-from reservoir_book.live import chart
+from reservoir.training import Event, Finished, Validated
+from reservoir_book import pictures, plots
+from reservoir_book.kernel import Progress, answered
 from reservoir_lab.runs import build, find_records
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.handlers import Checkpoints
 from reservoir_lab.runs.preemption import Preempted
 from reservoir_lab.runs.run import Run
 
-EVERY = 0.3  # seconds between two pictures
 KEPT = 6  # runs in view; the oldest goes first
 Choice = Mapping[str, Any] | Sequence[Any] | str
 
@@ -143,42 +140,35 @@ class Control:
         self.thread.start()
 
     def _train(self, run: Run, shown: dict[str, Any]) -> None:
-        begun = drawn = time.monotonic()
-        first = 0
+        def say(words: str) -> None:
+            self.say(f"{shown['label']}: {words}")
+
+        progress = Progress(say, patience=0.0)
 
         def watch(event: Event) -> None:
-            nonlocal begun, drawn, first
-            now = time.monotonic()
+            progress(event)
             match event:
-                case Started(step=step):
-                    begun, first = now, step
-                case Stepped(step=step, loss=loss) if now - drawn >= EVERY:
-                    drawn = now
-                    left = (now - begun) * (run.budget.steps - step) / max(step - first, 1)
-                    said = f"step {step:,} of {run.budget.steps:,}, loss {loss:.2f}, {duration(left)} left"
-                    self.say(f"{shown['label']}: {said}")
                 case Validated(point=point):
                     shown["points"].append((point.step, point.metrics[self.metric]))
                     self.draw()
-                case Finished():
-                    value = f"{shown['points'][-1][1]:.3g}" if shown["points"] else "nothing measured"
-                    self.say(f"{shown['label']}: {self.metric} {value} after {duration(now - begun)}.")
+                case Finished() if shown["points"]:
+                    say(f"{self.metric} {shown['points'][-1][1]:.3g}")
 
         try:
             model, task, _ = build(run)
             asked = Checkpoints(stop=lambda: self.stopping)
             train_run(run, model, task, listeners=[watch], checkpoints=asked)
         except Preempted:
-            self.say(f"{shown['label']}: stopped.")
+            say("stopped.")
         except Exception as error:  # in a thread nobody else would hear of it
-            self.say(f"{shown['label']}: training ended with {type(error).__name__}: {error}")
+            say(f"training ended with {type(error).__name__}: {error}")
         finally:
             self.thread, self.train.disabled, self.stop.disabled = None, False, True
 
     def draw(self) -> None:
         """Show the recorded bands and the runs so far."""
         bands = [(words, "fixed", seeds) for words, seeds in self.bands.items()]
-        self.picture.value = chart(bands, self.runs, x="steps", y=self.title, log=self.log)
+        self.picture.value = pictures.chart(bands, self.runs, x="steps", y=self.title, log=self.log)
 
 
 def origin(run: Run) -> str:

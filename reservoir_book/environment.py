@@ -1,16 +1,13 @@
-"""Check whether this machine can run the book: versions, known answers of the generator, a place for records, speed."""
+"""What a reader's machine is, and whether the generator gives the right bits and records can be written there."""
 
 from __future__ import annotations
 
 import os
 import platform
-import sys
-import tempfile
 import timeit
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 import torch
 
@@ -20,8 +17,6 @@ from reservoir.weights.files import digest
 from reservoir.weights.initialisation import KaimingUniform, Normal, Orthogonal, SignedConstant
 from reservoir_lab.runs.registry import results, shipped_rows
 
-PYTHON = (3, 11), (3, 14)
-TORCH = (2, 5)
 VECTOR = "6627e8d5 e169c58d bc57ac4c 9b00dbd8"
 """Philox 4x32-10 of counter 0 under key 0, as its authors published it."""
 DIGESTS = {
@@ -61,44 +56,24 @@ class Environment:
 
     findings: tuple[Finding, ...]
 
-    @property
-    def good(self) -> bool:
-        """Whether the book can run here."""
-        return all(finding.good for finding in self.findings)
-
-    @property
-    def summary(self) -> str:
-        """The outcome in one sentence."""
-        if self.good:
-            return "Everything that the book needs is here."
-        return f"To be mended first: {', '.join(f.what for f in self.findings if not f.good)}."
-
     def __repr__(self) -> str:
-        return "\n".join([*map(str, self.findings), self.summary])
+        return "\n".join(map(str, self.findings))
 
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{escape(str(finding))}</li>" for finding in self.findings)
-        return f"<ul>{lines}</ul><p><strong>{escape(self.summary)}</strong></p>"
+        return f"<ul>{lines}</ul>"
 
 
 def environment() -> Environment:
-    """Check Python, PyTorch, the generator, the files that ship, the folder for records, and the speed."""
+    """The versions that run here, and checks of the generator, the shipped files, the folder for records, the speed."""
     return Environment(tuple(look() for look in _LOOKS))
 
 
-def _python() -> Finding:
-    low, high = PYTHON
-    good = low <= sys.version_info[:2] < high
-    advice = f"Use Python {low[0]}.{low[1]} to {high[0]}.{high[1] - 1}"
-    return Finding("Python", platform.python_version(), good, advice)
-
-
-def _pytorch() -> Finding:
-    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+def _versions() -> Finding:
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU, and none is needed"
     threads = torch.get_num_threads()
-    found = f"{torch.__version__}, {threads} thread{'s' if threads > 1 else ''}, {device}"
-    return Finding("PyTorch", found, version >= TORCH, f"Use PyTorch {TORCH[0]}.{TORCH[1]} or newer")
+    found = f"Python {platform.python_version()}, PyTorch {torch.__version__}, {threads} thread"
+    return Finding("versions", f"{found}{'s' if threads > 1 else ''}, {device}")
 
 
 def _generator() -> Finding:
@@ -126,7 +101,7 @@ def _room() -> Finding:
     folder = results().absolute()
     there = next(parent for parent in (folder, *folder.parents) if parent.exists())
     good = there.is_dir() and os.access(there, os.W_OK)
-    found = f"{'will' if good else 'cannot'} be written to {_short(folder)}"
+    found = f"{'will' if good else 'cannot'} be written to the folder {folder.name}"
     return Finding("your records", found, good, "Name another folder in RESERVOIR_RESULTS")
 
 
@@ -148,14 +123,4 @@ def _in_words(ratio: float) -> str:
     return "slow: another program may be using this machine; better close it before you train"
 
 
-def _short(folder: Path) -> str:
-    """A folder's path without the names of this machine, since a page may show it."""
-    if folder.is_relative_to(tempfile.gettempdir()):
-        return "a temporary folder"
-    for base, sign in ((Path.cwd(), ""), (Path.home(), "~/")):
-        if folder.is_relative_to(base):
-            return f"{sign}{folder.relative_to(base)}"
-    return str(folder)
-
-
-_LOOKS: tuple[Callable[[], Finding], ...] = (_python, _pytorch, _generator, _files, _room, _speed)
+_LOOKS: tuple[Callable[[], Finding], ...] = (_versions, _generator, _files, _room, _speed)

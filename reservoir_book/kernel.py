@@ -90,8 +90,7 @@ def explain_names(shell: Any) -> None:
         shell.set_custom_exc((NameError,), explain)
 
 
-PATIENCE = 2.0  # seconds of training before a line appears
-EVERY = 0.5
+EVERY = 0.5  # seconds between two lines
 
 
 class Progress:
@@ -99,6 +98,7 @@ class Progress:
 
     Args:
         show: called with each new line.
+        patience: seconds before the first.
         clock: seconds; only differences count.
     """
 
@@ -106,21 +106,22 @@ class Progress:
         self,
         show: Callable[[str], None],
         *,
+        patience: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ):
-        self.show, self.clock = show, clock
+        self.show, self.patience, self.clock = show, patience, clock
         self.begun, self.first, self.steps, self.said = 0.0, 0, 0, 0.0
 
     def __call__(self, event: Event) -> None:
         now = self.clock()
         match event:
             case Started(step=step, steps=steps):
-                self.begun, self.first, self.steps, self.said = now, step, steps, now + PATIENCE - EVERY
+                self.begun, self.first, self.steps, self.said = now, step, steps, now + self.patience - EVERY
             case Stepped(step=step, loss=loss) if now - self.said >= EVERY:
                 self.said = now
                 left = (now - self.begun) * (self.steps - step) / max(step - self.first, 1)
                 self.show(f"step {step:,} of {self.steps:,}, loss {loss:.2f}, {duration(left)} left")
-            case Finished(step=step) | Stopped(step=step) if now - self.begun >= PATIENCE:
+            case Finished(step=step) | Stopped(step=step) if now - self.begun >= self.patience:
                 taken = step - self.first  # by this call; a run that goes on had taken the others before
                 self.show(f"{taken:,} {'step' if taken == 1 else 'steps'} in {duration(now - self.begun)}")
 

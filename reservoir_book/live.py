@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import plotly.graph_objects as go
 
 from reservoir.training import Event, Finished, Point, Recorded, Started, Stepped, Validated
-from reservoir_book import plots
-from reservoir_book.explorables import pictures
+from reservoir_book import pictures, plots
 from reservoir_book.kernel import InPlace
 
 POINTS = 200  # of the loss, at most: more could not be seen, and would make the notebook larger
@@ -103,83 +100,12 @@ def sketch(figure: go.Figure) -> str:
     """The two panels of a live curve as a small SVG, one below the other."""
     titles = figure.layout.yaxis.title.text, figure.layout.yaxis2.title.text
     above, below = (
-        chart([], [{"label": trace.name, "origin": "trained", "points": [*zip(trace.x, trace.y, strict=True)]}],
-              x="steps", y=title)
-        for trace, title in zip(figure.data, titles, strict=True)
-    )  # fmt: skip
-    return pictures.svg(760, 680, above, pictures.element("g", below, transform="translate(0 340)"))
-
-
-def chart(
-    bands: Sequence[tuple[str, str, Sequence[plots.Line]]],
-    runs: Sequence[Mapping[str, Any]],
-    *,
-    x: str,
-    y: str,
-    log: bool = False,
-) -> str:
-    """Bands from the lowest to the highest seed, and lines over them, each named at its end, as a small SVG.
-
-    Args:
-        bands: (words, origin, seeds).
-        runs: each with a `label`, an `origin` and `points`.
-        x, y: titles of the axes.
-        log: whether the y axis is logarithmic.
-    """
-    width, height, left, right, top, bottom = 760, 340, 56, 250, 24, 40
-    scale = (lambda value: math.log10(max(value, 1e-9))) if log else float
-    xs = [at for _, _, seeds in bands for seed in seeds for at in seed[0]]
-    xs += [at for run in runs for at, _ in run["points"]]
-    ys = [scale(value) for _, _, seeds in bands for seed in seeds for value in seed[1]]
-    ys += [scale(value) for run in runs for _, value in run["points"]]
-    most, low, high = max(xs, default=1) or 1, min(ys, default=0.0), max(ys, default=1.0)
-    low, high = (low if log else min(low, 0.0)), high if high > low else low + 1
-
-    def place(at: float, value: float) -> tuple[float, float]:
-        share = (scale(value) - low) / (high - low)
-        return left + (width - left - right) * at / most, height - bottom - (height - top - bottom) * share
-
-    end = width - right
-    parts = [pictures.rect(0, 0, width, height, fill="#fffefb")]
-    for step in range(5):
-        value = low + (high - low) * step / 4
-        value = 10**value if log else value
-        where = place(0, value)[1]
-        parts.append(pictures.line([(left, where), (end, where)], "#e3e1da", 1))
-        parts.append(pictures.text(left - 6, where + 4, f"{value:.3g}", text_anchor="end", font_size=11))
-        at = most * step / 4
-        parts.append(
-            pictures.text(
-                place(at, value)[0], height - bottom + 16, f"{at:,.0f}", text_anchor="middle", font_size=11
-            )
+        pictures.chart(
+            [],
+            [{"label": one.name, "origin": "trained", "points": [*zip(one.x, one.y, strict=True)]}],
+            x="steps",
+            y=title,
         )
-    parts.append(pictures.text(left, top - 9, y))
-    parts.append(pictures.text(end, height - 8, x, text_anchor="end"))
-    named: list[tuple[float, str, str]] = []
-    for words, name, seeds in bands:
-        steps = seeds[0][0]
-        columns = list(zip(*(values for _, values in seeds), strict=False))
-        edge = [place(at, max(column)) for at, column in zip(steps, columns, strict=False)]
-        edge += [place(at, min(column)) for at, column in reversed(list(zip(steps, columns, strict=False)))]
-        joined = " ".join(f"{one:.1f},{other:.1f}" for one, other in edge)
-        parts.append(pictures.element("polygon", points=joined, fill=plots.ORIGINS[name], fill_opacity=0.22))
-        middle = [place(at, sum(column) / len(column)) for at, column in zip(steps, columns, strict=False)]
-        parts.append(pictures.line(middle, plots.ORIGINS[name], 1.5))
-        if middle:
-            named.append((middle[-1][1], f"{words}, {len(seeds)} recorded seeds", plots.ORIGINS[name]))
-    dashes: dict[str, int] = {}
-    for run in runs:
-        number = dashes[run["origin"]] = dashes.get(run["origin"], -1) + 1
-        dash = (None, "7 4", "2 3", "10 3 2 3")[number % 4]
-        points = [place(at, value) for at, value in run["points"]]
-        colour = plots.ORIGINS[run["origin"]]
-        if points:
-            parts.append(pictures.line(points, colour, 2.2, stroke_dasharray=dash))
-            parts.append(pictures.element("circle", cx=points[-1][0], cy=points[-1][1], r=3.5, fill=colour))
-            named.append((points[-1][1], run["label"], colour))
-    lowest = 0.0
-    for where, words, colour in sorted(named):
-        lowest = max(where + 4, lowest + 15)
-        parts.append(pictures.text(end + 8, lowest, words, fill=colour, font_size=12))
-    described = "; ".join(words for _, words, _ in named)
-    return pictures.svg(width, height, *parts, role="img", aria_label=f"{y} against {x}: {described}")
+        for one, title in zip(figure.data, titles, strict=True)
+    )
+    return pictures.svg(760, 680, above, pictures.element("g", below, transform="translate(0 340)"))

@@ -18,6 +18,7 @@ from plotly.subplots import make_subplots
 from reservoir.training import TrainingError
 from reservoir.weights.accounting import rounded_bytes
 from reservoir_book import controls, plots
+from reservoir_book.pictures import Picture, shares
 from reservoir_lab import recipes
 from reservoir_lab.evidence import asked, ruling, sources
 from reservoir_lab.evidence.cells import HELD_OUT, LEARNED, Cell, Claim, cells, judged, rule_of
@@ -444,38 +445,7 @@ LINES = {
 """The rows of `picture`."""
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A drawing that notebooks show."""
-
-    svg: str
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-
 def picture() -> Picture:
     """Parts by tasks as a picture: the mean of each row's judged runs in percent, darker where more is right."""
-    left, top, wide, high = 220, 44, 108, 30
-    size = left + wide * len(PICTURED) + 8, top + high * len(LINES) + 8
-    drawn = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}"'
-        ' font-family="sans-serif" font-size="13" role="img">'
-        f'<rect width="{size[0]}" height="{size[1]}" fill="#fff"/>'
-    ]
-    for column, (task, asks) in enumerate(PICTURED.items()):
-        x = left + wide * column + wide / 2 - 2
-        drawn.append(f'<text x="{x}" y="18" text-anchor="middle" font-weight="bold">{task}</text>')
-        drawn.append(f'<text x="{x}" y="34" text-anchor="middle" fill="#555">{asks}</text>')
-    for line, (row, said) in enumerate(LINES.items()):
-        y = top + high * line
-        drawn.append(f'<text x="{left - 10}" y="{y + 20}" text-anchor="end">{said}</text>')
-        for column, task in enumerate(PICTURED):
-            right = mean(task, row)
-            x, ink = left + wide * column, "#fff" if right > 55 else "#111"
-            shade = f'fill="#1f5a8a" fill-opacity="{0.06 + 0.9 * right / 100:.2f}"'
-            drawn.append(f'<rect x="{x}" y="{y}" width="{wide - 4}" height="{high - 4}" rx="3" {shade}/>')
-            drawn.append(
-                f'<text x="{x + wide / 2 - 2}" y="{y + 18}" text-anchor="middle" fill="{ink}">{right:.0f}</text>'
-            )
-    return Picture("".join([*drawn, "</svg>"]))
+    shown = {said: [mean(task, row) for task in PICTURED] for row, said in LINES.items()}
+    return Picture(shares(PICTURED, shown), "Percent right, tasks by what is learned")

@@ -22,7 +22,6 @@ TOOLS = {
     "pandas-stubs",
     "pypdf",
     "reservoirpy",
-    "tensorboard",
     "types-requests",
 }
 """Packages that the unit tests do without."""

@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 import reservoir
-from reservoir.models import EncoderDecoderConfig, LanguageModelConfig
+from reservoir.models import LanguageModelConfig
 from reservoir.training import Budget, LanguageModellingTask, Optimiser, cost, train
 from reservoir.weights import (
     Freeze,
@@ -520,21 +520,6 @@ def test_the_main_names_are_on_the_package_and_wait_until_they_are_used():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == names.split()
-
-
-@pytest.mark.parametrize(
-    ("made", "given", "hint"),
-    [
-        (LanguageModelConfig, "n_layers", "layers"),
-        (EncoderDecoderConfig, "n_layers", "encoder_layers or decoder_layers"),
-        (LanguageModelConfig, "hidden_size", "d_model"),
-        (LanguageModelConfig, "vocab_size", "vocab"),
-        (LanguageModelConfig, "dropuot", "dropout"),
-    ],
-)
-def test_a_field_of_another_library_is_translated(made, given, hint):
-    with pytest.raises(TypeError, match=f"{made.__name__} has no field '{given}'; did you mean {hint}"):
-        made(**{given: 2})
 
 
 def test_training_what_was_never_initialised_says_so():

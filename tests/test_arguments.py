@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reservoir.datasets import Pairs, train_bpe
-from reservoir.layers import Fourier
+from reservoir.layers import Fourier, Linear
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.models.stack import RandomFeatureAttention, hybrid
 from reservoir.reservoirs.random_features import entries
@@ -98,7 +98,7 @@ def computation(**options):
 
 
 def updated(kind="lora", rank=2):
-    return low_rank(torch.nn.Linear(4, 3), kind, rank=rank)
+    return low_rank(Linear(4, 3, stream="map"), kind, rank=rank)
 
 
 def placed(layers=4, reservoirs=2, how="top"):

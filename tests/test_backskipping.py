@@ -22,7 +22,7 @@ from reservoir.training import (
     tap,
     train,
 )
-from reservoir.training.backskipping import cosine, error, make
+from reservoir.training.backskipping import ESTIMATES, cosine, error
 from reservoir.training.flops import count_flops
 from reservoir.weights import (
     Freeze,
@@ -110,7 +110,7 @@ def test_a_pair_holds_the_true_gradients_and_watching_changes_no_bit(dropout):
 
 @pytest.mark.parametrize("kind", ["identity", "synthetic", "value"])
 def test_a_skipped_block_hands_down_its_estimate_and_nothing_at_padding(kind):
-    estimate = initialise(make(kind, 6, 4, stream="e"), seed=1)
+    estimate = initialise(ESTIMATES[kind](6, 4, stream="e"), seed=1)
     for parameter in estimate.parameters():
         nn.init.normal_(parameter)
     estimate.scale = 0.5
@@ -242,7 +242,7 @@ def test_steps_are_skipped_as_often_as_the_chance_says_and_by_seed_and_step_alon
     [
         (lambda: Skip(most=1.0), r"most must be in \[0, 1\), got 1.0; some steps have to be full"),
         (lambda: Skip(warmup=-1), "warmup must be at least 0, got -1"),
-        (lambda: make("exact", 4, 4, stream="e"), "'exact'"),
+        (lambda: Skip(estimate="exact"), "estimate must be .*'exact'"),
         (lambda: Backskipping(layer(), Skip(layers=("encoder.9",)), seed=0), "'encoder.9'"),
     ],
 )
@@ -350,11 +350,11 @@ def test_an_estimate_learns_in_a_full_step_and_not_while_operations_are_counted(
     model, task, _ = build(reservoir_run(text))
     with Backskipping(model.train(), plan_for(kind), seed=0) as skipping:
         for update in (False, True):
-            before = [parameter.detach().clone() for parameter in skipping.of(LAYER).parameters()]
+            before = [parameter.detach().clone() for parameter in skipping.estimates.parameters()]
             skipping.set(skipping=False)
             task.loss(model, task.epoch(0)[0]).backward()
             skipping.learn(update=update)
-            after = skipping.of(LAYER).parameters()
+            after = skipping.estimates.parameters()
             assert all(map(torch.equal, before, after)) != update
 
 

@@ -11,7 +11,6 @@ from reservoir.models import Tagger
 from reservoir.training.classification import PuzzleTask
 from reservoir.weights import Freeze, Mask, Scheme, freeze, initialise, owned, supermask
 from reservoir_book.explorables import bench
-from reservoir_book.explorables.playground import WORDS
 from reservoir_lab import recipes
 from reservoir_lab.recipes import bench as rows
 from reservoir_lab.runs import Run
@@ -39,7 +38,7 @@ const taggerOf = (line, seed) => new Tagger(kernels, { ...read(line, tasks), see
 
 def in_node(script: str, given: dict) -> dict:
     tasks = {one["name"]: one for one in bench.tasks(rows.MAIN_TASKS)}
-    return in_javascript(HEAD + script, {"tasks": tasks, "lexicon": WORDS} | given)
+    return in_javascript(HEAD + script, {"tasks": tasks, "lexicon": bench.WORDS} | given)
 
 
 def named(model: Tagger) -> dict[str, torch.nn.Parameter]:
@@ -98,7 +97,9 @@ def test_the_share_right_is_pythons():
         few = examples.test.part(slice(200))
         y = few.y
         said = torch.where(
-            torch.rand(y.shape, generator=torch.Generator().manual_seed(0)) < 0.9, y, (y + 1) % puzzle.answers
+            torch.rand(y.shape, generator=torch.Generator().manual_seed(0)) < 0.9,
+            y,
+            (y + 1) % puzzle.sizes.answers,
         )
         right = said == y
         counts = puzzle.counts(few.x, y, right)

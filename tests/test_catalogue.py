@@ -1,7 +1,7 @@
 """What `list` prints without importing the recipes is what the registry would say."""
 
 import json
-import shlex
+import re
 import subprocess
 import sys
 from dataclasses import asdict, replace
@@ -10,43 +10,43 @@ import pytest
 
 from reservoir.datasets.shipped import shipped
 from reservoir_lab import recipes
-from reservoir_lab.launch import catalogue
-from reservoir_lab.launch.show import show_fields
-from reservoir_lab.launch.train import chosen_run
+from reservoir_lab.launch import console
+from reservoir_lab.launch.cli import main
+from reservoir_lab.runs.run import every_leaf
 
 
 def test_the_stored_catalogue_is_the_registrys():
     stored = json.loads((shipped() / "recipes.json").read_text(encoding="utf-8"))
-    assert stored == asdict(catalogue.from_registry()), "recipes have changed: run `make generated`"
+    assert stored == asdict(console.from_registry()), "recipes have changed: run `make generated`"
 
 
 @pytest.mark.parametrize("damage", ["digest", "cut", "keys", "gone"])
 def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path, monkeypatch):
-    true = catalogue.from_registry()
+    true = console.from_registry()
     stored = tmp_path / "recipes.json"
     text = json.dumps(asdict(replace(true, digest="of yesterday", recipes={})))
     if damage != "gone":
         stored.write_text({"digest": text, "cut": text[:30], "keys": '{"recipes": {}}'}[damage])
-    monkeypatch.setattr(catalogue, "shipped", lambda: tmp_path)
-    assert catalogue.catalogue() == true
+    monkeypatch.setattr(console, "shipped", lambda: tmp_path)
+    assert console.catalogue() == true
     if damage == "digest":
         stored.write_text(json.dumps(asdict(replace(true, recipes={"a/b": "A recipe."}))))
-        assert catalogue.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
+        assert console.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
 
 
-@pytest.mark.parametrize("name", ["own/translator", "combinations/gpt-masks-50/lr-3e-2", "universal/digits"])
-def test_every_field_that_help_lists_can_be_given_with_its_value(name, capsys):
-    show_fields(name)
-    words = []
-    for line in capsys.readouterr().out.splitlines():
-        if line.startswith("--") and " =" in line:
-            option, _, value = line.partition(" =")
-            words += [option.split()[0], *shlex.split(value)]
-        elif line.startswith("--"):
-            yes, no, value = line.split()
-            words.append({"yes": yes.rstrip(","), "no": no}[value])
-    name = recipes.family(name)[0]
-    assert len(words) > 60 and chosen_run(name, scale="laptop", fields=words) == recipes.get(name)
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("run", "own/translator"), ("show", "combinations/gpt-masks-50/lr-3e-2"), ("submit", "universal")],
+)
+def test_help_of_a_recipe_lists_its_fields_with_their_values(command, name, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([command, name, "--help"])
+    printed = " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().out).split())
+    run = recipes.get(recipes.family(name)[0], scale="full" if command == "submit" else "laptop")
+    assert not end.value.code and f"usage: reservoir {command} {run.recipe}" in printed
+    assert f"--budget.steps INT optimiser steps in all. (default: {run.budget.steps})" in printed
+    options = [f"--{leaf.name.replace('_', '-')}" for leaf in every_leaf(run) if leaf.name != "start"]
+    assert len(options) > 60 and [one for one in options if one not in printed] == []
 
 
 def test_list_and_help_do_not_import_torch():

@@ -6,7 +6,7 @@ import pytest
 
 from reservoir.weights import report
 from reservoir_lab import recipes
-from reservoir_lab.corpora.vocabularies import ByteVocabulary
+from reservoir_lab.corpora.texts import ByteVocabulary
 from reservoir_lab.runs import LanguageModelling
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import train_and_test

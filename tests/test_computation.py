@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reservoir.datasets import DataError, Generated
-from reservoir.datasets.examples import Batch, Examples, Stored, padded
+from reservoir.datasets.batches import Examples, Minibatch, Stored, padded
 from reservoir.models import LanguageModelConfig, LSTMConfig, UniversalConfig
 from reservoir.training import ComputationTask
 from reservoir.weights import initialise
@@ -180,4 +180,4 @@ def test_made_up_folds_can_be_told():
     found = made_up(50, seed=1)
     for row, last, fold in zip(found.x, found.last, found.y, strict=True):
         assert bytes(encode(ACIDS[3 * fold : 3 * fold + 3])) in bytes(row[: last + 1].tolist())
-    assert isinstance(found.take(torch.arange(2)), Batch)
+    assert isinstance(found.take(torch.arange(2)), Minibatch)

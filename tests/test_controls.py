@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 from reservoir.training import Validated
-from reservoir_book import controls, live
+from reservoir_book import controls, pictures
 from reservoir_book.kernel import Line
 from reservoir_lab import recipes
 
@@ -112,13 +112,13 @@ def test_letters_are_typed_and_lists_are_chosen_from():
 def test_a_chart_names_its_lines_and_stays_in_its_frame(log):
     runs = [{"label": f"run <{i}>", "origin": "trained", "points": [(50, 9.0), (100, 0.5)]} for i in range(3)]
     bands = [(name, "fixed", seeds) for name, seeds in BAND.items()]
-    svg = live.chart(bands, runs, x="steps", y="perplexity", log=log)
+    svg = pictures.chart(bands, runs, x="steps", y="perplexity", log=log)
     assert all(f"run &lt;{i}&gt;" in svg for i in range(3)) and "nan" not in svg
     places = re.findall(r"points=\"([^\"]+)\"", svg)
     for one in " ".join(places).split():
         x, y = map(float, one.split(","))
         assert 0 <= x <= 760 and 0 <= y <= 340
-    assert live.chart([], [], x="steps", y="loss").startswith("<svg")
+    assert pictures.chart([], [], x="steps", y="loss").startswith("<svg")
     dashes = re.findall(r'stroke-width="2.2"( stroke-dasharray="[^"]*")?', svg)
     assert len(set(dashes)) == 3, "runs of one origin have one colour and a dash each"
 

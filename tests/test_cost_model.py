@@ -18,18 +18,17 @@ from reservoir_lab.evidence import sources
 from reservoir_lab.launch import dry_run
 from reservoir_lab.launch.cli import main
 from reservoir_lab.launch.cost_model import (
+    GPUS,
     LAUNCH,
     Measured,
     Work,
-    begins_with,
     data,
-    dataset,
+    gpu_called,
     measure,
     plan,
     work,
 )
 from reservoir_lab.launch.dry_run import MATTERS, on_paper, saves_from
-from reservoir_lab.launch.gpus import GPUS, Target
 from reservoir_lab.runs import find_records
 from reservoir_lab.runs.building import build, outline
 from reservoir_lab.runs.registry import SCALES, shipped_rows
@@ -115,7 +114,7 @@ def test_a_plan_adds_up(scale):
         assert getattr(frozen, name) < getattr(whole, name)
     gpu = GPUS["h100"]
     assert 0 < frozen.hours(gpu) < whole.hours(gpu)
-    twice = Measured("smoke", 2.0, 1.0, 1.0, "CPU")
+    twice = Measured("smoke", 2.0, 1.0, "CPU")
     # What starting takes beyond a bare launch has been measured.
     best = whole.step_seconds(gpu, reached=1.0, start=LAUNCH)
     assert whole.hours(gpu, measured=twice) == 2 * whole.steps * best / 3600
@@ -214,24 +213,7 @@ def test_data_are_named_with_where_they_are(text):
         "expressions",
         *("circle", "brackets", "facts", "grammar", "recall"),
     }
-    assert {dataset(recipes.get(name, scale=scale)) for name in recipes.names() for scale in SCALES} <= known
-
-
-def test_the_weights_that_a_run_begins_with_are_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    begun = begins_with(recipes.get("fine-tune/sst-2/regular-4"))
-    assert begun.startswith(
-        "masked/regular-4 (laptop, seed 0): absent; run it first: reservoir run masked/regular-4"
-    )
-    assert begins_with(recipes.get("fine-tune/sst-2/regular-4", seed=2)).endswith("--scale laptop --seeds 2")
-    assert (
-        begins_with(recipes.get("fine-tune/sst-2/regular-4-scratch"))
-        == begins_with(recipes.get(RECIPE))
-        == ""
-    )
-    frozen = recipes.get("universal/digits/pretrained/lr-1e-3")
-    assert begins_with(frozen) == "gpt/wikipedia"
-    assert begins_with(frozen.evolve(seed=2)) == "gpt/wikipedia (seed 2)"
+    assert {data(recipes.get(name, scale=scale))[0] for name in recipes.names() for scale in SCALES} <= known
 
 
 # Time
@@ -323,5 +305,5 @@ def test_what_makes_no_sense_gets_one_sentence(call, words, said):
 
 def test_a_gpu_has_figures_that_make_sense():
     for name, one in GPUS.items():
-        assert Target(name).gpu is one and one.memory > 1e10 and one.price > 0
+        assert gpu_called(name) is one and one.memory > 1e10 and one.price > 0
         assert one.bf16 == 0 or one.bf16 > one.fp32 > one.bandwidth

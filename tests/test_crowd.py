@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import quarter
 from reservoir_lab.launch import looking
-from reservoir_lab.launch.crowd import Failed, Job, alone, spread
+from reservoir_lab.launch.looking import Failed, Job, alone, spread
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs import registry
 

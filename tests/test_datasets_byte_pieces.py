@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reservoir.datasets import DataError, Vocabulary, train_bpe
-from reservoir_lab.corpora.vocabularies import BytePieces, train_byte_pieces
+from reservoir_lab.corpora.texts import BytePieces, train_byte_pieces
 
 LINES = ["the cat sat on the mat.", "the cats are on the mats; 3.14", "", "  two  spaces\tand a tab "] * 4
 

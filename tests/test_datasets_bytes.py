@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reservoir.datasets import Vocabulary, train_bpe
-from reservoir_lab.corpora.vocabularies import ByteVocabulary
+from reservoir_lab.corpora.texts import ByteVocabulary
 
 VOCABULARY = ByteVocabulary()
 

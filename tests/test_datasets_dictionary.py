@@ -4,7 +4,7 @@ import pytest
 
 from reservoir.datasets import train_bpe
 from reservoir_lab.corpora import parallel
-from reservoir_lab.corpora.vocabularies import Dictionary
+from reservoir_lab.corpora.texts import Dictionary
 
 
 @pytest.fixture(scope="module")

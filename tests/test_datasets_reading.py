@@ -10,7 +10,7 @@ import pytest
 
 from reservoir.datasets import DataError, Pairs
 from reservoir_lab.corpora import read_lines, read_pairs, read_text
-from reservoir_lab.corpora.reading import read_bytes
+from reservoir_lab.corpora.fetching import read_bytes
 
 TEXT = "Ein Hund schläft.\n\nEine Straße\u2028mit Zeilentrenner.\r\nletzte Zeile"
 LINES = ["Ein Hund schläft.", "", "Eine Straße\u2028mit Zeilentrenner.", "letzte Zeile"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reservoir.datasets import DataError, Vocabulary, train_bpe
 from reservoir.datasets import vocabulary as module
 from reservoir_lab.corpora import parallel
-from reservoir_lab.corpora.vocabularies import ByteVocabulary, train_byte_pieces
+from reservoir_lab.corpora.texts import ByteVocabulary, train_byte_pieces
 
 SPACES = (
     r"[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000▁]+"  # Unicode's, and the mark for one

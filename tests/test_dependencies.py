@@ -16,19 +16,17 @@ from test_repository import MODULES, PROJECT, ROOT, requirements
 
 NEEDS = {  # module of ours, or a folder of them -> the extras that it may import from
     "reservoir_lab/corpora/papers.py": ("data",),
-    "reservoir_lab/corpora/pictures.py": ("pictures",),
     "reservoir_lab/corpora/examples.py": ("pictures",),
-    "reservoir_lab/corpora/own/pictures.py": ("pictures",),
+    "reservoir_lab/corpora/own_pictures.py": ("pictures",),
     "reservoir_lab/launch/submit.py": ("cluster",),
-    "reservoir/weights/jit.py": ("fast",),
+    "reservoir/weights/draws.py": ("fast",),
     "reservoir_lab/launch/handed_in.py": ("class",),
     "reservoir_lab/launch": ("cli",),
     "reservoir_book": ("pages",),
-    "reservoir_lab/launch/progress.py": ("book",),  # TensorBoard, if somebody asks for its logs
 }
 PROGRAMS = {  # declared and never imported: they are run, or they type what is imported
     "accelerate", "ipykernel", "jupyterlab-myst", "mystmd", "nbconvert", "hatchling", "mypy", "nbval", "pandas-stubs",
-    "pyarrow", "pytest-rerunfailures", "pytest-xdist", "ruff", "tensorboard", "types-requests",
+    "pyarrow", "pytest-rerunfailures", "pytest-xdist", "ruff", "types-requests",
 }  # fmt: skip
 
 

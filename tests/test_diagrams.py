@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from reservoir.datasets.shipped import shipped
-from reservoir_book import diagrams
+from reservoir_book import pictures
 from reservoir_book.plots import ORIGINS
 
 NAMES = sorted(path.stem for path in (shipped() / "diagrams").glob("*.toml"))
@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def drawn(name: str) -> ET.Element:
-    return ET.fromstring(diagrams.diagram(name, **VALUES).svg)
+    return ET.fromstring(pictures.diagram(name, **VALUES).svg)
 
 
 def test_there_are_enough():
@@ -26,8 +26,8 @@ def test_there_are_enough():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_diagram_is_as_wide_as_a_phone_and_says_in_words_what_it_shows(name: str):
-    root, shown = drawn(name), diagrams.diagram(name, **VALUES)
-    assert root.get("viewBox").startswith(f"0 0 {diagrams.WIDTH} ")
+    root, shown = drawn(name), pictures.diagram(name, **VALUES)
+    assert root.get("viewBox").startswith(f"0 0 {pictures.WIDTH} ")
     assert root.get("role") == "img" and root.get("aria-label") == shown.alt
     assert len(shown.alt.split()) > 25 and "{" not in shown.alt
     assert shown._repr_mimebundle_() == {"image/svg+xml": shown.svg, "text/plain": shown.alt}
@@ -57,16 +57,16 @@ def test_the_legend_names_each_origin_that_is_shown(name: str):
     root = drawn(name)
     shown = {origin for origin, colour in ORIGINS.items() for e in root.iter() if e.get("stroke") == colour}
     words = {e.text for e in root.iter(f"{SVG}text")}
-    assert {diagrams.CALLED[origin] for origin in shown} <= words
+    assert {pictures.CALLED[origin] for origin in shown} <= words
 
 
 def test_a_picture_inside_a_page_has_no_ids_to_collide():
-    assert not any(re.search(r'\bid="', diagrams.diagram(name, **VALUES).svg) for name in NAMES)
+    assert not any(re.search(r'\bid="', pictures.diagram(name, **VALUES).svg) for name in NAMES)
 
 
 def test_an_unknown_diagram_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match=r"name must be one of .*transformer.*, got 'cube'"):
-        diagrams.diagram("cube")
+        pictures.diagram("cube")
 
 
 @pytest.mark.parametrize(
@@ -77,12 +77,12 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path, monkeypatch, line: str, n
     shapes, arrows = (line, "") if "->" not in line else ("plain 1 1 9 9 a:", line)
     text = f"alt = 'x'\nheight = 9\nshapes = '''{shapes}'''\narrows = '''{arrows}'''"
     (tmp_path / "diagrams" / "wrong.toml").write_text(text)
-    monkeypatch.setattr(diagrams, "shipped", lambda: tmp_path)
+    monkeypatch.setattr(pictures, "shipped", lambda: tmp_path)
     with pytest.raises(ValueError, match=named):
-        diagrams.diagram("wrong")
+        pictures.diagram("wrong")
 
 
 def test_an_arrow_joins_the_sides_that_face_each_other():
     left, right, above = (0, 0, 10, 10), (40, 0, 50, 10), (0, -40, 10, -30)
-    assert diagrams._side(left, right, 0) == (10, 5) and diagrams._side(right, left, 0) == (40, 5)
-    assert diagrams._side(left, above, 0) == (5, 0) and diagrams._side(left, above, 3) == (8, 0)
+    assert pictures._side(left, right, 0) == (10, 5) and pictures._side(right, left, 0) == (40, 5)
+    assert pictures._side(left, above, 0) == (5, 0) and pictures._side(left, above, 3) == (8, 0)

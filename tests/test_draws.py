@@ -11,9 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reservoir.weights import generator
-from reservoir.weights.draws import normal, orthogonal, permutation, sign, sparse, uniform
-from reservoir.weights.generator import Stream
+from reservoir.weights import draws
+from reservoir.weights.draws import Stream, normal, orthogonal, permutation, sign, sparse, uniform
 
 STREAM = Stream(11, "draws")
 ELEMENTWISE = {
@@ -34,7 +33,7 @@ def test_a_tile_is_the_tile_of_the_whole_whatever_the_chunk(draw, rows, cols, da
     first = data.draw(st.integers(0, rows))
     last = data.draw(st.integers(first, rows))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(generator, "CHUNK_BLOCKS", 2)
+        patch.setattr(draws, "CHUNK_BLOCKS", 2)
         assert torch.equal(draw((last - first, cols), start=first * cols), whole[first:last])
 
 

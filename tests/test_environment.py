@@ -13,7 +13,7 @@ def finding(name: str):
 
 def test_the_machine_of_the_tests_will_do():
     found = environment()
-    assert found.good and "Everything" in repr(found)
+    assert all(one.good for one in found.findings) and torch.__version__ in repr(found)
     assert found._repr_html_().count("<li>") == len(found.findings)
 
 
@@ -23,18 +23,10 @@ def test_a_generator_with_other_bits_is_noticed(monkeypatch):
     sign = draws.DISTRIBUTIONS["sign"]
     other = sign._replace(convert=lambda block, scale: sign.convert(block, scale).roll(1, -1))
     monkeypatch.setitem(draws.DISTRIBUTIONS, "sign", other)
-    monkeypatch.setattr(draws, "numba_is_here", lambda: False)  # it has these distributions compiled
     one = finding("generator")
     assert not one.good and "SignedConstant" in one.found and "Normal" not in one.found
     assert "Orthogonal" in one.found, "signs are part of an orthogonal draw"
-    assert not environment().good and "generator" in environment().summary
-
-
-def test_an_old_python_and_an_old_torch_are_named(monkeypatch):
-    monkeypatch.setattr(module, "PYTHON", ((3, 99), (4, 0)))
-    monkeypatch.setattr(torch, "__version__", "2.4.1+cpu")
-    assert not finding("Python").good and "3.99" in str(finding("Python"))
-    assert not finding("PyTorch").good and "2.5 or newer" in str(finding("PyTorch"))
+    assert "✗ generator" in repr(environment())
 
 
 def test_a_place_for_records_that_cannot_be_written_is_named(monkeypatch, tmp_path):
@@ -42,12 +34,7 @@ def test_a_place_for_records_that_cannot_be_written_is_named(monkeypatch, tmp_pa
     blocked.write_text("")
     monkeypatch.setenv("RESERVOIR_RESULTS", str(blocked / "results"))
     assert not finding("your records").good and "RESERVOIR_RESULTS" in str(finding("your records"))
-
-
-def test_no_page_names_a_temporary_folder(monkeypatch, tmp_path):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setattr(module.tempfile, "gettempdir", lambda: str(tmp_path))
-    assert str(tmp_path) not in str(finding("your records"))
+    assert str(tmp_path) not in str(finding("your records")), "a page may show it"
 
 
 @pytest.mark.parametrize(

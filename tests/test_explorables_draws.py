@@ -6,7 +6,7 @@ import torch
 from javascript import JS, in_javascript
 
 from reservoir.weights import draws
-from reservoir.weights.generator import Stream
+from reservoir.weights.draws import Stream
 
 SCRIPT = f"""
 import * as draws from '{(JS / "shared/draws.mjs").as_uri()}';

@@ -7,7 +7,7 @@ import torch
 from javascript import JS, in_javascript
 
 from reservoir_book.explorables import HiddenNetwork
-from reservoir_book.explorables import hidden_network as ours
+from reservoir_book.explorables import recorded as ours
 from reservoir_lab.recipes.supermasks import PERCENTAGES
 from reservoir_lab.runs import find_records
 

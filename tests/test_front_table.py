@@ -13,51 +13,29 @@ from test_browser import barriers, opened, served, sideways
 from test_explorables import book_of
 
 from reservoir_book.explorables import FrontTable, bench
-from reservoir_lab import recipes
 
 QUICK = "brackets/no-feed-forward"
 RECORDED = {
-    "judged": True,
     "scores": [50.0, 60.0],
     "band": {"x": [25, 500], "mean": [40.0, 55.0], "low": [35.0, 50.0], "high": [45.0, 60.0]},
 }
 """What the page is told of that cell, so that what it shows of records does not depend on which there are."""
 
 
-def test_a_cell_says_what_its_judged_runs_ended_at_and_those_for_looking_only_without_them(monkeypatch):
-    name = "bench/brackets/trained"
-    every = recipes.get(name).budget.validate_every
-
+def test_a_cell_says_what_its_judged_runs_ended_at_and_no_others(monkeypatch):
     def record(seed: int, score: float):
-        points = [{"step": every * i, "metrics": {"accuracy": score / 4 * i}} for i in (1, 2)]
+        points = [{"step": 25 * i, "metrics": {"accuracy": score / 4 * i}} for i in (1, 2)]
         return SimpleNamespace(seed=seed, score=score, metric="accuracy", points=points)
 
-    rate = recipes.get(name).optimiser.lr
-    looked = {
-        ("brackets/trained", rate, 0): {"score": 90.0},
-        ("brackets/trained", rate, 1): {"score": 70.0},
-        ("brackets/trained", rate, 2): {"score": 0.0, "diverged": True},
-        ("brackets/trained", 10 * rate, 0): {"score": 50.0},
-        ("brackets/half", rate, 0): {"score": 50.0},
-    }
-    monkeypatch.setattr(bench, "_looked", lambda: looked)
-    monkeypatch.setattr(bench, "find_records", lambda asked: [record(0, 10.0)] if asked == name else [])
-    found = bench.recorded("brackets", "trained")
-    assert not found["judged"] and found["scores"] == [90.0, 70.0, 0.0]
-    assert found["band"] is None
-    monkeypatch.setattr(
-        bench, "find_records", lambda asked: [record(0, 10.0), record(200, 80.0), record(219, 40.0)]
-    )
-    judged = bench.recorded("brackets", "trained")
-    assert judged["judged"] and judged["scores"] == [80.0, 40.0]
-    band = {"x": [every, 2 * every], "mean": [15.0, 30.0], "low": [10.0, 20.0], "high": [20.0, 40.0]}
-    assert judged["band"] == band
-
-
-def test_a_row_that_the_page_cannot_train_is_refused_by_name():
-    for row in ("post", "late", "mask-shared", "identity-attention", "pruned"):
-        with pytest.raises(ValueError, match=f"no model such as bench/circle/{row}"):
-            bench.letters(recipes.get(f"bench/circle/{row}"))
+    records = [record(0, 10.0), record(200, 80.0), record(219, 40.0)]
+    monkeypatch.setattr(bench, "find_records", lambda name: records)
+    found = bench.cell("brackets", "trained")
+    assert found["scores"] == [80.0, 40.0]
+    band = {"x": [25, 50], "mean": [15.0, 30.0], "low": [10.0, 20.0], "high": [20.0, 40.0]}
+    assert found["band"] == band
+    monkeypatch.setattr(bench, "find_records", lambda name: records[:1])
+    found = bench.cell("brackets", "trained")
+    assert found["scores"] == [] and found["band"] is None
 
 
 def test_the_table_is_light_and_comes_from_the_page():
@@ -74,7 +52,7 @@ def test_the_table_is_light_and_comes_from_the_page():
         for one in [part["cells"]["facts"]["scores"]]
         if one
     ]
-    assert all(f">{score} %<" in shown.picture() for score in scores)
+    assert all(f">{score}<" in shown.picture() for score in scores)
 
 
 # ---- in chromium -----------------------------------------------------------------------------------------------------

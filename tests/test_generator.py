@@ -4,11 +4,12 @@ import itertools
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch._subclasses.fake_tensor import FakeTensorMode
 
-from reservoir.weights import generator
-from reservoir.weights.generator import Stream, name_hash, philox
+from reservoir.weights import draws
+from reservoir.weights.draws import Stream, name_hash, philox
 
 WORD = st.integers(0, 2**32 - 1)
 SEED = st.integers(0, 2**64 - 1)
@@ -66,13 +67,56 @@ def test_a_word_has_the_documented_counter_and_key(seed, name, index):
     assert Stream(seed, name).words(index, index + 1).tolist() == [expected]
 
 
+@pytest.fixture
+def compiled(monkeypatch):
+    """What numba was asked to fill in, from the first block on."""
+    pytest.importorskip("numba", reason="the extra fast is not installed")
+    fill, calls = draws.compiled(), []
+    monkeypatch.setattr(draws, "WORTHWHILE", 0)
+    monkeypatch.setattr(draws, "compiled", lambda: lambda *given: calls.append(given) or fill(*given))
+    return calls
+
+
+@given(
+    seed=SEED,
+    name=st.text(max_size=5),
+    # An index above 2^32 blocks has a high half.
+    start=st.one_of(st.integers(0, 5000), st.integers(2**34 - 300, 2**34 + 300), st.integers(2**40, 2**42)),
+    length=st.integers(0, 900),
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_numba_makes_the_words_that_pytorch_makes(compiled, seed, name, start, length):
+    compiled.clear()
+    found = Stream(seed, name).words(start, start + length)
+    assert compiled
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(draws, "compiled", lambda: None)
+        assert torch.equal(found, Stream(seed, name).words(start, start + length))
+
+
+def test_numba_is_asked_only_for_tensors_with_memory_on_a_processor(compiled):
+    assert Stream(3, "m").words(0, 5, device="meta").is_meta
+    with FakeTensorMode():
+        Stream(3, "m").words(0, 5)
+    assert not compiled
+
+
+def test_numba_waits_until_its_import_is_worth_it(compiled, monkeypatch):
+    monkeypatch.setattr(draws, "WORTHWHILE", 10)
+    monkeypatch.setattr(draws._Asked, "blocks", 0)
+    Stream(3, "m").words(0, 36)
+    assert not compiled
+    Stream(3, "m").words(0, 4)
+    assert compiled
+
+
 @given(start=st.integers(0, 200), length=st.integers(0, 200))
 @settings(deadline=None)
 def test_a_slice_is_the_slice_of_the_whole_whatever_the_chunk(start, length):
     stream = Stream(1, "slices")
     whole = stream.words(0, 400)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(generator, "CHUNK_BLOCKS", 7)
+        patch.setattr(draws, "CHUNK_BLOCKS", 7)
         assert torch.equal(stream.words(start, start + length), whole[start : start + length])
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from reservoir.layers import Embedding, Linear
 from reservoir.weights import Mask, initialise, supermask
+from reservoir.weights.draws import Stream
 from reservoir.weights.files import digest
-from reservoir.weights.generator import Stream
 from reservoir.weights.initialisation import (
     Constant,
     Initialisation,

@@ -295,6 +295,8 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
     folder = copy_of_the_repository(tmp_path / "book")
     with started(folder) as address, sync_playwright() as playwright:
         browser, page = opened_at(address, playwright, chromium)
+        complaints = []
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
         assert (folder / "reference" / "api" / "library.md").exists()
         # The landing page is in front, with its table.
         expect(tab(page, "index.ipynb")).to_have_class(re.compile("lm-mod-current"))
@@ -314,6 +316,15 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
         expect(term).to_have_attribute("aria-label", lab.known(folder)["terms"][term.text_content()])
         term.dispatch_event("click")  # where it is, even as it moves
         expect(page.locator(".jp-MarkdownViewer", has_text="Where a weight comes from")).to_be_visible()
+        # Links to a figure, and to an exercise far below, lead there, and the renderer misses nothing on the way.
+        tab(page, "index.ipynb").click()
+        page.locator('.jp-Notebook .myst a[href*="08-supermasks"]').first.click()
+        chapter = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+        below = chapter.locator(".jp-MarkdownCell", has_text="four times the gain").locator(
+            'a[href="#ex-change-gain"]'
+        )
+        expect(below.first).to_be_attached()
+        assert not [said for said in complaints if "internal reference" in said or "Cross reference" in said]
         # The playground trains from what its notebook stores, before any cell has run.
         tab(page, "index.ipynb").click()
         page.locator('.jp-Notebook .myst a[href*="P-playground"]').first.click()
@@ -323,7 +334,13 @@ def test_looking_at_pages_leaves_git_clean(tmp_path, chromium):
         train.click()
         expect(playground.locator(".ex-words")).to_contain_text(re.compile(r"Step [1-9]\d* of 1500"))
         playground.get_by_role("button", name="Pause", exact=True).click()
-        for name in ("glossary.md", "P-playground.ipynb", "03-transformer.ipynb", "index.ipynb"):
+        for name in (
+            "glossary.md",
+            "P-playground.ipynb",
+            "08-supermasks.ipynb",
+            "03-transformer.ipynb",
+            "index.ipynb",
+        ):
             close(page, name)
         assert git(folder, "status", "--porcelain") == ""
         browser.close()

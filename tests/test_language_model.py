@@ -72,12 +72,12 @@ def test_a_hopeless_model_has_finite_scores():
 
 def test_going_on_takes_the_most_probable_token_each_time_and_stops_at_the_end():
     model, ids = make(), torch.randint(0, 30, (40,)).tolist()
-    task = LanguageModellingTask(ids, ids, ids, length=8, batch=3, seed=0)
-    said = task.go_on(model, ids[:5], tokens=6, end=-1)
+    start = torch.tensor([ids[:5]])
+    said = model.generate(start, max_new_tokens=6, end=-1)[0, 5:].tolist()
     for at, token in enumerate(said):
         assert int(model(torch.tensor([ids[:5] + said[:at]]))[0, -1].argmax()) == token
     assert len(said) == 6
-    assert task.go_on(model, ids[:5], tokens=6, end=said[0]) == []
+    assert model.generate(start, max_new_tokens=6, end=said[0]).equal(start)
 
 
 def test_going_on_leaves_dropout_out_and_the_model_in_its_mode():

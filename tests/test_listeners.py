@@ -7,8 +7,7 @@ import pytest
 from rich.console import Console
 
 from reservoir.training import Finished, Message, Point, Saved, Started, Stepped, Stopped, Validated
-from reservoir_lab import launch, recipes
-from reservoir_lab.launch.progress import PlainLines, ProgressBar, TensorBoard, automatic
+from reservoir_lab.launch.train import PlainLines, ProgressBar, shown
 
 
 def events(steps: int = 250, start: int = 0):
@@ -102,44 +101,7 @@ def test_the_bar_of_a_resumed_run_starts_where_it_was():
         bar(event)
 
 
-def test_tensorboard_keeps_losses_and_metrics(tmp_path):
-    accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    board = TensorBoard(str(tmp_path))
-    for event in events():
-        board(event)
-    kept = accumulators.EventAccumulator(str(tmp_path), size_guidance={"scalars": 0}).Reload()
-    assert {"train/loss", "train/rate", "valid/bleu", "valid/perplexity"} <= set(kept.Tags()["scalars"])
-    assert len(kept.Scalars("train/loss")) == 250
-    assert [(point.step, point.value) for point in kept.Scalars("valid/bleu")] == [(125, 12.25), (250, 12.25)]
-
-
-def test_without_tensorboard_one_is_told_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(ValueError, match="pip install tensorboard"):
-        TensorBoard(str(tmp_path))
-
-
 @pytest.mark.parametrize(("terminal", "kind"), [(True, ProgressBar), (False, PlainLines)])
 def test_a_terminal_gets_a_bar_and_a_pipe_gets_lines(terminal, kind, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-    (listener,) = automatic()
-    assert isinstance(listener, kind)
-
-
-def test_tensorboard_listens_beside_the_others(tmp_path):
-    pytest.importorskip("tensorboard")
-    shown, board = automatic(tensorboard=str(tmp_path))
-    assert not isinstance(shown, TensorBoard) and isinstance(board, TensorBoard)
-
-
-def test_each_run_has_tensorboard_logs_of_its_own(tmp_path, monkeypatch):
-    folders = []
-    monkeypatch.setattr(launch.train, "automatic", lambda *, tensorboard: folders.append(tensorboard) or [])
-    monkeypatch.setattr(launch.train, "execute", lambda run, **options: None)
-    monkeypatch.setattr(launch.train, "show_record", lambda record: None)
-    runs = [recipes.get("transformer/miniature", scale="smoke", seed=seed) for seed in (0, 1)]
-    changed = runs[0].evolve(optimiser={"lr": 1e-3})
-    launch.train.train_runs([*runs, changed], tensorboard=str(tmp_path))
-    folder = tmp_path / "transformer/miniature/smoke"
-    assert folders[:2] == [str(folder / f"seed-{seed}") for seed in (0, 1)]
-    assert folders[2].startswith(f"{folder}/seed-0") and folders[2] != folders[0]
+    assert isinstance(shown(), kind)

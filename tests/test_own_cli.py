@@ -197,7 +197,7 @@ def cut_off(words, at, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("reservoir_lab.launch.train.automatic", lambda **options: [listener])
+        patch.setattr("reservoir_lab.launch.train.shown", lambda: listener)
         assert main(words) == 130
 
 

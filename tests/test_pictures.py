@@ -12,8 +12,7 @@ from PIL import Image
 
 from reservoir.datasets import DataError
 from reservoir_lab.corpora import images
-from reservoir_lab.corpora.examples import read_idx
-from reservoir_lab.corpora.pictures import bytes_in_a_row, patches, shrunk
+from reservoir_lab.corpora.examples import bytes_in_a_row, patches, read_idx, shrunk
 
 
 def test_the_digits_are_at_hand():
@@ -72,47 +71,21 @@ def idx(shape, numbers: bytes, kind=8) -> bytes:
     return bytes([0, 0, kind, len(shape)]) + struct.pack(f">{len(shape)}I", *shape) + numbers
 
 
-def test_an_idx_file_is_what_its_head_says_or_refused(tmp_path):
+def test_an_idx_file_is_what_its_head_says(tmp_path):
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(idx((2, 3), bytes(range(6)))))
-    assert read_idx(path, 2).tolist() == [[0, 1, 2], [3, 4, 5]]
-    with pytest.raises(DataError, match="no IDX file of bytes in 1 dimensions: it begins with 00000802"):
-        read_idx(path, 1)
-    path.write_bytes(gzip.compress(idx((2, 3), bytes(range(5)))))
-    with pytest.raises(DataError, match=r"is truncated: its header gives \(2, 3\), but 5 numbers follow"):
-        read_idx(path, 2)
+    assert read_idx(path).tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-def no_picture(folder):
-    (folder / "cifar10_batch_3.png").write_bytes(b"no picture")
-
-
-def a_row_too_few(folder):
-    Image.new("RGB", (1024, 999)).save(folder / "cifar10_batch_3.png")
-
-
-def two_labels(folder):
-    (folder / "cifar10_labels.js").write_text("var labels=[1, 2];")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (no_picture, "cifar10_batch_3.png is damaged"),
-        (a_row_too_few, "is 1024 × 999 pixels, not 1024 × 1000"),
-        (two_labels, "with 51000 classes from 0 to 9"),
-    ],
-)
-def test_a_damaged_sample_is_refused(tmp_path, monkeypatch, spoil, message):
+def test_a_row_of_the_sample_is_a_picture(tmp_path, monkeypatch):
     noise = np.random.default_rng(0).integers(0, 255, (1000, 1024, 3), dtype=np.uint8)
     for number in (*range(10), 50):
         Image.fromarray(noise).save(tmp_path / f"cifar10_batch_{number}.png", compress_level=0)
     (tmp_path / "cifar10_labels.js").write_text(f"var labels={[i % 10 for i in range(51_000)]};")
     monkeypatch.setattr("reservoir_lab.corpora.examples.fetch", lambda name: tmp_path)
-    assert len(images("cifar10-sample").train) == 10_000
-    spoil(tmp_path)
-    with pytest.raises(DataError, match=message):
-        images("cifar10-sample")
+    corpus = images("cifar10-sample")
+    assert len(corpus.train) == 10_000 and corpus.test.labels[:3].tolist() == [0, 1, 2]
+    assert np.array_equal(corpus.test.pixels[7].numpy(), noise[7].reshape(32, 32, 3))
 
 
 def archive(path, **files: bytes):
@@ -135,18 +108,6 @@ def test_cifar_s_archive_has_a_label_and_three_planes_a_picture(tmp_path, monkey
     corpus = images("cifar10")
     assert len(corpus.train) == 5 and corpus.test.labels.tolist() == [3, 9]
     assert np.array_equal(corpus.test.pixels.numpy(), planes.transpose(0, 2, 3, 1))
-    archive(path, data_batch_2=records[:-1])
-    with pytest.raises(DataError, match="data_batch_2 is cut off: 6,145 bytes are no number of records"):
-        images("cifar10")
-    archive(path, data_batch_2=bytes([10]) + records[1:])
-    with pytest.raises(DataError, match="data_batch_2: a label must be from 0 to 9, got 10"):
-        images("cifar10")
-    archive(path, test_batch=b"")
-    with pytest.raises(DataError, match="is damaged, or not the archive"):
-        images("cifar10")
-    path.write_bytes(path.read_bytes()[:40])
-    with pytest.raises(DataError, match=r"truncated|not a sound"):
-        images("cifar10")
 
 
 def test_shrinking_takes_means():

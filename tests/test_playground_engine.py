@@ -24,7 +24,7 @@ from reservoir.training import Decoding, TranslationTask, bleu, translate
 from reservoir.weights import freeze, initialise, mark_trained, owned, report, supermask
 from reservoir.weights.masks import Supermask
 from reservoir_book.explorables import Playground
-from reservoir_book.explorables.playground import WORDS, line_of
+from reservoir_book.explorables.bench import WORDS, line_of
 from reservoir_lab import recipes
 from reservoir_lab.corpora import parallel
 from reservoir_lab.recipes import transformer

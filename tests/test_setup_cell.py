@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +12,7 @@ import nbformat
 import pytest
 import torch
 from nbclient import NotebookClient
+from packaging.specifiers import SpecifierSet
 
 import reservoir
 from reservoir_book import kernel
@@ -68,6 +70,23 @@ def test_it_is_a_comment_and_three_lines_that_end_with_the_version():
         title, *lines = publication.setup.splitlines()
         assert title.startswith("# Setup: ") and len(lines) == 3
         assert lines[-1].endswith(f'ready("{reservoir.__version__}")')
+
+
+@pytest.mark.parametrize("publication", [HERE, PUBLISHED], ids=["here", "published"])
+def test_a_python_that_pip_would_refuse_is_refused_in_one_sentence_before_pip_is_asked(
+    publication, monkeypatch
+):
+    wanted = SpecifierSet(
+        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
+    )
+    monkeypatch.setitem(sys.modules, "subprocess", fake("subprocess"))  # asking pip would be another error
+    for minor in range(8, 20):
+        monkeypatch.setattr(sys, "version_info", (3, minor, 4, "final", 0))
+        if wanted.contains(f"3.{minor}.4"):
+            run_cell(publication, monkeypatch)
+        else:
+            with pytest.raises(AssertionError, match=r"^the book needs Python [^\n]+: choose a kernel that"):
+                run_cell(publication, monkeypatch)
 
 
 def test_a_library_of_another_version():

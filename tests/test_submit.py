@@ -1,20 +1,18 @@
 """Runs as jobs: one that is cut off goes back into the queue, and on to the record that it would have had."""
 
 import os
-import signal
-import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 
-import psutil
 import pytest
 from cluster import Cluster, Unable, missing
 from repeated import deterministic
-from small import RECIPE, arguments, files, sentence, small_run
+from small import RECIPE, files, sentence, small_run
 
 from reservoir.training import Stepped
-from reservoir_lab.launch.cli import main
-from reservoir_lab.launch.submit import Job, Resources, executor, submit, submit_runs
+from reservoir_lab.launch.cli import Resources, main
+from reservoir_lab.launch.submit import Job, executor
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of, read_record
 
@@ -38,7 +36,6 @@ def reference(run, tmp_path, monkeypatch):
         (["--cpus", "0"], "--cpus must be at least 1, got 0"),
         (["--gpus", "-1"], "--gpus must be at least 0, got -1"),
         (["--hours", "0.05", "--lead", "200"], "--lead must be shorter than --hours, 180 s, got 200 s"),
-        (["--cluster", "slum"], "--cluster"),
         (["--seeds"], "--seeds needs at least one"),
         (["--budget.steps", "0"], "steps must be at least 1, got 0"),
     ],
@@ -55,87 +52,15 @@ def test_what_makes_no_sense_is_named(capsys, results, words, said):
         sentence(err)
 
 
-@pytest.mark.parametrize(
-    ("visible", "gpus", "expected"),
-    [
-        ("0,1,2,3", 2, ["0,1", "2,3", "0,1"]),
-        ("4,6", 1, ["4", "6", "4"]),
-        ("GPU-1f, MIG-2e", 1, ["GPU-1f", "MIG-2e", "GPU-1f"]),
-        ("3,-1,2", 1, ["3", "3", "3"]),
-        ("0", 2, ["0", "0", "0"]),
-        ("", 1, [""] * 3),
-        ("0,1", 0, [""] * 3),
-    ],
-)
-def test_jobs_at_once_on_this_machine_have_gpus_of_their_own(
-    visible, gpus, expected, monkeypatch, tmp_path, text
-):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    given = []
-
-    class Queue(submitit.LocalExecutor):
-        def submit(self, job):
-            given.append(",".join(job.gpus))
-            return self
-
-        def wait(self):
-            pass
-
-    assert len(list(submit([Job(small_run(text))] * 3, Queue(tmp_path), parallel=8, gpus=gpus))) == 3
-    assert given == expected
-
-
-def test_more_gpus_than_this_machine_has_are_refused(monkeypatch, tmp_path, text):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    with pytest.raises(ValueError, match="--gpus must be at most 2, the GPUs of this machine, got 4"):
-        submit_runs([small_run(text)], Resources(gpus=4), cluster="local", folder=tmp_path)
-
-
 def test_without_slurm_the_error_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        ValueError, match=r"--cluster slurm: .*; --cluster local runs the jobs on this machine"
-    ):
-        executor("slurm", Resources(), tmp_path, name="test")
+    with pytest.raises(ValueError, match="; `reservoir run` takes the same runs on this machine"):
+        executor(tmp_path, **asdict(Resources()))
 
 
 def test_a_job_goes_on_where_it_was_even_if_it_was_begun_afresh(text):
     again = Job(small_run(text), fresh=True).checkpoint()
     assert again.function == Job(small_run(text), fresh=False) and not again.args
-
-
-# On this machine
-
-
-@pytest.mark.check
-def test_a_local_job_that_is_asked_to_stop_is_started_again_and_finishes(
-    text, results, tmp_path, monkeypatch, capsys
-):
-    changes = {"budget": {"steps": 150, "validate_every": 75, "checkpoint_every": 5}}
-    _, _, *options = arguments(text, budget_steps=150, budget_validate__every=75, budget_checkpoint__every=5)
-    run = small_run(text, **changes)
-    checkpoint, asked = path_of(run).with_suffix(".checkpoint"), []
-
-    def ask():
-        while not checkpoint.exists():
-            time.sleep(0.005)
-        for process in psutil.Process().children(recursive=True):
-            if "submitit.core._submit" in process.cmdline():
-                process.send_signal(signal.SIGUSR2)
-                asked.append(process.pid)
-
-    watcher = threading.Thread(target=ask, daemon=True)
-    watcher.start()
-    words = ["submit", RECIPE, *options, "--cluster", "local", "--gpus", "0", "--hours", "1", "--lead", "60"]
-    status = main(words)
-    said = capsys.readouterr()
-    logs = "".join(path.read_text() for path in results.rglob("*_log.*"))
-    assert status == 0 and "seed 0) ended" in said.out, said.err + logs
-    watcher.join(timeout=1)
-    assert len(asked) == 1 and logs.count("goes on at step") == 1 and "Requeued job" in logs
-    assert deterministic(read_record(path_of(run))) == deterministic(reference(run, tmp_path, monkeypatch))
-    assert not checkpoint.exists()
-    assert main(words) == 0 and "1 of 1 are recorded already" in capsys.readouterr().out
 
 
 # On SLURM
@@ -181,8 +106,7 @@ def test_a_slurm_job_cut_off_by_its_time_limit_is_requeued_and_finishes(
         if busy
         else Resources(hours=2 / 60, lead=45, gpus=0, cpus=1)
     )
-    queue = executor("slurm", resources, results / "jobs" / "%j", name="test")
-    (job,) = submit([Slow(run)], queue, parallel=1)
+    job = executor(results / "jobs" / "%j", **asdict(resources)).submit(Slow(run))
     until, freed = time.monotonic() + (1500 if busy else 420), False
     while not path_of(run).exists() and time.monotonic() < until:
         shown = slurm.call("scontrol", "show", "job", job.job_id)

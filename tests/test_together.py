@@ -7,7 +7,7 @@ import pytest
 from reservoir.files import locked
 from reservoir.training import TrainingError
 from reservoir_lab.launch.cli import main
-from reservoir_lab.launch.crowd import alone
+from reservoir_lab.launch.looking import alone
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build, load_trained

@@ -11,7 +11,7 @@ from reservoir.training import bleu
 from reservoir_lab import recipes
 from reservoir_lab.corpora import ParallelCorpus, parallel
 from reservoir_lab.corpora.papers import tokenise
-from reservoir_lab.corpora.vocabularies import Dictionary
+from reservoir_lab.corpora.texts import Dictionary
 from reservoir_lab.runs import tasks
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute

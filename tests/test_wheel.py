@@ -173,10 +173,10 @@ def another_seed(other: int) -> None:
 
     from reservoir import models
     from reservoir.models import pretrained
-    from reservoir.weights import generator
+    from reservoir.weights import draws
 
     # PyTorch's generator on a processor looks at the lower 32 bits of a seed, and the seeds in use are small.
-    moved, init, loading, kept = other << 24, generator.Stream.__post_init__, [], set()
+    moved, init, loading, kept = other << 24, draws.Stream.__post_init__, [], set()
 
     def drawn(stream):
         init(stream)
@@ -184,7 +184,7 @@ def another_seed(other: int) -> None:
             kept.add((stream.seed, stream.name))
         if (stream.seed, stream.name) not in kept and stream.name != "placement":
             seed = stream.seed ^ moved
-            halves = (seed & generator.MASK, seed >> 32, *stream.halves[2:])
+            halves = (seed & draws.MASK, seed >> 32, *stream.halves[2:])
             object.__setattr__(stream, "halves", halves)
 
     def from_pretrained(*given, load=pretrained.from_pretrained, **more):
@@ -203,7 +203,7 @@ def another_seed(other: int) -> None:
         in_a_cell = sys._getframe(1).f_globals.get("__name__") == "__main__"
         return make([other, seed] if in_a_cell and isinstance(seed, int) else seed)
 
-    generator.Stream.__post_init__, torch.Generator = drawn, Generator
+    draws.Stream.__post_init__, torch.Generator = drawn, Generator
     torch.manual_seed = lambda seed, manual_seed=torch.manual_seed: manual_seed(seed ^ moved)
     pretrained.from_pretrained = models.from_pretrained = from_pretrained
     numpy.random.default_rng = default_rng

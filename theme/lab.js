@@ -66,23 +66,27 @@ const inFolds = (children, waiting) => {
   return out;
 };
 
-// The renderer looks for terms and figures in the notebook alone, and complains of each: they are named before it looks.
-const known = (node) => {
-  if (node.type === 'crossReference' && NAMES.figures[node.identifier]) return { type: 'text', value: NAMES.figures[node.identifier] };
-  if (node.type === 'crossReference' && /^term-/.test(node.identifier)) return { type: 'abbreviation', title: NAMES.terms[node.children?.[0]?.value] ?? node.label, children: node.children };
-  return node.children ? { ...node, children: node.children.map(known) } : node;
+// The renderer looks for terms and figures in the notebook's texts alone, and complains of each: they are named before it looks.
+// It also shows a text before it has read those below: until it has read `all`, a link to one of them is its words alone.
+const known = (node, all) => {
+  const children = node.children?.map((child) => known(child, all));
+  if (node.type === 'crossReference' && /^term-/.test(node.identifier)) return { type: 'abbreviation', title: NAMES.terms[node.children?.[0]?.value] ?? node.label, children };
+  const target = node.type === 'crossReference' ? node.identifier : node.type === 'link' && /^#(.*)/.exec(node.url)?.[1];
+  const figure = NAMES.figures[target];
+  if (target && (figure || !all)) return node.type === 'link' && children?.length ? { type: 'span', children } : { type: 'text', value: figure ?? '' };
+  return children ? { ...node, children } : node;
 };
 
 // The renderer shows a text as this says: with terms and figures named, with its answers in folds, and the first one of a notebook with front matter, by
 // which it numbers equations, exercises and tables. Ours stands in the notebook's metadata and in myst.yml.
-const prepare = (panel, cell) => {
+const prepare = (panel, cell, all) => {
   const shown = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(cell), 'fragmentMDAST');
   if (!shown) return;
   Object.defineProperty(cell, 'fragmentMDAST', {
     get() {
       const tree = shown.get.call(cell);
       if (!tree) return tree;
-      const children = tree.children.map((block) => known({ ...block, children: inFolds(block.children ?? [], waits(panel, cell)) }));
+      const children = tree.children.map((block) => known({ ...block, children: inFolds(block.children ?? [], waits(panel, cell)) }, all()));
       const first = panel.content.widgets.find((one) => one.model.type === 'markdown');
       if (cell !== first) return { ...tree, children };
       const numbering = { ...NAMES.numbering, ...panel.content.model.getMetadata('numbering') };
@@ -121,18 +125,21 @@ const read = async (panel) => {
     cell.node.append(said);
   };
   const seen = new WeakSet();
+  let all = false;
   const attend = () => {
     panel.content.widgets.filter((cell) => !seen.has(cell)).forEach((cell) => {
       seen.add(cell);
-      if (cell.model.type === 'markdown') prepare(panel, cell);
+      if (cell.model.type === 'markdown') prepare(panel, cell, () => all);
       if (cell.model.type !== 'code') return;
       Promise.resolve(cell.ready).then(() => { name(cell); caption(cell); });
     });
   };
   attend();
-  panel.content.widgets.find((cell) => cell.render && cell.rendered)?.render(); // what was rendered before is shown anew, all of it
   panel.content.modelContentChanged.connect(attend);
   panel.content.node.addEventListener('toggle', ({ target }) => { if (target.open && target.matches('details') && target.querySelector('.answer, .book-answer') ) reveal(panel, target); }, true);
+  await Promise.all(panel.content.widgets.map((cell) => cell.updateFragmentMDAST?.()));
+  all = true;
+  panel.content.widgets.find((cell) => cell.render && cell.rendered)?.render(); // what was rendered before is shown anew, all of it
 };
 
 // JupyterLab calls a notebook changed as soon as a kernel or a renderer has added something to it. To a reader it is

@@ -218,7 +218,9 @@ class Twin:
         if twin.outputs and any(VIEW in output.get("data", {}) for output in cell.outputs):
             page = self.book.publication.address and self.book.address(self.slug)
             where = f", or use it on [the book's page]({page})" if page else ""
-            caption = f"{caption} *Run the cell above to use it here{where}.*".strip()
+            blank = "If it stays blank, as it may in Colab after the first cell has installed the library"
+            run = f"*Run the cell above to use it here{where}. {blank}, reload this page and run the cell again.*"
+            caption = f"{caption} {run}".strip()
         return [twin, *self.markdown(f"{cell.id}-caption", caption)]
 
     def output(self, output: NotebookNode) -> NotebookNode:

@@ -15,11 +15,16 @@ from pathlib import Path
 
 SETUP_STARTS = "# Setup:"
 # All that can be said before the library is there; `ready` in reservoir_book/kernel.py does the rest. pip leaves torch
-# and numpy alone where they fit, and the bounds in pyproject.toml are low.
+# and numpy alone where they fit, and the bounds in pyproject.toml are low. Another Python is refused before pip is
+# asked for anything, by an assertion, with which the cell stays three lines.
 PIP = '[sys.executable, "-m", "pip", "install", "-q", "SOURCE"]'
+REFUSED = (
+    'f"the book needs Python 3.11, 3.12 or 3.13, and this kernel runs {sys.version.split()[0]}:'
+    ' choose a kernel that runs one of them"'
+)
 SETUP = f"""\
 {SETUP_STARTS} finds the book's library, or installs it
-import importlib.util, subprocess, sys
+import importlib.util, subprocess, sys; assert (3, 11) <= sys.version_info < (3, 14), {REFUSED}
 if not importlib.util.find_spec("reservoir_book") and subprocess.call({PIP}): raise RuntimeError("WHY")
 from reservoir_book.kernel import ready; ready("VERSION")
 """

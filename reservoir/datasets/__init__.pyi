@@ -1,5 +1,14 @@
-from .batches import Batch, TokenBatches, Windows, pad_sources
-from .examples import Examples, Generated, Labelled, Pairs, Stored
+from .batches import (
+    Batch,
+    Examples,
+    Generated,
+    Labelled,
+    Pairs,
+    Stored,
+    TokenBatches,
+    Windows,
+    pad_sources,
+)
 from .grammar import tagged
 from .series import lorenz, mackey_glass
 from .shipped import DataError, cache_dir, shipped

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -25,6 +26,24 @@ LEFT = 3  # names that a model one layer too shallow must still not know: it may
 TABLE, HIDDEN = 10**9, 10**9 + 2  # numbers of streams that no batch reaches
 Asked = tuple[Tensor, Tensor]
 """x, (n, length) ids; and y, (n, places, questions): answers at the last `places` places, or -1."""
+
+
+class Sizes(NamedTuple):
+    """What a model has to know of a puzzle.
+
+    Args:
+        length: places of a sequence.
+        vocabulary: ids that there are, besides the padding.
+        answers: classes of an answer.
+        places: at how many places, the last ones, something may be asked.
+        questions: answers asked at a place.
+    """
+
+    length: int
+    vocabulary: int
+    answers: int
+    places: int
+    questions: int = 1
 
 
 @dataclass(frozen=True)
@@ -69,24 +88,8 @@ class Circle:
         return math.ceil(math.log(2 * hop - 1, 3) - 1e-9)
 
     @property
-    def length(self) -> int:
-        return self.n
-
-    @property
-    def vocabulary(self) -> int:
-        return self.n
-
-    @property
-    def answers(self) -> int:
-        """Classes of an answer."""
-        return self.n
-
-    @property
-    def questions(self) -> int:
-        """Answers asked at a place."""
-        return len(self.hops)
-
-    chance = property(lambda self: 1 / self.n)
+    def sizes(self) -> Sizes:
+        return Sizes(self.n, vocabulary=self.n, answers=self.n, places=self.n, questions=len(self.hops))
 
     def draw(self, n: int, *, seed: int, number: int = 0) -> Asked:
         """`n` rings of batch `number` of the stream that the seed determines."""
@@ -127,14 +130,9 @@ class Brackets:
         check_number("kinds", self.kinds, least=2, whole=True)
 
     @property
-    def vocabulary(self) -> int:
-        return self.kinds + 1  # one closing bracket
-
-    @property
-    def answers(self) -> int:
-        return self.kinds + 1  # or none is open
-
-    questions = 1
+    def sizes(self) -> Sizes:
+        kinds = self.kinds + 1  # one closing bracket; or, as an answer, none is open
+        return Sizes(self.length, vocabulary=kinds, answers=kinds, places=self.length)
 
     def draw(self, n: int, *, seed: int, number: int = 0) -> Asked:
         """`n` lines, as in `Circle.draw`."""
@@ -185,15 +183,9 @@ class Facts:
         for name in ("subjects", "relations", "values"):
             check_number(name, getattr(self, name), least=2, whole=True)
 
-    length, questions = 2, 1
-
     @property
-    def vocabulary(self) -> int:
-        return self.subjects + self.relations
-
-    @property
-    def answers(self) -> int:
-        return self.values
+    def sizes(self) -> Sizes:
+        return Sizes(2, vocabulary=self.subjects + self.relations, answers=self.values, places=1)
 
     @property
     def facts(self) -> int:
@@ -242,24 +234,10 @@ class Recall:
             check_number(name, getattr(self, name), least=2, whole=True)
         check_number("keys", self.keys, least=self.pairs, whole=True)
 
-    questions = 1
-
     @property
-    def length(self) -> int:
-        return 3 * self.pairs
-
-    @property
-    def places(self) -> int:
-        """At how many places, the last ones, something is asked."""
-        return self.pairs
-
-    @property
-    def vocabulary(self) -> int:
-        return self.keys + self.values
-
-    @property
-    def answers(self) -> int:
-        return self.values
+    def sizes(self) -> Sizes:
+        asked = self.pairs
+        return Sizes(3 * asked, vocabulary=self.keys + self.values, answers=self.values, places=asked)
 
     def draw(self, n: int, *, seed: int, number: int = 0) -> Asked:
         """`n` rows, as in `Circle.draw`."""
@@ -306,30 +284,20 @@ class Grammar:
         if not 0 <= self.hidden < 1:
             raise ValueError(f"hidden must be in [0, 1), got {self.hidden}")
 
-    questions = 1
-
     @property
-    def length(self) -> int:
-        return 2 * self.longest + 1
+    def sizes(self) -> Sizes:
+        german, english = map(len, self.words)
+        return Sizes(
+            2 * self.longest + 1,
+            vocabulary=german + english + 2,  # the mark between the sentences, and the cover
+            answers=english + 1,  # or the sentence ends
+            places=self.longest + (0 if self.hidden else 1),
+        )
 
     @property
     def words(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """All German and all English words of the language, in alphabetical order."""
         return _words()
-
-    @property
-    def vocabulary(self) -> int:
-        german, english = self.words
-        return len(german) + len(english) + 2  # the mark between the sentences, and the cover
-
-    @property
-    def answers(self) -> int:
-        return len(self.words[1]) + 1  # or the sentence ends
-
-    @property
-    def places(self) -> int:
-        """At how many places, the last ones, something may be asked."""
-        return self.longest + (0 if self.hidden else 1)
 
     def split(self, seed: int) -> tuple[Asked, Asked]:
         """The pairs to train on and those to be asked, drawn from the seed; a pair is in one of the two alone."""
@@ -341,7 +309,7 @@ class Grammar:
         mark, first = 1 + len(german), 2 + len(german)  # ids: padding 0, German, mark, English, cover
         pairs = [(_cut(one.de), _cut(one.en)) for one in drawn]
         pairs = [pair for pair in pairs if max(map(len, pair)) <= self.longest]
-        x = torch.zeros(len(pairs), self.length, dtype=torch.int64)
+        x = torch.zeros(len(pairs), self.sizes.length, dtype=torch.int64)
         y = torch.full((len(pairs), self.longest + 1), NOTHING)
         for row, (de, en) in enumerate(pairs):
             answers = [english[word] for word in en]
@@ -356,9 +324,8 @@ class Grammar:
     def _covered(self, x: Tensor, words: Tensor, draw: Callable[[int], np.ndarray], cover: int) -> Asked:
         """Cover a share of the English words, at least one of each sentence, and ask them."""
         inside = x[:, self.longest + 1 :] > 0
-        chance = (
-            torch.from_numpy(draw(inside.numel()) / 2.0**64).view(inside.shape).masked_fill_(~inside, 2.0)
-        )
+        chance = torch.from_numpy(draw(inside.numel()) / 2.0**64).view(inside.shape)
+        chance.masked_fill_(~inside, 2.0)
         hide = (chance < self.hidden) | (chance == chance.amin(1, keepdim=True))
         x = x.clone()
         x[:, self.longest + 1 :].masked_fill_(hide, cover)

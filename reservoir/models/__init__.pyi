@@ -1,13 +1,14 @@
-from . import stack, text_encoder
+from . import stack
 from .classifier import Classifier, ClassifierConfig, LSTMBody, LSTMConfig
 from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from .language_model import LanguageModel, LanguageModelConfig, Llama, LlamaConfig
 from .pretrained import from_pretrained, save_pretrained
 from .stack import RandomFeatureAttention, RandomMixing
-from .tagger import Tagger, TaggerConfig
 from .text_encoder import (
     MaskedLanguageModel,
     MaskedLanguageModelConfig,
+    Tagger,
+    TaggerConfig,
     TextClassifier,
     TextClassifierConfig,
     TextEncoder,
@@ -42,5 +43,4 @@ __all__ = [
     "from_pretrained",
     "save_pretrained",
     "stack",
-    "text_encoder",
 ]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
-from types import UnionType
-from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from reservoir.layers.block import Activation
 from reservoir.weights.files import shortened
@@ -29,36 +27,13 @@ LIMITS = {
 """Smallest and largest value of each size, by the name of its field; 0 means that the data decides, or no layers."""
 
 
-OTHERWISE = {
-    **dict.fromkeys(("hidden_size", "n_embd", "dim", "d_hidden"), "d_model"),
-    **dict.fromkeys(("num_heads", "num_attention_heads", "nhead", "n_head"), "n_heads"),
-    **dict.fromkeys(("intermediate_size", "dim_feedforward", "n_inner"), "d_ff"),
-    **dict.fromkeys(("vocab_size", "n_vocab"), "vocab"),
-}
-"""What other libraries call a field -> its name here."""
-
-
 @dataclass(frozen=True)
 class ModelConfig:
     """Base of all configurations: a frozen dataclass whose fields are checked when it is made.
 
     Raises:
         ValueError: a field has the wrong type, is out of its range or unknown; the message names it.
-        TypeError: there is no such field; the message names those that are like it.
     """
-
-    def __new__(cls, *args: Any, **values: Any) -> Self:
-        """Say what a field is called here, where another library calls it otherwise."""
-        known = [entry.name for entry in fields(cls)]
-        for name in values.keys() - set(known):
-            like = (
-                [one for one in known if one.endswith("layers") and one in LIMITS] if "layers" in name else []
-            )
-            like += [OTHERWISE[name]] if OTHERWISE.get(name) in known else []
-            like = like or difflib.get_close_matches(name, known, n=3)
-            hint = f"; did you mean {' or '.join(like)}?" if like else f"; its fields are {', '.join(known)}"
-            raise TypeError(f"{cls.__name__} has no field {name!r}{hint}")
-        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name, hint in _hints(type(self)).items():
@@ -85,17 +60,13 @@ class ModelConfig:
         """Return the configuration that `to_json` described; fields that are missing get their defaults.
 
         Raises:
-            ValueError: the values are no mapping, name a field that there is not, or do not fit.
+            ValueError: the values are no mapping, or do not fit.
+            TypeError: they name a field that there is not, or lack one that has no default.
         """
         if not isinstance(values, Mapping):
             raise ValueError(f"a configuration must be a mapping, got {type(values).__name__}")
         hints = _hints(cls)
-        if unknown := sorted(set(values) - hints.keys()):
-            raise ValueError(f"{cls.__name__} has no field {shortened(unknown[0])}")
-        needed = {entry.name for entry in fields(cls) if entry.default is entry.default_factory is MISSING}
-        if missing := sorted(needed - set(values)):
-            raise ValueError(f"{cls.__name__} needs {missing[0]}")
-        return cls(**{name: _from_json(name, value, hints[name]) for name, value in values.items()})
+        return cls(**{name: _from_json(name, value, hints.get(name)) for name, value in values.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,11 +139,7 @@ def _check(name: str, value: Any, hint: Any) -> None:
             *others, last = map(repr, get_args(hint))
             raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shortened(value)}")
     elif get_origin(hint) is tuple:
-        if (
-            not isinstance(value, tuple)
-            or len(value) > DEPTH
-            or not all(isinstance(one, str) for one in value)
-        ):
+        if not isinstance(value, tuple) or len(value) > DEPTH or any(type(one) is not str for one in value):
             raise ValueError(f"{name} must be a tuple of names, got {shortened(value)}")
     elif not isinstance(value, hint):
         raise ValueError(f"{name} must be {_called(hint)}, got {shortened(value)}")
@@ -181,9 +148,7 @@ def _check(name: str, value: Any, hint: Any) -> None:
 def _from_json(name: str, value: object, hint: Any) -> object:
     if isinstance(value, list):
         return tuple(value)
-    if get_origin(hint) not in (None, Union, UnionType):
-        return value
-    kinds = {kind.__name__: kind for kind in _kinds(hint) if issubclass(kind, ModelConfig)}
+    kinds = {kind.__name__: kind for kind in get_args(hint) if getattr(kind, "from_json", None)}
     if not kinds:
         return value
     if not isinstance(value, Mapping) or value.get("kind") not in list(kinds):
@@ -191,10 +156,6 @@ def _from_json(name: str, value: object, hint: Any) -> object:
     return kinds[value["kind"]].from_json({key: value[key] for key in value if key != "kind"})
 
 
-def _kinds(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-
-
 def _called(hint: Any) -> str:
     names = {bool: "true or false", str: "a name"}
-    return " or ".join(names.get(kind, kind.__name__) for kind in _kinds(hint))
+    return " or ".join(names.get(kind, kind.__name__) for kind in get_args(hint) or (hint,))

@@ -15,7 +15,6 @@ from reservoir.layers import (
     DecoderLayer,
     Dropout,
     Embedding,
-    LayerNorm,
     Linear,
 )
 from reservoir.models.config import EncoderConfig
@@ -27,6 +26,7 @@ from reservoir.models.stack import (
     causal_attention,
     check_names,
     feed_forward,
+    last_norm,
     named,
     positions,
     stack,
@@ -132,8 +132,7 @@ class EncoderDecoder(nn.Module):
             tie_layers(self.encoder)
             tie_layers(self.decoder)
         self.encoder_norm, self.decoder_norm = (
-            LayerNorm(c.d_model, stream=f"{side}.norm") if c.norm_first else nn.Identity()
-            for side in ("encoder", "decoder")
+            last_norm(c, f"{side}.norm") for side in ("encoder", "decoder")
         )
         self.output = Linear(c.d_model, c.tgt_vocab, stream="output", bias=False)
         if c.tie != "none":

@@ -10,19 +10,10 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from reservoir.layers import Dropout, Embedding, GatedFeedForward, LayerNorm, Linear, RMSNorm, RotaryAttention
+from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
 from reservoir.layers.arguments import check_number
 from reservoir.models.config import ModelConfig, TransformerConfig
-from reservoir.models.stack import (
-    CAUSAL,
-    LayerKind,
-    bare,
-    causal_attention,
-    check_names,
-    positions,
-    stack,
-    tie_layers,
-)
+from reservoir.models.stack import CAUSAL, LayerKind, LayerStack, causal_attention, check_names
 
 
 class Generating:
@@ -134,7 +125,7 @@ class LanguageModelConfig(TransformerConfig):
         return Body(self)
 
 
-class Body(nn.Module):
+class Body(LayerStack):
     """The part between embeddings and output: positions, causal layers, and the last norm.
 
     Its memory is not initialised. Streams are named as in the encoder-decoder, so the same freezing plans hold.
@@ -144,23 +135,11 @@ class Body(nn.Module):
     """
 
     def __init__(self, config: LanguageModelConfig):
-        super().__init__()
-        self.config = c = config
-        self.positions = positions(c, "positions")
-        self.dropout = Dropout(c.dropout)
-        self.layers = stack(c, c.layers, prefix="layer", kinds=c.kinds, mixing=causal_attention)
-        if c.share_layers:
-            tie_layers(self.layers)
-        self.norm = LayerNorm(c.d_model, stream="norm") if c.norm_first else nn.Identity()
-        if c.bare:
-            bare(self)
+        super().__init__(config, prefix="layer", mixing=causal_attention, embeds=False)
 
     def states(self, x: Tensor) -> Tensor:
         """Return the last states of embedded inputs: (batch, length, d_model) -> same."""
-        x = self.dropout(self.positions(x))
-        for layer in self.layers:
-            x = layer(x)
-        return self.norm(x)
+        return self.norm(self.stream(x))
 
 
 class LanguageModel(Generating, Body):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -15,10 +15,13 @@ from torch import Tensor, nn
 from reservoir.layers import (
     Attention,
     BiGRU,
+    Dropout,
     DynamicConvolution,
+    Embedding,
     EncoderLayer,
     FeedForward,
     Fourier,
+    LayerNorm,
     LearnedPositions,
     Linear,
     LinearMixing,
@@ -294,6 +297,44 @@ def stack(
         )
         for index in range(layers)
     )
+
+
+class LayerStack(nn.Module):
+    """What models of one stack share: embeddings if they are part of it, positions, layers, and the last norm.
+
+    Its streams are "embedding", "positions", "<prefix>.0.…" and "norm".
+
+    Args:
+        config: sizes and choices; of a `TransformerConfig` with `layers`, `kinds`, `share_layers` and `bare`.
+        prefix: of the layers' streams.
+        mixing: makes the mixing of layer i, where it has one.
+        embeds: whether it begins with embeddings.
+    """
+
+    def __init__(self, config: Any, *, prefix: str, mixing: Make, embeds: bool = True):
+        super().__init__()
+        self.config = c = config
+        if embeds:
+            padding = getattr(c, "padding", 0)
+            self.embedding = Embedding(c.vocab, c.d_model, stream="embedding", padding=padding)
+        self.positions = positions(c, "positions")
+        self.dropout = Dropout(c.dropout)
+        self.layer_drop = getattr(c, "layer_drop", 0.0)
+        self.layers = stack(c, c.layers, prefix=prefix, kinds=c.kinds, mixing=mixing)
+        if c.share_layers:
+            tie_layers(self.layers)
+        self.norm = last_norm(c, "norm")
+        if c.bare:
+            bare(self)
+
+    def stream(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """From embedded inputs to the stream after all layers, before the norm: (batch, length, d_model) -> same."""
+        return through(self, self.layers, self.dropout(self.positions(x)), mask)
+
+
+def last_norm(config: TransformerConfig, stream: str) -> nn.Module:
+    """Make the norm at the end of a stack, where layers have theirs before them."""
+    return LayerNorm(config.d_model, stream=stream) if config.norm_first else nn.Identity()
 
 
 def through(model: nn.Module, layers: nn.ModuleList, x: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -17,8 +17,8 @@ from reservoir.layers import Embedding, Linear
 from reservoir.models.classifier import LSTMConfig
 from reservoir.models.config import ModelConfig
 from reservoir.models.language_model import LanguageModelConfig, LlamaConfig
+from reservoir.weights.freezing import low_rank
 from reservoir.weights.initialisation import Orthogonal
-from reservoir.weights.low_rank import low_rank
 from reservoir.weights.masks import FixedMask, Supermask, maskable
 from reservoir.weights.naming import owned
 

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from reservoir.layers.arguments import check_number
 from reservoir.layers.linear import Undrawn
 from reservoir.weights import draws
-from reservoir.weights.generator import Stream
+from reservoir.weights.draws import Stream
 from reservoir.weights.initialisation import Initialisation, Uniform
 
 SQUARINGS = 24

@@ -1,4 +1,3 @@
-from . import probing
 from .backskipping import (
     Backskipping,
     Detour,
@@ -78,7 +77,6 @@ __all__ = [
     "count_flops",
     "layer_cost",
     "mask",
-    "probing",
     "skip",
     "smoothed_cross_entropy",
     "tap",

@@ -7,9 +7,10 @@ at its output into Jᵀg at its input, with J its Jacobian at h. The four kinds 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from reservoir.layers import Linear
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.training.state import Handler
-from reservoir.weights.generator import Stream
+from reservoir.weights.draws import Stream
 from reservoir.weights.initialisation import Constant
 from reservoir.weights.naming import owned
 from reservoir.weights.origins import initialise
@@ -27,9 +28,16 @@ EstimatorKind = Literal["zero", "identity", "synthetic", "value"]
 
 
 class GradientEstimator(nn.Module):
-    """What stands in for Jᵀg. Called with the block's input and the gradient at its output, both (…, d_model)."""
+    """What stands in for Jᵀg. Called with the block's input and the gradient at its output, both (…, d_model).
 
-    learns = False
+    Args:
+        d_model: width of the residual stream.
+        width: of what the estimate learns with, if it learns.
+        stream: prefix of its weights' stream names.
+    """
+
+    def __init__(self, d_model: int = 0, width: int = 0, *, stream: str = ""):
+        super().__init__()
 
     def forward(self, h: Tensor, grad: Tensor) -> Tensor:
         """(…, d_model), (…, d_model) -> the same shape."""
@@ -65,8 +73,6 @@ class SyntheticGradient(GradientEstimator):
         stream: prefix of the weights' stream names.
     """
 
-    learns = True
-
     def __init__(self, d_model: int, width: int, *, stream: str):
         super().__init__()
         self.up = Linear(d_model, width, stream=f"{stream}.up")
@@ -95,8 +101,6 @@ class ValueGradient(GradientEstimator):
         stream: prefix of the weights' stream names.
     """
 
-    learns = True
-
     def __init__(self, d_model: int, width: int, *, stream: str):
         super().__init__()
         self.gate = Linear(d_model, width, stream=f"{stream}.gate")
@@ -109,19 +113,18 @@ class ValueGradient(GradientEstimator):
         return grad + self.out(gate * self.into(grad)).to(grad.dtype)
 
 
-def make(kind: EstimatorKind, d_model: int, width: int, *, stream: str) -> GradientEstimator:
-    """An estimate by name, its memory not initialised."""
-    check_choice("kind", kind, get_args(EstimatorKind))
-    if kind in ("zero", "identity"):
-        return ZeroGradient() if kind == "zero" else IdentityGradient()
-    return (ValueGradient if kind == "value" else SyntheticGradient)(d_model, width, stream=stream)
+ESTIMATES: dict[EstimatorKind, type[GradientEstimator]] = {
+    "zero": ZeroGradient,
+    "identity": IdentityGradient,
+    "synthetic": SyntheticGradient,
+    "value": ValueGradient,
+}
 
 
 def cosine(estimate: Tensor, true: Tensor) -> float:
     """The cosine of the angle between two gradients, each taken as one long vector; 0 if either is zero."""
-    product = (estimate * true).sum()
-    norms = estimate.square().sum().sqrt() * true.square().sum().sqrt()
-    return (product / norms).item() if norms > 0 else 0.0
+    norms = estimate.norm() * true.norm()
+    return ((estimate * true).sum() / norms).item() if norms > 0 else 0.0
 
 
 def error(estimate: Tensor, true: Tensor) -> Tensor:
@@ -163,14 +166,6 @@ def tap(x: Tensor, note: Callable[[Tensor], None]) -> Tensor:
     return _Pass.apply(x, x.detach(), answer)
 
 
-class Pair(NamedTuple):
-    """What a full step shows of a block: its input, and the true gradients above and below it, (batch, length, d)."""
-
-    h: Tensor
-    above: Tensor
-    below: Tensor
-
-
 class Detour(nn.Module):
     """A block, or anything else between two places of a model, whose backward pass can be left out.
 
@@ -180,18 +175,18 @@ class Detour(nn.Module):
 
     Attributes:
         skipping: whether the next steps leave it out. Then `inner` keeps nothing for a backward pass, either.
-        pairs: one `Pair` for each full backward pass while `watching`, until someone takes them.
+        pairs: for each full backward pass while `watching`, until someone takes them, the block's input and the true
+            gradients above and below it, all (batch, length, d_model).
         watched: estimates by name that learn from these pairs, whether they are ever used or not.
     """
 
     def __init__(self, inner: nn.Module, estimate: GradientEstimator | None = None):
         super().__init__()
         self.inner = inner
-        self.estimate = [
-            estimate
-        ]  # in a list, so that no plan, report or file takes it for a part of the model
+        # In a list, so that no plan, report or file takes it for a part of the model.
+        self.estimate = [estimate]
         self.skipping, self.watching = False, False
-        self.pairs: list[Pair] = []
+        self.pairs: list[tuple[Tensor, Tensor, Tensor]] = []
         self.watched: dict[str, GradientEstimator] = {}
 
     def forward(self, x: Tensor, mask: Tensor | None = None, *args: Any) -> Tensor:
@@ -209,7 +204,7 @@ class Detour(nn.Module):
             return self.inner(x, mask, *args)
         above: list[Tensor] = []
         h = x.detach()
-        into = tap(x, lambda grad: self.pairs.append(Pair(h, above.pop(), grad)))
+        into = tap(x, lambda grad: self.pairs.append((h, above.pop(), grad)))
         return tap(self.inner(into, mask, *args), above.append)
 
     @staticmethod
@@ -255,9 +250,9 @@ class Skip:
             raise ValueError(
                 f"layers must be a tuple of stream names, such as ('encoder.1',), got {self.layers!r}"
             )
-        check_choice("estimate", self.estimate, get_args(EstimatorKind))
+        check_choice("estimate", self.estimate, ESTIMATES)
         for kind in self.watch:
-            check_choice("watch", kind, get_args(EstimatorKind))
+            check_choice("watch", kind, ESTIMATES)
         check_number("most", self.most, least=0, below=1, why="some steps have to be full")
         check_number("warmup", self.warmup, least=0, whole=True)
         check_number("anneal", self.anneal, least=0, whole=True)
@@ -294,24 +289,21 @@ class Backskipping(Handler):
     def __init__(self, model: nn.Module, plan: Skip, *, seed: int):
         self.model, self.plan, self.seed = model, plan, seed
         self.detours = {name: Detour(_block(model, name)) for name in plan.layers}
-        self.estimates = nn.ModuleDict()
+        self.estimates = nn.ModuleList()
         example = next(model.parameters())
         for name, detour in self.detours.items():
             d_model = next(p.shape[-1] for p in detour.inner.parameters())
             for kind in dict.fromkeys((plan.estimate, *plan.watch)):
-                made = make(kind, d_model, plan.width, stream=f"backskipping.{name}.{kind}")
+                made = ESTIMATES[kind](d_model, plan.width, stream=f"backskipping.{name}.{kind}")
                 initialise(made, seed=seed)
-                detour.watched[kind] = self.estimates[_key(name, kind)] = made.to(example)
-            detour.estimate = [self.of(name)]
+                detour.watched[kind] = made.to(example)
+            detour.estimate = [detour.watched[plan.estimate]]
+            self.estimates.extend(detour.watched.values())
         weights = list(self.estimates.parameters())
         self.optimiser = torch.optim.Adam(weights, lr=plan.lr, fused=True) if weights else None
-        self.sums: dict[str, float] = {}
+        self.sums: dict[str, float] = defaultdict(float)
         self.last: dict[str, float] = {}
         self.steps, self.measured, self.skipped = 0, 0, 0
-
-    def of(self, layer: str, kind: str | None = None) -> GradientEstimator:
-        """The estimate of a layer: the one in use, or another that watches."""
-        return cast(GradientEstimator, self.estimates[_key(layer, kind or self.plan.estimate)])
 
     @property
     def learner(self) -> tuple[nn.Module, torch.optim.Optimizer] | None:
@@ -325,17 +317,11 @@ class Backskipping(Handler):
     def __exit__(self, *exception: object) -> None:
         self._exchange({detour: detour.inner for detour in self.detours.values()})
 
-    def begin(self) -> None:
-        """Put the detours in."""
-        self.__enter__()
+    begin, end = __enter__, __exit__
 
     def gradients(self, total: Tensor) -> None:
         """Let the estimates learn."""
         self.learn(autocast=self.training.autocast)
-
-    def end(self) -> None:
-        """Take the detours out."""
-        self.__exit__()
 
     def _exchange(self, new: Mapping[nn.Module, nn.Module]) -> None:
         for parent in list(self.model.modules()):
@@ -364,22 +350,20 @@ class Backskipping(Handler):
         """
         device = next(self.model.parameters()).device.type
         total = torch.zeros((), device=device)
-        found: dict[str, float] = {}
-        pairs = [(name, pair) for name, detour in self.detours.items() for pair in detour.pairs]
-        for name, (h, above, below) in pairs:
+        found: dict[str, float] = defaultdict(float)
+        pairs = [(detour, pair) for detour in self.detours.values() for pair in detour.pairs]
+        for detour, (h, above, below) in pairs:
             real = below.abs().amax(-1, keepdim=True) > 0  # padding has no gradient
-            for kind in dict.fromkeys((self.plan.estimate, *self.plan.watch)):
-                estimate = self.of(name, kind)
+            for kind, estimate in detour.watched.items():
                 if update:
                     estimate.observe(below)
                 with torch.autocast(device, dtype=torch.bfloat16, enabled=autocast):
                     estimated = estimate(h, above) * real
                 off = error(estimated, below)
-                if estimate.learns:
-                    total = total + off
-                found[f"cosine_{kind}"] = found.get(f"cosine_{kind}", 0.0) + cosine(estimated.detach(), below)
-                found[f"error_{kind}"] = found.get(f"error_{kind}", 0.0) + off.item()
-        for detour in self.detours.values():
+                total = total + off
+                found[f"cosine_{kind}"] += cosine(estimated.detach(), below)
+                found[f"error_{kind}"] += off.item()
+        for detour, _ in pairs:
             detour.pairs.clear()
         if self.optimiser is not None and total.requires_grad:
             total.backward()
@@ -389,20 +373,18 @@ class Backskipping(Handler):
         if pairs and update:
             self.measured += 1
             for key, value in found.items():
-                self.sums[key] = self.sums.get(key, 0.0) + value / len(pairs)
+                self.sums[key] += value / len(pairs)
 
-    def report(self) -> dict[str, float]:
-        """Since the last report: the share of steps skipped, and cosines and errors on those that were not.
+    def metrics(self) -> dict[str, float]:
+        """Since the last validation: the share of steps skipped, and cosines and errors on those that were not.
 
         Where all were skipped, cosines and errors are those of the report before.
         """
         told = {"skipped": self.skipped / self.steps} if self.steps else {}
         self.last |= {key: value / self.measured for key, value in self.sums.items()}
-        told |= self.last
-        self.sums, self.steps, self.measured, self.skipped = {}, 0, 0, 0
-        return told
-
-    metrics = report
+        self.sums.clear()
+        self.steps, self.measured, self.skipped = 0, 0, 0
+        return told | self.last
 
     def numbers(self) -> dict[str, Any]:
         """What a checkpoint keeps in addition to the tensors of the estimates and of their optimiser."""
@@ -410,19 +392,18 @@ class Backskipping(Handler):
             "sums": self.sums,
             "last": self.last,
             "counts": [self.steps, self.measured, self.skipped],
-            "scales": {key: each.scale for key, each in self.estimates.items() if hasattr(each, "scale")},
+            "scales": [each.scale for each in self._scaled()],
         }
 
     def restore(self, numbers: Mapping[str, Any]) -> None:
         """Take up what `numbers` gave."""
-        self.sums, self.last = dict(numbers["sums"]), dict(numbers["last"])
+        self.sums, self.last = defaultdict(float, numbers["sums"]), dict(numbers["last"])
         self.steps, self.measured, self.skipped = numbers["counts"]
-        for key, scale in numbers["scales"].items():
-            cast(SyntheticGradient, self.estimates[key]).scale = scale
+        for each, scale in zip(self._scaled(), numbers["scales"], strict=True):
+            each.scale = scale
 
-
-def _key(layer: str, kind: str) -> str:
-    return f"{layer} {kind}".replace(".", "-")
+    def _scaled(self) -> list[SyntheticGradient]:
+        return [each for each in self.estimates if isinstance(each, SyntheticGradient)]
 
 
 def _block(model: nn.Module, name: str) -> nn.Module:

@@ -13,8 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reservoir.datasets import Batch, Examples, Labelled, Stored, TokenBatches, Vocabulary, pad_sources
+from reservoir.datasets.batches import Minibatch
 from reservoir.datasets.bench import NOTHING, Facts, Puzzle
-from reservoir.datasets.examples import Batch as Examined
 from reservoir.layers.arguments import check_number
 from reservoir.models import Classifier
 from reservoir.training.state import batches_after
@@ -155,23 +155,23 @@ class ComputationTask:
         self.examples, self.batch, self.seed = examples, batch, seed
         self.train = self
 
-    def epoch(self, number: int) -> Sequence[Examined]:
+    def epoch(self, number: int) -> Sequence[Minibatch]:
         """The batches of an epoch."""
         return self.examples.train.epoch(number, batch=self.batch, seed=self.seed)
 
-    def size(self, batch: Examined) -> tuple[int, int]:
+    def size(self, batch: Minibatch) -> tuple[int, int]:
         """Answers, and positions without padding."""
         positions = batch.x.shape[0] * batch.x.shape[1] if batch.last is None else int((batch.last + 1).sum())
         return batch.y.numel(), positions
 
     @staticmethod
-    def logits(model: Any, batch: Examined) -> Tensor:
+    def logits(model: Any, batch: Minibatch) -> Tensor:
         """(n, classes); or (n, places, bits, 2), of the last `places` positions."""
         said = model(batch.x, batch.last)
         return said if batch.y.dim() == 1 else said[:, -batch.y.shape[1] :].unflatten(-1, (-1, 2))
 
     @classmethod
-    def loss(cls, model: Any, batch: Examined) -> Tensor:
+    def loss(cls, model: Any, batch: Minibatch) -> Tensor:
         """Cross-entropy, summed over what is asked, in nats."""
         batch = batch.to(device_of(model))
         logits = cls.logits(model, batch).float().flatten(0, -2)
@@ -202,7 +202,7 @@ class ComputationTask:
         return scores | ({"hidden": 100 * unseen_right / unseen} if unseen else {})
 
     @torch.inference_mode()
-    def predict(self, model: Any, batch: Examined) -> Tensor:
+    def predict(self, model: Any, batch: Minibatch) -> Tensor:
         """The model's answers, as `y`."""
         return self.logits(model, batch.to(device_of(model))).argmax(-1)
 
@@ -243,12 +243,12 @@ class PuzzleTask(ComputationTask):
         x, y, sizes = self._table
         return x[:steps], y[:steps], sizes[:steps]
 
-    def size(self, batch: Examined) -> tuple[int, int]:
+    def size(self, batch: Minibatch) -> tuple[int, int]:
         """Questions, and places."""
         return int((batch.y >= 0).sum()), batch.x.numel()
 
     @staticmethod
-    def logits(model: Any, batch: Examined) -> Tensor:
+    def logits(model: Any, batch: Minibatch) -> Tensor:
         """(n, places, questions, answers)."""
         places, questions = batch.y.shape[1:]
         return model(batch.x, places).unflatten(-1, (questions, -1))
@@ -270,7 +270,7 @@ class PuzzleTask(ComputationTask):
         return self.measured(stored, lambda batch: self.logits(model, batch.to(device)))
 
     @torch.inference_mode()
-    def measured(self, stored: Stored, logits_of: Callable[[Examined], Tensor]) -> dict[str, float]:
+    def measured(self, stored: Stored, logits_of: Callable[[Minibatch], Tensor]) -> dict[str, float]:
         """As `score`, of whatever answers: `logits_of` a batch are (n, places, questions, answers)."""
         right: dict[str, int] = defaultdict(int)
         asked: dict[str, int] = defaultdict(int)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,10 +30,21 @@ class _Windowed:
 
     metric, larger_is_better = "perplexity", False
 
-    def __init__(self, train: Text, valid: Text, test: Text, *, length: int, batch: int, seed: int):
+    def __init__(
+        self,
+        train: Text,
+        valid: Text,
+        test: Text,
+        *,
+        length: int,
+        batch: int,
+        seed: int,
+        vocabulary: Any = None,
+    ):
         for name, ids in (("train", train), ("valid", valid), ("test", test)):
             why = "one to read and one to predict"
             check_number(f"tokens of {name}", len(ids), least=2, whole=True, why=why)
+        self.vocabulary = vocabulary
         self.train = Windows(train, length=length, batch=batch, seed=seed)
         self.valid, self.test = (
             Windows(ids, length=min(length, len(ids) - 1), batch=batch, seed=0) for ids in (valid, test)
@@ -49,20 +61,6 @@ class LanguageModellingTask(_Windowed):
         batch: windows in a batch.
         seed: of the order of the data.
     """
-
-    def __init__(
-        self,
-        train: Text,
-        valid: Text,
-        test: Text,
-        *,
-        length: int,
-        batch: int,
-        seed: int,
-        vocabulary: Vocabulary | None = None,
-    ):
-        super().__init__(train, valid, test, length=length, batch=batch, seed=seed)
-        self.vocabulary = vocabulary
 
     def epoch(self, number: int) -> Sequence[Tensor]:
         """The batches of an epoch."""
@@ -84,12 +82,6 @@ class LanguageModellingTask(_Windowed):
         """Perplexity per token on the validation text."""
         nats, tokens = self.score(model, self.valid)
         return {"perplexity": perplexity(nats, tokens)}
-
-    @torch.inference_mode()
-    def go_on(self, model: LanguageModel, ids: Sequence[int], *, tokens: int, end: int) -> list[int]:
-        """Greedy continuation of `ids` by `tokens` tokens, or fewer where `end` is predicted."""
-        seen = torch.tensor([list(ids)], device=device_of(model))
-        return model.generate(seen, max_new_tokens=tokens, end=end)[0, len(ids) :].tolist()
 
     @staticmethod
     @torch.inference_mode()
@@ -192,16 +184,15 @@ class MaskedLanguageModellingTask(_Windowed):
         why = "the beginning of the sentence is one of the tokens"
         check_number("length", length, least=2, whole=True, why=why)
         check_number("share", share, above=0, most=1)
-        self.vocabulary, self.mask_id, self.share, self.seed = vocabulary, len(vocabulary), share, seed
-        rest = length - 1
-        super().__init__(train, _whole(valid, rest), _whole(test, rest), length=rest, batch=batch, seed=seed)
+        self.mask_id, self.share, self.seed = len(vocabulary), share, seed
+        valid, test = (_whole(ids, length - 1) for ids in (valid, test))
+        super().__init__(train, valid, test, length=length - 1, batch=batch, seed=seed, vocabulary=vocabulary)
 
     def epoch(self, number: int) -> Sequence[MaskedBatch]:
         """The batches of an epoch."""
-        windows = self.train.epoch(number)
+        windows, stream = self.train.epoch(number), f"masking/{number}"
         return Lazy(
-            len(windows),
-            lambda index: self.hide(windows[index], Stream(self.seed, f"masking/{number}/{index}")),
+            len(windows), lambda index: self.hide(windows[index], Stream(self.seed, f"{stream}/{index}"))
         )
 
     def hide(self, windows: Tensor, stream: Stream) -> MaskedBatch:
@@ -253,15 +244,12 @@ class MaskedLanguageModellingTask(_Windowed):
             ids: one text, as the model reads it: with its beginning-of-sentence, and `mask_id` where it is asked.
         """
         row = torch.tensor([list(ids)], device=device_of(model))
-        holes = (row[0] == self.mask_id).nonzero()[:, 0]
-        logits = model.output(model.head(model.hidden(row)[0, holes])).float()
+        logits = model(row)[0, row[0] == self.mask_id].float()
         logits[:, :SPECIALS] = -math.inf
         logits[:, self.mask_id] = -math.inf  # neither is ever hidden
         found = logits.softmax(-1).topk(min(best, self.mask_id - SPECIALS))
-        return [
-            list(zip(tokens, chances, strict=True))
-            for tokens, chances in zip(found.indices.tolist(), found.values.tolist(), strict=True)
-        ]
+        pairs = zip(found.indices.tolist(), found.values.tolist(), strict=True)
+        return [list(zip(tokens, chances, strict=True)) for tokens, chances in pairs]
 
 
 def _whole(ids: Text, length: int) -> Text:

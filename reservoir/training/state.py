@@ -142,7 +142,7 @@ class Handler:
     """
 
     training: Training
-    begin: Callable[[], None] | None = None
+    begin: Callable[[], object] | None = None
     """Before the first step of this process."""
     before: Callable[[int], None] | None = None
     """Before the batches of a step, which are counted from 1."""

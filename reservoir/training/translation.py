@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from sacrebleu.metrics import BLEU
 from torch import Tensor
 
-from reservoir.datasets import Batch, Pairs, Pieces, TokenBatches, Vocabulary
+from reservoir.datasets import Batch, Pairs, Pieces, TokenBatches, Vocabulary, pad_sources
 from reservoir.layers.arguments import check_number
 from reservoir.layers.attention import LearnedPositions
 from reservoir.layers.linear import ROWS, packed_for_inference
@@ -67,14 +67,12 @@ def beam_search(
     beam: int = 5,
     length_penalty: float = 1.0,
     max_length: int,
-    wanted: int | None = None,
     watch: Callable[[int, Tensor, Tensor], None] | None = None,
 ) -> list[list[tuple[float, list[int]]]]:
-    """The best translations of each sentence, found by keeping the `beam` most probable prefixes.
+    """The best translation of each sentence, found by keeping the `beam` most probable prefixes.
 
-    A sentence is done when it has `wanted` finished hypotheses and no live prefix can still beat the worst of them. So
-    the best one does not depend on `wanted`, and a small `wanted` saves time. With `beam=1` this is greedy search: the
-    first end-of-sentence ends it.
+    A sentence is done when no live prefix can still beat its best finished hypothesis. With `beam=1` this is greedy
+    search: the first end-of-sentence ends it.
 
     Args:
         model: in eval mode.
@@ -82,46 +80,28 @@ def beam_search(
         beam: hypotheses kept per sentence.
         length_penalty: as in `Decoding`.
         max_length: tokens a translation may have, its end-of-sentence included.
-        wanted: how many of the best to return, at most `beam`; `beam` of them if None.
         watch: called after each step with its number, the prefixes (rows, step + 1) and their log-probabilities
             (rows,), to look inside.
 
     Returns:
-        For each sentence, (score, ids) pairs, best first, ids without begin- and end-of-sentence.
+        For each sentence the hypotheses that were finished, as (score, ids) pairs, best first, ids without begin- and
+        end-of-sentence. None is better than the first.
     """
     check_number("beam", beam, least=1, whole=True)
     check_number("max_length", max_length, least=1, whole=True)
-    check_number("length_penalty", length_penalty)
-    wanted = beam if wanted is None else wanted
-    if not 1 <= wanted <= beam:
-        raise ValueError(f"wanted must be from 1 to beam={beam}, got {wanted}")
-    with packed_for_inference(model, rows=len(src) * beam):
-        return _beam_search(model, src, beam, length_penalty, max_length, wanted, watch)
-
-
-def _beam_search(
-    model: EncoderDecoder,
-    src: Tensor,
-    beam: int,
-    length_penalty: float,
-    max_length: int,
-    wanted: int,
-    watch: Callable[[int, Tensor, Tensor], None] | None,
-) -> list[list[tuple[float, list[int]]]]:
     batch, device = len(src), src.device
     mask = model.src_mask(src)
     memory = model.encode(src, mask)
     cache = model.new_cache()
     vocab = model.output.out_features
 
-    live: list[int | None] = list(
-        range(batch)
-    )  # which sentence each group of rows is of; None once it is done
+    # Which sentence each group of rows is of; None once it is done.
+    live: list[int | None] = list(range(batch))
     width = 1  # rows of a sentence: one at first, whose best tokens begin its hypotheses, and then `beam`
     prefix = torch.full((batch, 1), BOS, device=device)  # (rows, step)
     score = torch.zeros(batch, 1, device=device)  # (sentences, width), summed log-probabilities
     done: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
-    to_beat = [-math.inf] * batch  # the score of the worst of `wanted` finished hypotheses
+    to_beat = [-math.inf] * batch  # the best score of a finished hypothesis
 
     def normalised(total: float, length: int) -> float:
         return total / ((5 + length) / 6) ** length_penalty
@@ -152,17 +132,11 @@ def _beam_search(
         rank = torch.arange(best.shape[1], device=device)
         rows, cols = (ends & (rank < beam) & best.isfinite()).nonzero().unbind(1)
         if len(rows):
-            found = zip(
-                rows.tolist(),
-                best[rows, cols].tolist(),
-                prefix[rows * width + parent[rows, cols], 1:].tolist(),
-                strict=True,
-            )
-            for row, sum_of_logs, ids in found:
+            sums, ids = best[rows, cols], prefix[rows * width + parent[rows, cols], 1:]
+            for row, sum_of_logs, its in zip(rows.tolist(), sums.tolist(), ids.tolist(), strict=True):
                 if (one := live[row]) is not None:
-                    done[one].append((normalised(sum_of_logs, step + 1), ids))
-                    if len(done[one]) >= wanted:
-                        to_beat[one] = sorted((s for s, _ in done[one]), reverse=True)[wanted - 1]
+                    done[one].append((normalised(sum_of_logs, step + 1), its))
+                    to_beat[one] = max(to_beat[one], done[one][-1][0])
         score, chosen = torch.where(ends, -torch.inf, best).topk(beam, dim=1)  # (sentences, beam)
         parent, token = parent.gather(1, chosen), token.gather(1, chosen)
 
@@ -177,12 +151,8 @@ def _beam_search(
         # Leaving sentences out copies the caches of the others, so it waits until an eighth of them are done.
         if watch is not None or 8 * (len(live) - len(kept)) >= len(live):
             going = torch.tensor(kept, device=device)
-            live, parent, token, score = (
-                [live[row] for row in kept],
-                parent[going],
-                token[going],
-                score[going],
-            )
+            live = [live[row] for row in kept]
+            parent, token, score = parent[going], token[going], score[going]
             prefix = prefix.view(-1, width, step + 1)[going].flatten(0, 1)
             memory, mask = memory[going], None if mask is None else mask[going]
             for own, of_memory in cache:
@@ -196,7 +166,7 @@ def _beam_search(
         width = beam
         if watch is not None:
             watch(step, prefix, score.flatten())
-    return [sorted(one, key=lambda pair: -pair[0])[:wanted] for one in done]
+    return [sorted(one, key=lambda pair: -pair[0]) for one in done]
 
 
 def top_k(table: Tensor, k: int, *, strip: int = 16) -> tuple[Tensor, Tensor]:
@@ -228,8 +198,6 @@ def translate(
     sources: Sequence[Sequence[int]],
     *,
     decoding: Decoding | None = None,
-    autocast: bool | None = None,
-    progress: Callable[[int], None] | None = None,
 ) -> list[list[int]]:
     """Token ids of the best translation of each source, in the order given; an empty source gives an empty one.
 
@@ -239,8 +207,6 @@ def translate(
         model: an encoder-decoder; put into eval mode while it decodes.
         sources: token ids without end-of-sentence.
         decoding: how to search; the default is a beam of 5.
-        autocast: decode in bf16, or not; None leaves that to the autocast context of the caller.
-        progress: called with the number of sentences just finished.
 
     Raises:
         TypeError: a source is text.
@@ -259,31 +225,23 @@ def translate(
     found: list[list[int]] = [[] for _ in sources]
     was_training = model.training
     model.eval()
-    on = torch.is_autocast_enabled(device.type) if autocast is None else autocast
-    low = torch.autocast(device.type, dtype=torch.bfloat16, enabled=on)
     try:
-        with torch.no_grad(), low, packed_for_inference(model, rows=ROWS):  # laid out once for all batches
+        with torch.no_grad(), packed_for_inference(model, rows=ROWS):  # laid out once for all batches
             while order:
                 longest, rows = len(sources[order[-1]]) + 1, [order.pop()]
                 while order and (len(rows) + 1) * longest * decoding.beam <= decoding.max_tokens:
                     rows.append(order.pop())
-                src = torch.zeros(len(rows), longest, dtype=torch.int64)
-                for r, i in enumerate(rows):
-                    src[r, : len(sources[i]) + 1] = torch.tensor([*sources[i], EOS])
                 results = beam_search(
                     model,
-                    src.to(device),
+                    pad_sources([sources[i] for i in rows]).to(device),
                     beam=decoding.beam,
                     length_penalty=decoding.length_penalty,
                     max_length=min(decoding.limit(longest), positions),
-                    wanted=1,
                 )
                 for i, hypotheses in zip(rows, results, strict=True):
                     if not hypotheses:
                         raise FloatingPointError("no translation has a finite score")
                     found[i] = hypotheses[0][1]
-                if progress is not None:
-                    progress(len(rows))
     finally:
         model.train(was_training)
     return found

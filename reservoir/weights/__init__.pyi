@@ -1,9 +1,8 @@
-from . import accounting, draws, initialisation, jit, streaming
+from . import accounting, draws, initialisation, streaming
 from .accounting import Report, report
+from .draws import Stream, philox
 from .files import WeightsError
-from .freezing import Freeze, freeze, placement, reservoir_layers
-from .generator import Stream, philox
-from .low_rank import low_rank
+from .freezing import Freeze, freeze, low_rank, placement, reservoir_layers
 from .masks import FixedMask, Mask, Supermask, kept_count, largest, materialise, supermask
 from .naming import Owned, owned
 from .origins import (
@@ -50,7 +49,6 @@ __all__ = [
     "held_bytes",
     "initialisation",
     "initialise",
-    "jit",
     "kept_count",
     "largest",
     "load",

@@ -1,4 +1,5 @@
-"""Freeze parts of a model: which parameters move, and which stay as the seed drew them.
+"""Freeze parts of a model: which parameters move, and which stay as the seed drew them; and updates of low rank for
+linear maps that are frozen.
 
 The frozen layers of a stack are its reservoirs: "LRLRLRL" is seven layers from the bottom up, L trained and R frozen.
 """
@@ -8,12 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
+from reservoir.layers import Linear
 from reservoir.layers.arguments import check_choice, check_number
-from reservoir.weights.draws import permutation
-from reservoir.weights.generator import Stream
-from reservoir.weights.initialisation import HollowXavierUniform, Identity, Initialisation, Orthogonal
+from reservoir.weights.draws import Stream, permutation
+from reservoir.weights.initialisation import (
+    Constant,
+    HollowXavierUniform,
+    Identity,
+    Initialisation,
+    KaimingUniform,
+    Orthogonal,
+)
 from reservoir.weights.naming import Names, Owned, Where, chosen, explicit, listed, matches, owned
 from reservoir.weights.origins import Seeded, draw_into, is_norm, recorded_origin
 
@@ -50,6 +59,7 @@ FROZEN_DRAWS: dict[str, Initialisation] = {
 }
 """What a plan may draw its linear maps as, instead of what they would be if they were trained."""
 How = Literal["alternate", "bottom", "top", "random"]
+Update = Literal["lora", "vera"]
 
 
 @dataclass(frozen=True)
@@ -209,3 +219,91 @@ def reservoir_layers(stack: str, *, prefix: str = "encoder") -> tuple[str, ...]:
     if unknown := set(stack) - {"L", "R"}:
         raise ValueError(f"stack must consist of L and R, got {''.join(sorted(unknown))!r} in {stack!r}")
     return tuple(f"{prefix}.{layer}" for layer, kind in enumerate(stack) if kind == "R")
+
+
+class VeRA(nn.Module):
+    """`b ∘ B (d ∘ A x)`: the vectors b and d are trained, the matrices are not (Kopiczko et al. 2024).
+
+    Args:
+        down, up: A and B, which several updates may share; they are frozen.
+        stream: prefix of the vectors' stream names.
+    """
+
+    def __init__(self, down: Linear, up: Linear, *, stream: str):
+        super().__init__()
+        self.stream = stream
+        self.down, self.up = down.requires_grad_(False), up.requires_grad_(False)
+        self.d, self.b = (nn.Parameter(torch.empty(one.out_features)) for one in (down, up))
+        self.initialisations = {"d": Constant(0.1), "b": Constant(0.0)}
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., d_in) -> (..., d_out)."""
+        return self.b * self.up(self.d * self.down(x))
+
+
+def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*",)) -> nn.Module:
+    """Add an update of low rank, `B A x`, to linear maps of `reservoir.layers`, and return the model.
+
+    A has `rank` rows, and B as many columns. LoRA trains both matrices of each map; B begins at zero, so the update
+    does as well (Hu et al. 2022). VeRA draws the matrices from a seed, shares them among all maps of one shape and
+    trains a vector for each of the two instead, so that a stored model keeps its matrices as a seed.
+
+    The updates are not drawn yet, and the maps not frozen:
+
+        low_rank(model, "vera", rank=64, patterns="*.query")
+        initialise(model, seed=0, patterns="vera.*")
+        freeze(model, patterns="encoder.*")
+
+    Args:
+        model: made of `reservoir.layers`.
+        kind: "lora" or "vera"; the name of an update's tensors begins with it.
+        rank: of the updates.
+        patterns: over names of the maps' weights.
+
+    Raises:
+        ValueError: the kind is unknown, a pattern matches no linear map, the rank is larger than a side of one, or one
+            has an update already.
+    """
+    check_choice("kind", kind, get_args(Update))
+    shared: dict[tuple[int, int], tuple[Linear, Linear]] = {}
+    maps = [item for item in owned(model) if isinstance(item.module, Linear) and item.attribute == "weight"]
+    for item in chosen(maps, patterns=patterns, what="linear map"):
+        linear, stream = item.module, f"{kind}.{item.path}"
+        d_out, d_in = item.parameter.shape
+        side = min(d_out, d_in)
+        check_number(
+            "rank", rank, least=1, most=side, whole=True, why=f"{side} is the shorter side of {item.path}"
+        )
+        if hasattr(linear, "update"):
+            raise ValueError(f"{item.path} has an update already")
+        if kind == "lora":
+            update: nn.Module = nn.Sequential(
+                *_factors(d_in, d_out, rank, stream=stream, down=KaimingUniform(), up=Constant(0.0))
+            )
+        else:
+            if (d_in, d_out) not in shared:
+                start = KaimingUniform(a=0.0)
+                shared[d_in, d_out] = _factors(
+                    d_in, d_out, rank, stream=f"{kind}.{d_in}-to-{d_out}", down=start, up=start
+                )
+            update = VeRA(*shared[d_in, d_out], stream=stream)
+        linear.add_module("update", update.to(item.parameter.device))
+        linear.register_forward_hook(_add)
+    return model
+
+
+def _factors(
+    d_in: int, d_out: int, rank: int, *, stream: str, down: Initialisation, up: Initialisation
+) -> tuple[Linear, Linear]:
+    """The maps A and B of an update, and what they are drawn as."""
+    pair = (
+        Linear(d_in, rank, stream=f"{stream}.down", bias=False),
+        Linear(rank, d_out, stream=f"{stream}.up", bias=False),
+    )
+    pair[0].initialisations, pair[1].initialisations = {"weight": down}, {"weight": up}
+    return pair
+
+
+def _add(linear: Any, args: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    """What the map says, and its update."""
+    return output + linear.update(args[0])

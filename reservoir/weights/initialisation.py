@@ -15,8 +15,7 @@ from torch import Tensor
 
 from reservoir.layers.arguments import check_number
 from reservoir.weights import draws
-from reservoir.weights.draws import Elementwise
-from reservoir.weights.generator import Stream
+from reservoir.weights.draws import Elementwise, Stream
 
 
 @dataclass(frozen=True)

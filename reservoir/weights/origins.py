@@ -28,7 +28,7 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
 
 from reservoir.layers.linear import Undrawn
-from reservoir.weights.generator import Stream, checked_seed, name_hash
+from reservoir.weights.draws import Stream, checked_seed, name_hash
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
 from reservoir.weights.naming import (
     KEPT,

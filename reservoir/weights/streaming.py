@@ -2,23 +2,20 @@
 
 Each element of a seeded weight is a function of the seed and, if the weight is masked, of one bit. A matrix product
 therefore needs only a few rows at a time: draw a tile, apply the mask, multiply, discard. Memory holds one bit per
-masked weight. Training works as well: what is frozen is drawn once for the forward and once for the backward pass.
+masked weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from reservoir import weights
 from reservoir.layers import Embedding, Linear
-from reservoir.weights.draws import compiles
-from reservoir.weights.generator import GPU_BLOCKS, Stream
+from reservoir.weights.draws import GPU_BLOCKS, Stream
 from reservoir.weights.masks import FixedMask
 from reservoir.weights.naming import Owned, owned
 from reservoir.weights.origins import Seeded, recorded_origin
@@ -39,11 +36,12 @@ def pack(mask: Tensor) -> Tensor:
 def unpack(bits: Tensor, start: int, stop: int) -> Tensor:
     """Return elements start..stop of a packed mask: bool, (stop - start,)."""
     first = start // 8
-    if bits.device.type == "cpu":
-        whole = np.unpackbits(bits[first : -(-stop // 8)].numpy(), bitorder="little").view(np.bool_)
-        return torch.from_numpy(whole[start - 8 * first : stop - 8 * first])
-    each = (bits[first : -(-stop // 8), None] >> torch.arange(8, dtype=torch.uint8, device=bits.device)) & 1
-    return each.view(-1)[start - 8 * first : stop - 8 * first].bool()
+    octets = bits[first : -(-stop // 8)]
+    if octets.is_cpu:  # where numpy is fifteen times as fast
+        each = torch.from_numpy(np.unpackbits(octets.numpy(), bitorder="little"))
+    else:
+        each = ((octets[:, None] >> torch.arange(8, dtype=torch.uint8, device=bits.device)) & 1).view(-1)
+    return each[start - 8 * first : stop - 8 * first].view(torch.bool)
 
 
 class TiledWeight(nn.Module):
@@ -71,14 +69,9 @@ class TiledWeight(nn.Module):
         device = bits.device if device is None and bits is not None else device
         self.origin, self.shape = origin, torch.Size(shape)
         self.stream = Stream(origin.seed, origin.stream)
-        origin.draw(self.shape, device="meta")  # refuses what nothing can be drawn for
         drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
-        if drawn is None or len(self.shape) != 2:
-            kind = type(origin.initialisation).__name__
-            raise ValueError(
-                f"{origin.stream}, {kind} of {tuple(shape)}, can only be drawn whole; tiles need a matrix"
-                " drawn by XavierUniform, KaimingUniform, SignedConstant, Uniform or Normal"
-            )
+        if drawn is None:
+            raise ValueError(f"{origin.stream}, {origin.initialisation}, can only be drawn whole")
         self.drawn = drawn
         self.bits: Tensor | None
         self.register_buffer("bits", bits)
@@ -95,10 +88,7 @@ class TiledWeight(nn.Module):
         if zero is not None and low <= zero < high:
             part[zero - low] = 0.0
         if self.bits is not None:
-            if compiles(stop - start, part.device):
-                weights.jit.mask(part.view(-1), self.bits, start)
-            else:
-                part *= unpack(self.bits, start, stop).view_as(part)
+            part *= unpack(self.bits, start, stop).view_as(part)
         return part
 
     def tiles(self, *, tile: int | None = None) -> Iterator[Tensor]:
@@ -114,42 +104,16 @@ class TiledWeight(nn.Module):
 
     def look_up(self, ids: Tensor) -> Tensor:
         """Look up the rows `ids`: (...) -> (..., columns), fp32."""
-        named, place = ids.unique(return_inverse=True)
         if ids.is_cuda:  # where it takes as long to draw a row as to draw thousands
-            found = torch.empty(len(named), self.shape[1], device=ids.device)
-            low = 0
-            for part in self.tiles():
-                here = (named >= low) & (named < low + len(part))
-                found[here] = part[named[here] - low]
-                low += len(part)
-            return found[place]
+            return self.whole()[ids]
+        named, place = ids.unique(return_inverse=True)
         drawn = [self.rows(row, row + 1) for row in named.tolist()]
         none = torch.empty(0, self.shape[1], device=ids.device)
         return torch.cat([none, *drawn])[place]
 
     def product(self, x: Tensor) -> Tensor:
         """`x Wᵀ`, (..., columns) -> (..., rows)."""
-        if torch.is_grad_enabled() and x.requires_grad:  # what is below it learns
-            return cast(Tensor, _Redrawn.apply(x, self))
         return torch.cat([F.linear(x, part) for part in self.tiles()], -1)
-
-
-class _Redrawn(torch.autograd.Function):
-    """`x Wᵀ` in training: the backward pass draws the tiles again, so that none is kept between the two."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: TiledWeight) -> Tensor:
-        ctx.weight, ctx.dtype = weight, x.dtype
-        return torch.cat([F.linear(x, part) for part in weight.tiles()], -1)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        found = grad.new_zeros(*grad.shape[:-1], ctx.weight.shape[1], dtype=torch.float32)
-        row = 0
-        for part in ctx.weight.tiles():
-            found += grad[..., row : row + len(part)] @ part.to(grad.dtype)
-            row += len(part)
-        return found.to(ctx.dtype), None
 
 
 class StreamedLinear(nn.Module):

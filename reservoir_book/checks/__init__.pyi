@@ -8,7 +8,6 @@ from .drawn import (
     scaled_to_radius,
     spread,
 )
-from .exercises import EXERCISES
 from .layers import (
     annealed,
     area_under_curve,
@@ -45,11 +44,9 @@ from .mixing import (
     released_counts,
     swept_rate,
 )
-from .verdict import Exercise, Verdict
+from .verdict import Verdict
 
 __all__ = [
-    "EXERCISES",
-    "Exercise",
     "Verdict",
     "annealed",
     "area_under_curve",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -70,13 +69,6 @@ def hidden_loss(written: Callable[[Tensor, Tensor, Tensor], Tensor]) -> str:
 def joined_pair(written: Callable[[list, list, int, int], list]) -> str:
     """Exercise of appendix A8: `joined(first, second, bos, eos)`, what the encoder reads of two sentences."""
 
-    def read(found: Iterable[int], expected: list[int]) -> list[int]:
-        if (ids := list(found))[:1] != expected[:1]:
-            raise Mistake("a beginning-of-sentence comes first: the encoder was pretrained with it")
-        if ids[-1] != expected[-1]:
-            raise Mistake("the last sentence has no end-of-sentence")
-        return ids
-
     def right(first: list, second: list, bos: int, eos: int) -> list:
         return [bos, *first, eos, *second, eos] if second else [bos, *first, eos]
 
@@ -86,7 +78,9 @@ def joined_pair(written: Callable[[list, list, int, int], list]) -> str:
             lambda first, second, bos, eos: [bos, *first, eos, *second, eos],
         "nothing tells where the first sentence ends: put an end-of-sentence between the two":
             lambda first, second, bos, eos: [bos, *first, *second, eos],
-    }, praise="a beginning, and an end after each", read=read,
+        "a beginning-of-sentence comes first: the encoder was pretrained with it": lambda *case: right(*case)[1:],
+        "the last sentence has no end-of-sentence": lambda first, second, bos, eos: [bos, *first, eos, *second],
+    }, praise="a beginning, and an end after each",
        otherwise="{first} and {second} are read as {expected}, yours is {found}")  # fmt: skip
 
 
@@ -106,20 +100,6 @@ def with_half(second: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Ten
 def mirrored_half(written: Callable[[Tensor, int], Tensor]) -> str:
     """Exercise of chapter 6: `whole(half, d_model)`, all features of a transform from the first half of them."""
 
-    def read(found: Any, expected: Tensor) -> Tensor:
-        tokens, d_model = expected.shape
-        shape, given = tuple(getattr(found, "shape", ())), d_model // 2 + 1
-        if shape != (tokens, d_model):
-            odd = (
-                " An odd width has one feature that is its own mirror image, an even one two."
-                if d_model % 2
-                else ""
-            )
-            raise Mistake(f"for {d_model} features the whole is {(tokens, d_model)}, yours is {shape}.{odd}")
-        if not same(found[:, :given], expected[:, :given]):
-            raise Mistake("the first half is given, and must stay as it is")
-        return found
-
     xs = [torch.randn(*shape, generator=torch.Generator().manual_seed(0)) for shape in ((5, 8), (4, 7))]
     cases = [(torch.fft.rfft2(x).real, x.shape[1]) for x in xs]
     return compare(written, with_half(lambda columns: columns.flip(0, 1).roll(1, 0)), cases, {
@@ -129,8 +109,8 @@ def mirrored_half(written: Callable[[Tensor, int], Tensor]) -> str:
             with_half(lambda columns: columns.flip(0, 1)),
         "you reversed the tokens alone: feature d - k stands for -k, so the columns turn round":
             with_half(lambda columns: columns.flip(0).roll(1, 0)),
-    }, praise="half a transform and its mirror image are a whole one", read=read,
-       otherwise="with {d_model} features the second half is not the mirror image")  # fmt: skip
+    }, praise="half a transform and its mirror image are a whole one",
+       otherwise="with {d_model} features that is not the given half followed by its mirror image")  # fmt: skip
 
 
 @exercise("ex-lost", "kept")
@@ -239,11 +219,6 @@ def swept_rate(written: Callable[[Mapping[float, tuple[float, float]]], float]) 
     def best(sweep: Mapping[float, tuple[float, float]]) -> float:
         return max(sweep, key=lambda rate: sweep[rate][0])
 
-    def read(found: Any, expected: float) -> float:
-        if isinstance(found, bool) or not isinstance(found, int | float):
-            raise Mistake(f"return one accuracy, not {found!r}")
-        return found
-
     return compare(written, lambda sweep: sweep[best(sweep)][1], [(sweep,) for sweep in SWEEPS], {
         "that is the best test accuracy of the sweep: it chooses the rate on the test set, which then measures"
         " nothing but itself": lambda sweep: max(test for _, test in sweep.values()),
@@ -252,7 +227,7 @@ def swept_rate(written: Callable[[Mapping[float, tuple[float, float]]], float]) 
         "that is the rate; the accuracy at that rate is asked for": best,
         "that is the mean over the rates; nobody would train with the bad ones":
             lambda sweep: sum(test for _, test in sweep.values()) / len(sweep),
-    }, praise="the rate is chosen where it may be, and the test set is read once", read=read,
+    }, praise="the rate is chosen where it may be, and the test set is read once",
        otherwise="for {sweep} the accuracy to print is {expected}, not {found}")  # fmt: skip
 
 

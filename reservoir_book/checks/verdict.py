@@ -41,20 +41,10 @@ class Mistake(Exception):
     """A mistake with its name."""
 
 
-@dataclass(frozen=True)
-class Exercise:
-    """An exercise of a chapter: the name that the reader's function has there, and its check."""
-
-    name: str
-    check: Callable[[Callable], Verdict]
-
-
-EXERCISES: dict[str, Exercise] = {}
-"""Every exercise by its label in the chapters."""
-
-
 def exercise(label: str, name: str) -> Callable[[Callable[[Callable], str]], Callable[[Callable], Verdict]]:
     """Make a check of a function that returns praise, or raises `Mistake` with what is wrong.
+
+    The check has the exercise's label and name as its attribute `answers`.
 
     Args:
         label: of the exercise in its chapter, such as "ex-causal-mask".
@@ -71,7 +61,7 @@ def exercise(label: str, name: str) -> Callable[[Callable[[Callable], str]], Cal
             except Mistake as mistake:
                 return Verdict(False, str(mistake), label)
 
-        EXERCISES[label] = Exercise(name, run)
+        run.answers = label, name  # type: ignore[attr-defined]
         return run
 
     return register

@@ -15,7 +15,7 @@ from reservoir.datasets import Vocabulary
 from reservoir.models import EncoderDecoder
 from reservoir.training.translation import Decoding
 from reservoir.weights import accounting
-from reservoir_book.explorables import pictures
+from reservoir_book import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.plots import ORIGINS
 
@@ -195,16 +195,12 @@ def _drawn(shown: dict[str, Any], at: str, n_heads: int) -> str:
     """The still picture: each head's weights for the piece in focus."""
     side, i = at.split("-")
     maps = shown["cross" if side == "tgt" else "encoder"][:, int(i)]  # (heads, src)
-    cell, left, top = 30, 60, 92
-    parts = []
+    left, top, wide, high = 60, 92, 30, 22
+    parts = [pictures.grid((0.05 + 0.95 * maps).tolist(), ORIGINS["trained"], wide, high, x=left, y=top)]
     for j, piece in enumerate(shown["src"]):
-        turned = f"translate({left + (j + 0.6) * cell} {top - 8}) rotate(-45)"
+        turned = f"translate({left + (j + 0.6) * wide} {top - 8}) rotate(-45)"
         parts.append(pictures.text(0, 0, _bare(piece), transform=turned))
-    for h, row in enumerate(maps.tolist()):
-        y = top + h * 22
+    for h in range(len(maps)):
         name = f"{h // n_heads + 1}.{h % n_heads + 1}"  # layer and head
-        parts.append(pictures.text(left - 8, y + 15, name, text_anchor="end"))
-        for j, weight in enumerate(row):
-            look = {"fill": ORIGINS["trained"], "fill_opacity": 0.05 + 0.95 * weight}
-            parts.append(pictures.rect(left + j * cell, y, cell - 2, 20, **look))
-    return pictures.svg(left + cell * len(shown["src"]) + 50, top + 22 * len(maps) + 4, *parts)
+        parts.append(pictures.text(left - 8, top + high * h + 15, name, text_anchor="end"))
+    return pictures.svg(left + wide * len(shown["src"]) + 50, top + high * len(maps) + 4, *parts)

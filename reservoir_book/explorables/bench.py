@@ -1,28 +1,26 @@
-"""The bench's tasks and rows as the page trains them: what tasks.mjs draws and settings.mjs builds."""
+"""The bench in the page: the front page's table, whose cells train at a press, and the playground."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from functools import cache
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from reservoir.datasets.bench import Circle, Facts, Grammar
-from reservoir.models import TaggerConfig
-from reservoir.training import Optimiser
-from reservoir.weights import owned
-from reservoir.weights.masks import Supermask
+import traitlets
+
+from reservoir.datasets import grammar, shipped
+from reservoir.datasets.bench import Grammar
+from reservoir.models.pretrained import TOKENIZER
+from reservoir_book import pictures
+from reservoir_book.explorables.base import Explorable
 from reservoir_book.explorables.recorded import curves
 from reservoir_lab import recipes
-from reservoir_lab.launch import looking
-from reservoir_lab.recipes.bench import JUDGED, TASKS
-from reservoir_lab.runs import Run, find_records, outline
-from reservoir_lab.runs.computation import OnPuzzle
-
-KINDS = ("transformer", "attention", "ffn")
-OPTIMISER = Optimiser(weight_decay=0.0, schedule="trapezoid")
-"""What the page trains by, but for the rate and the warm-up."""
+from reservoir_lab.recipes.bench import JUDGED, ROWS, TASKS
+from reservoir_lab.recipes.playground import PRESETS
+from reservoir_lab.recipes.scaled import sizes_of
+from reservoir_lab.runs import Record, find_records
 
 SAID = {
     "circle": "who is 6 on?",
@@ -34,30 +32,39 @@ SAID = {
 
 
 class Part(NamedTuple):
-    """A line of the table: what it is about, what becomes of that, the row of the bench, and the origin it shows."""
+    """A line of the table.
+
+    Args:
+        of, how: what it is about, and what becomes of that.
+        row: of the bench.
+        origin: in whose colour it is shown.
+        letters: the origins of embeddings, and of attention, feed-forward layer and norms of one layer or of several in
+            turn, as `settings.mjs` writes them.
+    """
 
     of: str
     how: str
     row: str
     origin: str
+    letters: str
 
 
 PARTS = tuple(
     Part(*said)
     for said in (
-        ("everything", "trained", "trained", "trained"),
-        ("attention", "removed", "no-attention", "fixed"),
-        ("attention", "frozen", "frozen-attention", "seeded"),
-        ("attention", "masked", "mask-attention", "masked"),
-        ("feed-forward", "removed", "no-feed-forward", "fixed"),
-        ("feed-forward", "frozen", "frozen-feed-forward", "seeded"),
-        ("feed-forward", "masked", "mask-feed-forward", "masked"),
-        ("embeddings", "frozen", "frozen-embeddings", "seeded"),
-        ("embeddings", "masked", "mask-embeddings", "masked"),
-        ("all layers", "frozen", "frozen-attention-feed-forward", "seeded"),
-        ("all layers", "masked", "mask", "masked"),
-        ("layers", "half as many", "half", "trained"),
-        ("layers", "half left random", "reservoir-transformer", "seeded"),
+        ("everything", "trained", "trained", "trained", "t ttt"),
+        ("attention", "removed", "no-attention", "fixed", "t ntt"),
+        ("attention", "frozen", "frozen-attention", "seeded", "t stt"),
+        ("attention", "masked", "mask-attention", "masked", "t mtt"),
+        ("feed-forward", "removed", "no-feed-forward", "fixed", "t tnt"),
+        ("feed-forward", "frozen", "frozen-feed-forward", "seeded", "t tst"),
+        ("feed-forward", "masked", "mask-feed-forward", "masked", "t tmt"),
+        ("embeddings", "frozen", "frozen-embeddings", "seeded", "s ttt"),
+        ("embeddings", "masked", "mask-embeddings", "masked", "m ttt"),
+        ("all layers", "frozen", "frozen-attention-feed-forward", "seeded", "t sst"),
+        ("all layers", "masked", "mask", "masked", "t mmt"),
+        ("layers", "half as many", "half", "trained", "t ttt"),
+        ("layers", "half left random", "reservoir-transformer", "seeded", "t ttt ssf"),
     )
 )
 """The table's lines."""
@@ -68,141 +75,191 @@ def tasks(names: Iterable[str] = tuple(SAID)) -> list[dict[str, Any]]:
     found = []
     for name in names:
         run = recipes.get(f"bench/{name}/trained")
-        spec = run.task
-        assert isinstance(spec, OnPuzzle)
+        spec: Any = run.task
         puzzle = spec.puzzle
-        sizes = asdict(puzzle) | {"length": puzzle.length}
-        if isinstance(puzzle, Circle):
-            sizes["chance"] = 100 * puzzle.chance
-        if isinstance(puzzle, Facts):
-            sizes["chance"] = 100 / puzzle.values
+        its = puzzle.sizes
+        sizes = asdict(puzzle) | {"length": its.length}
         if isinstance(puzzle, Grammar):
             sizes["words"] = dict(zip(("german", "english"), puzzle.words, strict=True))
         more = {
             "name": name,
             "said": SAID.get(name, TASKS[name].about),
             "puzzle": type(puzzle).__name__,
-            "vocabulary": puzzle.vocabulary,
-            "answers": puzzle.answers,
-            "questions": puzzle.questions,
-            "places": 1
-            if isinstance(puzzle, Facts)
-            else puzzle.places
-            if isinstance(puzzle, Grammar)
-            else puzzle.length,
+            "vocabulary": its.vocabulary,
+            "answers": its.answers,
+            "questions": its.questions,
+            "places": its.places,
             "batch": spec.batch,
             "asked": spec.held_out,
             "tested": spec.tested,
             "causal": TASKS[name].causal,
-            **settings(run),
+            "layers": TASKS[name].layers,
+            "steps": run.budget.steps,
+            "every": run.budget.validate_every,
+            "rate": run.optimiser.lr,
             "warmup": run.optimiser.warmup,
         }
         found.append(sizes | more)
     return found
 
 
-def settings(run: Run) -> dict[str, Any]:
-    """The layers of a run's model, its steps, steps between validations, and its rate."""
-    assert isinstance(run.model, TaggerConfig)
-    return {
-        "layers": run.model.layers,
-        "steps": run.budget.steps,
-        "every": run.budget.validate_every,
-        "rate": run.optimiser.lr,
-    }
-
-
-def letters(run: Run) -> str:
-    """The origin of each part of a run's model, from the bottom up, as `settings.mjs` writes it.
-
-    Raises:
-        ValueError: the page cannot train this run.
-    """
-    config, plan = run.model, run.mask
-    fits = (
-        isinstance(config, TaggerConfig)
-        and config == TaggerConfig(layers=config.layers, causal=config.causal, kinds=config.kinds)
-        and set(config.kinds) <= set(KINDS)
-        and run.optimiser == Optimiser(**asdict(OPTIMISER) | {"lr": run.optimiser.lr, "warmup": run.optimiser.warmup})
-        and run.freeze.drawn == "as-trained"
-        and not run.freeze.after
-        and not run.skip.layers
-        and run.start is None
-        and (plan.keep == 1 or (plan.by, plan.drawn, plan.scaled) == ("magnitude", "signed-constant", True))
-    )  # fmt: skip
-    if not fits:
-        raise ValueError(
-            f"the page has no model such as {run.recipe}'s: its engine trains plain layers, frozen or masked"
-        )
-    assert isinstance(config, TaggerConfig)  # for the types' sake
-    items = [item for item in owned(outline(run)) if not isinstance(item.module, Supermask)]
-
-    def letter(*prefixes: str, fixed: str = "s") -> str:
-        found = [item for item in items if item.stream.startswith(prefixes)]
-        states = {
-            "m" if item.mask is not None else "t" if item.parameter.requires_grad else fixed
-            for item in found
-            if item.parameter.ndim > 1 or fixed == "f"
-        }
-        if len(states) > 1:
-            raise ValueError(
-                f"{run.recipe} has parts of {prefixes[0]} that differ: the page has one origin for all"
-            )
-        return states.pop() if states else "n"
-
-    said = letter("embedding", "positions")
-    for i in range(config.layers):
-        said += letter(f"encoder.{i}.attention.") + letter(
-            f"encoder.{i}.feed_forward.up", f"encoder.{i}.feed_forward.down"
-        )
-        said += letter(f"encoder.{i}.mixing.norm", f"encoder.{i}.feed_forward.norm", fixed="f")
-    return said + letter("norm", fixed="f") + letter("readout")
-
-
 def line(task: str, row: str) -> str:
-    """The settings of a row as `settings.mjs` reads them; its seed is left open."""
-    run, base = recipes.get(f"bench/{task}/{row}"), recipes.get(f"bench/{task}/trained")
-    parts, changed = letters(run), []
-    for key, name in {"l": "layers", "n": "steps", "r": "rate"}.items():
-        if (value := settings(run)[name]) != settings(base)[name]:
-            changed.append(f"{key}{value:g}")
-    if run.mask.keep not in (1, 0.5):
-        changed.append(f"k{run.mask.keep:g}")
-    return "_".join([f"b{task}", *changed, *([f"p{parts}"] if set(parts) != {"t"} else [])])
+    """The settings of a row of `PARTS` as `settings.mjs` reads them: what differs from the trained one; no seed."""
+    run, base = (recipes.get(f"bench/{task}/{name}") for name in (row, "trained"))
+    layers, usual = (sizes_of(one).layers for one in (run, base))
+    embedding, *inner = next(part.letters for part in PARTS if part.row == row).split()
+    parts = (
+        embedding + "".join(inner[at % len(inner)] for at in range(layers)) + "tt"
+    )  # last norm and readout
+    said = [f"b{task}"]
+    said += [f"l{layers}"] if layers != usual else []
+    said += [f"r{run.optimiser.lr:g}"] if run.optimiser.lr != base.optimiser.lr else []
+    return "_".join([*said, *([f"p{parts}"] if set(parts) != {"t"} else [])])
 
 
-def recorded(task: str, row: str) -> dict[str, Any]:
-    """What is known of a row: of the judged runs, or as long as there are none of those that were for looking.
+def recorded(records: Iterable[Record], digits: int = 1) -> dict[str, Any]:
+    """What the page shows of runs: "scores", one each; and the "band" of their validation curves, None without any.
 
-    Returns:
-        "scores", shares right in percent, a run each; "band", of the judged runs' validation curves: "x", steps, and
-        "mean", "low" and "high", or None without them; "judged", whether the runs are.
+    A band is "x", steps, and "mean", "low" and "high" at each.
     """
-    run = recipes.get(f"bench/{task}/{row}")
-    records = [one for one in find_records(run.recipe) if one.seed in JUDGED]
+    records = list(records)
+    band = None
     if records:
-        found, scores = curves(records), [one.score for one in records]
-    else:
-        here = f"{task}/{row}", run.optimiser.lr
-        found = []
-        scores = [
-            one["score"] for (*row_and_rate, _), one in sorted(_looked().items()) if (*row_and_rate,) == here
-        ]
-    return {"scores": [round(one, 1) for one in scores], "band": band(found), "judged": bool(records)}
+        (steps, *_), values = zip(*curves(records), strict=True)
+        at = list(zip(*values, strict=True))
+        of: dict[str, Callable[..., float]] = {"mean": fmean, "low": min, "high": max}
+        band = {"x": steps} | {name: [round(each(one), 1) for one in at] for name, each in of.items()}
+    return {"scores": [round(one.score, digits) for one in records], "band": band}
 
 
-def band(found: list[list[list[float]]]) -> dict[str, list[float]] | None:
-    """The mean of curves at each step, and the lowest and the highest."""
-    if not found:
-        return None
-    at = list(zip(*(values for _, values in found), strict=True))
-    rounded = {
-        name: [round(of(values), 1) for values in at]
-        for name, of in (("mean", fmean), ("low", min), ("high", max))
-    }
-    return {"x": found[0][0], **rounded}
+def cell(task: str, row: str) -> dict[str, Any]:
+    """A cell: its name, its settings as a line, and what its judged runs reach, in percent."""
+    judged = [one for one in find_records(f"bench/{task}/{row}") if one.seed in JUDGED]
+    return {"name": f"{task}/{row}", "line": line(task, row), **recorded(judged)}
 
 
-@cache
-def _looked() -> dict[tuple[str, float, int], dict[str, Any]]:
-    return looking.read()
+LISTS = ("adjectives", "reporting", "modals", "pronouns", "times", "places")
+WORDS = {
+    "nouns": [asdict(noun) for noun in grammar.NOUNS],
+    "verbs": [asdict(verb) for verb in grammar.VERBS],
+    **{name: getattr(grammar, name.upper()) for name in LISTS},
+}
+"""The words of the miniature grammar, which the page makes its sentences of."""
+
+
+class FrontTable(Explorable, folder="front_table"):
+    """Tasks and parts, coloured by the share of answers that are right; each cell trains in the reader's browser.
+
+    Make it with `FrontTable.of_bench()`.
+
+    Attributes:
+        cell: "<task>/<row>", the one that is shown.
+        tasks: from `tasks`.
+        parts: the table's lines, each a `Part` with its cells by task.
+        lexicon: the words of the miniature grammar.
+    """
+
+    cell = traitlets.Unicode().tag(sync=True)
+    tasks = traitlets.List(traitlets.Dict()).tag(sync=True)
+    parts = traitlets.List(traitlets.Dict()).tag(sync=True)
+    lexicon = traitlets.Dict().tag(sync=True)
+
+    @classmethod
+    def of_bench(cls, **settings: Any) -> FrontTable:
+        """The table with the runs that are recorded."""
+        settings.setdefault("label", "Which parts of a transformer have to be learned?")
+        settings.setdefault("text", "Press a cell to train that model here, from a seed of your own.")
+        settings.setdefault("cell", f"facts/{PARTS[0].row}")
+        return cls(
+            tasks=tasks(),
+            parts=[
+                part._asdict() | {"cells": {task: cell(task, part.row) for task in SAID}} for part in PARTS
+            ],
+            lexicon=WORDS,
+            **settings,
+        )
+
+    def picture(self) -> str:
+        """The table with its recorded scores."""
+        rows = {}
+        for part in self.parts:
+            scores = [part["cells"][task["name"]]["scores"] for task in self.tasks]
+            name = part["how"] if part["of"] == "everything" else f"{part['of']} {part['how']}"
+            rows[name] = [fmean(one) if one else None for one in scores]
+        return pictures.shares({task["name"]: task["said"] for task in self.tasks}, rows)
+
+
+FOUR = ("attention", "feed-forward", "embeddings", "frozen")
+CHAPTERS = {**dict.fromkeys(FOUR, 4), "reservoir": 5, "fourier": 6, "masks": 8}
+"""The chapter that a preset is from."""
+
+
+def line_of(letters: str) -> str:
+    """A preset's settings as a link says them: what differs from the standard, by its letter."""
+    groups = letters.split()
+    depth = sum(len(group) == 3 for group in groups)
+    parts = "".join(groups)
+    said = ([] if depth == 2 else [f"e{depth}"]) + ([f"p{parts}"] if set(parts) != {"t"} else [])
+    return "_".join(said)
+
+
+def presets() -> list[dict[str, Any]]:
+    """The presets with their recorded runs: name, about, chapter, line, band of the curves, and scores on the test."""
+    found = [
+        {
+            "name": name,
+            "about": about,
+            "chapter": CHAPTERS.get(name),
+            "line": line_of(letters),
+            **recorded(find_records(f"playground/{name}"), digits=2),
+        }
+        for name, (about, letters) in PRESETS.items()
+    ]
+    abouts = {part.row: f"{ROWS[part.row].about.capitalize()}." for part in PARTS}
+    return found + [cell(task, row) | {"about": about} for task in SAID for row, about in abouts.items()]
+
+
+class Playground(Explorable, folder="playground"):
+    """A small transformer that trains in a worker next to the page, up to four of them side by side.
+
+    Make it with `Playground.of_presets()`.
+
+    Attributes:
+        setup: the settings of the runs, one after the other, as `settings.mjs` writes them, with "~" between.
+        sentence: a German sentence that the runs translate while they train.
+        brush: the origin that a click gives to a part, a letter of `reservoir_lab.recipes.playground`.
+        tasks: from `tasks`.
+        presets: from `presets`.
+        lexicon, tokenizer: JSON of the grammar's words and of the vocabulary.
+    """
+
+    setup = traitlets.Unicode().tag(sync=True)
+    sentence = traitlets.Unicode("Die kleine Katze sieht den alten Lehrer nicht.").tag(sync=True)
+    brush = traitlets.Enum(["t", "s", "m", "f", "n"], "s").tag(sync=True)
+    tasks = traitlets.List(traitlets.Dict()).tag(sync=True)
+    presets = traitlets.List(traitlets.Dict()).tag(sync=True)
+    lexicon = traitlets.Unicode().tag(sync=True)
+    tokenizer = traitlets.Unicode().tag(sync=True)
+
+    @classmethod
+    def of_presets(cls, bench_rows: Iterable[str] = (), **settings: Any) -> Playground:
+        """The playground with its text, its vocabulary, and the recorded runs of its presets.
+
+        Args:
+            bench_rows: "<task>/<row>" of each run that it opens with; the standard translator if there are none.
+            settings: of the widget.
+        """
+        settings.setdefault("setup", "~".join(line(*name.split("/")) for name in bench_rows))
+        settings.setdefault("label", "The playground")
+        settings.setdefault(
+            "text",
+            "A small transformer as boxes, to be read from the bottom up. Choose where each part's weights come from,"
+            " press Train, and see what it gets right while it learns.",
+        )
+        return cls(
+            tasks=tasks(),
+            presets=presets(),
+            lexicon=json.dumps(WORDS, ensure_ascii=False),
+            tokenizer=(shipped() / "models" / "miniature" / TOKENIZER).read_text(encoding="utf-8"),
+            **settings,
+        )

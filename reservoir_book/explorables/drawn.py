@@ -15,7 +15,7 @@ from reservoir.layers import fourier
 from reservoir.reservoirs import EchoState, SpectralRadius, free_run, ridge
 from reservoir.training import mask
 from reservoir.weights import Stream, draws, initialise
-from reservoir_book.explorables import pictures
+from reservoir_book import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.plots import ORIGINS
 
@@ -66,13 +66,9 @@ class SeededWeights(Explorable, folder="seeded_weights"):
     def picture(self) -> str:
         """The matrix as it is at first."""
         weights = seeded_weights(self.seed, self.name, kind=self.kind, size=self.size)
-        shares = ((weights / weights.abs().max() + 1) / 2).tolist()
-        cells = (
-            pictures.rect(10 * x, 10 * y, 9, 9, fill_opacity=0.04 + 0.96 * share)
-            for y, row in enumerate(shares)
-            for x, share in enumerate(row)
-        )
-        return pictures.svg(10 * self.size, 10 * self.size, *cells, fill=ORIGINS["seeded"])
+        opacities = 0.52 + 0.48 * weights / weights.abs().max()
+        cells = pictures.grid(opacities.tolist(), ORIGINS["seeded"], 10, 10)
+        return pictures.svg(10 * self.size, 10 * self.size, cells)
 
 
 class Separability(Explorable, folder="separability"):
@@ -279,12 +275,14 @@ class EchoStateLab(Explorable, folder="echo_state"):
         return {"series": series} | {name: value.numpy() for name, value in named.items()}
 
     def picture(self) -> str:
-        """The series and the forecast, as an SVG of two lines."""
-        found, ahead = self.computed(), min(400, AHEAD[self.task])
-
-        def line(values: np.ndarray, origin: str, width: float) -> str:
-            points = ((1.5 * i, 70 - 22 * max(-3.0, min(3.0, float(y)))) for i, y in enumerate(values))
-            return pictures.line(points, ORIGINS[origin], width)
-
-        true, said = found["series"][KNOWN : KNOWN + ahead, 0], found["forecast"][:ahead, 0]
-        return pictures.svg(1.5 * ahead, 140, line(true, "fixed", 4), line(said, "trained", 1.8))
+        """The series and the forecast."""
+        found = self.computed()
+        shown = {
+            "the series": ("fixed", found["series"][KNOWN:, 0]),
+            "forecast": ("trained", found["forecast"][:, 0]),
+        }
+        lines = [
+            {"label": name, "origin": origin, "points": [*enumerate(map(float, values[:400]))]}
+            for name, (origin, values) in shown.items()
+        ]
+        return pictures.chart([], lines, x="steps ahead", y="standard deviations")

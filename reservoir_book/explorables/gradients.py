@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from reservoir.training import Detour, Event, Stepped, Task
 from reservoir.training.backskipping import cosine
-from reservoir_book.explorables import pictures
+from reservoir_book import pictures
 from reservoir_book.explorables.base import Explorable
-from reservoir_book.plots import ORIGINS
 
 KINDS = ("value", "identity", "synthetic")
 NAMES = {"value": "value network", "identity": "identity", "synthetic": "synthetic gradient"}
+ORIGIN = {"value": "trained", "identity": "fixed", "synthetic": "trained"}
 LEVELS = 100  # of an arrow as long as the longest true one of its step
 
 
@@ -131,7 +131,15 @@ class Gradients(Explorable, folder="gradients"):
             share=round(share, 4),
             **settings,
         )
-        made.still = _drawn(recorder.steps, made.cosines)
+        lines = [
+            {
+                "label": NAMES[kind],
+                "origin": ORIGIN[kind],
+                "points": [*zip(recorder.steps, cosines, strict=True)],
+            }
+            for kind, cosines in made.cosines.items()
+        ]
+        made.still = pictures.chart([], lines, x="steps", y="cosine with the true gradient")
         return made
 
 
@@ -150,23 +158,3 @@ def projected(recorder: Recorder) -> tuple[np.ndarray, float]:
     plane = torch.stack([each @ axes for each in flat], 1)  # (steps, 1 + kinds, tokens, 2)
     longest = plane[:, 0].norm(dim=-1).amax(1).clamp_min(1e-30)[:, None, None, None]
     return (LEVELS * plane / longest).round().clamp(-127, 127).numpy().astype(np.int8), share
-
-
-def _drawn(steps: list[int], cosines: dict[str, list[float]]) -> str:
-    """The still picture: the cosines over the run."""
-    width, height, left = 460, 190, 40
-    colours = {"value": ORIGINS["trained"], "identity": ORIGINS["fixed"], "synthetic": ORIGINS["trained"]}
-
-    def y(value: float) -> float:
-        return 10 + (height - 40) * (1 - value) / 2
-
-    parts = [pictures.text(left - 8, y(value) + 5, str(value), text_anchor="end") for value in (-1, 0, 1)]
-    for number, kind in enumerate(KINDS):
-        dash = "6 4" if kind == "synthetic" else None
-        across = [left + (width - left - 150) * step / steps[-1] for step in steps]
-        points, at = list(zip(across, map(y, cosines[kind]), strict=True)), 24 + 22 * number
-        key = [(width - 140, at - 4), (width - 118, at - 4)]
-        parts += [pictures.line(each, colours[kind], stroke_dasharray=dash) for each in (points, key)]
-        parts.append(pictures.text(width - 112, at, NAMES[kind]))
-    words = f"cosine with the true gradient, over {steps[-1]} steps"
-    return pictures.svg(width, height, *parts, pictures.text(left, height - 4, words))

@@ -8,7 +8,7 @@ import traitlets
 
 from reservoir.models.stack import LAYER_KINDS
 from reservoir.training.flops import stack_cost
-from reservoir_book.explorables import pictures
+from reservoir_book import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.plots import ORIGINS
 from reservoir_lab.recipes import family
@@ -99,14 +99,10 @@ class LayerStack(Explorable, folder="layer_stack"):
         costs = self.costs()
         widest = max(sum(cost[part] for part in ("forward", "inputs", "weights")) for cost in costs)
         colours = {"forward": "#b9bec4", "inputs": ORIGINS["fixed"], "weights": ORIGINS["trained"]}
-        height, rows = 26, []
-        for i, (letter, cost) in enumerate(zip(self.stack, costs, strict=True)):
-            y, x = height * (len(costs) - 1 - i), 40.0
+        rows = []
+        for i, (letter, cost) in enumerate(zip(reversed(self.stack), reversed(costs), strict=True)):
             fill = ORIGINS["trained" if letter == "L" else "seeded"]
-            rows.append(pictures.rect(0, y, 30, 22, rx=3, fill=fill))
-            rows.append(pictures.text(15, y + 16, letter, fill="#fff", text_anchor="middle"))
-            for part, colour in colours.items():
-                width = 420 * cost[part] / widest
-                rows.append(pictures.rect(x, y, width, 22, fill=colour))
-                x += width
-        return pictures.svg(470, height * len(costs), *rows)
+            pieces = [(420 * cost[part] / widest, colour) for part, colour in colours.items()]
+            rows.append(pictures.bar(0, 26 * i, 22, [(30, fill), (10, "none"), *pieces]))
+            rows.append(pictures.text(15, 26 * i + 16, letter, fill="#fff", text_anchor="middle"))
+        return pictures.svg(470, 26 * len(costs), *rows)

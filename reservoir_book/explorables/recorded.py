@@ -1,4 +1,4 @@
-"""Explorables of recorded runs: which components are frozen (chapter 4), which parts of a frozen body (chapter 7)."""
+"""Explorables of recorded runs: frozen components (chapter 4), parts of a frozen body (7), hidden networks (8)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 import traitlets
+from torch import Tensor, nn
 
-from reservoir.weights import report
+from reservoir.layers import Linear
+from reservoir.weights import Mask, initialise, report, supermask
 from reservoir.weights.freezing import COMPONENTS
-from reservoir_book.explorables import pictures
+from reservoir_book import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.plots import ORIGINS
 from reservoir_lab import recipes
+from reservoir_lab.corpora import images
 from reservoir_lab.evidence import sources
 from reservoir_lab.recipes import universal
 from reservoir_lab.recipes.components import ROWS, TABLES, in_table
+from reservoir_lab.recipes.supermasks import PERCENTAGES
 from reservoir_lab.runs import Record, Run, find_records
 from reservoir_lab.runs.building import bare_model
 from reservoir_lab.runs.convergence import epochs_to_converge
@@ -59,7 +64,6 @@ POSTER = {
     "narrow": ("poster/narrow", "BLEU"),
     "language": ("poster/lm", "PPL"),
 }
-HEIGHT, GAP, WIDTH = 15, 3, 480  # of a box, between boxes, and of the picture, in pixels
 
 
 @functools.cache
@@ -111,40 +115,14 @@ def rows_of(family: str) -> list[dict[str, Any]]:
     return found
 
 
-def boxes(of: Mapping[str, Any], width: float) -> list[dict[str, Any]]:
-    """The stack as boxes that are as long as they have parameters: the same rule as in model.mjs.
-
-    Args:
-        of: from `counted`.
-        width: of the picture; the longest line of boxes fills it.
-
-    Returns:
-        part, side ("encoder", "decoder" or "both"), x, y, width and height of each box, the top line first.
-    """
-    attention, feed_forward = ("attention", of["attention"]), ("feed_forward", of["feed_forward"])
-    stacks = {"encoder": [attention, feed_forward], "decoder": [attention] * of["across"] + [feed_forward]}
-    depth = max(of["encoder"], of["decoder"])
-    lines = [
-        {side: parts for side, parts in stacks.items() if layer < of[side]}
-        for layer in reversed(range(depth))
-    ]
-    between = 8 * GAP if of["encoder"] else 0
-    longest = max(sum(n for parts in line.values() for _, n in parts) for line in lines)
-    unit = min((width - GAP * 3) / of["embeddings"], (width - between - GAP * 5) / longest)
-    left = sum(n for _, n in stacks["encoder"]) * unit + GAP + between if of["encoder"] else 0.0
-    found: list[dict[str, Any]] = []
-
-    def box(part: str, side: str, x: float, y: float, n: int) -> float:
-        found.append({"part": part, "side": side, "x": x, "y": y, "width": n * unit, "height": HEIGHT})
-        return x + n * unit + GAP
-
-    for number, line in enumerate(lines):
-        for side, parts in line.items():
-            x = left if side == "decoder" else 0.0
-            for part, n in parts:
-                x = box(part, side, x, number * (HEIGHT + GAP), n)
-    box("embeddings", "both", 0.0, depth * (HEIGHT + GAP) + 2 * GAP, of["embeddings"])
-    return found
+def bars(counts: Iterable[Mapping[str, int]], origin_of: Mapping[str, str]) -> str:
+    """A still picture: a bar for each model, cut by the parameters of its parts, in the colours of their origins."""
+    drawn = []
+    for number, of in enumerate(counts):
+        unit = 480 / sum(of.values())
+        pieces = [(max(3.0, n * unit), ORIGINS[origin_of[part]]) for part, n in of.items()]
+        drawn.append(pictures.bar(0, 30 * number, 22, pieces))
+    return pictures.svg(500, 30 * len(drawn), *drawn)
 
 
 class FrozenComponents(Explorable, folder="frozen_components"):
@@ -189,21 +167,19 @@ class FrozenComponents(Explorable, folder="frozen_components"):
         return cls(tables=tables, **settings)
 
     def picture(self) -> str | None:
-        """The stack at the poster's sizes, in the colours of its origins."""
+        """The components' parameters at the poster's sizes, in the colours of their origins."""
         if not self.tables:
             return None
-        found = boxes(self.tables[self.table]["poster"], WIDTH)
-        colours = {part: ORIGINS["trained" if getattr(self, part) else "seeded"] for part in PARTS}
+        of = self.tables[self.table]["poster"]
+        layers = of["encoder"] + of["decoder"]
+        attentions = of["encoder"] + of["across"] * of["decoder"]
+        counts = {"embeddings": 1, "attention": attentions, "feed_forward": layers}
+        origins = {part: "trained" if getattr(self, part) else "seeded" for part in PARTS}
         if self.drawn == "identity":
-            colours |= {part: ORIGINS["fixed"] for part in PARTS[1:] if not getattr(self, part)}
-        drawn = (
-            pictures.rect(box["x"], box["y"], box["width"], box["height"], rx=2, fill=colours[box["part"]])
-            for box in found
-        )
-        return pictures.svg(WIDTH, found[-1]["y"] + HEIGHT, *drawn)
+            origins |= {part: "fixed" for part in PARTS[1:] if not getattr(self, part)}
+        return bars([{part: n * of[part] for part, n in counts.items()}], origins)
 
 
-BAR, LEAST = 22, 3  # the height of a bar, and the width of its smallest piece, in pixels
 SIZES: dict[str, tuple[str, Scale]] = {
     "our small GPT on digits": ("universal/digits/pretrained/lr-1e-3", "laptop"),
     "GPT-2 on CIFAR-10": ("universal/cifar10/pretrained/lr-1e-3", "full"),
@@ -235,19 +211,6 @@ def body_rows() -> list[dict[str, Any]]:
         for parts in universal.SWITCHES
         for records in [find_records(universal.switch_name(start, parts))]
     ]
-
-
-def bar(of: Mapping[str, int], width: float) -> list[dict[str, Any]]:
-    """A bar cut by parameters, the same rule as in model.mjs: part, x and width of each piece."""
-    total = sum(of.values())
-    small = {part for part, n in of.items() if n / total * width < LEAST}
-    unit = (width - LEAST * len(small)) / sum(n for part, n in of.items() if part not in small)
-    found, x = [], 0.0
-    for part, n in of.items():
-        piece = LEAST if part in small else n * unit
-        found.append({"part": part, "x": x, "width": piece})
-        x += piece
-    return found
 
 
 class FrozenBody(Explorable, folder="frozen_body"):
@@ -286,15 +249,158 @@ class FrozenBody(Explorable, folder="frozen_body"):
         return cls(sizes=sizes, rows=body_rows(), **settings)
 
     def picture(self) -> str | None:
-        """The bars, one below the other, in the colours of the parts' origins."""
+        """The models' parts, in the colours of their origins."""
         if not self.sizes:
             return None
-        pieces = []
-        for number, of in enumerate(self.sizes.values()):
-            for piece in bar(of, WIDTH):
-                around = piece["part"] in ("input", "output")
-                frozen = "seeded" if around or self.start == "random" else "pretrained"
-                origin = "trained" if getattr(self, piece["part"]) else frozen
-                at = piece["x"], number * (BAR + 8), max(1, piece["width"] - 1), BAR
-                pieces.append(pictures.rect(*at, fill=ORIGINS[origin]))
-        return pictures.svg(WIDTH, len(self.sizes) * (BAR + 8), *pieces)
+        body = "seeded" if self.start == "random" else "pretrained"
+        parts = map(named, universal.PARTS)
+        frozen = {part: "seeded" if part in ("input", "output") else body for part in parts}
+        return bars(
+            self.sizes.values(),
+            {part: "trained" if getattr(self, part) else origin for part, origin in frozen.items()},
+        )
+
+
+SIDE, HIDDEN, CLASSES = 4, 20, 10
+GREYS = 15  # the largest value of a pixel
+CURVES = {
+    "shared-random": ("one shared layer, random embeddings", "masked"),
+    "layers-random": ("layers of their own, random embeddings", "masked"),
+    "shared-pretrained": ("one shared layer, pretrained embeddings", "pretrained"),
+}
+"""The recorded curves that it shows, what they are called, and in which colour."""
+
+
+class Reader(nn.Module):
+    """Two linear maps with a ReLU between, from 16 pixels to 10 digits; all of it drawn from a seed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = Linear(SIDE * SIDE, HIDDEN, stream="reader.up", bias=False)
+        self.down = Linear(HIDDEN, CLASSES, stream="reader.down", bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:  # (n, 16) -> logits (n, 10)
+        return self.down(torch.relu(self.up(x)))
+
+
+def drawn_reader(keep: float, *, seed: int) -> Reader:
+    """The network whose weights are plus or minus one constant, with scores that have not learned."""
+    reader = Reader()
+    initialise(reader, seed=seed)
+    supermask(reader, Mask(keep=keep, drawn="signed-constant"), seed=seed)
+    return reader
+
+
+@functools.cache
+def small_digits() -> dict[str, tuple[Tensor, Tensor]]:
+    """scikit-learn's digits in 4 × 4 pixels from 0 to 15, "train" and "test": (n, 16) int64 and (n,) labels."""
+    corpus = images("digits")
+    found = {}
+    for name, part in (("train", corpus.train), ("test", corpus.test)):
+        pixels = F.avg_pool2d(part.pixels[..., 0].float(), 2).flatten(1)
+        found[name] = ((pixels * GREYS / 255).round().long(), part.labels)
+    return found
+
+
+def seen(pixels: Tensor) -> Tensor:
+    """What the network gets of pixels: from -1 to 1."""
+    return pixels * 2 / GREYS - 1
+
+
+def search(keep: float, *, seed: int = 0, steps: int = 300) -> Reader:
+    """Find a mask: full batches, Adam on the scores, nothing else moves."""
+    pixels, labels = small_digits()["train"]
+    x, reader = seen(pixels), drawn_reader(keep, seed=seed)
+    scores = [p for p in reader.parameters() if p.requires_grad]
+    optimiser = torch.optim.Adam(scores, lr=0.02)
+    for _ in range(steps):
+        loss = F.cross_entropy(reader(x), labels)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return reader.eval()
+
+
+def accuracy(reader: Reader) -> float:
+    """Percent of the test digits."""
+    pixels, labels = small_digits()["test"]
+    return 100 * (reader(seen(pixels)).argmax(1) == labels).float().mean().item()
+
+
+def packed(reader: Reader) -> str:
+    """The bits of both masks, row by row, four to a hexadecimal digit, the first bit the highest."""
+    masks: list[Any] = [reader.up.mask, reader.down.mask]
+    bits = torch.cat([mask.chosen().flatten() for mask in masks]).int()
+    return "".join(f"{int(8 * a + 4 * b + 2 * c + d):x}" for a, b, c, d in bits.view(-1, 4))
+
+
+def points(curve: str) -> list[dict[str, float]]:
+    """A curve's points that have been run: percent, mean, low and high BLEU over seeds, and how many there are."""
+    found = []
+    for percent in PERCENTAGES:
+        values = [one.score for one in find_records(f"keep/{curve}-{percent}")]
+        if values:
+            of = {"mean": sum(values) / len(values), "low": min(values), "high": max(values)}
+            rounded = {name: round(value, 2) for name, value in of.items()}
+            found.append({"percent": percent, **rounded, "seeds": len(values)})
+    return found
+
+
+class HiddenNetwork(Explorable, folder="hidden_network"):
+    """A random network of 520 weights and the masks that were found in it, which keep from 10 % to 90 % of them.
+
+    The page draws the weights from the seed, applies the bits, and reads the test digits with what is left. Make it
+    with `HiddenNetwork.searched()`.
+
+    Attributes:
+        keep: percent of the weights that take part, one of those that were searched.
+        shown: number of the test digit that it reads.
+        seed: of the weights.
+        masks: for each percentage the bits of both masks, from `packed`.
+        pictures, labels: the test digits, a hexadecimal digit for each pixel, and what they are.
+        curves: what was recorded of translation, from `points`.
+    """
+
+    keep = traitlets.Int(50, min=10, max=90).tag(sync=True)
+    shown = traitlets.Int(3, min=0).tag(sync=True)
+    seed = traitlets.Int(0).tag(sync=True)
+    masks = traitlets.Dict().tag(sync=True)
+    pictures = traitlets.Unicode().tag(sync=True)
+    labels = traitlets.Unicode().tag(sync=True)
+    curves: traitlets.List = traitlets.List().tag(sync=True)
+
+    @classmethod
+    def searched(cls, *, seed: int = 0, steps: int = 300, **settings: Any) -> HiddenNetwork:
+        """The explorable with a mask for each percentage, searched now, and the records that there are."""
+        settings.setdefault("label", "A network hidden in a random one")
+        settings.setdefault(
+            "text",
+            "A random network from 16 pixels over 20 units to 10 digits, of whose weights a mask keeps half; next to"
+            " it the mask of its lower map as a matrix of squares. Below, the recorded BLEU of translators against the"
+            " share of weights that is kept.",
+        )
+        pixels, labels = small_digits()["test"]
+        found = {percent: search(percent / 100, seed=seed, steps=steps) for percent in PERCENTAGES}
+        return cls(
+            seed=seed,
+            masks={str(percent): packed(reader) for percent, reader in found.items()},
+            pictures="".join(f"{value:x}" for value in pixels.flatten().tolist()),
+            labels="".join(map(str, labels.tolist())),
+            curves=[
+                {"name": name, "origin": origin, "points": points(curve)}
+                for curve, (name, origin) in CURVES.items()
+            ],
+            **settings,
+        )
+
+    def picture(self) -> str | None:
+        """The mask of the lower map: a square for each weight, filled where it is kept, stronger where it is plus."""
+        bits = self.masks.get(str(self.keep))
+        if not bits:
+            return None
+        kept = [int(digit, 16) >> shift & 1 for digit in bits for shift in (3, 2, 1, 0)]
+        weights = drawn_reader(self.keep / 100, seed=self.seed).up.weight  # the first bits are its mask
+        mask = torch.tensor(kept[: weights.numel()]).view_as(weights)
+        opacities = torch.where(mask == 1, torch.where(weights > 0, 1.0, 0.4), 0.06)
+        cells = pictures.grid(opacities.tolist(), ORIGINS["masked"], 12, 12)
+        return pictures.svg(12 * SIDE * SIDE, 12 * HIDDEN, cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,9 @@ from reservoir.models.pretrained import CONFIG, TOKENIZER, WEIGHTS
 from reservoir.training import Decoding, translate
 from reservoir.weights.files import WeightsError
 from reservoir.weights.storage import read_contents
-from reservoir_book.explorables import pictures
+from reservoir_book import pictures
 from reservoir_book.explorables.attention_maps import require
 from reservoir_book.explorables.base import Explorable
-from reservoir_book.plots import ORIGINS
 
 SHIPPED = ("translator", "miniature")
 """Folders of `data/models`, the best first: the page takes the first that is there."""
@@ -137,7 +135,7 @@ def checked(model: torch.nn.Module, folder: Path) -> EncoderDecoder:
 
 def greedy(model: EncoderDecoder, vocabulary: Vocabulary, sentences: Sequence[str]) -> list[str]:
     """What the page writes, in PyTorch."""
-    found = translate(model, vocabulary.encode_batch(sentences), decoding=Decoding(beam=1), autocast=False)
+    found = translate(model, vocabulary.encode_batch(sentences), decoding=Decoding(beam=1))
     return [vocabulary.decode(ids) for ids in found]
 
 
@@ -151,10 +149,5 @@ def _first_mask(data: bytes) -> int:
 
 def _drawn(sentence: str, written: str, size: int) -> str:
     """The still picture: sentence, bytes, translation."""
-    parts = [pictures.text(20, 36, sentence, font_size=15)]
-    for i in range(32):
-        bit = 0.9 if math.sin(12.9898 * i) > 0 else 0.12
-        parts.append(pictures.rect(20 + 11 * i, 58, 9, 9, fill_opacity=bit, fill=ORIGINS["masked"]))
-    parts.append(pictures.text(384, 67, f"{size:,} bytes", font_size=15))
-    parts.append(pictures.text(20, 104, written, font_size=15, font_weight=600))
-    return pictures.svg(720, 130, *parts)
+    lines = sentence, f"↓  a seed and {size:,} bytes", written
+    return pictures.svg(720, 130, *(pictures.text(20, 36 + 34 * i, words) for i, words in enumerate(lines)))

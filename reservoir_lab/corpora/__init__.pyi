@@ -1,9 +1,8 @@
-from . import papers
+from . import own_pictures, papers
 from .examples import images
-from .fetching import Row, fetch, status
+from .fetching import Row, fetch, read_lines, read_text, status
 from .own import Files
 from .papers import ParallelCorpus, read_pairs, test_set
-from .reading import read_lines, read_text
 from .texts import CLASSES, LabelledCorpus, Text, labelled, parallel, text
 
 __all__ = [
@@ -16,6 +15,7 @@ __all__ = [
     "fetch",
     "images",
     "labelled",
+    "own_pictures",
     "papers",
     "parallel",
     "read_lines",

@@ -15,7 +15,7 @@ from reservoir.datasets import cache_dir, grammar
 from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar, Recall
 from reservoir.datasets.shipped import DataError
 from reservoir.files import file_digest
-from reservoir_lab.corpora import calculations, examples, fetching, pictures
+from reservoir_lab.corpora import calculations, examples, fetching
 from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.own import FILES, path_of, train_files
 from reservoir_lab.corpora.texts import labelled
@@ -86,7 +86,7 @@ def _order() -> Iterable[str]:
 
 
 def _digits() -> Iterable[bytes]:
-    corpus = pictures.digits()
+    corpus = examples.digits()
     return _examples(
         *(tensor for part in (corpus.train, corpus.test) for tensor in (part.pixels, part.labels))
     )

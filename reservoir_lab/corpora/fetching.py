@@ -1,5 +1,6 @@
 """What can be fetched (address, hash, size, licence and purpose of every file), and where from: from the cache, from a
-mirror, or from where it was published.
+mirror, or from where it was published. And how files are read (plain, gzip, xz, zip or tgz), whole or a sentence a
+line; errors name file and line.
 
 Environment:
     RESERVOIR_CACHE: folder of fetched files; by default the platform's own place for caches.
@@ -7,25 +8,35 @@ Environment:
     RESERVOIR_OFFLINE: set to 1, nothing is downloaded, from an http mirror neither.
 """
 
+import codecs
+import contextlib
+import gzip
+import lzma
 import os
+import re
 import shutil
+import tarfile
 import warnings
+import zipfile
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO
 
+import charset_normalizer
 import requests
 from msgspec import Struct
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+from rich.progress import track
 
 from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir, shipped
 from reservoir.files import WriteError, atomic_write, file_digest
 from reservoir_lab.typed import hint, parse, typed
 
 SILENCE = 30  # seconds without an answer after which a server counts as gone
+CHUNK = 1 << 16  # bytes that are written at once
 
 
 class File(Struct, frozen=True, forbid_unknown_fields=True):
@@ -155,13 +166,9 @@ def fetch(name: str, *, progress: bool = True) -> Path:
     """
     dataset = one(name)
     folder = cache_dir() / name
-    missing = [file for file in dataset.files if not _is_good(folder / file.name, file)]
-    if missing:
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        console = Console(stderr=True)
-        with Progress(*columns, console=console, transient=True, disable=not progress) as bars:
-            for file in missing:
-                _get(dataset, file, folder / file.name, bars)
+    for file in dataset.files:
+        if not _is_good(folder / file.name, file):
+            _get(dataset, file, folder / file.name, progress)
     return folder
 
 
@@ -202,7 +209,7 @@ def _is_good(path: Path, file: File) -> bool:
     return wrong is None
 
 
-def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
+def _get(dataset: Dataset, file: File, target: Path, progress: bool) -> None:
     """Put one file into the cache from the first place that has it, or say why none does."""
 
     def check(path: Path) -> None:
@@ -210,14 +217,17 @@ def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
             raise _Unavailable(wrong)
 
     reasons = []
-    for where, place in _places(dataset, file):
-        copy = partial(_download, file, bars, place) if _is_address(place) else partial(_copy, place)
+    mirror = os.environ.get("RESERVOIR_MIRROR", "").rstrip("/")
+    places = [f"{mirror}/{dataset.name}/{file.name}"] if mirror else []
+    places += [file.url] if file.url is not None and file.sha256 is not None else []
+    for place in places:
+        copy = partial(_download, file, progress, place) if _is_address(place) else partial(_copy, place)
         try:
             return atomic_write(target, copy, check, advice=CACHE_ADVICE)
         except WriteError as error:
             raise DataError(str(error)) from error
         except _Unavailable as reason:
-            reasons.append(f"{where} {reason}")
+            reasons.append(f"{place} {reason}")
     if file.sha256 is None:
         reasons.append(
             f"its sha256 is not known, so it is not downloaded; get it from {file.url}, and put it at {target}"
@@ -226,16 +236,6 @@ def _get(dataset: Dataset, file: File, target: Path, bars: Progress) -> None:
         reasons.append("it has no address to download it from, only a mirror (RESERVOIR_MIRROR) can have it")
     instead = f"; {dataset.instead} needs no download and can stand in for it" if dataset.instead else ""
     raise DataError(f"{dataset.name}/{file.name} cannot be had: {'; '.join(reasons)}{instead}")
-
-
-def _places(dataset: Dataset, file: File) -> list[tuple[str, str]]:
-    """Where to look, in order: what to call the place, and its address or path."""
-    mirror = os.environ.get("RESERVOIR_MIRROR", "").rstrip("/")
-    there = f"{mirror}/{dataset.name}/{file.name}"
-    places = [(f"the mirror's {there}", there)] if mirror else []
-    if file.url is not None and file.sha256 is not None:
-        places.append((file.url, file.url))
-    return places
 
 
 def _is_address(place: str) -> bool:
@@ -251,7 +251,7 @@ def _copy(path: str, stream: BinaryIO) -> None:
         shutil.copyfileobj(source, stream)
 
 
-def _download(file: File, bars: Progress, address: str, stream: BinaryIO) -> None:
+def _download(file: File, progress: bool, address: str, stream: BinaryIO) -> None:
     if os.environ.get("RESERVOIR_OFFLINE", "0") not in ("", "0"):
         raise _Unavailable("was not asked, since RESERVOIR_OFFLINE forbids downloads")
     try:
@@ -259,11 +259,16 @@ def _download(file: File, bars: Progress, address: str, stream: BinaryIO) -> Non
         plain = {"Accept-Encoding": "identity"}
         with requests.get(address, headers=plain, stream=True, timeout=SILENCE) as answer:
             answer.raise_for_status()
-            bar = bars.add_task(file.name, total=file.bytes)
-            for chunk in answer.iter_content(1 << 16):
+            chunks, bar = answer.iter_content(CHUNK), Console(stderr=True)
+            for chunk in track(
+                chunks,
+                file.name,
+                (file.bytes or 0) / CHUNK,
+                console=bar,
+                transient=True,
+                disable=not progress,
+            ):
                 stream.write(chunk)
-                bars.advance(bar, len(chunk))
-            bars.remove_task(bar)
     except requests.HTTPError as error:
         raise _Unavailable(f"answered {error.response.status_code} {error.response.reason}") from error
     except requests.RequestException as error:
@@ -271,3 +276,105 @@ def _download(file: File, bars: Progress, address: str, stream: BinaryIO) -> Non
             message = f"is truncated: the connection broke off before all of {file.bytes} bytes had come"
             raise _Unavailable(message) from error
         raise _Unavailable("cannot be reached (is there a network?)") from error
+
+
+def read_lines(path: str | Path, *, member: str | None = None) -> list[str]:
+    """Read a text file as a list of lines without their ends; empty lines are kept.
+
+    Only a newline ends a line (and a carriage return before it goes with it): Unicode knows other characters that
+    break lines, and a pair of files that has one of them inside a sentence must not fall out of step.
+    """
+    lines = read_text(path, member=member).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+def read_text(path: str | Path, *, member: str | None = None) -> str:
+    """Read a whole text file in UTF-8, or in UTF-16 with a byte-order mark; unpacked as `read_bytes` does.
+
+    Raises:
+        DataError: the file is missing, damaged or not UTF-8.
+    """
+    content = read_bytes(path, member=member)
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    at, what = 0, f"{path}{f', {member}' if member else ''}"
+    try:
+        text = content.decode("utf-16" if wide else "utf-8").removeprefix("\ufeff")
+        if "\0" not in text:
+            return text
+        names = ["utf-16le" if content[1:2] == b"\0" else "utf-16be"]
+    except UnicodeDecodeError as error:
+        at = error.start
+        likely = (
+            [] if wide else [one.encoding.replace("_", "-") for one in charset_normalizer.from_bytes(content)]
+        )
+        common = ["cp1252", "cp932"]
+        names = [*(name for name in common if name in likely), *likely[:2], *common]
+    line = content.count(b"\n" if b"\n" in content else b"\r", 0, at)
+    readings: dict[str, str] = {}  # of that line: what a detector finds likely, and what is most frequent
+    for name in names:
+        with contextlib.suppress(UnicodeDecodeError):
+            readings[re.split("\r?\n|\r", content.decode(name))[line][:60]] = name
+    said = ", ".join(f"as {name} the line reads {shown!r}" for shown, name in readings.items())
+    raise DataError(
+        f"{what}, line {line + 1}: byte 0x{content[at]:02x} is not {'UTF-16' if wide else 'UTF-8'};"
+        f" {said or 'no usual encoding fits'}; convert it from the one that reads right, for example with"
+        f" `iconv -f {next(iter(readings.values()), 'NAME')} -t utf-8 {path} > utf8-{Path(path).name}`"
+    )
+
+
+def read_bytes(path: str | Path, *, member: str | None = None) -> bytes:
+    """Read a whole file, unpacked if its name ends in .gz, .xz, .zip or .tgz.
+
+    Args:
+        member: which file of a .tgz, or of a .zip that holds several.
+
+    Raises:
+        DataError: the file is missing or damaged.
+    """
+    path = Path(path)
+    try:
+        return _unpacked(path, member)
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist: check the path") from None
+    except EOFError:
+        raise DataError(f"{path} is truncated: fetch or pack it again") from None
+    except (gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError) as error:
+        page = path.read_bytes()[:512].lstrip().lower().startswith((b"<!doctype html", b"<html"))
+        what = "it looks like an HTML page" if page else str(error)
+        raise DataError(
+            f"{path} is not a sound {path.suffix} file ({what}): fetch or pack it again"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror or error})") from error
+
+
+def _unpacked(path: Path, member: str | None) -> bytes:
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes())
+    if path.suffix == ".xz":
+        return lzma.decompress(path.read_bytes())
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if member is None and len(names) == 1:
+                member = names[0]
+            if member not in names:
+                raise _not_among(path, names, member)
+            return archive.read(member)
+    if path.suffix == ".tgz":
+        names = []
+        with tarfile.open(path, "r:gz") as archive:
+            for info in archive:
+                if info.isfile():
+                    names.append(info.name.removeprefix("./"))
+                    if names[-1] == member:
+                        return archive.extractfile(info).read()  # type: ignore[union-attr]  # it is a file
+        raise _not_among(path, names, member)
+    return path.read_bytes()
+
+
+def _not_among(path: Path, names: list[str], member: str | None) -> DataError:
+    shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return DataError(f"{path} holds {shown or 'no files'}: member must be one of them, got {member!r}")

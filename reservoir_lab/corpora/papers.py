@@ -24,8 +24,7 @@ from reservoir.datasets import Pairs
 from reservoir.datasets.shipped import CACHE_ADVICE, DataError, cache_dir
 from reservoir.files import WriteError, atomic_write, file_digest
 from reservoir_lab.corpora import fetching
-from reservoir_lab.corpora.fetching import fetch
-from reservoir_lab.corpora.reading import read_bytes, read_lines
+from reservoir_lab.corpora.fetching import fetch, read_bytes, read_lines
 
 IWSLT14_TESTS = ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012")
 WMT14_TRAINING = {  # archive -> its text, without the language at the end
@@ -36,6 +35,7 @@ WMT14_TRAINING = {  # archive -> its text, without the language at the end
 STEPS = "1"  # to be raised when the steps below change, so that what was prepared before is prepared again
 SEGMENT = re.compile(r"<seg id=[^>]*>(.*)</seg>")
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+RATIO = 1.5  # how many times as long as the other a side may be
 LONGEST_WORD = 1000  # characters; clean-corpus-n.perl leaves out sentences with longer ones
 
 
@@ -134,7 +134,7 @@ def iwslt14_de_en(src: str, tgt: str) -> ParallelCorpus:
         talks = {language: _talks(path, language) for language in (src, tgt)}
         _in_step(f"{path}, train.tags.de-en", talks)
         cut = Pairs(*(tokenise(lines, language) for language, lines in talks.items()))
-        kept = _lower(clean(cut, shortest=1, longest=175, ratio=1.5))
+        kept = _lower(clean(cut, longest=175))
         tests = Pairs([], [])
         for test in IWSLT14_TESTS:
             file = f"de-en/IWSLT14.{test}.de-en"
@@ -171,7 +171,7 @@ def wmt14_en_de(src: str, tgt: str) -> ParallelCorpus:
             _in_step(f"{folder / archive}, {text}", raw)
             for side, (language, lines) in zip((whole.src, whole.tgt), raw.items(), strict=True):
                 side += tokenise(normalise(lines, language), language, hyphens=True)
-        train, valid = (clean(part, shortest=1, longest=250, ratio=1.5) for part in _every(whole, 100))
+        train, valid = (clean(part, longest=250) for part in _every(whole, 100))
         news = test_set("newstest2014", src=src, tgt=tgt)
         test = Pairs(*(_news(side, language) for side, language in ((news.src, src), (news.tgt, tgt))))
         return {"train": train, "valid": valid, "test": test}
@@ -246,35 +246,16 @@ def read_segments(path: str | Path, *, member: str | None = None) -> list[str]:
 
 
 def read_tmx(path: str | Path, *, src: str, tgt: str) -> Pairs:
-    """Read the sentence pairs of a gzipped TMX file (OPUS distributes them so), with single spaces between words.
-
-    Raises:
-        DataError: the file is missing, damaged or not XML, or a unit lacks a language.
-    """
+    """Read the sentence pairs of a gzipped TMX file (OPUS distributes them so), with single spaces between words."""
     found: dict[str, list[str]] = {src: [], tgt: []}
-    try:
-        for _, unit in ElementTree.iterparse(io.BytesIO(read_bytes(path))):
-            if unit.tag != "tu":
-                continue
-            texts = {
-                (variant.get(LANGUAGE) or variant.get("lang") or "").lower(): " ".join(
-                    "".join(segment.itertext()).split()
-                )
-                for variant in unit.iterfind("tuv")
-                if (segment := variant.find("seg")) is not None
-            }
-            if missing := {src, tgt} - texts.keys():
-                number = len(found[src]) + 1
-                raise DataError(
-                    f"{path}, translation unit {number}: there is no sentence in {' or '.join(sorted(missing))}"
-                )
-            for language, sentences in found.items():
-                sentences.append(texts[language])
+    for _, unit in ElementTree.iterparse(io.BytesIO(read_bytes(path))):
+        if unit.tag == "tu":
+            for variant in unit.iterfind("tuv"):
+                language = (variant.get(LANGUAGE) or variant.get("lang") or "").lower()
+                segment = variant.find("seg")
+                if language in found and segment is not None:
+                    found[language].append(" ".join("".join(segment.itertext()).split()))
             unit.clear()  # a file of many units would fill the memory
-    except ElementTree.ParseError as error:
-        raise DataError(f"{path} is not sound XML ({error}): fetch or pack it again") from None
-    if not found[src]:
-        raise DataError(f"{path} holds no translation units: is it a TMX file?")
     return Pairs(found[src], found[tgt])
 
 
@@ -314,29 +295,20 @@ def normalise(lines: Sequence[str], language: str) -> list[str]:
     return [ascii_marks(line).translate(_VISIBLE) for line in lines]
 
 
-def clean(pairs: Pairs, *, shortest: int, longest: int, ratio: float) -> Pairs:
+def clean(pairs: Pairs, *, longest: int) -> Pairs:
     """Leave out pairs whose lengths are too different for translations, as clean-corpus-n.perl does.
 
     Args:
-        shortest, longest: tokens that either side must have.
-        ratio: how many times as long as the other a side may be.
+        longest: tokens that either side may have; both need one.
     """
-    kept = [
-        (src, tgt)
-        for src, tgt in zip(pairs.src, pairs.tgt, strict=True)
-        if _fits(src.split(), tgt.split(), shortest, longest, ratio)
-    ]
+
+    def fits(src: list[str], tgt: list[str]) -> bool:
+        fewer, more = sorted((len(src), len(tgt)))
+        words = (*src, *tgt)
+        return 1 <= fewer and more <= min(longest, RATIO * fewer) and max(map(len, words)) <= LONGEST_WORD
+
+    kept = [pair for pair in zip(pairs.src, pairs.tgt, strict=True) if fits(pair[0].split(), pair[1].split())]
     return Pairs([src for src, _ in kept], [tgt for _, tgt in kept])
-
-
-def _fits(src: list[str], tgt: list[str], shortest: int, longest: int, ratio: float) -> bool:
-    fewer, more = sorted((len(src), len(tgt)))
-    return (
-        max(shortest, 1) <= fewer
-        and more <= longest
-        and more <= ratio * fewer
-        and all(len(word) <= LONGEST_WORD for word in (*src, *tgt))
-    )
 
 
 def prepared(

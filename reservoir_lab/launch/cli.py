@@ -32,23 +32,32 @@ exit status:
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import sys
 import tempfile
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, ClassVar, Union
 
 import tyro
+from rich.console import Console
+from rich.progress import track
 
 from reservoir.datasets.shipped import DataError
 from reservoir_lab import corpora, launch, runs
-from reservoir_lab.launch.console import UsageError, in_one_sentence, new_table, printable, show
-from reservoir_lab.launch.gpus import Cluster, Resources, Target
-from reservoir_lab.launch.model_commands import Classify, Generate, Score, Translate
+from reservoir_lab.launch.console import (
+    UsageError,
+    in_one_sentence,
+    list_recipes,
+    new_table,
+    printable,
+    show,
+    show_json,
+)
 from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.typed import hint
@@ -72,7 +81,7 @@ class List:
     json: bool = False
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.catalogue.list_recipes(self.families, as_json=self.json)
+        list_recipes(self.families, as_json=self.json)
 
 
 @dataclass(frozen=True)
@@ -130,7 +139,6 @@ class Run:
         seeds: One run for each: numbers, or ranges such as 200:220, which are twenty.
         together: Train the seeds of a recipe in one set of products: 64 cost a GPU about what one does. For the bench.
         fresh: Run again what is recorded. What was cut off goes on, with --fresh or without.
-        tensorboard: A folder for TensorBoard's logs, if you want them; each run has one of its own inside.
         dry_run: Train nothing: print what the runs would take of data, operations, memory, hours and money.
         gpu: With --dry-run: h200, h100, a100, l4, rtx4090 or t4.
         gpus: With --dry-run: how many GPUs share each batch; several numbers, such as 1 8 64, are compared.
@@ -145,57 +153,87 @@ class Run:
     seeds: tuple[int, ...] = (0,)
     together: bool = False
     fresh: bool = False
-    tensorboard: str | None = None
     dry_run: bool = False
-    gpu: str = Target.name
-    gpus: tuple[int, ...] = (Target.gpus,)
-    price: float | None = Target.price
+    gpu: str = "h200"
+    gpus: tuple[int, ...] = (1,)
+    price: float | None = None
     measure: bool = False
 
     def __call__(self, fields: Sequence[str]) -> None:
         for option in () if self.dry_run else ("gpu", "gpus", "price", "measure"):
             if getattr(self, option) != getattr(Run, option):
                 raise ValueError(f"--{option} belongs to a dry run; add --dry-run, or leave it out")
-        for option in ("fresh", "tensorboard", "together") if self.dry_run else ():
+        for option in ("fresh", "together") if self.dry_run else ():
             if getattr(self, option):
                 raise ValueError(
                     f"--{option} is for training, and a dry run trains nothing; leave one of them out"
                 )
-        if self.together and (self.fresh or self.tensorboard):
-            raise ValueError("--together goes without --fresh and --tensorboard: leave them out")
-        if self.tensorboard is not None and not self.tensorboard.strip():
-            raise ValueError("--tensorboard must name a folder, such as --tensorboard logs, got ''")
+        if self.together and self.fresh:
+            raise ValueError("--together goes without --fresh: leave one of them out")
         runs = launch.train.chosen_runs(
             self.names, self.scale, self.seeds, fields, data=self.data, name=self.name
         )
         if not self.dry_run:
-            launch.train.train_runs(
-                runs, fresh=self.fresh, tensorboard=self.tensorboard, together=self.together
-            )
+            launch.train.train_runs(runs, fresh=self.fresh, together=self.together)
             return
         if not self.gpus:
             raise ValueError("--gpus needs a number, such as --gpus 1 8 64")
-        target = Target(self.gpu, min(self.gpus), self.price)
-        launch.dry_run.dry_run(runs, self.gpus, target, measured=self.measure)
+        launch.dry_run.dry_run(runs, self.gpus, self.gpu, price=self.price, measured=self.measure)
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What each job asks for.
+
+    Args:
+        hours: Wall-clock time of a job, after which it goes back into the queue.
+        nodes: Machines per job.
+        gpus: GPUs per machine, with one process each; 0 for one process without a GPU.
+        cpus: Processors per process.
+        lead: Seconds before the end at which the run is asked to stop: more than a step and a validation take.
+        partition: As your cluster calls it; empty for the cluster's own choice.
+        account: As your cluster calls it; empty for the cluster's own choice.
+        parallel: Jobs that run at once.
+    """
+
+    hours: float = 24.0
+    nodes: int = 1
+    gpus: int = 1
+    cpus: int = 8
+    lead: int = 300
+    partition: str = ""
+    account: str = ""
+    parallel: int = 8
+
+    def __post_init__(self) -> None:
+        for name, least in (("nodes", 1), ("gpus", 0), ("cpus", 1), ("lead", 1), ("parallel", 1)):
+            if getattr(self, name) < least:
+                raise ValueError(f"--{name} must be at least {least}, got {getattr(self, name)}")
+        if not (math.isfinite(self.hours) and self.hours > 0):
+            raise ValueError(f"--hours must be a positive number of hours, got {self.hours}")
+        if not self.lead < self.hours * 3600:
+            raise ValueError(
+                f"--lead must be shorter than --hours, {self.hours * 3600:.0f} s, got {self.lead} s: a job that is"
+                " asked to stop when it begins never ends"
+            )
 
 
 @dataclass(frozen=True)
 class Submit:
-    """Submit runs as jobs to SLURM, one for each recipe and seed, or run them as processes on this machine.
+    """Submit runs as jobs to SLURM, one for each recipe and seed.
 
     A job whose time is nearly up writes a checkpoint, goes back into the queue, and continues from there. What is
     already recorded is left out. Any field of the runs can be changed, as with `run`.
 
     examples:
       reservoir submit components --scale full --seeds 0 1 2 --gpus 8 --hours 12 --partition gpu
-      reservoir submit transformer/miniature --seeds 0 1 --cluster local --gpus 0
+      reservoir submit transformer/miniature --seeds 0 1 --gpus 0
 
     Args:
         names: Recipes, or families such as components.
         scale: smoke, laptop or full.
         seeds: One job for each.
         fresh: Run again what is recorded. What was cut off goes on, with --fresh or without.
-        cluster: slurm; local: processes on this machine; auto: SLURM where there is one.
         folder: For the jobs' logs; by default `jobs` in the results folder, which all nodes must share.
     """
 
@@ -203,14 +241,13 @@ class Submit:
     scale: Scale = "full"
     seeds: tuple[int, ...] = (0,)
     fresh: bool = False
-    cluster: Cluster = "auto"
     folder: str = ""
     resources: Annotated[Resources, tyro.conf.OmitArgPrefixes] = field(default_factory=Resources)
 
     def __call__(self, fields: Sequence[str]) -> None:
         runs = launch.train.chosen_runs(self.names, self.scale, self.seeds, fields, command="submit")
         folder = Path(self.folder) if self.folder else None
-        launch.submit.submit_runs(runs, self.resources, cluster=self.cluster, folder=folder, fresh=self.fresh)
+        launch.submit.submit_runs(runs, folder, fresh=self.fresh, **asdict(self.resources))
 
 
 @dataclass(frozen=True)
@@ -307,6 +344,134 @@ class Records:
 
     def __call__(self, fields: Sequence[str]) -> None:
         show("\n".join(runs.pack_records(self.folder)) or "no record is newer than those that ship")
+
+
+AT_ONCE = 64
+"""Lines that are answered together."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A command that answers texts.
+
+    Args:
+        model: The name of a run of yours, or a folder that export wrote.
+        texts: What is asked; without any, the lines of --file, or of standard input.
+        file: A file, a text a line.
+        scale: Of the run.
+        seed: Of the run.
+    """
+
+    model: tyro.conf.Positional[str]
+    texts: tyro.conf.Positional[tuple[str, ...]] = ()
+    file: str = ""
+    scale: Scale = "laptop"
+    seed: int = 0
+
+    does: ClassVar[str]  # the method of a trained model that answers
+    options: ClassVar[tuple[str, ...]] = ()  # of that method
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        """Print an answer to each text, in the order given; a blank line gets a blank line."""
+        model = runs.open_model(self.model, scale=self.scale, seed=self.seed)
+        method: Callable[..., list[Any]] = getattr(model, self.does)
+        options = {name: getattr(self, name) for name in self.options}
+        lines = self._lines()
+        starts = range(0, len(lines), AT_ONCE)
+        quiet = not sys.stderr.isatty() or len(starts) < 2
+        for start in track(starts, self.does, console=Console(stderr=True), disable=quiet):
+            part = lines[start : start + AT_ONCE]
+            asked = [line for line in part if line.strip()]
+            answers: Iterator[Any] = iter(method(asked, **options) if asked else ())
+            for line in part:
+                answer = str(next(answers)) if line.strip() else ""
+                print(printable(answer) if sys.stdout.isatty() else answer, flush=True)
+
+    def _lines(self) -> list[str]:
+        if self.texts and self.file:
+            raise ValueError("--file has texts, and there are others before it: give one of the two")
+        if self.texts:
+            return list(self.texts)
+        if self.file:
+            return corpora.read_lines(self.file)
+        if sys.stdin.isatty():
+            print("a text a line; Ctrl-D ends the last one (on Windows Ctrl-Z and Enter)", file=sys.stderr)
+        return [line.rstrip("\r\n") for line in sys.stdin]
+
+
+@dataclass(frozen=True)
+class Translate(_Answer):
+    """Translate sentences with a stored model: a line for each.
+
+    examples:
+      reservoir translate it-en "tre due uno"
+      reservoir translate it-en --file news.it > news.en
+    """
+
+    does: ClassVar[str] = "translate"
+
+
+@dataclass(frozen=True)
+class Classify(_Answer):
+    """Print the class of texts, of pictures by their paths, or of sequences of numbers: a line for each.
+
+    examples:
+      reservoir classify reviews "A lovely film."
+      reservoir classify shapes one.png two.png
+    """
+
+    does: ClassVar[str] = "classify"
+
+
+@dataclass(frozen=True)
+class Generate(_Answer):
+    """Go on after texts with a stored language model.
+
+    examples:
+      reservoir generate story "The old man" --tokens 20
+
+    Args:
+        tokens: How many are added.
+        temperature: 0 always takes the most probable token; 1 draws as the model says.
+    """
+
+    tokens: int = 60
+    temperature: float = 0.8
+
+    does: ClassVar[str] = "generate"
+    options: ClassVar[tuple[str, ...]] = ("tokens", "temperature")
+
+
+@dataclass(frozen=True)
+class Score:
+    """Score a stored model on files laid out like those that were trained on: BLEU, accuracy or perplexity.
+
+    examples:
+      reservoir score it-en --data more-it-en
+      reservoir score reviews --data new.csv --json
+
+    Args:
+        model: The name of a run of yours, or a folder that export wrote.
+        data: A file, or a folder whose parts are scored one by one.
+        scale: Of the run.
+        seed: Of the run.
+        json: Print JSON.
+    """
+
+    model: tyro.conf.Positional[str]
+    data: str
+    scale: Scale = "laptop"
+    seed: int = 0
+    json: bool = False
+
+    def __call__(self, fields: Sequence[str]) -> None:
+        found = runs.open_model(self.model, scale=self.scale, seed=self.seed).score(self.data)
+        if self.json:
+            show_json(found)
+            return
+        for part, metrics in found.items():
+            for name, value in metrics.items():
+                print(f"{part}\t{name}\t{value if isinstance(value, str | int) else f'{value:.4g}'}")
 
 
 @dataclass(frozen=True)
@@ -440,15 +605,15 @@ def run_command(words: list[str]) -> None:
     if not name.startswith("-") and name not in COMMANDS:
         raise UsageError(f"there is no command {name!r}; {hint(name, COMMANDS, cutoff=0.6)}")
     takes_fields = name in TAKE_FIELDS
-    if takes_fields and {"--help", "-h"} & set(rest) and not rest[0].startswith("-"):
-        launch.show.show_fields(rest[0], name)
-        return
+    # `run RECIPE --help` is about the fields of that recipe, which only parsing them knows.
+    asked = {"--help", "-h"} & set(rest) if takes_fields and rest and not rest[0].startswith("-") else set()
+    words = [word for word in words if word not in asked]
     kinds: Any = Union[*(Annotated[kind, tyro.conf.subcommand(name)] for name, kind in COMMANDS.items())]
     options: Any = {"prog": "reservoir", "description": __doc__, "return_unknown_args": True}
     command, fields = in_one_sentence(lambda: tyro.cli(kinds, args=words, **options))
     if fields and not takes_fields:
         raise UsageError(f"unknown argument {fields[0]!r}; see reservoir {name} --help")
-    command(fields)
+    command([*fields, *asked])
 
 
 def _unexpected(error: Exception) -> str:

@@ -14,7 +14,8 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -31,13 +32,11 @@ from reservoir.weights import report
 from reservoir_lab.corpora import status
 from reservoir_lab.corpora.content import FETCHED
 from reservoir_lab.corpora.own import path_of as path_of_files
-from reservoir_lab.launch.gpus import GPU
 from reservoir_lab.runs.building import build, device_of, outline, tokens_found
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.provenance import has_bf16, peaks
-from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import InitFromRun
+from reservoir_lab.typed import hint
 
 FLOAT = 4  # bytes of a number in fp32: weights, gradients and moments are kept in it
 MOMENTS = {"adamw": 2, "adam": 2, "sgd": 1}
@@ -55,6 +54,60 @@ the GPU.
 LAUNCH = 8e-6
 """Seconds that a bare operation takes to start, which is all that `peaks` measures; an assumption."""
 COUNTED = flop_registry | {operation: shape_wrapper(formula) for operation, formula in FORMULAS.items()}
+
+
+MACHINE = 8  # GPUs that share a link; more are several machines
+
+
+@dataclass(frozen=True)
+class GPU:
+    """A GPU's peak figures, from its data sheet, without sparsity.
+
+    Args:
+        words: its name, written out.
+        bf16, fp32: operations a second of matrix products, in bf16 and in fp32 (without TF32); bf16 is 0 where the
+            hardware does not multiply it.
+        bandwidth: bytes a second, to and from its memory.
+        memory: bytes.
+        link: bytes a second to the other GPUs of its machine, one way.
+        network: the same to GPUs of other machines, by the network cards that such machines usually have.
+        price: an assumption, in US dollars an hour: about what clouds asked when this was written. `--price` says what
+            yours asks.
+    """
+
+    words: str
+    bf16: float
+    fp32: float
+    bandwidth: float
+    memory: float
+    link: float
+    network: float
+    price: float
+
+    def ring(self, gpus: int) -> float:
+        """Bytes a second around a ring of so many: its slowest link decides."""
+        return self.link if gpus <= MACHINE else min(self.link, self.network)
+
+
+GPUS = {
+    "h200": GPU("NVIDIA H200 SXM", 989e12, 67e12, 4.8e12, 141e9, 450e9, 50e9, 3.50),
+    "h100": GPU("NVIDIA H100 SXM", 989e12, 67e12, 3.35e12, 80e9, 450e9, 50e9, 2.50),
+    "a100": GPU("NVIDIA A100 SXM 80 GB", 312e12, 19.5e12, 2.04e12, 80e9, 300e9, 25e9, 1.60),
+    "l4": GPU("NVIDIA L4", 121e12, 30.3e12, 0.30e12, 24e9, 32e9, 6.25e9, 0.70),
+    "rtx4090": GPU("NVIDIA GeForce RTX 4090", 165e12, 82.6e12, 1.01e12, 24e9, 32e9, 1.25e9, 0.45),
+    "t4": GPU("NVIDIA T4", 0.0, 8.1e12, 0.32e12, 16e9, 16e9, 1.25e9, 0.35),
+}
+
+
+def gpu_called(name: str) -> GPU:
+    """The GPU of that name.
+
+    Raises:
+        ValueError: the table has none; the nearest name is suggested.
+    """
+    if name.lower() not in GPUS:
+        raise ValueError(f"--gpu knows no {name!r}; {hint(name.lower(), GPUS)}")
+    return GPUS[name.lower()]
 
 
 @dataclass(frozen=True)
@@ -276,34 +329,14 @@ def _rounded(done: Work) -> Work:
     )
 
 
-def dataset(run: Run) -> str:
-    """What a run trains on, as the manifest calls it."""
-    return FETCHED.get(run.task.data, run.task.data)
-
-
 def data(run: Run) -> tuple[str, str]:
-    """What a run trains on, and whether it is here."""
-    name = dataset(run)
+    """What a run trains on, as the manifest calls it, and whether it is here."""
+    name = FETCHED.get(run.task.data, run.task.data)
     if name.startswith("files:"):
         path_of_files(name)
         return name, "files"
     states = {row.name: row.state for row in status()}
     return name, states.get(name, "embedded")
-
-
-def begins_with(run: Run) -> str:
-    """The weights that a run starts from, and whether they are here; empty where it starts at its seed alone."""
-    if run.start is None or not run.start.streams:
-        return ""
-    if isinstance(run.start, InitFromRun):
-        source = run.start.source(run.scale, run.seed)
-        there = path_of(source).with_suffix(".safetensors").exists()
-        command = f"reservoir run {source.recipe} --scale {source.scale} --seeds {source.seed}"
-        comes_first = f"absent; run it first: {command}"
-        return f"{source.recipe} ({source.scale}, seed {source.seed}): {'here' if there else comes_first}"
-    state = {row.name: row.state for row in status()}.get(run.start.name)
-    seed = run.start.source(run.seed)
-    return run.start.name + (f" (seed {seed})" if seed else "") + (f": {state}" if state else "")
 
 
 @dataclass(frozen=True)
@@ -315,14 +348,12 @@ class Measured:
         step_seconds: of a step, the median: wall-clock on a GPU, processor time on a CPU, which other programs on a
             shared machine do not lengthen.
         predicted: what the sum says for this machine, by what it multiplies and moves at its best.
-        tokens: that a step saw, the mean.
         device: where.
     """
 
     scale: str
     step_seconds: float
     predicted: float
-    tokens: float
     device: str
 
     @property
@@ -331,14 +362,22 @@ class Measured:
         return self.step_seconds / self.predicted
 
 
-def measure(run: Run, *, steps: int = STEPS) -> Measured:
+def measure(run: Run) -> Measured:
     """Take a few real steps of `run`, and compare them with what they should take here.
 
     Raises:
         DataError: its data cannot be had.
     """
     device = device_of(run)
-    taken, tokens = timed(run, steps=steps)
+    clock, ends = (time.process_time if device.type == "cpu" else time.perf_counter), list[float]()
+
+    def listen(event: object) -> None:
+        if isinstance(event, Stepped):
+            ends.append(clock())
+
+    model, task, _ = build(run)
+    few = run.evolve(budget={"steps": WARM + STEPS, "validate_every": 10**9, "checkpoint_every": 0})
+    train_run(few, model, cast(Any, _NotValidated(task)), listeners=[listen])
     sized = plan(run, bf16=has_bf16(device))
     machine = peaks(device, torch.bfloat16 if sized.low else torch.float32)
     predicted = sized.work.seconds(
@@ -346,46 +385,20 @@ def measure(run: Run, *, steps: int = STEPS) -> Measured:
     )
     return Measured(
         run.scale,
-        statistics.median(taken),
+        statistics.median(end - start for start, end in pairwise(ends[WARM - 1 :])),
         predicted * run.budget.accumulate,
-        tokens,
         "GPU" if device.type == "cuda" else "CPU",
     )
 
 
-def timed(run: Run, *, steps: int) -> tuple[list[float], float]:
-    """Train for `steps` steps after the first two, and time each.
+class _NotValidated:
+    """A task that is trained on and never validated."""
 
-    Returns:
-        Seconds of each step (wall-clock on a GPU, processor time on a CPU), and the tokens that one saw on average.
-
-    Raises:
-        DataError: its data cannot be had.
-    """
-    model, task, _ = build(run)
-    few = run.evolve(budget={"steps": WARM + steps, "validate_every": 10**9, "checkpoint_every": 0})
-    timed: Any = _Timed(task, time.process_time if device_of(run).type == "cpu" else time.perf_counter)
-    history = train_run(few, model, timed, listeners=[timed.listen])
-    return timed.taken[WARM:], history.tokens / few.budget.steps
-
-
-class _Timed:
-    """A task that is trained on and not validated, and the time of each step from when its batches are there."""
-
-    def __init__(self, task: Task, clock: Callable[[], float]):
-        self._task, self._clock, self._began = task, clock, 0.0
-        self.taken: list[float] = []
+    def __init__(self, task: Task):
+        self._task = task
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._task, name)
-
-    def size(self, batch: Any) -> tuple[int, int]:
-        self._began = self._clock()
-        return self._task.size(batch)
-
-    def listen(self, event: object) -> None:
-        if isinstance(event, Stepped):
-            self.taken.append(self._clock() - self._began)
 
     def validate(self, model: object) -> dict[str, float]:
         return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,8 +13,17 @@ from rich.table import Column
 
 from reservoir_lab import recipes
 from reservoir_lab.launch.console import new_table, show
-from reservoir_lab.launch.cost_model import LOW, REACHED, START, Measured, Plan, begins_with, measure, plan
-from reservoir_lab.launch.gpus import GPU, Target
+from reservoir_lab.launch.cost_model import (
+    GPU,
+    LOW,
+    REACHED,
+    START,
+    Measured,
+    Plan,
+    gpu_called,
+    measure,
+    plan,
+)
 from reservoir_lab.runs.building import device_of
 from reservoir_lab.runs.run import Run
 
@@ -31,15 +41,25 @@ SHARED = ("GPUs", "FLOPs", "trained", "GB", "time", "$", "GB sent", "of a step")
 """The same where GPUs share a batch: what one sends in a step, and how much of a step that takes."""
 
 
-def dry_run(runs: Sequence[Run], counts: Sequence[int], on: Target, *, measured: bool = False) -> None:
+def dry_run(
+    runs: Sequence[Run], counts: Sequence[int], on: str, *, price: float | None = None, measured: bool = False
+) -> None:
     """Print what `runs` would take, and train none of them.
 
     Args:
         runs: recipes times seeds.
         counts: numbers of GPUs; of several, those for which a batch is too small are named and left out.
-        on: which GPU, and its price.
+        on: which GPU, a key of `GPUS`.
+        price: US dollars per hour of one; None takes the assumption of `GPUS`.
         measured: take a few real steps first; times are then what a GPU needs that falls as far behind its peaks.
+
+    Raises:
+        ValueError: there is no such GPU, the price is negative, or a batch is too small for the one number of GPUs.
     """
+    gpu = gpu_called(on)
+    price = gpu.price if price is None else price
+    if not 0 <= price < math.inf:
+        raise ValueError(f"--price must be at least 0 dollars per hour, got {price}")
     named: dict[str, list[Run]] = {}
     for run in runs:
         named.setdefault(run.recipe, []).append(run)
@@ -49,24 +69,24 @@ def dry_run(runs: Sequence[Run], counts: Sequence[int], on: Target, *, measured:
     table = new_table(
         Column(f"{head}…" if head else "recipe", min_width=12),
         *(Column(name, justify="right", no_wrap=True) for name in heads),
-        title=f"a dry run on {on.gpu.words}: nothing is trained",
+        title=f"a dry run on {gpu.words}: nothing is trained",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
     said: dict[str, None] = {}  # each line once, in order
-    total, price = 0.0, on.gpu.price if on.price is None else on.price
+    total = 0.0
     for name, its in named.items():
         run = its[0]
         found = _measured(run) if measured else None
         for gpus in counts:
             try:
-                sized = plan(run, processes=gpus, bf16=on.gpu.bf16 > 0)
+                sized = plan(run, processes=gpus, bf16=gpu.bf16 > 0)
             except ValueError as error:
                 if len(counts) == 1:
                     raise
                 said[f"{name}: {error}"] = None
                 continue
-            hours = sized.hours(on.gpu, measured=found) * len(its)
+            hours = sized.hours(gpu, measured=found) * len(its)
             total += hours
             cells = {
                 "GPUs": str(gpus),
@@ -78,12 +98,12 @@ def dry_run(runs: Sequence[Run], counts: Sequence[int], on: Target, *, measured:
                 "time": in_hours(hours),
                 "$": f"{hours * gpus * price:,.2f}",
                 "GB sent": f"{sized.traffic / 1e9:.2f}",
-                "of a step": f"{sized.traffic / on.gpu.ring(gpus) / sized.step_seconds(on.gpu):.1%}",
+                "of a step": f"{sized.traffic / gpu.ring(gpus) / sized.step_seconds(gpu):.1%}",
             }
             table.add_row(name.removeprefix(head), *(cells[name] for name in heads))
             said[f"{sized.data}: {HERE[sized.state].format(name=sized.data)}"] = None
             if len(named) == 1:
-                said |= dict.fromkeys(_details(sized, run, on.gpu, found))
+                said |= dict.fromkeys(_details(sized, run, gpu, found))
     show(table, *said)
     seeds = max(map(len, named.values()))
     if len(counts) == 1:
@@ -96,8 +116,6 @@ def dry_run(runs: Sequence[Run], counts: Sequence[int], on: Target, *, measured:
 
 def _details(sized: Plan, run: Run, gpu: GPU, found: Measured | None) -> Iterator[str]:
     """What there is to say of a single run."""
-    if start := begins_with(run):
-        yield f"begins with {start}"
     yield f"{sized.steps:,} steps of about {sized.tokens / sized.steps:,.0f} tokens"
     yield f"{sized.total:,} parameters, {sized.trained:,} of them are trainable"
     parts = {
@@ -152,7 +170,7 @@ MATTERS = 0.1  # of a step, from which sending gradients is worth saving
 MOST = 64  # GPUs
 
 
-def on_paper(run: Run, gpus: int, gpu: GPU, *, price: float | None = None) -> dict[str, Any]:
+def on_paper(run: Run, gpus: int, gpu: GPU) -> dict[str, Any]:
     """What a run takes on so many GPUs.
 
     Returns:
@@ -168,7 +186,7 @@ def on_paper(run: Run, gpus: int, gpu: GPU, *, price: float | None = None) -> di
     hours = sized.hours(gpu)
     return {
         "hours": hours,
-        "dollars": hours * gpus * (gpu.price if price is None else price),
+        "dollars": hours * gpus * gpu.price,
         "memory": sized.memory,
         "sent": sized.traffic,
         "share": sending / step,

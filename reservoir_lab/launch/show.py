@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, fields
-from functools import cache
-from textwrap import fill
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from dataclasses import asdict
 
 from rich.box import SIMPLE_HEAD
 from rich.pretty import Pretty
@@ -25,79 +19,13 @@ from reservoir_lab.evidence.comparison import table as recorded_runs
 from reservoir_lab.launch.console import console, new_table, show, show_json
 from reservoir_lab.launch.train import chosen_run, show_record
 from reservoir_lab.runs.building import outline, tokens_found
-from reservoir_lab.runs.records import find_records, find_run
-from reservoir_lab.runs.registry import SCALES, Scale, is_recorded, own_names
-from reservoir_lab.runs.run import every_leaf
-from reservoir_lab.runs.trained_model import (
-    destination,
-    export,
-    export_stored,
-    folder_of,
-    stored_folder,
-)
+from reservoir_lab.runs.records import find_records
+from reservoir_lab.runs.registry import Scale
+from reservoir_lab.runs.trained_model import destination, export, export_stored, folder_of, stored_folder
 
 READABLE = 100  # columns of the fields
-ABOUT = """usage: reservoir {command} {name} [--FIELD VALUE ...]
-
-Any of these fields can be changed; the values are those of {name} {where}.
-`{command} --help` lists the other options."""
-NO_OPTIONS = ("recipe", "scale", "seed", "base", "start")
-"""Fields of a run that the command line sets in other ways, or not from nothing."""
 NOT_SCORES = ("recipe", "seeds", "trained", "of", "steps", "minutes", "on")
 FEW = 4  # recipes that stand side by side in a table; more stand below each other
-
-
-def show_fields(name: str, command: str = "run") -> None:
-    """Print the fields of the runs of a recipe or family, or of a run of one's own, with their values.
-
-    Args:
-        name: of the recipe, family or run.
-        command: that takes the fields.
-    """
-    if own := name in own_names(recipes.RECIPES):
-        run = find_run(name, scale=next(scale for scale in SCALES if is_recorded(name, scale)))
-    else:
-        run = recipes.get(recipes.family(name)[0])
-    where = "as it is recorded" if own else "at the laptop scale"
-    show(ABOUT.format(command=command, name=run.recipe, where=where))
-    for leaf in every_leaf(run):
-        if leaf.name in NO_OPTIONS:
-            continue
-        takes, about = _described(leaf.part)[leaf.name.rpartition(".")[2]]
-        *parts, last = leaf.name.replace("_", "-").split(".")
-        option = f"--{'.'.join([*parts, last])}"
-        if isinstance(leaf.value, bool):  # as the command line has it
-            option = f"{option}, --{'.'.join([*parts, f'no-{last}'])}"
-            takes = "yes" if leaf.value else "no"
-        else:
-            takes += (
-                f" = {shlex.join(map(str, leaf.value if isinstance(leaf.value, list) else [leaf.value]))}"
-            )
-        show(f"\n{option} {takes}".rstrip())
-        if about:
-            show(fill(about, READABLE, initial_indent="    ", subsequent_indent="    "))
-
-
-@cache
-def _described(kind: type) -> dict[str, tuple[str, str]]:
-    """What each field of a dataclass takes, and what its docstring, or that of a class above it, says of it."""
-    hints, about = get_type_hints(kind), dict[str, str]()
-    for above in reversed(kind.__mro__):
-        for names, text in re.findall(r"^ {8}(\w+(?:, \w+)*): (.*(?:\n {12}.*)*)", above.__doc__ or "", re.M):
-            about |= dict.fromkeys(names.split(", "), " ".join(text.split()))
-    return {one.name: (_takes(hints[one.name]), about.get(one.name, "")) for one in fields(kind)}
-
-
-def _takes(hint: Any) -> str:
-    """What stands for a value: "INT", "FLOAT FLOAT", "STR ...", "refuse|skip"."""
-    kinds = get_args(hint)
-    if get_origin(hint) is Literal:
-        return "|".join(map(str, kinds))
-    if get_origin(hint) in (Union, UnionType):
-        return "|".join("None" if one is NoneType else _takes(one) for one in kinds)
-    if get_origin(hint) is tuple:
-        return " ".join("..." if one is Ellipsis else _takes(one) for one in kinds)
-    return getattr(hint, "__name__", "value").upper()
 
 
 def show_recipe(name: str, scale: Scale, changes: Sequence[str], *, as_json: bool = False) -> None:

@@ -1,24 +1,41 @@
-"""The runs that a command line names, with the fields that it changes; and training them, alone or under torchrun."""
+"""The runs that a command line names, with the fields that it changes; training them, and what is shown meanwhile."""
 
 from __future__ import annotations
 
 import statistics
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from typing import TextIO
 
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 import reservoir_lab.recipes  # noqa: F401 (enters the recipes)
-from reservoir.training.events import Message
+from reservoir.training.events import (
+    Event,
+    Finished,
+    Listener,
+    Message,
+    Point,
+    Recorded,
+    Started,
+    Stepped,
+    Stopped,
+    Validated,
+)
 from reservoir.training.loop import TrainingError
 from reservoir.weights.files import WeightsError
 from reservoir_lab.corpora.own import FILES
 from reservoir_lab.launch.console import in_one_sentence, new_table, show
-from reservoir_lab.launch.progress import TensorBoard, automatic
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import device_of
 from reservoir_lab.runs.distribution import World, join_world
@@ -27,7 +44,7 @@ from reservoir_lab.runs.execution import Busy, begin_afresh, execute
 from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.own import DEFAULTS, fitted, kind_of, retargeted
 from reservoir_lab.runs.preemption import StopSignal
-from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of, recorded
+from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.together import execute_together
@@ -35,6 +52,82 @@ from reservoir_lab.runs.together import execute_together
 MANY = 6
 """Runs of one command, from which on they share a line of progress."""
 EXPLAINED = (Busy, CheckpointError, RecordError, TrainingError, WeightsError)
+
+
+def describe(point: Point) -> str:
+    """A validation point in one line."""
+    metrics = ", ".join(f"{name} {value:.2f}" for name, value in point.metrics.items())
+    return f"step {point.step}: {metrics} after {point.seconds:.0f} s and {point.tokens / 1e6:.2f} M tokens"
+
+
+class PlainLines:
+    """One line every `every` steps and at each validation point: for logs and pipes.
+
+    Args:
+        every: steps between lines.
+        file: where to; standard error if None, so that a command's output stays its own.
+    """
+
+    def __init__(self, *, every: int = 100, file: TextIO | None = None):
+        self.every, self.file = every, file
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Started(name=name, step=0, steps=steps, trainable=trainable, total=total):
+                self._say(f"{name}: {steps} steps, {trainable:,} of {total:,} parameters move")
+            case Started(name=name, step=step, steps=steps):
+                self._say(f"{name}: goes on at step {step} of {steps}")
+            case Stepped(step=step) if step % self.every == 0:
+                self._say(
+                    f"step {step}: loss {event.loss:.3f}, rate {event.rate:.2g},"
+                    f" {event.tokens / max(event.seconds, 1e-9):,.0f} tokens/s"
+                )
+            case Validated(point=point):
+                self._say(describe(point))
+            case Message(text=text) | Recorded(text=text):
+                self._say(text)
+
+    def _say(self, line: str) -> None:
+        print(line, file=self.file or sys.stderr, flush=True)
+
+
+class ProgressBar:
+    """A progress bar with the current loss, and a line for each validation point, in a terminal.
+
+    Args:
+        console: where to; standard error if None.
+    """
+
+    def __init__(self, *, console: Console | None = None):
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=console or Console(stderr=True),
+        )
+        self.bar = TaskID(0)
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case Started(name=name, step=step, steps=steps):
+                self.progress.start()
+                self.bar = self.progress.add_task(name, total=steps, completed=step, note="")
+            case Stepped(step=step, loss=loss):
+                self.progress.update(self.bar, completed=step, note=f"loss {loss:.3f}")
+            case Validated(point=point):
+                self.progress.console.print(describe(point), highlight=False)
+            case Message(text=text) | Recorded(text=text):
+                self.progress.console.print(text, highlight=False)
+            case Finished() | Stopped():  # a bar that is not stopped leaves the terminal without a cursor
+                self.progress.stop()
+
+
+def shown() -> Listener:
+    """What shows a run: a progress bar in a terminal, plain lines elsewhere."""
+    return ProgressBar() if sys.stderr.isatty() else PlainLines()
 
 
 def chosen_runs(
@@ -108,15 +201,12 @@ def chosen_run(
     return fitted(run, keep=said) if data else run
 
 
-def train_runs(
-    runs: Sequence[Run], *, fresh: bool = False, tensorboard: str | None = None, together: bool = False
-) -> None:
+def train_runs(runs: Sequence[Run], *, fresh: bool = False, together: bool = False) -> None:
     """Execute runs and print what came of them.
 
     Args:
         runs: what to run.
         fresh: even those that are recorded; what was cut off goes on all the same.
-        tensorboard: a folder for TensorBoard's logs.
         together: the seeds of each recipe in one set of products.
 
     Raises:
@@ -140,60 +230,39 @@ def train_runs(
                 begin_afresh(runs)
         if len(runs) < MANY or world.size > 1:
             for run in runs:
-                train_one(run, world, stop, fresh=fresh, tensorboard=tensorboard)
+                train_one(run, world, stop, fresh=fresh)
             return
-
-        def alone(one: Sequence[Run]) -> list[Record]:
-            logs = [TensorBoard(_logs(one[0], tensorboard))] if tensorboard else []
-            return [execute(one[0], fresh=fresh, listeners=logs, stop=stop)]
-
         groups = {f"{run.recipe}, seed {run.seed}": [run] for run in runs}
-        show_rows(train_many(groups, alone, fresh=fresh))
+        show_rows(train_many(groups, lambda one: [execute(one[0], fresh=fresh, stop=stop)]))
 
 
 def train_many(
-    groups: Mapping[str, Sequence[Run]],
-    work: Callable[[Sequence[Run]], Sequence[Record | TrainingError]],
-    *,
-    fresh: bool = False,
+    groups: Mapping[str, Sequence[Run]], work: Callable[[Sequence[Run]], Sequence[Record | TrainingError]]
 ) -> list[Record]:
     """Execute runs under one line of progress, which says what the last ones came to and how long the rest will take.
 
     Args:
         groups: runs that are trained together, or alone, by what they are called.
         work: executes a group.
-        fresh: what is recorded is trained as well.
 
     Raises:
         TrainingError: all of them diverged; where some did, it is said which.
     """
     records: list[Record] = []
-    shown = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[left]}"),
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-    )
-    with shown:
-        line = shown.add_task("", total=len(groups), left="")
-        taken: list[float] = []  # by those that were not recorded yet
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    quiet, whole = not sys.stderr.isatty(), 1e9  # of what was measured so far, which the rest is judged by
+    with Progress(*columns, console=Console(stderr=True), disable=quiet, speed_estimate_period=whole) as bar:
+        line = bar.add_task("", total=len(groups))
         for number, (name, runs) in enumerate(groups.items(), start=1):
-            new = fresh or not all(map(recorded, runs))
-            started, found = time.perf_counter(), work(runs)
+            found = work(runs)
             for error in (one for one in found if isinstance(one, TrainingError)):
-                shown.console.print(str(error), soft_wrap=True)
+                bar.console.print(str(error), soft_wrap=True)
             its = [one for one in found if isinstance(one, Record)]
             records += its
-            if new:
-                taken.append(time.perf_counter() - started)
-            left = f"{in_words(statistics.fmean(taken) * (len(groups) - number))} left" if taken else ""
             mean = f"{statistics.fmean(one.score for one in its):.1f}" if its else "diverged"
-            shown.update(line, advance=1, description=f"{name}: {mean}", left=left)
-            if shown.disable:
-                said = f"{name}: {mean} ({number} of {len(groups)}; {left or 'recorded'})"
-                print(said, file=sys.stderr, flush=True)
+            bar.update(line, advance=1, description=f"{name}: {mean}")
+            if quiet:
+                print(f"{name}: {mean} ({number} of {len(groups)})", file=sys.stderr, flush=True)
     if not records:
         raise TrainingError("every run diverged: try a lower --optimiser.lr")
     return records
@@ -212,27 +281,15 @@ def show_rows(records: Sequence[Record]) -> None:
     show(table)
 
 
-def in_words(seconds: float) -> str:
-    """A duration, such as "1 min 40 s"."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _logs(run: Run, folder: str) -> str:
-    """Where TensorBoard's logs of a run lie."""
-    return str(Path(folder, run.recipe, run.scale, path_of(run).stem))
-
-
-def train_one(run: Run, world: World, stop: StopSignal, *, fresh: bool, tensorboard: str | None) -> None:
+def train_one(run: Run, world: World, stop: StopSignal, *, fresh: bool) -> None:
     """Execute one run; the first process prints what happens."""
     if not world.main:
         execute(run, fresh=fresh, stop=stop)
         return
-    listeners = automatic(tensorboard=tensorboard and _logs(run, tensorboard))
+    listener = shown()
     if world.size > 1:
-        for listener in listeners:
-            listener(Message(f"{world.size} processes share every batch"))
-    show_record(execute(run, fresh=fresh, listeners=listeners, stop=stop))
+        listener(Message(f"{world.size} processes share every batch"))
+    show_record(execute(run, fresh=fresh, listeners=[listener], stop=stop))
     show(f"recorded in {path_of(run)}")
 
 

@@ -300,6 +300,11 @@ def masked(
     return run.evolve(mask=plan, model=model)
 
 
+def rounded(run: Run, width: int) -> Run:
+    """A model of another width, tested at 8 and 4 bits a weight as well."""
+    return run.evolve(model={"d_model": width, "d_ff": 4 * width}, task={"rounded": (8, 4)})
+
+
 def pruned(run: Run, task: str) -> Run:
     """The trained model with its layers pruned by magnitude to one half, and trained for a fifth of the steps more."""
     run = run.evolve(
@@ -332,229 +337,199 @@ class Row(NamedTuple):
     make: Callable[..., Run]
 
 
+ATTENTION, FEED_FORWARD, EMBEDDINGS = ({part: True} for part in ("attention", "feed_forward", "embeddings"))
+BODY = ATTENTION | FEED_FORWARD
+NORMS = {"patterns": ("*norm*",)}
+IDENTITY, HOLLOW = ({"drawn": drawn} for drawn in ("identity", "hollow"))
+BARE: dict[str, Any] = {"patterns": ("*",), "bare": True}
+WIDER = {"d_model": 64, "d_ff": 256}
+
+CHANGED: dict[str, tuple[str, tuple[str, ...], Callable[..., Run] | dict[str, Any]]] = {
+    "trained": ("everything trained", ALL, lambda run: run),
+    # Removed.
+    "no-attention": ("no attention: feed-forward layers alone", ALL, partial(only, kind="ffn")),
+    "no-feed-forward": ("no feed-forward layers: attention alone", ALL, partial(only, kind="attention")),
+    "half": ("half of the layers", MAIN, half),
+    "half-longer": ("half of the layers, twice the steps", MAIN, partial(half, times=2)),
+    "three-layers": ("three of four layers", ("circle",), lambda run: run.evolve(model={"layers": 3})),
+    "identity-attention": ("identities in place of attention's maps", MAIN, ATTENTION | IDENTITY),
+    "identity-feed-forward": (
+        "identities in place of the feed-forward layers' maps",
+        MAIN,
+        FEED_FORWARD | IDENTITY,
+    ),
+    # Frozen at random.
+    "frozen-attention": ("attention frozen at random", ALL, ATTENTION),
+    "frozen-queries-keys": ("queries and keys frozen at random", ALL, lambda run: split(run, "queries_keys")),
+    "frozen-values-output": (
+        "values and output frozen at random",
+        MAIN,
+        lambda run: split(run, "values", "out"),
+    ),
+    "frozen-feed-forward": ("feed-forward layers frozen at random", ALL, FEED_FORWARD),
+    "frozen-embeddings": ("embeddings frozen at random", ALL, EMBEDDINGS),
+    "frozen-attention-feed-forward": ("attention and feed-forward layers frozen at random", ALL, BODY),
+    "frozen-attention-embeddings": (
+        "attention and embeddings frozen at random",
+        MAIN,
+        ATTENTION | EMBEDDINGS,
+    ),
+    "frozen-feed-forward-embeddings": (
+        "feed-forward layers and embeddings frozen at random",
+        MAIN,
+        FEED_FORWARD | EMBEDDINGS,
+    ),
+    "hollow-attention": ("attention frozen at random, its diagonals zero", MAIN, ATTENTION | HOLLOW),
+    "hollow-feed-forward": (
+        "feed-forward layers frozen at random, their diagonals zero",
+        MAIN,
+        FEED_FORWARD | HOLLOW,
+    ),
+    "narrow": ("feed-forward layers of a quarter of the width", MAIN, partial(narrow, freeze=False)),
+    "narrow-frozen": ("the same, frozen at random", MAIN, partial(narrow, freeze=True)),
+    "only-norms": ("the norms alone are trained", MAIN, BODY | EMBEDDINGS | {"patterns": ("readout*",)}),
+    "only-norms-readout": ("norms and readout alone are trained", MAIN, BODY | EMBEDDINGS),
+    "only-embeddings": ("embeddings and readout alone are trained", MAIN, BODY | NORMS),
+    "only-readout": ("the readout alone is trained", MAIN, BODY | EMBEDDINGS | NORMS),
+    # Reservoirs.
+    "reservoir-ffn": (
+        "every second layer a frozen feed-forward layer",
+        (*MAIN, "words"),
+        partial(alternate, kind="ffn"),
+    ),
+    "trained-ffn": (
+        "every second layer a trained feed-forward layer",
+        MAIN,
+        lambda run: kinds(run, ("transformer", "ffn") * (_depth(run) // 2)),
+    ),
+    "reservoir-transformer": (
+        "every second layer frozen",
+        (*MAIN, "words"),
+        partial(alternate, kind="transformer"),
+    ),
+    "reservoir-gru": ("every second layer a frozen GRU", ("circle", "facts"), partial(alternate, kind="gru")),
+    "reservoir-conv": (
+        "every second layer a frozen dynamic convolution",
+        ("circle", "facts"),
+        partial(alternate, kind="conv"),
+    ),
+    **{
+        f"between-{kind}": (
+            f"frozen feed-forward layers between the trained ones{width}",
+            ("facts", "grammar"),
+            partial(between, kind=kind),
+        )
+        for kind, width in WIDTHS.items()
+    },
+    **{
+        f"reservoir-{where}": (
+            f"the {what} half of the layers frozen",
+            ("circle",),
+            partial(placed, where=where),
+        )
+        for where, what in (("bottom", "lower"), ("top", "upper"))
+    },
+    "layer-drop": (
+        "every layer left out of a step with a chance of 20 %",
+        ("circle", "brackets"),
+        lambda run: run.evolve(model={"layer_drop": 0.2}),
+    ),
+    "late": ("every second layer frozen after half of the steps", ("circle", "brackets"), late),
+    "backskipping": (
+        "every second layer frozen, and its backward pass left out ever more often",
+        ("circle", "brackets"),
+        skipping,
+    ),
+}
+"""Row -> what it is, on which tasks it makes sense, and what it makes of the trained model; or what it freezes."""
+DRAWN = {"xavier": "xavier-uniform", "kaiming": "kaiming-uniform", "usual": "as-trained"}
+MASKED: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
+    **{
+        f"mask-{percent}": (f"masks of {percent} % over random layers", STORED, {"keep": percent / 100})
+        for percent in (10, 30, 70, 90)
+    },
+    "mask": ("masks of 50 % over random layers", ALL, {}),
+    "mask-attention": ("masks of 50 % over random attention", MAIN, {"patterns": ("*.attention.*",)}),
+    "mask-feed-forward": (
+        "masks of 50 % over random feed-forward layers",
+        MAIN,
+        {"patterns": ("*.feed_forward.*",)},
+    ),
+    "mask-embeddings": (
+        "masks of 50 % over random embeddings",
+        MAIN,
+        {"patterns": ("embedding", "positions")},
+    ),
+    "mask-shared": ("one random layer and a mask of 50 % for each depth", MAIN, {"share_layers": True}),
+    "mask-shared-everything": (
+        "one random layer and a mask of 50 % for each depth, and one over all the rest; nothing else is trained",
+        MAIN,
+        {**BARE, "share_layers": True},
+    ),
+    "mask-shared-wider": (
+        "one random layer, twice as wide, and a mask of 50 % for each depth",
+        STORED,
+        {**WIDER, "share_layers": True},
+    ),
+    "mask-shared-deeper": (
+        "one random layer and a mask of 50 % for each of twice as many depths",
+        STORED,
+        {"share_layers": True, "layers": 4},
+    ),
+    **{
+        f"mask-{name}-90": (
+            f"masks of 90 % over layers drawn {DRAWN[name]}",
+            STORED,
+            {"keep": 0.9, "drawn": DRAWN[name]},
+        )
+        for name in ("xavier", "kaiming")
+    },
+    "mask-everything": (
+        "masks of 50 % over everything, embeddings and readout too; nothing else is trained",
+        MAIN,
+        BARE,
+    ),
+    **{
+        f"mask-{name}": (f"masks of 50 % over layers drawn {drawn}", STORED, {"drawn": drawn})
+        for name, drawn in DRAWN.items()
+    },
+    "mask-wider": ("masks of 50 %, twice as wide", STORED, WIDER),
+    "mask-deeper": ("masks of 50 %, twice as deep", STORED, {"layers": 4}),
+}
+"""Row -> what it is, on which tasks it makes sense, and the options of `masked`."""
+MIXED: dict[str, tuple[str, dict[str, Any]]] = {
+    "fourier": ("FNet's transform", {"name": "fourier"}),
+    "fourier-scaled": ("FNet's transform, scaled", {"name": "fourier-normalised"}),
+    "random-linear": ("fixed random maps", {"name": "linear", "freeze": ("*.linear.*",)}),
+    "random-mixing": ("attention at fixed random weights", {"name": "random-mixing"}),
+    "linear": ("trained linear maps", {"name": "linear"}),
+    "mixer": ("MLP-Mixer's networks", {"name": "mlp"}),
+    "hybrid": ("FNet's transform in all layers but the last", {"name": "fourier", "attention": 1}),
+}
+"""Row -> what stands in the place of attention, and the options of `mixed`."""
+
+
 def _rows() -> dict[str, Row]:
     rows = {
-        "trained": Row("everything trained", ALL, lambda run: run),
-        # Removed.
-        "no-attention": Row("no attention: feed-forward layers alone", ALL, partial(only, kind="ffn")),
-        "no-feed-forward": Row(
-            "no feed-forward layers: attention alone", ALL, partial(only, kind="attention")
-        ),
-        "half": Row("half of the layers", MAIN, half),
-        "half-longer": Row("half of the layers, twice the steps", MAIN, partial(half, times=2)),
-        "three-layers": Row("three of four layers", ("circle",), lambda run: run.evolve(model={"layers": 3})),
-        "identity-attention": Row(
-            "identities in place of attention's maps", MAIN, partial(frozen, attention=True, drawn="identity")
-        ),
-        "identity-feed-forward": Row(
-            "identities in place of the feed-forward layers' maps",
-            MAIN,
-            partial(frozen, feed_forward=True, drawn="identity"),
-        ),
-        # Frozen at random.
-        "frozen-attention": Row("attention frozen at random", ALL, partial(frozen, attention=True)),
-        "frozen-queries-keys": Row(
-            "queries and keys frozen at random", ALL, lambda run: split(run, "queries_keys")
-        ),
-        "frozen-values-output": Row(
-            "values and output frozen at random", MAIN, lambda run: split(run, "values", "out")
-        ),
-        "frozen-feed-forward": Row(
-            "feed-forward layers frozen at random", ALL, partial(frozen, feed_forward=True)
-        ),
-        "frozen-embeddings": Row("embeddings frozen at random", ALL, partial(frozen, embeddings=True)),
-        "frozen-attention-feed-forward": Row(
-            "attention and feed-forward layers frozen at random",
-            ALL,
-            partial(frozen, attention=True, feed_forward=True),
-        ),
-        "frozen-attention-embeddings": Row(
-            "attention and embeddings frozen at random",
-            MAIN,
-            partial(frozen, attention=True, embeddings=True),
-        ),
-        "frozen-feed-forward-embeddings": Row(
-            "feed-forward layers and embeddings frozen at random",
-            MAIN,
-            partial(frozen, feed_forward=True, embeddings=True),
-        ),
-        "hollow-attention": Row(
-            "attention frozen at random, its diagonals zero",
-            MAIN,
-            partial(frozen, attention=True, drawn="hollow"),
-        ),
-        "hollow-feed-forward": Row(
-            "feed-forward layers frozen at random, their diagonals zero",
-            MAIN,
-            partial(frozen, feed_forward=True, drawn="hollow"),
-        ),
-        "narrow": Row("feed-forward layers of a quarter of the width", MAIN, partial(narrow, freeze=False)),
-        "narrow-frozen": Row("the same, frozen at random", MAIN, partial(narrow, freeze=True)),
-        "only-norms": Row(
-            "the norms alone are trained",
-            MAIN,
-            partial(frozen, embeddings=True, attention=True, feed_forward=True, patterns=("readout*",)),
-        ),
-        "only-norms-readout": Row(
-            "norms and readout alone are trained",
-            MAIN,
-            partial(frozen, embeddings=True, attention=True, feed_forward=True),
-        ),
-        "only-embeddings": Row(
-            "embeddings and readout alone are trained",
-            MAIN,
-            partial(frozen, attention=True, feed_forward=True, patterns=("*norm*",)),
-        ),
-        "only-readout": Row(
-            "the readout alone is trained",
-            MAIN,
-            partial(frozen, embeddings=True, attention=True, feed_forward=True, patterns=("*norm*",)),
-        ),
-        # Reservoirs.
-        "reservoir-ffn": Row(
-            "every second layer a frozen feed-forward layer", (*MAIN, "words"), partial(alternate, kind="ffn")
-        ),
-        "trained-ffn": Row(
-            "every second layer a trained feed-forward layer",
-            MAIN,
-            lambda run: kinds(run, ("transformer", "ffn") * (_depth(run) // 2)),
-        ),
-        "reservoir-transformer": Row(
-            "every second layer frozen", (*MAIN, "words"), partial(alternate, kind="transformer")
-        ),
-        "reservoir-gru": Row(
-            "every second layer a frozen GRU", ("circle", "facts"), partial(alternate, kind="gru")
-        ),
-        "reservoir-conv": Row(
-            "every second layer a frozen dynamic convolution",
-            ("circle", "facts"),
-            partial(alternate, kind="conv"),
-        ),
-        **{
-            f"between-{kind}": Row(
-                f"frozen feed-forward layers between the trained ones{width}",
-                ("facts", "grammar"),
-                partial(between, kind=kind),
-            )
-            for kind, width in WIDTHS.items()
-        },
-        **{
-            f"reservoir-{where}": Row(
-                f"the {what} half of the layers frozen", ("circle",), partial(placed, where=where)
-            )
-            for where, what in (("bottom", "lower"), ("top", "upper"))
-        },
-        "layer-drop": Row(
-            "every layer left out of a step with a chance of 20 %",
-            ("circle", "brackets"),
-            lambda run: run.evolve(model={"layer_drop": 0.2}),
-        ),
-        "late": Row("every second layer frozen after half of the steps", ("circle", "brackets"), late),
-        "backskipping": Row(
-            "every second layer frozen, and its backward pass left out ever more often",
-            ("circle", "brackets"),
-            skipping,
-        ),
-        # Masks.
-        **{
-            f"mask-{percent}": Row(
-                f"masks of {percent} % over random layers",
-                STORED,
-                partial(masked, keep=percent / 100),
-            )
-            for percent in (10, 30, 70, 90)
-        },
-        "mask": Row("masks of 50 % over random layers", ALL, masked),
-        "mask-attention": Row(
-            "masks of 50 % over random attention", MAIN, partial(masked, patterns=("*.attention.*",))
-        ),
-        "mask-feed-forward": Row(
-            "masks of 50 % over random feed-forward layers",
-            MAIN,
-            partial(masked, patterns=("*.feed_forward.*",)),
-        ),
-        "mask-embeddings": Row(
-            "masks of 50 % over random embeddings",
-            MAIN,
-            partial(masked, patterns=("embedding", "positions")),
-        ),
-        "mask-shared": Row(
-            "one random layer and a mask of 50 % for each depth", MAIN, partial(masked, share_layers=True)
-        ),
-        "mask-shared-everything": Row(
-            "one random layer and a mask of 50 % for each depth, and one over all the rest; nothing else is trained",
-            MAIN,
-            partial(masked, patterns=("*",), bare=True, share_layers=True),
-        ),
-        "mask-shared-wider": Row(
-            "one random layer, twice as wide, and a mask of 50 % for each depth",
-            STORED,
-            partial(masked, share_layers=True, d_model=64, d_ff=256),
-        ),
-        "mask-shared-deeper": Row(
-            "one random layer and a mask of 50 % for each of twice as many depths",
-            STORED,
-            partial(masked, share_layers=True, layers=4),
-        ),
-        **{
-            f"mask-{name}-90": Row(
-                f"masks of 90 % over layers drawn {drawn}", STORED, partial(masked, keep=0.9, drawn=drawn)
-            )
-            for name, drawn in (("xavier", "xavier-uniform"), ("kaiming", "kaiming-uniform"))
-        },
-        "mask-everything": Row(
-            "masks of 50 % over everything, embeddings and readout too; nothing else is trained",
-            MAIN,
-            partial(masked, patterns=("*",), bare=True),
-        ),
-        **{
-            f"mask-{name}": Row(
-                f"masks of 50 % over layers drawn {drawn}",
-                STORED,
-                partial(masked, drawn=drawn),
-            )
-            for name, drawn in (
-                ("xavier", "xavier-uniform"),
-                ("kaiming", "kaiming-uniform"),
-                ("usual", "as-trained"),
-            )
-        },
-        "mask-wider": Row("masks of 50 %, twice as wide", STORED, partial(masked, d_model=64, d_ff=256)),
-        "mask-deeper": Row("masks of 50 %, twice as deep", STORED, partial(masked, layers=4)),
-        "mask-longer": Row("masks of 50 %, four times the steps", STORED, lambda run: longer(masked(run), 4)),
-        "mask-random": Row(
-            "masks of 50 % that stay as drawn, over random layers",
-            MAIN,
-            lambda run: frozen(masked(run), patterns=("*.scores",)),
-        ),
-        **{
-            f"rounded-{width}": Row(
-                f"everything trained at width {width}, then rounded to 8 and 4 bits",
-                STORED,
-                lambda run, width=width: run.evolve(
-                    model={"d_model": width, "d_ff": 4 * width}, task={"rounded": (8, 4)}
-                ),
-            )
-            for width in (8, 16, 24, 32)
-        },
+        name: Row(about, tasks, partial(frozen, **make) if isinstance(make, dict) else make)
+        for name, (about, tasks, make) in CHANGED.items()
     }
-    for name, about, options in (
-        ("fourier", "FNet's transform", {"name": "fourier"}),
-        ("fourier-scaled", "FNet's transform, scaled", {"name": "fourier-normalised"}),
-        ("random-linear", "fixed random maps", {"name": "linear", "freeze": ("*.linear.*",)}),
-        ("random-mixing", "attention at fixed random weights", {"name": "random-mixing"}),
-        ("linear", "trained linear maps", {"name": "linear"}),
-        ("mixer", "MLP-Mixer's networks", {"name": "mlp"}),
-        ("hybrid", "FNet's transform in all layers but the last", {"name": "fourier", "attention": 1}),
-    ):
-        make = partial(mixed, **options)
-        rows[f"mix-{name}"] = Row(f"{about} in place of attention", OPEN, make)
-        rows[f"mix-{name}-post"] = Row(
-            f"{about} in place of attention, norms after each sum", OPEN, partial(make, post=True)
-        )
-    rows["post"] = Row(
-        "everything trained, norms after each sum", OPEN, partial(mixed, name="attention", post=True)
+    for name, (about, tasks, options) in MASKED.items():
+        rows[name] = Row(about, tasks, partial(masked, **options))
+    rows["mask-longer"] = Row(
+        "masks of 50 %, four times the steps", STORED, lambda run: longer(masked(run), 4)
     )
+    unlearned = "masks of 50 % that stay as drawn, over random layers"
+    rows["mask-random"] = Row(unlearned, MAIN, lambda run: frozen(masked(run), patterns=("*.scores",)))
+    for width in (8, 16, 24, 32):
+        about = f"everything trained at width {width}, then rounded to 8 and 4 bits"
+        rows[f"rounded-{width}"] = Row(about, STORED, partial(rounded, width=width))
+    for name, (what, options) in MIXED.items():
+        about, make = f"{what} in place of attention", partial(mixed, **options)
+        rows[f"mix-{name}"] = Row(about, OPEN, make)
+        rows[f"mix-{name}-post"] = Row(f"{about}, norms after each sum", OPEN, partial(make, post=True))
+    post = partial(mixed, name="attention", post=True)
+    rows["post"] = Row("everything trained, norms after each sum", OPEN, post)
     return rows
 
 

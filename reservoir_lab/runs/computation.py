@@ -13,17 +13,18 @@ import torch
 from torch import Tensor
 
 from reservoir.datasets import Examples, Generated, Stored
-from reservoir.datasets.batches import raw_words
+from reservoir.datasets.batches import Minibatch, padded, padded_numbers, raw_words
 from reservoir.datasets.bench import Circle, Facts, Grammar, Puzzle
-from reservoir.datasets.examples import Batch, padded, padded_numbers
 from reservoir.models import TaggerConfig, UniversalConfig
 from reservoir.training import ComputationTask
 from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.weights.accounting import rounded
 from reservoir_lab import corpora
-from reservoir_lab.corpora import Files, calculations, examples, own, pictures
+from reservoir_lab.corpora import Files, calculations, examples
 from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import content_digest
+from reservoir_lab.corpora.own import FILES
+from reservoir_lab.corpora.own_texts import numbers_of, own_sequences
 from reservoir_lab.runs.tasks import FILLED, BatchSpec, Settings, share_of, token_ids
 
 LOOK = 10**9 + 3  # number of the stream that chooses which facts validate
@@ -74,7 +75,7 @@ class Computation(Settings):
         batch, tokens = self.shapes(rows)
         return BatchSpec(lambda model: ComputationTask.loss(model, batch), tokens, rows)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         """A batch on the meta device, and how many positions of it are no filling."""
         raise NotImplementedError
 
@@ -109,11 +110,11 @@ class Bits(Computation):
         patch = self.patch if self.kind == "memory" else 1
         return replace(config.sized(patch, 2 * patch), every=True)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         patch, strings = (self.patch, self.strings + 1) if self.kind == "memory" else (1, 2)
         places = self.length // patch
         x = torch.empty(rows, strings * places, patch, device="meta")
-        return Batch(x, token_ids(rows, places, patch)), rows * strings * places
+        return Minibatch(x, token_ids(rows, places, patch)), rows * strings * places
 
     def examples(self) -> Examples:
         task = (
@@ -150,8 +151,8 @@ class Expressions(Computation):
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return replace(config.sized(vocabulary, 10), tokens=True)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
-        batch = Batch(token_ids(rows, self.longest), token_ids(rows), token_ids(rows))
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
+        batch = Minibatch(token_ids(rows, self.longest), token_ids(rows), token_ids(rows))
         return batch, rows * (self.shortest + self.longest) / 2
 
     def examples(self) -> Examples:
@@ -199,7 +200,7 @@ class Pictures(Computation):
     @property
     def own(self) -> bool:
         """Whether the pictures are the reader's."""
-        return self.images.startswith(own.FILES)
+        return self.images.startswith(FILES)
 
     def shape(self) -> tuple[int, int, int, int]:
         """Rows, columns and channels of a picture, and how many classes there are."""
@@ -213,19 +214,19 @@ class Pictures(Computation):
         *_, channels, classes = self.shape()
         return config.sized(self.patch**2 * channels or 1, classes)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         high, wide, channels, _ = self.shape()
         patch, step = self.patch or 1, (self.patch or 1) * self.shrink
         length, features = (high // step) * (wide // step), patch**2 * (channels if self.patch else 1)
-        return Batch(torch.empty(rows, length, features, device="meta"), token_ids(rows)), rows * length
+        return Minibatch(torch.empty(rows, length, features, device="meta"), token_ids(rows)), rows * length
 
     def sequences(self, pixels: Tensor) -> Tensor:
         """Pictures as sequences of numbers."""
         if self.shrink > 1:
-            pixels = pictures.shrunk(pixels, self.shrink)
+            pixels = examples.shrunk(pixels, self.shrink)
         if not self.patch:
-            return pictures.bytes_in_a_row(pixels)
-        return pictures.patches(pixels, self.patch)
+            return examples.bytes_in_a_row(pixels)
+        return examples.patches(pixels, self.patch)
 
     def examples(self) -> Examples:
         if self.own:
@@ -247,27 +248,25 @@ class Pictures(Computation):
         Args:
             name: "files:PATH".
             known: the classes of a model that is to be scored: then nothing is split.
-            inputs: the size, the channels and the scale that such a model takes.
+            inputs: the size and the channels that such a model takes.
         """
         given = inputs or {"size": self.size, "channels": self.channels}
-        size, channels, scale = tuple(given["size"]), given["channels"], given.get("scale", 0)
-        parts, classes, scale, notes = own.own_pictures(
+        parts, classes, notes = corpora.own_pictures.own_pictures(
             name,
             self.files,
             patch=self.patch * self.shrink,
-            size=size,
-            channels=channels,
-            scale=scale,
+            size=tuple(given["size"]),
+            channels=given["channels"],
             known=known,
         )
         rows, columns, channels = next(iter(parts.values()))[0].shape[1:]
-        found: Inputs = {"size": [rows, columns], "channels": channels} | ({"scale": scale} if scale else {})
+        found: Inputs = {"size": [rows, columns], "channels": channels}
         return {part: self.stored(*one) for part, one in parts.items()}, classes, found, notes
 
     def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
         """Pictures, by their paths, as a model of such inputs reads them."""
-        size, channels, scale = tuple(inputs["size"]), inputs["channels"], inputs.get("scale", 0)
-        pixels = torch.stack([own.read_picture(path, size, channels, scale) for path in things])
+        size, channels = tuple(inputs["size"]), inputs["channels"]
+        pixels = torch.stack([corpora.own_pictures.read_picture(path, size, channels) for path in things])
         return self.stored(pixels, torch.zeros(len(pixels), dtype=torch.int64))
 
 
@@ -288,12 +287,12 @@ class Sequences(Computation):
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return config.sized(self.features, len(self.examples().classes))
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         corpus = self.examples()
         longest = max(
             part.x.shape[1] for part in (corpus.train, corpus.valid, corpus.test) if isinstance(part, Stored)
         )
-        batch = Batch(
+        batch = Minibatch(
             torch.empty(rows, longest, self.features, device="meta"), token_ids(rows), token_ids(rows)
         )
         return batch, FILLED * rows * longest
@@ -310,7 +309,7 @@ class Sequences(Computation):
 
     def own_parts(self, name: str, *, known: tuple[str, ...] = (), inputs: Inputs | None = None) -> Own:
         """Sequences of one's own; the arguments are as in `Pictures.own_parts`, and inputs have mean and spread."""
-        parts, classes, notes = own.own_sequences(name, self.files, known, features=self.features)
+        parts, classes, notes = own_sequences(name, self.files, known, features=self.features)
         if inputs is None:
             flat = (number for row in parts["train"][0] for number in row)
             whole = torch.tensor(list(flat), dtype=torch.float64).view(-1, self.features)
@@ -321,7 +320,7 @@ class Sequences(Computation):
     def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
         """Sequences, in a text with spaces between or as numbers, as a model of such inputs reads them."""
         rows = [
-            own.numbers_of(
+            numbers_of(
                 thing.split()
                 if isinstance(thing, str)
                 else [str(float(number)) for number in np.ravel(thing)],
@@ -362,9 +361,9 @@ class Proteins(Computation):
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
         return replace(config.sized(vocabulary, examples.FOLDS), tokens=True)
 
-    def shapes(self, rows: int) -> tuple[Batch, float]:
+    def shapes(self, rows: int) -> tuple[Minibatch, float]:
         length = min(self.longest, RESIDUES)
-        return Batch(token_ids(rows, length), token_ids(rows), token_ids(rows)), FILLED * rows * length
+        return Minibatch(token_ids(rows, length), token_ids(rows), token_ids(rows)), FILLED * rows * length
 
     def longest_sequence(self) -> int:
         return self.longest
@@ -400,7 +399,7 @@ class OnPuzzle(Settings):
     @property
     def vocabulary(self) -> int:
         """How many tokens there are, the padding included."""
-        return self.puzzle.vocabulary + 1
+        return self.puzzle.sizes.vocabulary + 1
 
     @property
     def data(self) -> str:
@@ -413,7 +412,7 @@ class OnPuzzle(Settings):
 
     def examples(self, seed: int) -> Examples:
         """What is trained on, validated on and asked in the end."""
-        puzzle, names = self.puzzle, tuple(map(str, range(self.puzzle.answers)))
+        puzzle, names = self.puzzle, tuple(map(str, range(self.puzzle.sizes.answers)))
         if isinstance(puzzle, Facts):
             table = puzzle.table(seed)
             order = np.argsort(raw_words(seed, LOOK)(puzzle.facts), kind="stable")[: self.held_out]
@@ -442,17 +441,16 @@ class OnPuzzle(Settings):
 
     def fit(self, config: TaggerConfig, vocabulary: int) -> TaggerConfig:
         """The model's sizes with those filled in that the puzzle decides."""
-        puzzle = self.puzzle
-        config = config.filled_in(vocab=self.vocabulary, outputs=puzzle.questions * puzzle.answers)
-        return replace(config, max_length=puzzle.length)
+        sizes = self.puzzle.sizes
+        config = config.filled_in(vocab=self.vocabulary, outputs=sizes.questions * sizes.answers)
+        return replace(config, max_length=sizes.length)
 
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any data."""
-        rows = share_of(self.batch, processes)
-        places = getattr(self.puzzle, "places", 1 if isinstance(self.puzzle, Facts) else self.puzzle.length)
-        batch = Batch(token_ids(rows, self.puzzle.length), token_ids(rows, places, self.puzzle.questions))
-        return BatchSpec(lambda model: PuzzleTask.loss(model, batch), rows * self.puzzle.length, rows)
+        rows, sizes = share_of(self.batch, processes), self.puzzle.sizes
+        batch = Minibatch(token_ids(rows, sizes.length), token_ids(rows, sizes.places, sizes.questions))
+        return BatchSpec(lambda model: PuzzleTask.loss(model, batch), rows * sizes.length, rows)
 
     def longest_sequence(self) -> int:
         """The most places that a sequence has."""
-        return self.puzzle.length
+        return self.puzzle.sizes.length

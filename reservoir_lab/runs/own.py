@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from reservoir.datasets import DataError
-from reservoir_lab.corpora.own import FILES
-from reservoir_lab.corpora.own.parts import PACKED, conversion, hidden, is_about, part_of, path_of, stem_of
-from reservoir_lab.corpora.own.tables import LABEL_NAMES, TABLES, are_pictures, read_table, sides
-from reservoir_lab.corpora.own.texts import TEXTS, languages
+from reservoir_lab.corpora.own import (
+    FILES,
+    PACKED,
+    PICTURES,
+    TABLES,
+    hidden,
+    is_about,
+    part_of,
+    path_of,
+    read_table,
+    stem_of,
+)
+from reservoir_lab.corpora.own_texts import LABEL_NAMES, TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import load_data, task_of
 from reservoir_lab.runs.computation import Computation, Pictures, Sequences
@@ -25,7 +34,7 @@ KINDS = {
     "pairs": "parallel text: train.de and train.en in a folder, or a table with the columns de and en",
     "text": "running text: a .txt file, or train.txt in a folder",
     "labels": "labelled texts: a table, .csv, .tsv, .jsonl or .parquet, with a column of texts and one of labels",
-    "pictures": "pictures: a folder with one subfolder per class, or with a table of their names and labels",
+    "pictures": "pictures: a folder with one subfolder per class",
     "numbers": "sequences of numbers: a table with a column of labels, and numbers in the others",
 }
 DEFAULTS = {
@@ -136,7 +145,7 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
     assert isinstance(task, Translation)
     found = languages(task.corpus)
     said = {side for side in ("src", "tgt") if f"task.{side}" in keep}
-    src, tgt = (task.src, task.tgt) if said else sides(found) or (task.src, task.tgt)
+    src, tgt = task.src, task.tgt
     if len(found) == 2 and src not in found and "src" not in said and tgt in found:
         src = next(language for language in found if language != tgt)
     elif len(found) == 2 and tgt not in found and "tgt" not in said and src in found and said:
@@ -163,7 +172,8 @@ def kind_of(name: str) -> Kind:
     plain = {file: name.lower() for file, name in plain.items()}
     tables = [file for file, stem in plain.items() if stem.endswith(TABLES)]
     tables.sort(key=lambda file: part_of(stem_of(file.name, TABLES)) != "train")
-    if path.is_dir() and are_pictures(path, tables):
+    classes = {file.parent for file in path.glob("*/**/*") if file.suffix.lower() in PICTURES}
+    if classes and (not tables or len(classes) > 1):
         return "pictures"
     if tables:
         return _of_table(tables[0])
@@ -172,17 +182,13 @@ def kind_of(name: str) -> Kind:
         return "pairs"
     if any(stem.endswith(TEXTS) for stem in plain.values()):
         return "text"
-    raise DataError(
-        f"{path} holds none of what can be trained on: {'; '.join(KINDS.values())}{conversion(files)}"
-    )
+    raise DataError(f"{path} holds none of what can be trained on: {'; '.join(KINDS.values())}")
 
 
 def _of_table(path: Path) -> Kind:
     table = read_table(path)
     rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
     labelled = len(rest) < len(table.header)
-    if sides(table.header):
-        return "pairs"
     words = [word for row in table.cells for i in rest for word in row[i].split()]
     if words and all(map(_is_number, words)):
         return "numbers"

@@ -27,7 +27,7 @@ from reservoir.models import (
 from reservoir.training import Budget, Optimiser, Skip
 from reservoir.training.task import Precision
 from reservoir.weights import Freeze, Mask
-from reservoir.weights.generator import checked_seed
+from reservoir.weights.draws import checked_seed
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.computation import Bits, Expressions, OnPuzzle, Pictures, Proteins, Sequences

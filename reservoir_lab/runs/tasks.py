@@ -40,7 +40,7 @@ from reservoir_lab.corpora import (
 )
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.corpora.own import FILES
-from reservoir_lab.corpora.vocabularies import ByteVocabulary, Dictionary, train_byte_pieces
+from reservoir_lab.corpora.texts import ByteVocabulary, Dictionary, train_byte_pieces
 
 LONGEST = 1024  # tokens of a text to validate or test on: attention's memory grows with their square
 LENGTH = 32  # tokens that a sentence is taken to have, its end among them

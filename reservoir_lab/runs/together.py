@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from reservoir.datasets.examples import Batch
+from reservoir.datasets.batches import Minibatch
 from reservoir.files import locked
 from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
@@ -196,7 +196,7 @@ class _Steps:
         tensors = self.stack.tensors()
 
         def one(tensors: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
-            batch = Batch(x, y)
+            batch = Minibatch(x, y)
             return functional_call(self.asked, tensors, (batch, loss), tie_weights=False)
 
         with sdpa_kernel(SDPBackend.MATH):  # on a GPU: the fused kernels cannot be asked by many
@@ -282,7 +282,7 @@ def _cost(model: nn.Module, task: PuzzleTask) -> float:
     return float(batch_flops(model, task, batch, autocast=False) / task.size(batch)[1])
 
 
-def _computed(logits: Tensor, batch: Batch) -> Tensor:
+def _computed(logits: Tensor, batch: Minibatch) -> Tensor:
     """Logits that are there already, whatever is asked."""
     return logits
 

@@ -23,8 +23,9 @@ from reservoir.training import ComputationTask, LanguageModellingTask, TextReade
 from reservoir.training.task import perplexity
 from reservoir.weights.files import WeightsError, read_json, shortened
 from reservoir.weights.storage import round_stored
-from reservoir_lab.corpora import own
-from reservoir_lab.corpora.vocabularies import BytePieces, ByteVocabulary
+from reservoir_lab.corpora.own import FILES
+from reservoir_lab.corpora.own_texts import own_labelled, own_pairs, own_text
+from reservoir_lab.corpora.texts import BytePieces, ByteVocabulary
 from reservoir_lab.runs.building import Corpus, device_of, load_trained, precision_of, task_of
 from reservoir_lab.runs.computation import Pictures, Sequences
 from reservoir_lab.runs.handlers import CheckpointError, weights_bytes
@@ -440,15 +441,15 @@ class TrainedModel:
         Raises:
             DataError: something is wrong with the files, or a class is unknown to the model.
         """
-        task, name = self._task(*DOES), f"{own.FILES}{path}"
+        task, name = self._task(*DOES), f"{FILES}{path}"
         if isinstance(task, Translation):
-            pairs = own.own_pairs(name, task.src, task.tgt, task.files, whole=True)[0]
+            pairs = own_pairs(name, task.src, task.tgt, task.files, whole=True)[0]
             return {part: self._bleu(*zip(*rows.rows, strict=True)) for part, rows in pairs.items()}
         if isinstance(task, LanguageModelling):
-            texts = own.own_text(name, task.files, whole=True)[0]
+            texts = own_text(name, task.files, whole=True)[0]
             return {part: self._perplexity(text) for part, text in texts.items()}
         if isinstance(task, Classification):
-            labelled = own.own_labelled(name, task.files, self.labels)[0]
+            labelled = own_labelled(name, task.files, self.labels)[0]
             return {part: self._accuracy(rows.rows) for part, rows in labelled.items()}
         stored = task.own_parts(name, known=self.labels, inputs=self.inputs)[0]
         with precision_of(self.run):

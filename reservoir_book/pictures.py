@@ -1,6 +1,7 @@
-"""Diagrams: what a model is made of, drawn as SVG from a description in `data/diagrams`, coloured by origin.
+"""Pictures as SVG: shapes, charts and tables; and diagrams of what a model is made of, coloured by origin.
 
-A description is a TOML file with `alt` (the picture in words), `height`, `shapes` and `arrows`, a line each:
+A diagram is drawn from a description in `data/diagrams`: a TOML file with `alt` (the picture in words), `height`,
+`shapes` and `arrows`, a line each:
 
     trained 20 40 100 26 embed: embedding        a box of an origin (or `plain`, or `frame` around others): x, y,
                                                  width, height, its name, and its words, with / between lines
@@ -16,15 +17,184 @@ Every diagram is as wide as the text of a phone. Its colours come from the page 
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from reservoir.datasets.shipped import shipped
-from reservoir_book.explorables.pictures import element, svg
-from reservoir_book.plots import ORIGINS
+from reservoir_book.plots import ORIGINS, Line
+
+LIGHT = "#22262b"
+"""The colour of words on light paper."""
+
+
+def svg(width: float, height: float, *parts: str, **attributes: Any) -> str:
+    """A picture of this size in pixels; what does not fit its place is made smaller.
+
+    Args:
+        width, height: pixels.
+        parts: elements, the lowest first.
+        attributes: more of the picture's, such as `fill` for all its parts.
+    """
+    size = {"viewBox": f"0 0 {_number(width)} {_number(height)}", "width": width}
+    return element("svg", "".join(parts), xmlns="http://www.w3.org/2000/svg", **size, **attributes)
+
+
+def rect(x: float, y: float, width: float, height: float, **attributes: Any) -> str:
+    """A rectangle."""
+    return element("rect", x=x, y=y, width=width, height=height, **attributes)
+
+
+def text(x: float, y: float, words: str, **attributes: Any) -> str:
+    """Words on a line whose baseline begins at (x, y)."""
+    style = {"fill": LIGHT, "font_family": "sans-serif", "font_size": 13}
+    return element("text", escape(words), x=x, y=y, **style | attributes)
+
+
+def line(points: Iterable[tuple[float, float]], colour: str, width: float = 2, **attributes: Any) -> str:
+    """A line through points."""
+    joined = " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
+    return element("polyline", points=joined, fill="none", stroke=colour, stroke_width=width, **attributes)
+
+
+def element(name: str, content: str = "", **attributes: Any) -> str:
+    """An element; an attribute with a hyphen in its name is given with an underscore, and None leaves it out."""
+    said = {key.replace("_", "-"): _number(value) for key, value in attributes.items() if value is not None}
+    start = f"<{name}" + "".join(f' {key}="{escape(value)}"' for key, value in said.items())
+    return f"{start}>{content}</{name}>" if content else f"{start}/>"
+
+
+def _number(value: Any) -> str:
+    """Numbers to hundredths of a pixel."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def grid(
+    opacities: Sequence[Sequence[float]],
+    colour: str,
+    width: float,
+    height: float,
+    *,
+    x: float = 0,
+    y: float = 0,
+) -> str:
+    """A matrix as cells of this size from (x, y), each as opaque as its number says, from 0 to 1."""
+    return "".join(
+        rect(x + width * j, y + height * i, width - 1, height - 1, fill=colour, fill_opacity=value)
+        for i, row in enumerate(opacities)
+        for j, value in enumerate(row)
+    )
+
+
+def bar(x: float, y: float, height: float, pieces: Iterable[tuple[float, str]]) -> str:
+    """Pieces in a row from (x, y), each a width and a colour."""
+    drawn = []
+    for width, colour in pieces:
+        drawn.append(rect(x, y, width, height, fill=colour))
+        x += width
+    return "".join(drawn)
+
+
+def shares(columns: Mapping[str, str], rows: Mapping[str, Sequence[float | None]]) -> str:
+    """A table of percentages, the darker the larger.
+
+    Args:
+        columns: their names, and what stands below each.
+        rows: name -> a percentage for each column; None where there is none.
+    """
+    left, top, wide, high = 230, 44, 108, 30
+    drawn = []
+    for j, (name, words) in enumerate(columns.items()):
+        x = left + wide * (j + 0.5)
+        drawn.append(text(x, 18, name, text_anchor="middle", font_weight="bold"))
+        drawn.append(text(x, 34, words, text_anchor="middle", fill="#555"))
+    for i, (name, percentages) in enumerate(rows.items()):
+        y = top + high * i
+        drawn.append(text(left - 10, y + 20, name, text_anchor="end"))
+        drawn.append(
+            grid([[0.06 + 0.9 * (p or 0) / 100 for p in percentages]], "#1f5a8a", wide, high, x=left, y=y)
+        )
+        for j, p in enumerate(percentages):
+            look = {"text_anchor": "middle", "fill": "#fff" if p and p > 55 else LIGHT}
+            drawn.append(text(left + wide * (j + 0.5), y + 20, "–" if p is None else f"{p:.0f}", **look))
+    size = left + wide * len(columns) + 8, top + high * len(rows) + 8
+    return svg(*size, rect(0, 0, *size, fill="#fff"), *drawn, role="img")
+
+
+def chart(
+    bands: Sequence[tuple[str, str, Sequence[Line]]],
+    runs: Sequence[Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    log: bool = False,
+) -> str:
+    """Bands from the lowest to the highest seed, and lines over them, each named at its end, as a small SVG.
+
+    Args:
+        bands: (words, origin, seeds).
+        runs: each with a `label`, an `origin` and `points`.
+        x, y: titles of the axes.
+        log: whether the y axis is logarithmic.
+    """
+    width, height, left, right, top, bottom = 760, 340, 56, 250, 24, 40
+    scale = (lambda value: math.log10(max(value, 1e-9))) if log else float
+    lines = [seed for _, _, seeds in bands for seed in seeds]
+    lines += [([at for at, _ in run["points"]], [value for _, value in run["points"]]) for run in runs]
+    xs, ys = ([value for one in lines for value in one[side]] for side in (0, 1))
+    ys = [scale(value) for value in ys]
+    most, low, high = max(xs, default=1) or 1, min(ys, default=0.0), max(ys, default=1.0)
+    low, high = (low if log else min(low, 0.0)), high if high > low else low + 1
+
+    def place(at: float, value: float) -> tuple[float, float]:
+        share = (scale(value) - low) / (high - low)
+        return left + (width - left - right) * at / most, height - bottom - (height - top - bottom) * share
+
+    end = width - right
+    parts = [rect(0, 0, width, height, fill="#fffefb")]
+    for step in range(5):
+        value = low + (high - low) * step / 4
+        value = 10**value if log else value
+        where = place(0, value)[1]
+        parts.append(line([(left, where), (end, where)], "#e3e1da", 1))
+        parts.append(text(left - 6, where + 4, f"{value:.3g}", text_anchor="end", font_size=11))
+        at, below = most * step / 4, {"text_anchor": "middle", "font_size": 11}
+        parts.append(text(place(at, value)[0], height - bottom + 16, f"{at:,.0f}", **below))
+    parts.append(text(left, top - 9, y))
+    parts.append(text(end, height - 8, x, text_anchor="end"))
+    named: list[tuple[float, str, str]] = []
+    for words, name, seeds in bands:
+        steps = seeds[0][0]
+        columns = list(zip(*(values for _, values in seeds), strict=False))
+        edge = [place(at, max(column)) for at, column in zip(steps, columns, strict=False)]
+        edge += [place(at, min(column)) for at, column in reversed(list(zip(steps, columns, strict=False)))]
+        joined = " ".join(f"{one:.1f},{other:.1f}" for one, other in edge)
+        parts.append(element("polygon", points=joined, fill=ORIGINS[name], fill_opacity=0.22))
+        middle = [place(at, sum(column) / len(column)) for at, column in zip(steps, columns, strict=False)]
+        parts.append(line(middle, ORIGINS[name], 1.5))
+        if middle:
+            named.append((middle[-1][1], f"{words}, {len(seeds)} recorded seeds", ORIGINS[name]))
+    dashes: dict[str, int] = {}
+    for run in runs:
+        number = dashes[run["origin"]] = dashes.get(run["origin"], -1) + 1
+        dash = (None, "7 4", "2 3", "10 3 2 3")[number % 4]
+        points = [place(at, value) for at, value in run["points"]]
+        colour = ORIGINS[run["origin"]]
+        if points:
+            parts.append(line(points, colour, 2.2, stroke_dasharray=dash))
+            parts.append(element("circle", cx=points[-1][0], cy=points[-1][1], r=3.5, fill=colour))
+            named.append((points[-1][1], run["label"], colour))
+    lowest = 0.0
+    for where, words, colour in sorted(named):
+        lowest = max(where + 4, lowest + 15)
+        parts.append(text(end + 8, lowest, words, fill=colour, font_size=12))
+    described = "; ".join(words for _, words, _ in named)
+    return svg(width, height, *parts, role="img", aria_label=f"{y} against {x}: {described}")
+
 
 WIDTH = 340
 LINE = 14  # pixels from one line of words to the next
@@ -47,7 +217,7 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 @dataclass(frozen=True)
-class Diagram:
+class Picture:
     """A picture with its description: a notebook shows it as SVG, and its `alt` where there are no pictures."""
 
     svg: str
@@ -57,7 +227,7 @@ class Diagram:
         return {"image/svg+xml": self.svg, "text/plain": self.alt}
 
 
-def diagram(name: str, **values: object) -> Diagram:
+def diagram(name: str, **values: object) -> Picture:
     """Draw a diagram of `data/diagrams`.
 
     Args:
@@ -90,7 +260,7 @@ def diagram(name: str, **values: object) -> Diagram:
     paper = element("rect", width=WIDTH, height=height, fill=PAPER)
     body = element("desc", alt) + paper + "".join([*parts, *legend])
     look = {"role": "img", "aria_label": alt, "font_family": "var(--sans, sans-serif)", "font_size": SIZE}
-    return Diagram(svg(WIDTH, height, body, **{"class": "diagram"}, **look), alt)
+    return Picture(svg(WIDTH, height, body, **{"class": "diagram"}, **look), alt)
 
 
 def _shape(

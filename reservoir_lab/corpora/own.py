@@ -1,17 +1,20 @@
-"""Which files of one's own train, validate and test; what is left out of them; a split by a seed where some lack."""
+"""Which files of one's own train, validate and test; how tables are read; a split by a seed where some parts lack."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, cast
 
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
-from reservoir_lab.corpora.reading import read_text
+from reservoir_lab.corpora.fetching import read_lines, read_text
 
 FILES = "files:"
 PARTS = ("train", "valid", "test")
@@ -27,20 +30,7 @@ CALLED = {
 """What the parts are called, alone or as the first or last word of a file's name."""
 ABOUT = ("readme", "license", "licence", "changelog", "citation")
 """Files that tell of data and are none."""
-TEXT_TOO = "write its text to a .txt file in UTF-8"
-LINES = ".to_json('train.jsonl', orient='records', lines=True)"
-CONVERT = {
-    **dict.fromkeys(
-        (".xlsx", ".xls", ".ods"), "save its sheet as .csv, in UTF-8, by the program that made it"
-    ),
-    ".json": f"in Python, pandas.read_json(FILE){LINES}",
-    ".feather": f"in Python, pandas.read_feather(FILE){LINES}",
-    ".arrow": f"in Python, pyarrow.ipc.open_stream(FILE).read_pandas(){LINES}, or open_file for open_stream",
-    **dict.fromkeys((".tmx", ".xlf", ".xliff"), "write its sentences to train.de and train.en, one a line"),
-    **dict.fromkeys((".npy", ".npz", ".mat"), "write it as a table, .csv, with a column of labels"),
-    **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".html", ".xml", ".tex"), TEXT_TOO),
-}
-"""What makes other formats readable."""
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 PACKED = ("", ".gz", ".xz", ".zip")
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 FEW = 5  # lines that a sentence names
@@ -58,10 +48,9 @@ class Files:
         text: the columns of a table that hold the text, one or two, or the numbers; by default those with the usual
             names, or all but the label's.
         label: the column of a table that holds the class; by default the one with the usual name.
-        valid, test: shares that are taken out of the training data to validate and to test on, where no file is named
-            so.
+        valid: share that is taken out of the training data to validate on, where no file is named so.
+        test: the same to test on.
         seed: of that split.
-        blank: what to do with lines without text or label: "refuse" them, or "skip" and count them.
     """
 
     text: tuple[str, ...] = _later(())
@@ -69,7 +58,6 @@ class Files:
     valid: float = _later(0.1)
     test: float = _later(0.1)
     seed: int = _later(0)
-    blank: Literal["refuse", "skip"] = _later("refuse")
 
     def __post_init__(self) -> None:
         for name in ("valid", "test"):
@@ -79,8 +67,6 @@ class Files:
             raise ValueError(
                 f"files.valid and files.test must leave something to train on, got {self.valid} and {self.test}"
             )
-        if self.blank not in ("refuse", "skip"):
-            raise ValueError(f"files.blank must be 'refuse' or 'skip', got {self.blank!r}")
 
 
 @dataclass
@@ -118,9 +104,7 @@ def path_of(name: str) -> Path:
     path = Path(name.removeprefix(FILES)).expanduser()
     if not path.exists():
         raise DataError(f"there is no file or folder {path}, which {name!r} names: check the path")
-    inner = path / "data"  # as the hub of Hugging Face lays a data set out, next to a README
-    files = [file for file in path.iterdir() if file.is_file()] if inner.is_dir() else []
-    return inner if inner.is_dir() and all(is_about(file) or hidden(file, path) for file in files) else path
+    return path
 
 
 def part_of(stem: str, *, alone: bool = False) -> str:
@@ -154,8 +138,8 @@ def find(
     kinds = endings
     endings = [f"{ending}{packed}" for ending in endings for packed in PACKED]
     if path.is_file():
-        if (advice := conversion([path])) or path.name.lower().endswith(PICTURES):
-            raise DataError(f"{path} is no {kinds[0]} file, as {what} need{advice}")
+        if path.name.lower().endswith(PICTURES):
+            raise DataError(f"{path} is no {kinds[0]} file, as {what} need")
         return {path.name if whole else "train": path}
     found: dict[str, Path] = {}
     here = sorted(file for file in path.iterdir() if not hidden(file, path))
@@ -171,9 +155,7 @@ def find(
         found = {fitting[0].name if whole else "train": fitting[0]}
     elif "train" not in found and not (whole and found):
         held = ", ".join(file.name for file in here[:FEW]) or "nothing"
-        raise DataError(
-            f"{path} has no train{endings[0]}: {what} go there (it holds {held}){conversion(here)}"
-        )
+        raise DataError(f"{path} has no train{endings[0]}: {what} go there (it holds {held})")
     if left := [file for file in here if file not in found.values()]:
         why = (
             "named for no part: train, valid or test" if file in fitting else f"no {kinds[0]}"
@@ -182,12 +164,6 @@ def find(
         each = ", ".join(f"{file.name} ({reason})" for file, reason in zip(left, why, strict=True))
         notes.append(f"{path}: left out: {each}")
     return found
-
-
-def conversion(files: Sequence[Path]) -> str:
-    """How the first of some files that is in a format that nothing here reads becomes one that is read."""
-    other = next((file for file in files if file.suffix.lower() in CONVERT), None)
-    return f"; {other.name} is not read as it is: {CONVERT[other.suffix.lower()]}" if other else ""
 
 
 def is_about(file: Path) -> bool:
@@ -217,49 +193,132 @@ def stem_of(name: str, endings: Sequence[str]) -> str:
     return next((name[: -len(end)] for end in endings if end and name.lower().endswith(end)), "")
 
 
-def own_lines(path: Path) -> list[str]:
-    """The lines of a file, which a newline ends, with or without a carriage return before it; in a file without any
-    newline, a carriage return does."""
-    text = read_text(path)
-    text = text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
-    lines = text.split("\n")
-    return lines[:-1] if lines[-1] == "" else lines
+@dataclass
+class Table:
+    """A file's columns, its rows, and the line on which each begins."""
+
+    path: Path
+    header: list[str]
+    cells: list[list[str]]
+    lines: list[int]
+    blank: int
+
+    def rows(self, names: tuple[str, ...], notes: list[str]) -> Rows:
+        """Some columns.
+
+        Raises:
+            DataError: there is no such column.
+        """
+        if missing := [name for name in names if name not in self.header]:
+            raise DataError(
+                f"{self.path}, line 1: no column is named {', '.join(map(repr, missing))}; they are"
+                f" {', '.join(map(repr, self.header))}"
+            )
+        if self.blank:
+            notes.append(f"{self.path}: {self.blank:,} blank lines left out")
+        at = [self.header.index(name) for name in names]
+        return Rows((self.path,), [tuple(row[i] for i in at) for row in self.cells], self.lines)
 
 
-def without_blanks(part: Rows, files: Files, notes: list[str], *, unit: str) -> Rows:
-    """The rows that have all they should have; the others are refused, or left out and counted.
+def read_table(path: Path) -> Table:
+    """Read a table in UTF-8, or in UTF-16 with a byte-order mark; commas, semicolons or tabs stand between cells.
 
-    Rows at the end of a file that are blank throughout are no rows: they are left out and counted in any case.
+    Or one of JSON Lines or Parquet, whose rows need not have the same columns.
 
     Raises:
-        DataError: a row lacks something, or all do.
+        DataError: the file is missing, damaged or empty, names a column twice, or a row has another number of cells.
     """
-    empty = [not all(cell.strip() for cell in row) for row in part.rows]
-    end = len(part)
-    while end and not any(cell.strip() for cell in part.rows[end - 1]):
-        end -= 1
+    if re.search(r"\.(jsonl|parquet)\b", path.name, re.IGNORECASE):
+        return _of_records(path)
+    csv.field_size_limit(2**31 - 1)
+    text = read_text(path)
+    first = text.lstrip().splitlines()[0] if text.strip() else ""
+    marks = {mark: first.count(mark) for mark in ("\t", ";", ",")}
+    mark = max(marks, key=marks.__getitem__)
+    # As Python's own spreadsheet dialect, and every kind of line end, also within quotation marks.
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=True)
+    cells, lines, blank, begins = [], [], 0, 1
+    try:
+        for row in reader:
+            if not any(map(str.strip, row)) and len(row) < 2:
+                blank += 1
+            else:
+                cells.append(row)
+                lines.append(begins)
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {begins}: {error}; a cell that holds a quotation mark, a line end or {mark!r} stands in"
+            ' quotation marks, and marks within it are doubled: "he said ""yes"""'
+        ) from None
+    if len(cells) < 2:
+        raise DataError(
+            f"{path}: there are no rows; the first line names the columns, and each other one is a row"
+        )
+    header = [name.strip() for name in cells.pop(0)]
+    del lines[0]
+    if twice := [name for name, times in Counter(header).items() if times > 1]:
+        raise DataError(f"{path}, line 1: two columns are named {twice[0]!r}; give each a name of its own")
+    for line, row in zip(lines, cells, strict=True):
+        if len(row) != len(header):
+            raise DataError(
+                f"{path}, line {line}: {len(row)} cells, but line 1 names {len(header)} columns; put a text that holds"
+                f" {mark!r} in quotation marks"
+            )
+    return Table(path, header, cells, lines, blank)
+
+
+def _of_records(path: Path) -> Table:
+    parquet, lines = path.suffix.lower() == ".parquet", list[int]()
+    rows: list[dict[str, Any]] = []
+    try:
+        if parquet:
+            import pandas as pd  # which takes longer to import than all the rest
+
+            rows = cast("list[dict[str, Any]]", pd.read_parquet(path).to_dict("records"))
+            lines = list(range(1, len(rows) + 1))
+        for number, line in enumerate([] if parquet else read_lines(path), start=1):
+            if line.strip():
+                lines.append(number)
+                rows.append(dict(json.loads(line)))
+    except ImportError:
+        raise DataError(f"{path} needs pyarrow: pip install pyarrow") from None
+    except (ValueError, TypeError, OSError) as error:
+        what = "it is damaged, or no Parquet" if parquet else "each line is an object of JSON"
+        raise DataError(f"{path}, line {lines[-1] if lines else 1}: {error}; {what}") from error
+    if not rows:
+        raise DataError(f"{path}: there are no rows; write some")
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    if any(isinstance(cell, bytes | dict) for row in rows for cell in row.values()):
+        raise DataError(
+            f"{path}: a cell holds bytes or an object; store pictures as files, in one folder per class, and what"
+            " stands in an object as columns of its own"
+        )
+    return Table(path, header, [[_cell(row.get(name)) for name in header] for row in rows], lines, 0)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Iterable) and not isinstance(value, str):  # numbers, say
+        return " ".join(map(str, value))
+    return "" if value is None or value != value else str(value)
+
+
+def without_blanks(part: Rows, notes: list[str], *, unit: str) -> Rows:
+    """The rows that have all they should have; those that lack something are left out and counted.
+
+    Raises:
+        DataError: all lack something.
+    """
+    whole = [i for i, row in enumerate(part.rows) if all(cell.strip() for cell in row)]
     names = " and ".join(map(str, dict.fromkeys(part.paths)))
-    if not end:
-        raise DataError(
-            f"{names}: there is no text in {'them' if part.paths[1:] else 'it'}; write some, one a line"
-        )
-    blank = [row for row in range(end) if empty[row]]
-    if blank and files.blank == "refuse":
-        row = part.rows[blank[0]]
-        side = next(side for side, cell in enumerate(row) if not cell.strip())
-        half = "half of a" if any(cell.strip() for cell in row) else "a blank"
-        more = f" ({len(blank):,} such lines: {listed([part.lines[i] for i in blank])})" if blank[1:] else ""
-        raise DataError(
-            f"{part.where(blank[0], side)}: {half} {unit}{more}; mend or delete the line"
-            f"{' in both files' if part.paths[1:] else ''}, or leave such lines out with --task.files.blank skip"
-        )
-    if blank:
+    if not whole:
+        raise DataError(f"{names}: there is no {unit} with a text on either side; write some, one a line")
+    if left := sorted({*part.lines} - {part.lines[i] for i in whole}):
+        listed = ", ".join(map(str, left[:FEW])) + (" …" if left[FEW:] else "")
         notes.append(
-            f"{names}: left out, without text: lines {listed([part.lines[i] for i in blank])} ({len(blank):,} in all)"
+            f"{names}: left out, since text or label is blank: lines {listed} ({len(left):,} in all)"
         )
-    if end < len(part):
-        notes.append(f"{names}: blank lines left out at the end: {len(part) - end:,}")
-    return part.chosen([row for row in range(end) if not empty[row]])
+    return part.chosen(whole)
 
 
 def split(
@@ -319,8 +378,3 @@ def split(
         if part != "train" and (again := sum(key(row) in seen for row in rows.rows)):
             notes.append(f"{part}: {again:,} of its {unit} also stand in the training data")
     return parts
-
-
-def listed(lines: Sequence[int]) -> str:
-    """The first few of some line numbers."""
-    return ", ".join(map(str, lines[:FEW])) + (" …" if len(lines) > FEW else "")
