@@ -35,11 +35,6 @@ RANGES = {"bleu": (0, 100 + 1e-6), "accuracy": (0, 100 + 1e-6), "perplexity": (1
 LARGEST = 2**26
 """Bytes of the longest record that is read."""
 AGAIN = "delete it and run again"
-EACH = {
-    "seed", "points", "tests", "samples", "aucc", "seconds", "cpu_seconds", "step_seconds", "test_seconds", "tokens",
-    "flops", "peak_memory", "date",
-}  # fmt: skip
-"""What every line of a family's file has for itself."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
@@ -547,7 +542,7 @@ def _lines(records: Mapping[tuple[str, str, int], Record]) -> bytes:
         shared = {
             name: value
             for name, value in first.items()
-            if name not in EACH and all(one[name] == value for one in stored)
+            if name != "seed" and all(one[name] == value for one in stored)
         }
         head = {"recipe": recipe, "scale": scale} | shared
         for line in [head, *({name: one[name] for name in one if name not in head} for one in stored)]:

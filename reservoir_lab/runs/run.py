@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
-from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -64,13 +63,8 @@ NOT_THE_RESULT = {"device", "budget.checkpoint_every", "base"}
 """Fields that are not meant to change the result: where a run is executed, how often it can be resumed, and whence."""
 
 
-class Absent(Enum):
-    """What stands for a field that is not there; None is a value."""
-
-    ABSENT = "absent"
-
-
-ABSENT = Absent.ABSENT
+ABSENT: Any = object()
+"""What stands for a field that is not there; None is a value."""
 
 
 @dataclass(frozen=True)

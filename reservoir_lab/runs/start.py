@@ -204,7 +204,6 @@ def _folder(seed: int) -> Path:
     )
 
 
-D_HEAD = 64  # in every released size
 WHOLE = {"embedding": "wte", "positions": "wpe", "norm": "ln_f"}
 LAYER = {
     "mixing.norm": "ln_1",
@@ -217,33 +216,46 @@ LAYER = {
 """Our stream names, of the whole and of a layer, and GPT-2's. What it calls "c_…" its file has as (in, out)."""
 
 
-def load_gpt2(file: Path) -> LanguageModel:
-    """A GPT-2 of any of the released sizes, every tensor of which has the origin "pretrained".
+GPT2 = LanguageModelConfig(
+    50_257,
+    d_model=768,
+    n_heads=12,
+    d_ff=3072,
+    layers=12,
+    activation="gelu-tanh",
+    positions="learned",
+    max_length=1024,
+    scale_embeddings=False,
+    dropout=0.0,
+)
+"""The smallest of the released sizes."""
+
+
+def load_gpt2(file: Path, config: LanguageModelConfig = GPT2) -> LanguageModel:
+    """A GPT-2, every tensor of which has the origin "pretrained".
 
     Args:
         file: `model.safetensors`, as `transformers` saves it.
+        config: its sizes.
 
     Raises:
         WeightsError: the file is missing, damaged or of another model.
     """
-    tensors = _read(file)
-    model = _config(file, tensors).build()
+    tensors, model = _read(file), config.build()
     with torch.no_grad():
         for item in owned(model):
             name, turned = _theirs(item.stream)
-            if name not in tensors:
-                raise WeightsError(f"{file} has no tensor {name!r}: it is no GPT-2, or not all of one")
-            value = tensors.pop(name)
-            value = value.T if turned else value
+            value = tensors.pop(name, torch.empty(0))
+            value = value.T if turned and value.ndim == 2 else value
             if value.shape != item.parameter.shape:
                 raise WeightsError(
-                    f"{file}: {name!r} is {tuple(value.shape)}, but the other tensors make it"
+                    f"{file} is no GPT-2 of this size: {name!r} is {tuple(value.shape)}, not"
                     f" {tuple(item.parameter.shape)}"
                 )
             item.parameter.copy_(value)
             set_origin(item, Pretrained(str(file)))
     if left := sorted(tensors):
-        raise WeightsError(f"{file} has tensors that no GPT-2 has: {', '.join(left[:3])}")
+        raise WeightsError(f"{file} has tensors that no GPT-2 of this size has: {', '.join(left[:3])}")
     return model.eval()
 
 
@@ -260,30 +272,6 @@ def _read(file: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _config(file: Path, tensors: dict[str, Tensor]) -> LanguageModelConfig:
-    try:
-        vocab, d_model = tensors["wte.weight"].shape
-        max_length = len(tensors["wpe.weight"])
-        d_ff = tensors["h.0.mlp.c_fc.weight"].shape[1]
-    except (KeyError, ValueError, IndexError, TypeError) as error:
-        raise WeightsError(f"{file} is no GPT-2: its embeddings or its first layer are missing") from error
-    try:
-        return LanguageModelConfig(
-            vocab,
-            d_model=d_model,
-            n_heads=d_model // D_HEAD,
-            d_ff=d_ff,
-            layers=1 + max(int(found[1]) for name in tensors if (found := re.match(r"h\.(\d+)\.", name))),
-            activation="gelu-tanh",
-            positions="learned",
-            max_length=max_length,
-            scale_embeddings=False,
-            dropout=0.0,
-        )
-    except ValueError as error:
-        raise WeightsError(f"{file} is no GPT-2 that can be built: {error}") from error
-
-
 def _theirs(stream: str) -> tuple[str, bool]:
     """GPT-2's name of a tensor of ours, and whether it has it transposed."""
     bias = stream.endswith(".bias")
@@ -297,30 +285,18 @@ def _theirs(stream: str) -> tuple[str, bool]:
 HEAD = struct.Struct("<7i")  # dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len
 
 
-def load_llama2c(path: Path | str) -> Llama:
+def load_llama2c(path: Path) -> Llama:
     """Read a model in llama2.c's first format: seven numbers, then all weights in fp32, kind after kind.
 
     Raises:
         WeightsError: the file is missing, cut off, or none of these.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise WeightsError(f"there is no file {path}")
-    content = path.read_bytes()
-    if len(content) < HEAD.size:
-        raise WeightsError(f"{path} is cut off: it has {len(content)} bytes, not even a head")
-    d_model, d_ff, layers, n_heads, n_kv_heads, vocab, length = HEAD.unpack_from(content)
-    sizes = (d_model, d_ff, layers, n_heads, n_kv_heads, length)
-    if min(sizes) < 1 or max(sizes) > 1 << 20 or vocab == 0 or d_model % n_heads or n_heads % n_kv_heads:
-        raise WeightsError(
-            f"{path} is no model of llama2.c: it begins with {', '.join(map(str, (*sizes, vocab)))}"
-        )
-    if vocab < 0:
-        raise WeightsError(f"{path}: its output is not tied to its embeddings; only tied models are read")
     try:
+        content = path.read_bytes()
+        d_model, d_ff, layers, n_heads, n_kv_heads, vocab, length = HEAD.unpack_from(content)
         config = LlamaConfig(vocab, d_model, n_heads, d_ff, layers, n_kv_heads, length)
-    except ValueError as error:
-        raise WeightsError(f"{path} is no model of llama2.c that can be built: {error}") from error
+    except (OSError, struct.error, ValueError) as error:
+        raise WeightsError(f"{path} is no model of llama2.c with tied output: {error}") from error
     kv = d_model * n_kv_heads // n_heads
     kinds = {  # in the file's order
         "embedding": (vocab, d_model),

@@ -216,7 +216,7 @@ def _folder_files(
     if run.recipe in LICENCES:
         about += f"\n\nLicence: {LICENCES[run.recipe]}."
     said = {"run": run.to_json(), "inputs": dict(getattr(corpus, "inputs", {})), "tests": record.tests}
-    vocabulary = getattr(task, "src_vocabulary", None) or getattr(task, "vocabulary", None)
+    vocabulary: Any = getattr(task, "src_vocabulary", None) or getattr(task, "vocabulary", None)
     return pretrained.model_files(
         model,
         about=about,
