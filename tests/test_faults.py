@@ -335,11 +335,14 @@ def test_a_very_long_sentence_to_validate_or_test_on_is_named(tmp_path, results,
     )
 
 
-def test_pairs_without_text_are_left_out_and_counted_and_an_empty_sentence_has_an_empty_translation(
+def test_pairs_without_text_are_refused_or_left_out_and_an_empty_sentence_has_an_empty_translation(
     tmp_path, results
 ):
     changed = {"train_de": lines("train", "de", "", "")}  # both of which have a translation
     run = small_run(write_text(tmp_path / "text", **changed))
+    with pytest.raises(DataError, match=r"train\.de, line \d+: half of a pair"):
+        execute(run)
+    run = run.evolve(task={"files": replace(run.task.files, blank="skip")})
     record = execute(run)
     said = "left out, since text or label is blank: lines 149, 150 (2 in all)"
     assert any(said in note for note in record.notes), record.notes
