@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from repeated import deterministic
 from safetensors.torch import load_file
 from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
 
+from reservoir.datasets import DataError
 from reservoir.files import WriteError
 from reservoir.training import Finished, Saved, Started
 from reservoir_lab.launch import cli, train
