@@ -479,11 +479,13 @@ def test_tables_of_json_lines_and_parquet_are_read_as_those_of_commas_are(tmp_pa
         kind_of(write(tmp_path / "d", a__jsonl='{"text": "a"}\n{bad\n'))
 
 
-def test_a_table_of_pictures_in_bytes_says_what_would_do(tmp_path):
-    pd.DataFrame({"image": [b"PNG"] * 9, "label": range(9)}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(
-        DataError, match="a cell holds bytes; store pictures as files, in one folder per class"
-    ):
+@pytest.mark.parametrize(
+    ("cell", "remedy"),
+    [(b"PNG", "store pictures as files"), ({"it": "w"}, "an object as columns of its own")],
+)
+def test_a_table_of_cells_that_are_no_text_says_what_would_do(tmp_path, cell, remedy):
+    pd.DataFrame({"image": [cell] * 9, "label": range(9)}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=f"a cell holds bytes or an object; .*{remedy}"):
         kind_of(f"files:{tmp_path}")
 
 
