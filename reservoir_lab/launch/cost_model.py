@@ -63,7 +63,7 @@ class GPU:
     """A GPU's peak figures, from its data sheet, without sparsity.
 
     Args:
-        words: its name, written out.
+        name: as its maker writes it.
         bf16, fp32: operations a second of matrix products, in bf16 and in fp32 (without TF32); bf16 is 0 where the
             hardware does not multiply it.
         bandwidth: bytes a second, to and from its memory.
@@ -74,7 +74,7 @@ class GPU:
             yours asks.
     """
 
-    words: str
+    name: str
     bf16: float
     fp32: float
     bandwidth: float
