@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from repeated import deterministic
 from safetensors.torch import load_file
 from small import PARTS, arguments, files, full_disk, sentence, small_run, write_text
 
+from reservoir.datasets import DataError
 from reservoir.files import WriteError
 from reservoir.training import Finished, Saved, Started
 from reservoir_lab.launch import cli, train
@@ -335,11 +337,14 @@ def test_a_very_long_sentence_to_validate_or_test_on_is_named(tmp_path, results,
     )
 
 
-def test_pairs_without_text_are_left_out_and_counted_and_an_empty_sentence_has_an_empty_translation(
+def test_pairs_without_text_are_refused_or_left_out_and_an_empty_sentence_has_an_empty_translation(
     tmp_path, results
 ):
     changed = {"train_de": lines("train", "de", "", "")}  # both of which have a translation
     run = small_run(write_text(tmp_path / "text", **changed))
+    with pytest.raises(DataError, match=r"train\.de, line \d+: half of a pair"):
+        execute(run)
+    run = run.evolve(task={"files": replace(run.task.files, blank="skip")})
     record = execute(run)
     said = "left out, since text or label is blank: lines 149, 150 (2 in all)"
     assert any(said in note for note in record.notes), record.notes

@@ -195,10 +195,10 @@ def chosen_run(
     if fields:
         prog, before = f"reservoir {command} {recipe}", run
         run = in_one_sentence(lambda: tyro.cli(kind, default=before, args=list(fields), prog=prog))
-    said = {
+    changed = {
         word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"
     }
-    return fitted(run, keep=said) if data else run
+    return fitted(run, keep=changed) if data else run
 
 
 def train_runs(runs: Sequence[Run], *, fresh: bool = False, together: bool = False) -> None:
