@@ -22,7 +22,7 @@ from reservoir.models import EncoderDecoder
 from reservoir.training.translation import BOS, EOS, Decoding, beam_search
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import load_trained
-from reservoir_lab.runs.checkpoint import CheckpointError
+from reservoir_lab.runs.handlers import CheckpointError
 
 BEAM, SENTENCES = 5, 50  # of a batch, of sentences of like length
 RECIPE = "components/baseline"

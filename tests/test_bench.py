@@ -172,7 +172,7 @@ def test_every_row_trains_and_scores(task, row):
     model, on, corpus = build(run)
     before = {item.path: item.parameter.clone() for item in owned(model) if not item.parameter.requires_grad}
     history = train_run(run, model, on, name=row)
-    tests, _ = run.task.test(model, on, corpus)
+    tests = run.task.test(model, on, corpus)
     assert 0 <= tests["test"]["accuracy"] <= 100
     assert history.flops > 0
     after = {item.path: item.parameter for item in owned(model)}

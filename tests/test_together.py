@@ -35,8 +35,7 @@ def test_seeds_learn_together_what_each_learns_alone(row):
         pytest.skip("is trained alone, which another test holds")
     models, tasks, _ = build_all(runs)
     rates = [run.optimiser for run in runs]
-    late = runs[0].freeze if runs[0].freeze.after else None
-    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget, late=late)
+    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget)
     for run, model, history in zip(runs, models, found, strict=True):
         single, task, _ = build(run)
         expected = train_run(run, single, task)

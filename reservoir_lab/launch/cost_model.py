@@ -33,7 +33,7 @@ from reservoir_lab.corpora.content import FETCHED
 from reservoir_lab.corpora.own import path_of as path_of_files
 from reservoir_lab.runs.building import build, device_of, outline, tokens_found
 from reservoir_lab.runs.execution import train_run
-from reservoir_lab.runs.machine import has_bf16, peaks
+from reservoir_lab.runs.provenance import has_bf16, peaks
 from reservoir_lab.runs.run import Run
 from reservoir_lab.typed import hint
 

@@ -38,10 +38,10 @@ from reservoir_lab.corpora.own import FILES
 from reservoir_lab.launch.console import in_one_sentence, new_table, show
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import device_of
-from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.distribution import World, join_world
 from reservoir_lab.runs.distribution import leave_world as leave_world  # for the command line, when it fails
 from reservoir_lab.runs.execution import Busy, begin_afresh, execute
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.own import DEFAULTS, fitted, kind_of, retargeted
 from reservoir_lab.runs.preemption import StopSignal
 from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of

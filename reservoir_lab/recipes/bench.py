@@ -22,10 +22,10 @@ from reservoir.models import TaggerConfig
 from reservoir.models.stack import LayerKind, hybrid
 from reservoir.training import Budget, Optimiser, Skip
 from reservoir.weights import Freeze, Mask
+from reservoir_lab.runs.computation import OnPuzzle
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun
-from reservoir_lab.runs.tasks.computation import OnPuzzle
 
 LOOKED, JUDGED = range(10), range(200, 220)
 """Seeds that are for looking, and those that are run once the rules are written."""

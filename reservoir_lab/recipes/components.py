@@ -54,8 +54,7 @@ from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+from reservoir_lab.runs.tasks import Classification, LanguageModelling
 
 _TWO = "Chapter 10: what no source tried: two ways to leave weights untrained, and what an encoder is worth."
 FAMILIES = {

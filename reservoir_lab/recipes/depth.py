@@ -22,7 +22,7 @@ from reservoir_lab.recipes.transformer import SIZES, scaled
 from reservoir_lab.recipes.universal import TASKS as COMPUTED
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
+from reservoir_lab.runs.tasks import LanguageModelling, MaskedLanguageModelling
 
 DEPTHS = (0, 1, 2, 4)
 TASKS = {

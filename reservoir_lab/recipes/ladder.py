@@ -44,7 +44,7 @@ from reservoir_lab.recipes.reservoirs import placed
 from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
+from reservoir_lab.runs.tasks import LanguageModelling, MaskedLanguageModelling
 
 BEYOND = "Rows of the sources that no chapter asks for, as recipes, so that they can be run."
 FAMILIES = {

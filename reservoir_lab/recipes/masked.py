@@ -19,8 +19,7 @@ from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import RECIPES, Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.language_modelling import MaskedLanguageModelling
+from reservoir_lab.runs.tasks import Classification, MaskedLanguageModelling
 
 FAMILIES = {"fine-tune": "Appendix A8: encoders of `masked/…` fine-tuned on GLUE, and the same from scratch."}
 

@@ -29,7 +29,7 @@ from reservoir_lab.recipes import transformer
 from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+from reservoir_lab.runs.tasks import LanguageModelling
 
 FAMILIES = {"backskipping": "Appendix A7: reservoirs whose backward pass is left out (Shen et al. 2021)."}
 

@@ -15,12 +15,10 @@ from reservoir.models import EncoderDecoderConfig, LanguageModelConfig, TextClas
 from reservoir.training import Budget, Decoding, Optimiser
 from reservoir.training.task import Precision
 from reservoir_lab.corpora.content import MADE
+from reservoir_lab.runs.computation import Bits, Pictures
 from reservoir_lab.runs.registry import Scale, recipe
 from reservoir_lab.runs.run import Model, Run, TaskConfig
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.computation import Bits, Pictures
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Classification, LanguageModelling, Translation
 
 FAMILIES = {"own": "Models for data of your own, after those of Chapter 3, one for each kind of data."}
 

@@ -34,11 +34,11 @@ from reservoir.models import LanguageModelConfig, LlamaConfig, LSTMConfig, Unive
 from reservoir.weights import Freeze, Mask
 from reservoir_lab.recipes import transformer
 from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
+from reservoir_lab.runs.computation import Bits, Expressions, Pictures, Proteins
 from reservoir_lab.runs.registry import Scale, enter, recipe
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import OURS, InitFromRelease, InitFromRun
-from reservoir_lab.runs.tasks.computation import Bits, Expressions, Pictures, Proteins
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling
+from reservoir_lab.runs.tasks import LanguageModelling
 
 FAMILIES = {"norms-only": "Chapter 10: only the parameters of the norms are trained (Frankle et al. 2021)."}
 
