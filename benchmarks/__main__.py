@@ -19,7 +19,7 @@ from benchmarks import decoding, steps, waits, weights
 from benchmarks.measure import Measured, Settings
 from reservoir.files import atomic_write
 from reservoir_book.benchmarks import settled, times
-from reservoir_lab.runs.machine import git, machine
+from reservoir_lab.runs.provenance import git, machine
 
 RECORD = Path(__file__).resolve().parent.parent / "data" / "benchmarks" / "speed.json"
 PROCESSOR, CLOCK = "processor time", "by the clock"

@@ -23,7 +23,7 @@ from reservoir.weights.initialisation import Initialisation, KaimingUniform, Nor
 from reservoir.weights.origins import Seeded
 from reservoir.weights.streaming import TILE, TiledWeight, pack
 from reservoir_lab.launch.console import show
-from reservoir_lab.runs.machine import code, machine
+from reservoir_lab.runs.provenance import code, machine
 
 COLUMNS = 256
 SHAPE = torch.Size((TILE // COLUMNS + 5, COLUMNS))  # a whole tile and part of one

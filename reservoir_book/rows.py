@@ -130,7 +130,7 @@ def train(task: str, names: Iterable[str], *, seeds: Sequence[int] = range(3)) -
         found[row] = [
             0.0
             if isinstance(history, TrainingError)
-            else task_of(run).test(model, one, corpus)[0]["test"][rounded or one.metric]
+            else task_of(run).test(model, one, corpus)["test"][rounded or one.metric]
             for run, model, one, corpus, history in zip(runs, models, tasks, corpora, histories, strict=True)
         ]
     return found

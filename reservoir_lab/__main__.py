@@ -12,7 +12,6 @@ import sys
 
 from reservoir_lab import launch
 
-TRAIN = ("run", "audit")  # the commands that a process with other settings is worth
 NAME = "GLIBC_TUNABLES"
 TUNABLES = {
     "hugetlb": 1,  # ask for pages of 2 MB
@@ -40,7 +39,7 @@ def keep_memory() -> None:
 
 def main() -> int:
     """The command line, in a process of its own."""
-    if sys.argv[1:2] and sys.argv[1] in TRAIN:
+    if sys.argv[1:2] == ["run"]:  # which a process with other settings is worth
         keep_memory()
     return launch.cli.main()
 

@@ -19,7 +19,7 @@ from reservoir_lab import recipes
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import find_record, path_of, read_record
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Translation
 
 IN_FAMILIES = ("universal/", "switches/")
 """`test_universal_recipes` runs one of each kind of these."""
@@ -100,7 +100,7 @@ def runs_from_end_to_end(name: str, results: Path, monkeypatch: pytest.MonkeyPat
     assert read_record(path_of(run)) == record == find_record(name, scale="smoke")
     assert (record.recipe, record.scale, record.overrides, record.run) == (name, "smoke", {}, run.to_json())
     assert record.points[-1]["step"] == run.budget.steps and record.metric in record.points[-1]["metrics"]
-    assert record.tests and record.samples and record.cpu_seconds > 0
+    assert record.tests and record.cpu_seconds > 0
     assert files(path_of(run).parent) == ["seed-0.json", "seed-0.safetensors"]
 
 

@@ -34,8 +34,7 @@ from reservoir.weights import (
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_run
-from reservoir_lab.runs.handlers import Checkpoints
-from reservoir_lab.runs.operations import Operations
+from reservoir_lab.runs.handlers import Checkpoints, Operations
 
 LAYER = "encoder.1"
 CPU = torch.device("cpu")

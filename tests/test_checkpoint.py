@@ -14,15 +14,15 @@ from reservoir.files import WriteError, atomic_write, clear_leftovers
 from reservoir.layers import LayerNorm, Linear
 from reservoir.training import Optimiser
 from reservoir.weights import initialise
-from reservoir_lab.runs.checkpoint import (
+from reservoir_lab.runs.handlers import (
     CheckpointError,
-    begin,
+    begin_checkpoint,
     belongs_to,
-    read,
+    read_checkpoint,
     read_weights,
     room,
     weights_bytes,
-    write,
+    write_checkpoint,
 )
 
 PROGRESS = {"step": 3, "seconds": 0.1, "points": [{"step": 3, "metrics": {"bleu": 1 / 3}}]}
@@ -68,14 +68,14 @@ def equal(one, other):
 def written(tmp_path):
     model, optimiser = make(steps=3)
     path = tmp_path / "run.checkpoint"
-    write(path, model, optimiser, identity="me", progress=PROGRESS)
+    write_checkpoint(path, model, optimiser, identity="me", progress=PROGRESS)
     return path, model, optimiser
 
 
 def test_what_was_written_comes_back_and_goes_on_to_the_same_bits(written):
     path, model, optimiser = written
     again, its_own = make()
-    assert read(path, again, its_own, identity="me") == PROGRESS
+    assert read_checkpoint(path, again, its_own, identity="me") == PROGRESS
     assert equal(bits(model, optimiser), bits(again, its_own))
     for one in ((model, optimiser), (again, its_own)):
         take_step(*one, 7)
@@ -87,7 +87,7 @@ def test_what_is_frozen_is_not_written_since_the_seed_gives_it_back(tmp_path):
     for model, _ in (small, large):
         model.requires_grad_(False)[2].requires_grad_(True)
     for name, (model, optimiser) in {"small": small, "large": large}.items():
-        write(tmp_path / f"{name}.checkpoint", model, optimiser, identity="me", progress={})
+        write_checkpoint(tmp_path / f"{name}.checkpoint", model, optimiser, identity="me", progress={})
         write_weights(tmp_path / f"{name}.safetensors", model, "me")
     for kind in ("checkpoint", "safetensors"):
         assert (tmp_path / f"small.{kind}").stat().st_size == (tmp_path / f"large.{kind}").stat().st_size
@@ -102,9 +102,9 @@ def test_the_running_statistics_of_a_cut_off_run_come_back(tmp_path):
         return model, optimiser
 
     model, optimiser = made(3)
-    write(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
+    write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
     again, its = made(1)
-    read(tmp_path / "a.checkpoint", again, its, identity="mine")
+    read_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
     for number in (3, 4):
         take_step(model, optimiser, number)
         take_step(again, its, number)
@@ -134,9 +134,9 @@ def test_parts_that_were_drawn_apart_under_one_name_are_all_written(tmp_path):
         return model, optimiser
 
     model, optimiser = made(3)
-    write(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
+    write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
     again, its = made(0)
-    read(tmp_path / "a.checkpoint", again, its, identity="mine")
+    read_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
     assert equal(bits(model, optimiser), bits(again, its))
     write_weights(tmp_path / "a.safetensors", model, "mine")
     other, _ = made(0)
@@ -149,8 +149,8 @@ def test_a_buffer_that_two_modules_share_is_written(tmp_path):
     model = initialise(nn.Sequential(nn.Linear(4, 6), norm, nn.Sequential(norm)), seed=0)
     optimiser = Optimiser(lr=0.1).build(model)
     take_step(model, optimiser, 0)
-    write(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
-    assert read(tmp_path / "a.checkpoint", model, optimiser, identity="mine") == PROGRESS
+    write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
+    assert read_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine") == PROGRESS
 
 
 def damaged(path, content):
@@ -158,7 +158,7 @@ def damaged(path, content):
     model, optimiser = make(seed=1, steps=1)
     before = bits(model, optimiser)
     with pytest.raises(CheckpointError) as error:
-        read(path, model, optimiser, identity="me")
+        read_checkpoint(path, model, optimiser, identity="me")
     assert str(path) in sentence(str(error.value)) and "--fresh" in str(error.value)
     assert equal(before, bits(model, optimiser)) and path.read_bytes() == content
 
@@ -194,12 +194,12 @@ def test_what_is_no_checkpoint_is_refused(written, content):
 
 def test_another_run_s_checkpoint_and_a_file_of_weights_are_refused(written, tmp_path):
     path, model, optimiser = written
-    write(path, model, optimiser, identity="another", progress=PROGRESS)
+    write_checkpoint(path, model, optimiser, identity="another", progress=PROGRESS)
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
-        read(path, *make(), identity="me")
+        read_checkpoint(path, *make(), identity="me")
     write_weights(path, model, "me")
     with pytest.raises(CheckpointError, match="does not have the format"):
-        read(path, *make(), identity="me")
+        read_checkpoint(path, *make(), identity="me")
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
         read_weights(path, model, identity="another")
 
@@ -209,7 +209,7 @@ def test_a_checkpoint_of_a_model_with_other_sizes_changes_nothing(written):
     model, optimiser = make(width=7)
     before = bits(model)
     with pytest.raises(CheckpointError, match=r"1\.weight"):
-        read(path, model, optimiser, identity="me")
+        read_checkpoint(path, model, optimiser, identity="me")
     assert equal(before, bits(model)) and not optimiser.state
 
 
@@ -248,17 +248,19 @@ def test_what_another_process_is_writing_is_not_cleared(tmp_path):
 def test_a_run_that_has_begun_is_known_by_its_checkpoint_and_begins_at_its_start(tmp_path):
     path = tmp_path / "a.checkpoint"
     assert not belongs_to(path, "mine")
-    begin(path, "mine")
+    begin_checkpoint(path, "mine")
     assert belongs_to(path, "mine") and belongs_to(path, "mine", empty=True) and not belongs_to(path, "other")
     model, optimiser = make()
     before = bits(model)
-    assert read(path, model, optimiser, identity="mine@gpt@0123") == {} and equal(bits(model), before)
+    assert read_checkpoint(path, model, optimiser, identity="mine@gpt@0123") == {} and equal(
+        bits(model), before
+    )
     with pytest.raises(CheckpointError, match="other settings"):
-        read(path, model, optimiser, identity="other@gpt@0123")
-    write(path, model, optimiser, identity="mine@gpt@0123", progress=PROGRESS)
+        read_checkpoint(path, model, optimiser, identity="other@gpt@0123")
+    write_checkpoint(path, model, optimiser, identity="mine@gpt@0123", progress=PROGRESS)
     assert belongs_to(path, "mine") and not belongs_to(path, "mine", empty=True)
     with pytest.raises(CheckpointError, match="other settings"):
-        read(path, model, optimiser, identity="mine@gpt@4567")
+        read_checkpoint(path, model, optimiser, identity="mine@gpt@4567")
 
 
 def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
@@ -268,11 +270,11 @@ def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
     kept: list[bytes] = []
     for there in (False, True):
         with full_disk(100), pytest.raises(WriteError) as error:
-            write(path, model, optimiser, identity="me", progress=PROGRESS)
+            write_checkpoint(path, model, optimiser, identity="me", progress=PROGRESS)
         assert ("is kept" in sentence(str(error.value))) == there and "RESERVOIR_RESULTS" in str(error.value)
         with full_disk(100), pytest.raises(WriteError) as error:
             write_weights(path.with_suffix(".safetensors"), model, "me")
         assert ("is kept" in sentence(str(error.value))) == there
         assert [one.read_bytes() for one in tmp_path.iterdir()] == kept  # and nothing half-written
-        write(path, model, optimiser, identity="me", progress=PROGRESS)
+        write_checkpoint(path, model, optimiser, identity="me", progress=PROGRESS)
         kept = [path.read_bytes()]

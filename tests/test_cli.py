@@ -316,7 +316,7 @@ def test_the_module_is_a_command_and_gives_its_status(tmp_path):
     assert files(tmp_path) == []
 
 
-@pytest.mark.parametrize("words", [["list"], ["audit", "--help"]])
+@pytest.mark.parametrize("words", [["list"], ["run", "--help"]])
 def test_a_reader_who_stops_is_told_nothing(tmp_path, words):
     command = [sys.executable, "-m", "reservoir_lab", *words]
     # Where this is set, nothing is left to be written at the end.

@@ -15,7 +15,7 @@ from reservoir_lab.corpora.calculations import BitMemory, BitXor
 from reservoir_lab.corpora.content import MADE
 from reservoir_lab.corpora.examples import ACIDS, encode, made_up, read_proteins
 from reservoir_lab.runs import Bits, Expressions, Pictures
-from reservoir_lab.runs.tasks.computation import SHOWN, Proteins, _written
+from reservoir_lab.runs.computation import Proteins
 
 BODY = LanguageModelConfig(
     0, d_model=16, n_heads=2, d_ff=32, layers=2, positions="learned", max_length=40, dropout=0.0
@@ -132,11 +132,6 @@ def test_the_expressions_of_a_run_are_those_that_the_digest_of_its_data_stands_f
     for row, last, label in zip(train.x, train.last, train.y.tolist(), strict=True):
         found.append(str(([calculations.VOCABULARY[i] for i in row[: last + 1]], label)))
     assert found == list(MADE["expressions"]())
-
-
-def test_a_record_shows_how_a_sequence_begins_and_whether_it_goes_on():
-    whole, cut = _written(torch.arange(SHOWN)), _written(torch.arange(SHOWN + 1))
-    assert whole.split() == [str(number) for number in range(SHOWN)] and cut == f"{whole} …"
 
 
 def test_pictures_are_read_patch_by_patch_or_pixel_by_pixel():

@@ -12,7 +12,6 @@ import pytest
 import torch
 from processes import free_port, together
 from small import RECIPE, arguments, small_run
-from torch.nn.parallel import DistributedDataParallel
 
 from reservoir.datasets import Batch, Vocabulary
 from reservoir.training import MaskedBatch, Skip, train
@@ -306,19 +305,6 @@ def dropped(run, folder: Path) -> None:
         exchange.loss(batch).backward()
     total = sum(p.grad.double().sum() for p in model.parameters() if p.grad is not None)
     (folder / str(current_world().rank)).write_text(str(float(total)))
-
-
-@pytest.mark.parametrize(("logged", "total"), [("", 0), ("400", 400), ("400, 1048", 1448)])
-def test_the_buckets_that_are_logged_are_summed(monkeypatch, logged, total):
-    """PyTorch writes several with commas between."""
-    exchange = Exchange(torch.nn.Linear(2, 2), None, World())
-    assert exchange.logged() == 0
-    buckets = DistributedDataParallel.__new__(DistributedDataParallel)
-    monkeypatch.setattr(
-        DistributedDataParallel, "_get_ddp_logging_data", lambda _: {"bucket_sizes": logged} if logged else {}
-    )
-    monkeypatch.setattr(exchange, "_loss", buckets)
-    assert exchange.logged() == total
 
 
 def test_processes_may_leave_out_different_layers_of_a_text_encoder(tmp_path):

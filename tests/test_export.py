@@ -13,10 +13,10 @@ from reservoir.models import from_pretrained
 from reservoir_lab import recipes
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.building import load_data, load_trained
-from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.export import destination, export
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
+from reservoir_lab.runs.trained_model import destination, export
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ def test_loss_and_score_are_the_textbooks():
 def test_a_hopeless_model_has_finite_scores():
     """Its record is JSON, which holds no infinity; and what took an hour to train does not end in an OverflowError."""
     task = SimpleNamespace(score=lambda *_: (1e5, 3), test=[], vocabulary=SimpleNamespace(line_end=0))
-    scores = LanguageModelling("x").test(None, task, SimpleNamespace(test="three short words"))[0]["test"]
+    scores = LanguageModelling("x").test(None, task, SimpleNamespace(test="three short words"))["test"]
     assert scores["perplexity"] == scores["word_perplexity"] == math.exp(50)
     assert scores["bits_per_byte"] == pytest.approx(1e5 / math.log(2) / len("three short words"))
 

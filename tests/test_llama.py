@@ -12,8 +12,8 @@ from reservoir.models import LlamaConfig, UniversalConfig
 from reservoir.weights import Freeze, Pretrained, freeze, initialise, owned, recorded_origin, report
 from reservoir.weights.files import WeightsError
 from reservoir_lab.runs import start
-from reservoir_lab.runs.checkpoint import CheckpointError
-from reservoir_lab.runs.released import load_llama2c
+from reservoir_lab.runs.handlers import CheckpointError
+from reservoir_lab.runs.start import load_llama2c
 
 SMALL = LlamaConfig(vocab=30, d_model=16, n_heads=4, d_ff=24, layers=2, n_kv_heads=2, max_length=12)
 IDS = torch.arange(20).view(2, 10)
@@ -115,15 +115,18 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     )
     for wrong, message in [
         (whole[:-4], f"has {len(whole) - 4:,} bytes, but a model of its sizes has {len(whole):,}"),
-        (whole[:9], "is cut off: it has 9 bytes, not even a head"),
-        (b"\x00" * 400, "is no model of llama2.c: it begins with 0, 0"),
-        (llama2c(SMALL, vocab=-30), "only tied models are read"),
-        (struct.pack("<7i", 9, 8, 1, 3, 3, 30, 4), "is no model of llama2.c that can be built"),
+        (whole[:9], "is no model of llama2.c with tied output: unpack_from requires"),
+        (b"\x00" * 400, "is no model of llama2.c with tied output: "),
+        (llama2c(SMALL, vocab=-30), "is no model of llama2.c with tied output: vocab must be"),
+        (
+            struct.pack("<7i", 9, 8, 1, 3, 3, 30, 4),
+            "is no model of llama2.c with tied output: n_kv_heads must divide n_heads",
+        ),
     ]:
         path.write_bytes(wrong)
         with pytest.raises(WeightsError, match=message):
             load_llama2c(path)
-    with pytest.raises(WeightsError, match="there is no file"):
+    with pytest.raises(WeightsError, match="No such file"):
         load_llama2c(tmp_path / "none.bin")
 
 

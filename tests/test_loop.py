@@ -31,8 +31,7 @@ from reservoir.training.flops import count_flops, count_products
 from reservoir.weights import Mask
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build
-from reservoir_lab.runs.handlers import Checkpoints, Compiled
-from reservoir_lab.runs.operations import Costs, Operations, batch_flops, sizes
+from reservoir_lab.runs.handlers import Checkpoints, Compiled, Costs, Operations, batch_flops, sizes
 
 
 def trained(run, *, task=None, **options):

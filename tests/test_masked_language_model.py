@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from functools import lru_cache
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,11 +16,8 @@ from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
 from reservoir.models.stack import MIXINGS
 from reservoir.training import MaskedLanguageModellingTask, mask
 from reservoir.weights import Stream, initialise, owned
-from reservoir_lab import recipes
 from reservoir_lab.corpora import text
 from reservoir_lab.runs import MaskedLanguageModelling
-from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.tasks.language_modelling import EVERY, HOLE, _lines_with_holes
 
 SIZES = dict(vocab=60, d_model=16, n_heads=2, d_ff=32, layers=3, dropout=0.0)
 MASK = 59
@@ -193,7 +189,7 @@ def test_what_fills_a_hole_is_never_a_special_token():
 
 def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
     from reservoir_lab.corpora import Text
-    from reservoir_lab.runs.tasks import language_modelling as module
+    from reservoir_lab.runs import tasks as module
 
     line = "The well @-@ known <unk> sold 3 @,@ 000 at 1 @.@ 5 .\n" * 40
     monkeypatch.setattr(module, "text", lambda name, files: Text(name, line, line, line))
@@ -203,28 +199,11 @@ def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
     assert vocabulary.decode(ids).replace("  ", " ") == "the well-known sold 3,000 at 1.5 ."
 
 
-def test_samples_show_holes_and_what_the_model_says(tmp_path, monkeypatch):
-    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
-    record = execute(recipes.get("masked/regular-3", scale="smoke"))
-    assert record.samples
-    for sample in record.samples:
-        holes = sample["source"].count(HOLE)
-        assert holes == len(sample["reference"].split(", ")) == len(sample["prediction"].split(", ")) > 0
-
-
 def test_a_score_keeps_nothing_for_a_backward_pass():
     scored, kept = model(), []
     scored.output.register_forward_pre_hook(lambda layer, given: kept.append(given[0].requires_grad))
     task().score(scored, task().test)
     assert kept and not any(kept)
-
-
-def test_lines_too_short_for_a_hole_between_tokens_are_no_lines_with_holes():
-    vocabulary = parts()[0]
-    lines = [" ".join(["a"] * length) for length in (1, EVERY, EVERY + 1, 2 * EVERY)]
-    assert [len(vocabulary.encode(line)) for line in lines] == [1, EVERY, EVERY + 1, 2 * EVERY]
-    found = _lines_with_holes(model(), task(), SimpleNamespace(test="\n".join(lines)))
-    assert [sample["source"].count(HOLE) for sample in found] == [1, 2]
 
 
 def test_a_vocabulary_may_write_everything_small():

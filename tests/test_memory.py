@@ -64,9 +64,7 @@ def test_with_another_c_library_nothing_is_done(monkeypatch):
     program.keep_memory()
 
 
-@pytest.mark.parametrize(
-    ("words", "kept"), [(["run", "--help"], 1), (["audit", "--help"], 1), (["list", "--help"], 0), ([], 0)]
-)
+@pytest.mark.parametrize(("words", "kept"), [(["run", "--help"], 1), (["list", "--help"], 0), ([], 0)])
 def test_commands_that_train_keep_memory(monkeypatch, capsys, words, kept):
     asked = []
     monkeypatch.setattr(program, "keep_memory", lambda: asked.append(1))

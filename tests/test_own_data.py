@@ -102,9 +102,10 @@ def test_every_line_end_and_byte_order_mark_is_read(tmp_path, end, encoding):
     ("it", "en", "said"),
     [
         ("a\nb\nc\n", "a\nb\n", r"train\.it has 3 lines but .*train\.en has 2"),
-        ("\n\n", "\n\n", r"train\.it and .*train\.en: there is no pair with a text on either side"),
-        ("a\n\n", "\nb\n", r"train\.it and .*train\.en: there is no pair with a text on either side"),
-        ("", "", r"train\.it and .*train\.en: there is no pair with a text on either side"),
+        ("a\n\nc\n", "a\nb\nc\n", r"train\.it, line 2: half of a pair; .*--task.files.blank skip"),
+        ("a\nb\nc\n", "a\n \nc\n", r"train\.en, line 2: half of a pair"),
+        ("\n\n", "\n\n", r"train\.it and .*train\.en: there is no text"),
+        ("", "", r"train\.it and .*train\.en: there is no text"),
         ("a\nb\n", "a\nb\n", r"train\.it has 2 pairs, too few to split"),
         (
             b"a\n\xe9\n",
@@ -123,8 +124,10 @@ def test_a_blank_line_that_puts_two_files_out_of_step_is_named(tmp_path):
         pairs(write(tmp_path, train__it="a\n\nb\nc\n", train__en="a\nb\nc\n"))
 
 
-def test_pairs_with_a_blank_side_are_left_out_and_counted(tmp_path):
-    corpus = pairs(write(tmp_path, train__it=lines(20) + "\nx\n\n", train__en=lines(20) + "\n \ny\n"))
+@pytest.mark.parametrize(("half", "blank"), [("x", "skip"), ("", "refuse")])
+def test_pairs_without_text_are_left_out_and_counted(tmp_path, half, blank):
+    name = write(tmp_path, train__it=lines(20) + f"\n{half}\n\n", train__en=lines(20) + "\n \n\n")
+    corpus = pairs(name, files=Files(blank=blank))
     assert sum(map(len, (corpus.train, corpus.valid, corpus.tests["test"]))) == 20
     assert any("text or label is blank: lines 21, 22, 23 (3 in all)" in note for note in corpus.notes)
 
@@ -222,7 +225,10 @@ def test_two_texts_are_judged_together(tmp_path):
         ("text,text\na,x\n", r"line 1: two columns are named 'text'"),
         ("text,label\n", "there are no rows"),
         ("", "there are no rows"),
-        ("text,label\n" + ",x\n" * 3 + "b,\n" * 9, r"there is no row with a text on either side"),
+        (
+            "text,label\n" + "a,x\n" * 3 + ",x\n" + "b,y\n" * 9,
+            r"line 5: half of a row; .*--task.files.blank skip",
+        ),
         ("text,label\n" + lines(9).replace("\n", ",x\n"), r"all labels are 'x'; a classifier needs two"),
         (b"text,label\na\xff,x\n", r"line 2: byte 0xff is not UTF-8"),
     ],
@@ -478,11 +484,13 @@ def test_tables_of_json_lines_and_parquet_are_read_as_those_of_commas_are(tmp_pa
         kind_of(write(tmp_path / "d", a__jsonl='{"text": "a"}\n{bad\n'))
 
 
-def test_a_table_of_pictures_in_bytes_says_what_would_do(tmp_path):
-    pd.DataFrame({"image": [b"PNG"] * 9, "label": range(9)}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(
-        DataError, match="a cell holds bytes or an object; store pictures as files, in one folder per class"
-    ):
+@pytest.mark.parametrize(
+    ("cell", "remedy"),
+    [(b"PNG", "store pictures as files"), ({"it": "w"}, "an object as columns of its own")],
+)
+def test_a_table_of_cells_that_are_no_text_says_what_would_do(tmp_path, cell, remedy):
+    pd.DataFrame({"image": [cell] * 9, "label": range(9)}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=f"a cell holds bytes or an object; .*{remedy}"):
         kind_of(f"files:{tmp_path}")
 
 

@@ -16,14 +16,20 @@ from reservoir.training import Message, Recorded, bleu
 from reservoir.weights import WeightsError
 from reservoir_lab import recipes
 from reservoir_lab.corpora import labelled
-from reservoir_lab.runs import command_of, execute, find_run, on_files, open_model, read_record, run_from_json
+from reservoir_lab.runs import (
+    execute,
+    find_run,
+    on_files,
+    open_model,
+    read_record,
+    run_from_json,
+    tasks,
+)
 from reservoir_lab.runs.building import load_data
-from reservoir_lab.runs.checkpoint import CheckpointError
-from reservoir_lab.runs.export import export, export_stored, folder_of
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.own import DEFAULTS, MOST
 from reservoir_lab.runs.records import path_of
-from reservoir_lab.runs.tasks import classification
-from reservoir_lab.runs.trained_model import TrainedModel
+from reservoir_lab.runs.trained_model import TrainedModel, export, export_stored, folder_of
 
 
 def test_a_run_is_read_back_from_its_json():
@@ -85,7 +91,7 @@ def test_texts_of_ones_own_are_read_again_when_they_change_and_only_then(data, t
     path.write_bytes(data["labels"].read_bytes())
     run = on_files(recipes.get("own/classifier"), path)
     monkeypatch.setattr(
-        classification, "labelled", lambda name, **options: read.append(name) or labelled(name, **options)
+        tasks, "labelled", lambda name, **options: read.append(name) or labelled(name, **options)
     )
 
     def texts() -> int:
@@ -97,11 +103,7 @@ def test_texts_of_ones_own_are_read_again_when_they_change_and_only_then(data, t
     assert texts() == 61 and len(read) == 1
 
 
-def test_a_recipe_that_takes_other_data_says_which_does(data):
-    with pytest.raises(
-        DataError, match=r"own/classifier takes .*; this looks like pictures, for which there is own/pictures"
-    ):
-        on_files(recipes.get("own/classifier"), data["pictures"])
+def test_languages_that_the_data_lack_are_named_with_those_that_they_have(data):
     with pytest.raises(DataError, match="has the languages en, it, and fr to en is asked for: say which"):
         on_files(recipes.get("own/translator"), data["pairs"], task={"src": "fr"})
 
@@ -134,16 +136,12 @@ def test_columns_of_any_name_are_translated_and_counted_by_characters(tmp_path):
     assert run_from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
-def test_a_text_longer_than_any_in_training_is_translated_in_pieces_and_it_is_said(trained):
-    model = TrainedModel(folder_of(trained["pairs"]))
-    with pytest.warns(
-        UserWarning, match="1 of the texts, the first of them number 2, have more than the 128 tokens"
-    ):
-        short, long = model.translate(["uno due", "uno due tre " * 400], beam=1)
-    assert short == model.translate("uno due", beam=1) and long
-    pieces = model._pieces("uno due tre " * 400, 128)
-    assert " ".join(pieces).split() == ["uno", "due", "tre"] * 400 and len(pieces) > 3
-    assert max(map(len, model.vocabulary.encode_batch(pieces))) <= 128
+def test_a_text_that_is_too_long_for_attention_is_named(trained):
+    model = open_model("it-en", scale="smoke")
+    short = model.translate(["uno due", "uno due tre " * 100], beam=1)
+    assert short[0] == model.translate("uno due", beam=1)
+    with pytest.raises(DataError, match=r"text 2 has .* tokens, more than 1,024: split it into sentences"):
+        model.translate(["uno due", "uno due tre " * 400], beam=1)
 
 
 def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):
@@ -154,8 +152,7 @@ def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):
         assert "split off by seed 0" in " ".join(record.notes) and record.notes[-1].startswith(
             "budget: 12 steps"
         )
-        assert command_of(run) in card and f"--data {run.task.data.removeprefix('files:')}" in card
-        assert record.data in card and record.run["base"] == run.base
+        assert record.data in card and "execute(run_from_json(" in card and record.run["base"] == run.base
 
 
 def test_a_second_run_hears_what_the_first_did(trained):

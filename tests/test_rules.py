@@ -30,8 +30,7 @@ from reservoir_lab.evidence.cells import (
     ordered,
 )
 from reservoir_lab.recipes import bench
-from reservoir_lab.runs import execute
-from reservoir_lab.runs import rules as written
+from reservoir_lab.runs import execute, provenance
 
 ROOT = Path(__file__).resolve().parent.parent
 N = 20
@@ -289,7 +288,7 @@ def rules_at(name, root):
         done = subprocess.run(["git", "-C", root, *arguments], check=True, capture_output=True, text=True)
         return done.stdout
 
-    path = written.FILES[0]
+    path = provenance.RULES[0]
     for commit in git("log", "--format=%H", "--diff-filter=AM", "--", path).split():
         if (stored := json.loads(git("show", f"{commit}:{path}"))).get("rules") == name:
             return stored
@@ -297,8 +296,10 @@ def rules_at(name, root):
 
 
 def test_the_rules_that_runs_find_are_todays():
-    stored = json.loads(written.file().read_text(encoding="utf-8"))
-    assert stored["rules"] == rules.digest() == written.digest(), "rules have changed: run `make generated`"
+    stored = json.loads(provenance.rules_file().read_text(encoding="utf-8"))
+    assert stored["rules"] == rules.digest() == provenance.rules_digest(), (
+        "rules have changed: run `make generated`"
+    )
     assert not changes(stored)
 
 
@@ -328,41 +329,41 @@ def test_a_judge_that_answers_otherwise_is_another_rule(monkeypatch):
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """A repository with committed rules, in which `changed` looks."""
+    """A repository with committed rules, in which `changed_rules` looks."""
 
     def git(*arguments):
         subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True, capture_output=True)
 
     git("init", "-q")
-    for name in (*written.FILES[:2], "reservoir_lab/evidence/asked.py", written.FILES[3], "README.md"):
+    for name in (*provenance.RULES[:2], "reservoir_lab/evidence/asked.py", provenance.RULES[3], "README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}", encoding="utf-8")
     git("add", ".")
     git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "-qm", "rules")
-    look = written.changed
-    monkeypatch.setattr(written, "changed", lambda: look(tmp_path))
+    look = provenance.changed_rules
+    monkeypatch.setattr(provenance, "changed_rules", lambda: look(tmp_path))
     return tmp_path
 
 
 def test_judged_seeds_are_refused_while_the_rules_have_changes(checkout):
     run, looked = (recipes.get("bench/circle/trained", seed=seed) for seed in (200, 9))
     (checkout / "README.md").write_text("other", encoding="utf-8")
-    assert written.check_settled(run) == ""
+    assert provenance.check_settled(run) == ""
     (checkout / "reservoir_lab/evidence/asked.py").write_text("new", encoding="utf-8")
     with pytest.raises(
         ValueError, match=r"rules have changes that are not committed \(reservoir_lab/evidence/asked.py\)"
     ):
-        written.check_settled(run)
-    assert written.check_settled(looked) == written.check_settled(replace(run, scale="smoke")) == ""
+        provenance.check_settled(run)
+    assert provenance.check_settled(looked) == provenance.check_settled(replace(run, scale="smoke")) == ""
     (checkout / "reservoir_lab/evidence/asked.py").write_text("{}", encoding="utf-8")
     (checkout / "reservoir_lab/evidence/new.py").write_text("", encoding="utf-8")
     with pytest.raises(ValueError, match=r"new\.py"):
-        written.check_settled(run)
+        provenance.check_settled(run)
 
 
 def test_earlier_rules_are_found_in_the_history(checkout):
     def commit(text):
-        (checkout / written.FILES[0]).write_text(text, encoding="utf-8")
+        (checkout / provenance.RULES[0]).write_text(text, encoding="utf-8")
         author = ("-c", "user.name=A", "-c", "user.email=a@b")
         subprocess.run(["git", "-C", checkout, *author, "commit", "-qam", "rules"], check=True)
 
@@ -374,15 +375,15 @@ def test_earlier_rules_are_found_in_the_history(checkout):
 
 
 def test_outside_a_checkout_the_record_says_so(tmp_path, monkeypatch):
-    run, look = recipes.get("bench/circle/trained", seed=200), written.changed
-    monkeypatch.setattr(written, "changed", lambda: look(tmp_path))
+    run, look = recipes.get("bench/circle/trained", seed=200), provenance.changed_rules
+    monkeypatch.setattr(provenance, "changed_rules", lambda: look(tmp_path))
     monkeypatch.setenv("RESERVOIR_CODE", '{"version": "1", "commit": "abc", "dirty": true}')
-    assert written.check_settled(run) == written.UNKNOWN
+    assert provenance.check_settled(run) == provenance.UNKNOWN
     monkeypatch.setenv("RESERVOIR_CODE", '{"version": "1", "commit": "abc", "dirty": false}')
-    assert written.check_settled(run) == ""
+    assert provenance.check_settled(run) == ""
 
 
 def test_judged_seeds_are_refused_before_there_are_rules(monkeypatch, tmp_path):
-    monkeypatch.setattr(written, "file", lambda: tmp_path / "rules.json")
+    monkeypatch.setattr(provenance, "rules_file", lambda: tmp_path / "rules.json")
     with pytest.raises(ValueError, match="there are no rules yet"):
-        written.check_settled(recipes.get("bench/circle/trained", seed=200))
+        provenance.check_settled(recipes.get("bench/circle/trained", seed=200))

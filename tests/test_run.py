@@ -13,15 +13,15 @@ from small import RECIPE, interrupt_at, small_run, write_text
 
 from reservoir import __version__
 from reservoir.datasets import DataError
-from reservoir.training import Message, Started
+from reservoir.training import Message, Started, bleu
 from reservoir_lab import recipes
 from reservoir_lab.corpora.content import MADE, content_digest
-from reservoir_lab.runs import execution, machine, records, registry
+from reservoir_lab.runs import provenance, records, registry
 from reservoir_lab.runs import run as run_module
 from reservoir_lab.runs.building import build, load_trained
-from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute, train_and_test
-from reservoir_lab.runs.machine import has_bf16
+from reservoir_lab.runs.handlers import CheckpointError
+from reservoir_lab.runs.provenance import has_bf16
 from reservoir_lab.runs.records import find_record, path_of, read_record, recorded
 from reservoir_lab.runs.registry import SCALES
 from reservoir_lab.runs.run import NOT_THE_RESULT, Freeze, Run, differences
@@ -131,7 +131,7 @@ def test_small_and_made_data_are_in_fp32_and_fetched_ones_in_bf16():
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_machine_decides_nothing_about_the_precision(text, results, monkeypatch, precision, units):
     """Products are in what the run says, whatever units there are; where bf16 is slow, one message says so."""
-    monkeypatch.setattr(execution, "has_bf16", lambda device: units)
+    monkeypatch.setattr(provenance, "has_bf16", lambda device: units)
     run = small_run(text, precision=precision)
     seen, events = set(), []
     monkeypatch.setattr(
@@ -170,15 +170,15 @@ def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path, resul
 
 @pytest.mark.parametrize(("status", "dirty"), [("", False), (" M a.py", True), (None, None)])
 def test_a_record_says_whether_the_checkout_differs_from_its_commit(monkeypatch, status, dirty):
-    monkeypatch.setattr(machine, "git", lambda root, *words: status if words[0] == "status" else "1a2b")
-    assert machine.code() == {"version": __version__, "commit": "1a2b", "dirty": dirty}
+    monkeypatch.setattr(provenance, "git", lambda root, *words: status if words[0] == "status" else "1a2b")
+    assert provenance.code() == {"version": __version__, "commit": "1a2b", "dirty": dirty}
 
 
 def test_code_that_was_brought_here_says_where_it_came_from(monkeypatch):
     brought = {"version": __version__, "commit": "1a2b", "dirty": False}
-    assert machine.code()["commit"] != "1a2b"
+    assert provenance.code()["commit"] != "1a2b"
     monkeypatch.setenv("RESERVOIR_CODE", json.dumps(brought))
-    assert machine.code() == brought
+    assert provenance.code() == brought
 
 
 def spied(function, spy):
@@ -325,7 +325,7 @@ def test_a_trained_model_is_loaded_to_the_bit_and_translates_as_it_was_tested(te
     assert not again.training
     sources = its_task.src_vocabulary.encode_batch(its_corpus.tests["test"].src)
     found = its_task.translate(again, sources, run.task.decoding)
-    assert found == [sample["translation"] for sample in record.samples]
+    assert bleu(found, its_corpus.tests["test"].tgt).bleu == record.tests["test"]["bleu"]
 
 
 def test_without_weights_the_error_says_how_to_get_them(text, results):

@@ -19,8 +19,8 @@ from reservoir.weights import (
 from reservoir_lab import recipes
 from reservoir_lab.runs import InitFromRun, find_record
 from reservoir_lab.runs.building import build, load_trained, references
-from reservoir_lab.runs.checkpoint import CheckpointError, weights_bytes
 from reservoir_lab.runs.execution import execute, train_and_test
+from reservoir_lab.runs.handlers import CheckpointError, weights_bytes
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import matching, take

@@ -12,9 +12,9 @@ from reservoir_lab import recipes
 from reservoir_lab.corpora import ParallelCorpus, parallel
 from reservoir_lab.corpora.papers import tokenise
 from reservoir_lab.corpora.texts import Dictionary
+from reservoir_lab.runs import tasks
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.tasks import translation
 
 
 def cut(pairs: Pairs) -> Pairs:
@@ -33,7 +33,7 @@ def corpus(monkeypatch) -> ParallelCorpus:
         tests={"test": cut(plain.tests["test"][:20])},
         tokenised=True,
     )
-    monkeypatch.setattr(translation, "parallel", lambda name, **languages: found)
+    monkeypatch.setattr(tasks, "parallel", lambda name, **languages: found)
     return found
 
 
@@ -49,7 +49,6 @@ def test_it_is_trained_and_scored_as_it_is_cut(corpus, tmp_path, monkeypatch):
     assert any("&quot;" in token for token in task.src_vocabulary.tokens)
     record = execute(run)
     assert "tok:none" in record.tests["test"]["signature"]
-    assert all("&apos;s" in sample["reference"] for sample in record.samples)
 
 
 def test_two_dictionaries_need_two_tables(corpus):

@@ -20,10 +20,10 @@ from reservoir_lab import recipes
 from reservoir_lab.recipes import universal
 from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_records, start
 from reservoir_lab.runs.building import bare_model, build, load_trained
-from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.export import export
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.sweep import choose
+from reservoir_lab.runs.trained_model import export
 
 RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
     "bit-memory": 940_900,
@@ -98,7 +98,7 @@ def test_one_recipe_of_each_kind_runs_at_smoke_scale(pretrained, name):
     run = recipes.get(name, scale="smoke")
     record = execute(run)
     assert find_record(name, scale="smoke") == record and record.overrides == {}
-    assert 0 <= record.tests["test"]["accuracy"] <= 100 and record.samples
+    assert 0 <= record.tests["test"]["accuracy"] <= 100
     before, after = (
         {i.stream: i.parameter for i in owned(model)} for model in (build(run)[0], load_trained(run)[0])
     )
@@ -212,9 +212,6 @@ def test_a_sequence_longer_than_the_positions_and_a_picture_of_the_wrong_size_ar
     pictures = recipes.get(name_of("mnist", "random"), scale="smoke").evolve(task={"patch": 3})
     with pytest.raises(DataError, match="a picture of 8 × 8 pixels cannot be cut into patches of 3 × 3"):
         execute(pictures)
-    model = build(recipes.get(name_of("mnist", "random"), scale="smoke"))[0]
-    with pytest.raises(ValueError, match="a position has 9 numbers, but the input layer takes 16"):
-        model(torch.zeros(1, 4, 9))
 
 
 def test_the_rate_is_chosen_on_validation(monkeypatch):

@@ -390,7 +390,7 @@ def processor() -> dict[str, Any]:
     """
     import torch  # takes seconds, and most of what this file does goes without
 
-    from reservoir_lab.runs.machine import machine
+    from reservoir_lab.runs.provenance import machine
 
     found = machine(torch.device("cpu"))
     about = Path("/proc/cpuinfo")  # of Linux

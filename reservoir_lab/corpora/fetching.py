@@ -316,10 +316,10 @@ def read_text(path: str | Path, *, member: str | None = None) -> str:
     for name in names:
         with contextlib.suppress(UnicodeDecodeError):
             readings[re.split("\r?\n|\r", content.decode(name))[line][:60]] = name
-    said = ", ".join(f"as {name} the line reads {shown!r}" for shown, name in readings.items())
+    shown = ", ".join(f"as {name} the line reads {text!r}" for text, name in readings.items())
     raise DataError(
         f"{what}, line {line + 1}: byte 0x{content[at]:02x} is not {'UTF-16' if wide else 'UTF-8'};"
-        f" {said or 'no usual encoding fits'}; convert it from the one that reads right, for example with"
+        f" {shown or 'no usual encoding fits'}; convert it from the one that reads right, for example with"
         f" `iconv -f {next(iter(readings.values()), 'NAME')} -t utf-8 {path} > utf8-{Path(path).name}`"
     )
 

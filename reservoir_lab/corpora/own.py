@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
@@ -51,6 +51,7 @@ class Files:
         valid: share that is taken out of the training data to validate on, where no file is named so.
         test: the same to test on.
         seed: of that split.
+        blank: what to do with rows that lack a text or the label: "refuse" them, or "skip" and count them.
     """
 
     text: tuple[str, ...] = _later(())
@@ -58,6 +59,7 @@ class Files:
     valid: float = _later(0.1)
     test: float = _later(0.1)
     seed: int = _later(0)
+    blank: Literal["refuse", "skip"] = _later("refuse")
 
     def __post_init__(self) -> None:
         for name in ("valid", "test"):
@@ -303,16 +305,23 @@ def _cell(value: Any) -> str:
     return "" if value is None or value != value else str(value)
 
 
-def without_blanks(part: Rows, notes: list[str], *, unit: str) -> Rows:
-    """The rows that have all they should have; those that lack something are left out and counted.
+def without_blanks(part: Rows, files: Files, notes: list[str], *, unit: str) -> Rows:
+    """The rows that have all they should have. Blank ones are left out and counted, half of one is refused or skipped.
 
     Raises:
-        DataError: all lack something.
+        DataError: a row lacks something, or all do.
     """
     whole = [i for i, row in enumerate(part.rows) if all(cell.strip() for cell in row)]
     names = " and ".join(map(str, dict.fromkeys(part.paths)))
+    for i, row in enumerate(part.rows if files.blank == "refuse" else ()):
+        filled = [bool(cell.strip()) for cell in row]
+        if any(filled) and not all(filled):
+            raise DataError(
+                f"{part.where(i, filled.index(False))}: half of a {unit}; mend or delete the line"
+                f"{' in both files' if part.paths[1:] else ''}, or leave such lines out with --task.files.blank skip"
+            )
     if not whole:
-        raise DataError(f"{names}: there is no {unit} with a text on either side; write some, one a line")
+        raise DataError(f"{names}: there is no text; write some, one a line")
     if left := sorted({*part.lines} - {part.lines[i] for i in whole}):
         listed = ", ".join(map(str, left[:FEW])) + (" …" if left[FEW:] else "")
         notes.append(

@@ -56,7 +56,7 @@ def own_pairs(
         the rows of each part, source and target, and what is to be said of them.
 
     Raises:
-        DataError: a file is missing or damaged, or two files are out of step.
+        DataError: a file is missing or damaged, two files are out of step, or a pair is half empty.
     """
     path, notes = path_of(name), list[str]()
     if _tables(path):
@@ -81,7 +81,7 @@ def own_pairs(
             file.name for file in sorted(path.iterdir()) if file not in used and not hidden(file, path)
         ]:
             notes.append(f"{path}: left out, as no part in {src} or {tgt}: {', '.join(left)}")
-    found = {part: without_blanks(rows, notes, unit="pair") for part, rows in found.items()}
+    found = {part: without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
     if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
         notes.append(
             f"no text in {tgt} has {WORDS} words with spaces between, as BLEU counts them: it will be 0, unless"
@@ -228,7 +228,7 @@ def _labelled(
     for rows in found.values():
         rows.rows = [(*row[:-1], row[-1].strip()) for row in rows.rows]
     if not numbers:
-        found = {part: without_blanks(rows, notes, unit="row") for part, rows in found.items()}
+        found = {part: without_blanks(rows, files, notes, unit="row") for part, rows in found.items()}
     if not known:
         _check_few(found["train"], label)
         found = split(found, files, notes, unit=unit, key=lambda row: row[:-1], stratum=lambda row: row[-1])
@@ -287,7 +287,7 @@ def own_labelled(
         the rows of each part, the texts and the label of each; the classes; what is to be said of them.
 
     Raises:
-        DataError: a file is missing or damaged, or a label is not in the training data.
+        DataError: a file is missing or damaged, a cell is empty, or a label is not in the training data.
     """
     return _labelled(name, files, known, unit="texts")
 

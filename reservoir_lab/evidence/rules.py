@@ -15,7 +15,7 @@ from typing import Any
 from reservoir.files import atomic_write
 from reservoir_lab.evidence import asked, cells, ruling
 from reservoir_lab.recipes import bench
-from reservoir_lab.runs import rules as written
+from reservoir_lab.runs.provenance import rules_file
 
 ADVICE = "rules are written into the checkout"
 
@@ -101,4 +101,4 @@ def digest() -> str:
 def write() -> None:
     """Write the rules to where runs find them."""
     text = json.dumps({"rules": digest()} | current(), indent=1, ensure_ascii=False) + "\n"
-    atomic_write(written.file(), text.encode(), advice=ADVICE)
+    atomic_write(rules_file(), text.encode(), advice=ADVICE)

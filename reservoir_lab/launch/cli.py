@@ -14,7 +14,6 @@ examples:
   reservoir table poster/big
   reservoir export seeds/miniature --to my-translator
   reservoir data multi30k
-  reservoir audit --sample 10
   reservoir records
   reservoir run --data it-en --task.src it
   reservoir translate it-en "tre due uno"
@@ -328,33 +327,6 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Audit:
-    """Begin recorded runs again, and compare their first validation with their records, to the last digit.
-
-    Where a record does not say in which precision it was computed, both are tried. The exit status is 1 if a record
-    that was audited now gives another figure in each: the last line names it.
-
-    examples:
-      reservoir audit --sample 10 --draw 1
-      reservoir audit language initial/kaiming-50 --sample 0
-
-    Args:
-        names: Recipes or families; none for all.
-        sample: How many of their records, drawn by a seed; 0 for all.
-        draw: The seed of that draw.
-        to: Where the results are kept; what is there is not audited again.
-    """
-
-    names: tyro.conf.Positional[tuple[str, ...]] = ()
-    sample: int = 10
-    draw: int = 0
-    to: Path = Path("data/results/audits.json")
-
-    def __call__(self, fields: Sequence[str]) -> None:
-        launch.show.audit_records(self.names, sample=self.sample, draw=self.draw, file=self.to)
-
-
-@dataclass(frozen=True)
 class Records:
     """Put records into the files that ship with the book, a line a run, in place of older ones.
 
@@ -537,7 +509,6 @@ COMMANDS = {
     "table": Table,
     "export": Export,
     "data": Data,
-    "audit": Audit,
     "records": Records,
     "translate": Translate,
     "classify": Classify,

@@ -62,8 +62,8 @@ def new_table(*columns: Any, **options: Any) -> Table:
 def show(*things: RenderableType) -> None:
     """Print tables, and text without breaking its lines."""
     for thing in things:
-        words = isinstance(thing, str)
-        console().print(printable(str(thing)) if words else thing, soft_wrap=words)
+        is_text = isinstance(thing, str)
+        console().print(printable(str(thing)) if is_text else thing, soft_wrap=is_text)
 
 
 def show_json(found: Any) -> None:

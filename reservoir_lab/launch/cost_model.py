@@ -14,8 +14,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -34,7 +33,7 @@ from reservoir_lab.corpora.content import FETCHED
 from reservoir_lab.corpora.own import path_of as path_of_files
 from reservoir_lab.runs.building import build, device_of, outline, tokens_found
 from reservoir_lab.runs.execution import train_run
-from reservoir_lab.runs.machine import has_bf16, peaks
+from reservoir_lab.runs.provenance import has_bf16, peaks
 from reservoir_lab.runs.run import Run
 from reservoir_lab.typed import hint
 
@@ -64,7 +63,7 @@ class GPU:
     """A GPU's peak figures, from its data sheet, without sparsity.
 
     Args:
-        words: its name, written out.
+        name: as its maker writes it.
         bf16, fp32: operations a second of matrix products, in bf16 and in fp32 (without TF32); bf16 is 0 where the
             hardware does not multiply it.
         bandwidth: bytes a second, to and from its memory.
@@ -75,7 +74,7 @@ class GPU:
             yours asks.
     """
 
-    words: str
+    name: str
     bf16: float
     fp32: float
     bandwidth: float
@@ -369,15 +368,10 @@ def measure(run: Run) -> Measured:
         DataError: its data cannot be had.
     """
     device = device_of(run)
-    clock, ends = (time.process_time if device.type == "cpu" else time.perf_counter), list[float]()
-
-    def listen(event: object) -> None:
-        if isinstance(event, Stepped):
-            ends.append(clock())
-
     model, task, _ = build(run)
     few = run.evolve(budget={"steps": WARM + STEPS, "validate_every": 10**9, "checkpoint_every": 0})
-    train_run(few, model, cast(Any, _NotValidated(task)), listeners=[listen])
+    timed: Any = _Timed(task, time.process_time if device.type == "cpu" else time.perf_counter)
+    train_run(few, model, timed, listeners=[timed.listen])
     sized = plan(run, bf16=has_bf16(device))
     machine = peaks(device, torch.bfloat16 if sized.low else torch.float32)
     predicted = sized.work.seconds(
@@ -385,20 +379,29 @@ def measure(run: Run) -> Measured:
     )
     return Measured(
         run.scale,
-        statistics.median(end - start for start, end in pairwise(ends[WARM - 1 :])),
+        statistics.median(timed.taken[WARM:]),
         predicted * run.budget.accumulate,
         "GPU" if device.type == "cuda" else "CPU",
     )
 
 
-class _NotValidated:
-    """A task that is trained on and never validated."""
+class _Timed:
+    """A task that is trained on and not validated, and the time of each step from when its batches are there."""
 
-    def __init__(self, task: Task):
-        self._task = task
+    def __init__(self, task: Task, clock: Callable[[], float]):
+        self._task, self._clock, self._began = task, clock, 0.0
+        self.taken: list[float] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._task, name)
+
+    def size(self, batch: Any) -> tuple[int, int]:
+        self._began = self._clock()  # what was counted of the batch before this is no part of a step
+        return self._task.size(batch)
+
+    def listen(self, event: object) -> None:
+        if isinstance(event, Stepped):
+            self.taken.append(self._clock() - self._began)
 
     def validate(self, model: object) -> dict[str, float]:
         return {}

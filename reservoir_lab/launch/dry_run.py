@@ -69,11 +69,11 @@ def dry_run(
     table = new_table(
         Column(f"{head}…" if head else "recipe", min_width=12),
         *(Column(name, justify="right", no_wrap=True) for name in heads),
-        title=f"a dry run on {gpu.words}: nothing is trained",
+        title=f"a dry run on {gpu.name}: nothing is trained",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
-    said: dict[str, None] = {}  # each line once, in order
+    lines: dict[str, None] = {}  # each line once, in order
     total = 0.0
     for name, its in named.items():
         run = its[0]
@@ -84,7 +84,7 @@ def dry_run(
             except ValueError as error:
                 if len(counts) == 1:
                     raise
-                said[f"{name}: {error}"] = None
+                lines[f"{name}: {error}"] = None
                 continue
             hours = sized.hours(gpu, measured=found) * len(its)
             total += hours
@@ -101,10 +101,10 @@ def dry_run(
                 "of a step": f"{sized.traffic / gpu.ring(gpus) / sized.step_seconds(gpu):.1%}",
             }
             table.add_row(name.removeprefix(head), *(cells[name] for name in heads))
-            said[f"{sized.data}: {HERE[sized.state].format(name=sized.data)}"] = None
+            lines[f"{sized.data}: {HERE[sized.state].format(name=sized.data)}"] = None
             if len(named) == 1:
-                said |= dict.fromkeys(_details(sized, run, gpu, found))
-    show(table, *said)
+                lines |= dict.fromkeys(_details(sized, run, gpu, found))
+    show(table, *lines)
     seeds = max(map(len, named.values()))
     if len(counts) == 1:
         show(f"{in_hours(total)} of training in all{f', {seeds} seeds each' if seeds > 1 else ''}")
@@ -125,7 +125,7 @@ def _details(sized: Plan, run: Run, gpu: GPU, found: Measured | None) -> Iterato
     kept = f"{LOW:g} of what" if sized.low else "what"
     of = f"{sized.memory / gpu.memory:.0%} of {gpu.memory / 1e9:.0f}"
     of += ", too much" if sized.memory > gpu.memory else ""
-    yield f"GB on each of {sized.processes} × {gpu.words}: {each} ({of})"
+    yield f"GB on each of {sized.processes} × {gpu.name}: {each} ({of})"
     yield f"activations are {kept} autograd keeps of a full batch in fp32, counted on the meta device"
     if sized.bounds:
         yield f"at most: {'; '.join(sized.bounds)}"

@@ -99,7 +99,7 @@ def check(path: Path, *, limit: float) -> Report:
         except CellTimeoutError:
             report.stopped = f"was stopped in cell {runner.at} after {limit:g} s"
         except DeadKernelError:
-            why = f"put out more than {MOST:,} characters" if runner.said > MOST else "ended its kernel"
+            why = f"put out more than {MOST:,} characters" if runner.characters > MOST else "ended its kernel"
             report.stopped = f"was stopped in cell {runner.at}, which {why}"
         except Exception as error:  # of a kernel that does not start, say: the other notebooks still run
             report.stopped = f"could not be run: {first_line(error)}"
@@ -114,7 +114,7 @@ def _runner(notebook: Any, limit: float) -> Any:
     from nbclient import NotebookClient
 
     class Runner(NotebookClient):
-        at, said = 0, 0
+        at, characters = 0, 0
         end = time.monotonic() + limit
 
         async def async_execute_cell(self, cell: Any, cell_index: int, *given: Any, **named: Any) -> Any:
@@ -122,8 +122,8 @@ def _runner(notebook: Any, limit: float) -> Any:
             return await super().async_execute_cell(cell, cell_index, *given, **named)
 
         def process_message(self, msg: dict[str, Any], cell: Any, cell_index: int) -> Any:
-            self.said += len(json.dumps(msg["content"], default=str))
-            if self.said <= MOST:
+            self.characters += len(json.dumps(msg["content"], default=str))
+            if self.characters <= MOST:
                 return super().process_message(msg, cell, cell_index)
             process: Any = self.km and self.km.provisioner
             if process is not None and process.pid:
@@ -169,9 +169,9 @@ def outcomes(cells: Sequence[Any]) -> list[Outcome]:
     return found
 
 
-def first_line(said: object) -> str:
+def first_line(message: object) -> str:
     """The first line of a message, not too long for a line of a report."""
-    return (str(said).strip().splitlines() or [type(said).__name__])[0][:200]
+    return (str(message).strip().splitlines() or [type(message).__name__])[0][:200]
 
 
 def check_all(notebooks: Sequence[Path], *, limit: float, as_json: bool) -> bool:

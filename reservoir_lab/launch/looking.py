@@ -198,7 +198,7 @@ def line_of(
     }
     if isinstance(history, TrainingError):
         return line | {"score": 0.0, "to_90": None, "diverged": True}
-    tests, _ = task_of(run).test(model, task, corpus)
+    tests = task_of(run).test(model, task, corpus)
     reached = next((p for p in history.points if p.metrics[task.metric] >= LEVEL), None)
     measures = {name: round(value, 2) for name, value in tests["test"].items() if isinstance(value, float)}
     return line | {
@@ -286,6 +286,7 @@ def alone(run: Run) -> bool:
     model = run.model
     return bool(
         run.skip.layers
+        or run.freeze.after
         or getattr(model, "layer_drop", 0)
         or "gru" in getattr(model, "kinds", ())
         or getattr(model, "dropout", 0)

@@ -4,44 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.pretty import Pretty
 from rich.text import Text
 
-from reservoir.layers.arguments import check_number
 from reservoir.models import from_pretrained
+from reservoir.models.pretrained import is_stored
 from reservoir.weights import report
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.comparison import comparisons
 from reservoir_lab.evidence.comparison import table as recorded_runs
 from reservoir_lab.launch.console import console, new_table, show, show_json
-from reservoir_lab.launch.train import chosen_run, show_record, shown
-from reservoir_lab.runs import audit
+from reservoir_lab.launch.train import chosen_run, show_record
 from reservoir_lab.runs.building import outline, tokens_found
-from reservoir_lab.runs.export import destination, export, export_stored, folder_of, is_export
 from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.registry import Scale
-from reservoir_lab.runs.trained_model import stored_folder
+from reservoir_lab.runs.trained_model import destination, export, export_stored, folder_of, stored_folder
 
 READABLE = 100  # columns of the fields
 NOT_SCORES = ("recipe", "seeds", "trained", "of", "steps", "minutes", "on")
 FEW = 4  # recipes that stand side by side in a table; more stand below each other
 
 
-def audit_records(names: Sequence[str], *, sample: int, draw: int, file: Path) -> None:
-    """Audit records of recipes or families, some that a seed draws or all; what comes of each is printed and kept."""
-    check_number("--sample", sample, least=0, whole=True)
-    audit.audit_records(audit.draw(names, sample, draw), file, say=show, listeners=[shown()])
-
-
 def show_recipe(name: str, scale: Scale, changes: Sequence[str], *, as_json: bool = False) -> None:
     """Print a recipe or run, with the fields that are changed, the report of its model, and what is recorded."""
     run = chosen_run(name, scale=scale, fields=changes, command="show")
     stored = folder_of(run)  # which knows the sizes that came from the data, and needs no data
-    if run.base and is_export(stored) and not changes:
+    if run.base and is_stored(stored) and not changes:
         made_of = report(from_pretrained(stored))
     else:
         made_of = report(outline(run, tokens_found(run)))
@@ -63,7 +54,7 @@ def export_run(name: str, to: str, *, scale: Scale, seed: int) -> None:
         ValueError: `to` is none that an export may replace.
         CheckpointError: the run has no trained weights here.
     """
-    before = is_export(destination(to))
+    before = is_stored(destination(to))
     if name in recipes.names():
         folder = export(recipes.get(name, scale=scale, seed=seed), to)
     else:

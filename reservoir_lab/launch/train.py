@@ -38,10 +38,10 @@ from reservoir_lab.corpora.own import FILES
 from reservoir_lab.launch.console import in_one_sentence, new_table, show
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import device_of
-from reservoir_lab.runs.checkpoint import CheckpointError
 from reservoir_lab.runs.distribution import World, join_world
 from reservoir_lab.runs.distribution import leave_world as leave_world  # for the command line, when it fails
 from reservoir_lab.runs.execution import Busy, begin_afresh, execute
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.own import DEFAULTS, fitted, kind_of, retargeted
 from reservoir_lab.runs.preemption import StopSignal
 from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of
@@ -195,10 +195,10 @@ def chosen_run(
     if fields:
         prog, before = f"reservoir {command} {recipe}", run
         run = in_one_sentence(lambda: tyro.cli(kind, default=before, args=list(fields), prog=prog))
-    said = {
+    changed = {
         word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"
     }
-    return fitted(run, keep=said) if data else run
+    return fitted(run, keep=changed) if data else run
 
 
 def train_runs(runs: Sequence[Run], *, fresh: bool = False, together: bool = False) -> None:

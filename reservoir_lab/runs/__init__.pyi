@@ -1,8 +1,9 @@
-from . import audit, convergence, sweep
+from . import convergence, sweep
 from .building import bare_model, build, load_trained, outline
+from .computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
 from .execution import execute, train_and_test
-from .machine import cpu_seconds
-from .own import command_of, on_files
+from .own import on_files
+from .provenance import cpu_seconds
 from .records import (
     Record,
     RecordError,
@@ -15,10 +16,7 @@ from .records import (
 )
 from .run import Run, run_from_json
 from .start import InitFromRelease, InitFromRun
-from .tasks.classification import Classification
-from .tasks.computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
-from .tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
-from .tasks.translation import Translation
+from .tasks import Classification, LanguageModelling, MaskedLanguageModelling, Translation
 from .trained_model import TrainedModel, open_model
 
 __all__ = [
@@ -38,10 +36,8 @@ __all__ = [
     "Sequences",
     "TrainedModel",
     "Translation",
-    "audit",
     "bare_model",
     "build",
-    "command_of",
     "convergence",
     "cpu_seconds",
     "execute",

@@ -20,7 +20,6 @@ from reservoir.weights import (
     Scheme,
     freeze,
     initialise,
-    moves,
     owned,
     recorded_origin,
     set_origin,
@@ -28,12 +27,12 @@ from reservoir.weights import (
 )
 from reservoir_lab.corpora import LabelledCorpus, ParallelCorpus, Text
 from reservoir_lab.corpora.own import FILES
-from reservoir_lab.runs.checkpoint import CheckpointError, read_weights
+from reservoir_lab.runs.computation import Computation, OnPuzzle
+from reservoir_lab.runs.handlers import CheckpointError, read_weights
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, released_model, take
-from reservoir_lab.runs.tasks.computation import Computation, OnPuzzle
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 
@@ -142,7 +141,7 @@ def _note_start(start: InitFromRun | InitFromRelease, scale: Scale, seed: int, m
     seeded, checkpoint = {}, start.name if isinstance(start, InitFromRelease) else start.recipe
     if isinstance(start, InitFromRun):  # what its source has only drawn remains drawn
         items = owned(outline(start.source(scale, seed)))
-        seeded = {item.stream: recorded_origin(item) for item in items if not moves(item)}
+        seeded = {item.stream: recorded_origin(item) for item in items if not item.parameter.requires_grad}
     for item in matching(model, start.streams):
         set_origin(item, seeded.get(item.stream) or Pretrained(checkpoint))
 
@@ -223,6 +222,17 @@ def _begin(run: Run, model: nn.Module) -> None:
         raise CheckpointError(f"this run begins with the weights of {start.recipe}, but {error}") from error
     checkpoint = f"{start.recipe}/{run.scale}/seed-{source.seed}@{digest}"
     take(wanted, learned, start.recipe, checkpoint, seed=seed)
+
+
+def notes_of(run: Run, task: Any, corpus: Any) -> list[str]:
+    """What there is to say of a run's data, and of how often it reads them where they are one's own."""
+    notes = [*getattr(corpus, "notes", ())]
+    if run.base:
+        times = run.budget.steps * run.budget.accumulate / max(len(task.epoch(0)), 1e-9)
+        notes.append(
+            f"budget: {run.budget.steps:,} steps, which read the training data {times:.3g} times (--budget.steps)"
+        )
+    return notes
 
 
 def missing_sources(run: Run) -> Iterator[Run]:

@@ -62,17 +62,6 @@ def curve(record: Record, *, axis: Axis = "steps") -> tuple[list[float], list[fl
     return [point[key] for point in points], [point["metrics"][record.metric] for point in record.points]
 
 
-def best(record: Record) -> float:
-    """The best validation score of a run."""
-    _, scores = curve(record)
-    return max(scores) if record.larger_is_better else min(scores)
-
-
-def nearly(score: float, *, larger_is_better: bool, within: float = WITHIN) -> float:
-    """A score that is a share worse: 98 % of it for 0.02, or 1 / 0.98 of it where less is better."""
-    return score * (1 - within) if larger_is_better else score / (1 - within)
-
-
 def cost_to_reach(record: Record, target: float, *, axis: Axis = "steps") -> float | None:
     """What a run had cost when its validation score first was `target`; None if it never was.
 
@@ -107,6 +96,7 @@ def cost_ratio(
     """
     if record.metric != against.metric:
         raise ValueError(f"one is scored by {record.metric}, the other by {against.metric}")
-    target = nearly(best(against), larger_is_better=against.larger_is_better, within=within)
+    scores = curve(against)[1]
+    target = max(scores) * (1 - within) if against.larger_is_better else min(scores) / (1 - within)
     ours, theirs = (cost_to_reach(one, target, axis=axis) for one in (record, against))
     return None if ours is None or theirs is None else ours / theirs

@@ -25,7 +25,6 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from reservoir.layers.arguments import check_number
 from reservoir.models.stack import dropping
 from reservoir.training.backskipping import Backskipping
 from reservoir.training.state import Handler, OneProcess
@@ -159,13 +158,10 @@ class Watch:
     waits = 0  # for others, at the moment
 
     def __init__(self, store: dist.Store, world: World):
-        said = os.environ.get(MOVING, "10")
-        try:
-            minutes = float(said)
-            check_number(MOVING, minutes, above=0)
-        except ValueError:
-            raise ValueError(f"{MOVING} must be a number of minutes above 0, got {said!r}") from None
-        self.patience = 60 * minutes
+        minutes = os.environ.get(MOVING, "10")
+        if not minutes.replace(".", "", 1).isdecimal() or not float(minutes):
+            raise ValueError(f"{MOVING} must be a number of minutes above 0, got {minutes!r}")
+        self.patience = 60 * float(minutes)
         self.store, self.world, self.over = store, world, threading.Event()
         self.thread = threading.Thread(target=self._look, daemon=True)
 
@@ -353,13 +349,6 @@ class Exchange:
             )
         shared.register_comm_hook(self, _sum)
         return shared
-
-    def logged(self) -> int:
-        """The size of the gradients' buckets in bytes, as DDP logs it."""
-        if not isinstance(self._loss, DistributedDataParallel):
-            return 0
-        sizes = self._loss._get_ddp_logging_data().get("bucket_sizes", "")
-        return sum(map(int, str(sizes).replace(",", " ").split()))
 
     def total(self, loss: Tensor, stop: bool) -> tuple[Tensor, bool]:
         """The loss summed over processes, and whether any of them was asked to stop."""

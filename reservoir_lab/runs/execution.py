@@ -13,46 +13,23 @@ from typing import Any, NamedTuple, cast
 
 from torch import nn
 
-from reservoir.files import WriteError, atomic_writes, check_writable, clear_leftovers, locked
+from reservoir.files import WriteError, check_writable, clear_leftovers, locked
 from reservoir.training import History, Listener, Message, Point, Recorded, Task, aucc, train
 from reservoir.training.loop import TrainingError
 from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.runs.building import (
-    Corpus,
-    build,
-    device_of,
-    outline,
-    precision_of,
-    references,
-    stamp,
-    task_of,
-)
-from reservoir_lab.runs.checkpoint import begin, belongs_to, room, weights_bytes
+from reservoir_lab.runs import building, handlers, provenance, registry
 from reservoir_lab.runs.distribution import Processes, current_world
-from reservoir_lab.runs.export import (
-    check_exportable,
-    check_own_folder,
-    exports_of,
-    folder_of,
-    remove_export,
-)
-from reservoir_lab.runs.handlers import Checkpoints, Compiled, LateFreezing
-from reservoir_lab.runs.machine import code, cpu_seconds, has_bf16, machine, peak_memory
-from reservoir_lab.runs.operations import Operations
-from reservoir_lab.runs.own import notes_of
 from reservoir_lab.runs.preemption import StopSignal, restarted
 from reservoir_lab.runs.records import (
     RESULTS_ADVICE,
     Record,
-    check_name,
-    other_fields,
     path_of,
     read_record,
     recorded,
 )
-from reservoir_lab.runs.rules import check_settled, digest
-from reservoir_lab.runs.run import Run
+from reservoir_lab.runs.run import Run, other_data, other_fields
+from reservoir_lab.runs.trained_model import check_folder, folder_of, store
 
 PROBE = 4096  # bytes that are written to see whether any can be
 
@@ -97,7 +74,7 @@ def execute(
                 if world.main:
                     _mark(run)
         checkpoint, identity = path.with_suffix(".checkpoint"), run.identity()
-        if not belongs_to(checkpoint, identity):
+        if not handlers.belongs_to(checkpoint, identity):
             if record := recorded(run):  # by another process, since it was asked for
                 return _show_recorded(record, path, listeners)
             check_name(run)
@@ -108,9 +85,9 @@ def execute(
             with world.first():
                 if world.main:
                     check_place(run)
-                model, task, corpus = build(run)
+                model, task, corpus = building.build(run)
         except Exception:
-            if world.main and belongs_to(checkpoint, identity, empty=True):
+            if world.main and handlers.belongs_to(checkpoint, identity, empty=True):
                 checkpoint.unlink()  # what cannot be built is not under way
             raise
         return train_and_test(
@@ -150,11 +127,47 @@ def begin_afresh(runs: Sequence[Run]) -> None:
 
 def _mark(run: Run) -> None:
     checkpoint, identity = path_of(run).with_suffix(".checkpoint"), run.identity()
-    if not (belongs_to(checkpoint, identity) or (restarted() and recorded(run))):
+    if not (handlers.belongs_to(checkpoint, identity) or (restarted() and recorded(run))):
         check_machine(run)
         check_name(run, fresh=True)
         check_place(run)
-        begin(checkpoint, identity)
+        handlers.begin_checkpoint(checkpoint, identity)
+
+
+def check_name(run: Run, *, fresh: bool = False) -> None:
+    """Refuse the name of a run that is no recipe's if another run has it, of this seed or another.
+
+    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart. Nor
+    may a name begin another one, go on from it, or lead into the folders of a run: one would hide the other.
+
+    Args:
+        fresh: the run of this very name is to be replaced.
+
+    Raises:
+        ValueError: another one has it; the message says in which fields they differ.
+    """
+    name = run.recipe
+    if name in registry.RECIPES and not run.base:
+        return
+    advice = "give this run a name of its own with --name (in Python, run.evolve(recipe=…))"
+    if inside := set(registry.SCALES) & set(name.lower().split("/")):
+        raise ValueError(f"the name {name} has {min(inside)} in it, which is the name of a scale; {advice}")
+    families = {recipe.partition("/")[0] for recipe in registry.RECIPES}
+    for other in (*families, *registry.RECIPES, *registry.own_names(registry.RECIPES)):
+        if other != name and (f"{other}/".startswith(f"{name}/") or f"{name}/".startswith(f"{other}/")):
+            raise ValueError(
+                f"the names {name} and {other} begin alike, so that one hides the other; {advice}"
+            )
+        if other == name and (other in families or other in registry.RECIPES):
+            raise ValueError(f"{name} is the name of a recipe or of a family of them; {advice}")
+    for path in () if fresh else sorted(path_of(run).parent.glob("seed-*.json")):
+        record = read_record(path)
+        edited = run.task.data in record.run["task"].values() and other_data(record, run)
+        if not edited and (found := other_fields(record, run.evolve(seed=record.seed))):
+            raise ValueError(
+                f"the name {name} is taken: {path} was made with {found}; {advice}, or replace that one with"
+                " --fresh (fresh=True)"
+            )
 
 
 def check_machine(run: Run) -> None:
@@ -163,7 +176,7 @@ def check_machine(run: Run) -> None:
     Raises:
         ValueError: its device is not here, or layers are to be compiled for a processor.
     """
-    if device_of(run).type == "cpu" and run.compiled:
+    if building.device_of(run).type == "cpu" and run.compiled:
         raise ValueError(
             "compiled=True is for GPUs: on a processor compiled layers train more slowly than eager ones; leave it out"
         )
@@ -176,7 +189,7 @@ def check_place(run: Run) -> None:
 
     Raises:
         WriteError: it cannot be written to, or is too full.
-        ValueError: what is to be replaced there is not all of a stored model.
+        ValueError: as in `check_folder`.
     """
     path = path_of(run)
     for target in (
@@ -184,9 +197,9 @@ def check_place(run: Run) -> None:
         folder_of(run),
     ):
         clear_leftovers(target)
-    check_own_folder(run)
+    check_folder(run)
     check_writable(path, PROBE, advice=RESULTS_ADVICE)
-    needed = 3 * 4 * report(outline(run)).trainable
+    needed = 3 * 4 * report(building.outline(run)).trainable
     if (free := shutil.disk_usage(path.parent).free) < needed:
         raise WriteError(
             f"{path.parent} has {free / 1e6:,.0f} MB free, and a checkpoint of {run.recipe} takes"
@@ -198,7 +211,7 @@ def train_and_test(
     run: Run,
     model: nn.Module,
     task: Task,
-    corpus: Corpus,
+    corpus: building.Corpus,
     *,
     listeners: Sequence[Listener] = (),
     checkpoint: Path | None = None,
@@ -215,21 +228,20 @@ def train_and_test(
         fresh: begin at the start where the checkpoint cannot be used.
 
     Raises:
-        ValueError: the run is to be judged, and the rules are not settled (`reservoir_lab.runs.rules`).
+        ValueError: the run is to be judged, and the rules are not settled (`reservoir_lab.runs.provenance`).
     """
-    world, path, device = current_world(), path_of(run), device_of(run)
-    unsettled = check_settled(run)
-    notes = notes_of(run, task, corpus) + ([unsettled] if unsettled else [])
+    world, path, device = current_world(), path_of(run), building.device_of(run)
+    unsettled = provenance.check_settled(run)
+    notes = building.notes_of(run, task, corpus) + ([unsettled] if unsettled else [])
     if left_out := task.train.dropped:
-        longest = task_of(run).max_length
+        longest = building.task_of(run).max_length
         _message(listeners, f"left out of training: {left_out:,} of its texts, of more than {longest} tokens")
-    if run.precision == "bf16" and not has_bf16(device):
+    if run.precision == "bf16" and not provenance.has_bf16(device):
         _message(
             listeners,
             "products are in bf16, which this machine has no units for, so they are slow;"
             " --precision fp32 would be faster, but it is another run",
         )
-    check_exportable(run, task)
     _message(listeners, *notes)
     before = Untrained.of(run, model)
     history = train_run(
@@ -238,13 +250,13 @@ def train_and_test(
         task,
         name=f"{run.recipe} ({run.scale}, seed {run.seed})",
         listeners=listeners,
-        checkpoints=Checkpoints(checkpoint, identity=before.identity, fresh=fresh, stop=stop),
+        checkpoints=handlers.Checkpoints(checkpoint, identity=before.identity, fresh=fresh, stop=stop),
     )
     if not world.main:
         world.wait()  # for the first one, which tests
         return read_record(path)
     with stop.at_once() if stop else nullcontext():
-        advice = room(path.with_suffix(".checkpoint"))
+        advice = handlers.room(path.with_suffix(".checkpoint"))
         record = record_run(run, model, task, corpus, history, before, notes=notes, advice=advice)
     if checkpoint is not None:
         checkpoint.unlink(missing_ok=True)
@@ -253,15 +265,15 @@ def train_and_test(
 
 
 def train_run(
-    run: Run, model: nn.Module, task: Task, *, checkpoints: Checkpoints | None = None, **options: Any
+    run: Run, model: nn.Module, task: Task, *, checkpoints: handlers.Checkpoints | None = None, **options: Any
 ) -> History:
     """Train what `build` made of a run, as its fields say; options are those of `training.train` that are no fields."""
-    handlers = [
+    beside = [
         *([checkpoints] if checkpoints else []),
         *([Processes()] if current_world().size > 1 else []),
-        *([LateFreezing(run.freeze)] if run.freeze.after else []),
-        *([Compiled()] if run.compiled else []),
-        Operations(),
+        *([handlers.LateFreezing(run.freeze)] if run.freeze.after else []),
+        *([handlers.Compiled()] if run.compiled else []),
+        handlers.Operations(),
     ]
     return train(
         model,
@@ -271,7 +283,7 @@ def train_run(
         seed=run.seed,
         precision=run.precision,
         skip=run.skip,
-        handlers=handlers,
+        handlers=beside,
         **options,
     )
 
@@ -292,14 +304,14 @@ class Untrained(NamedTuple):
     @classmethod
     def of(cls, run: Run, model: nn.Module) -> Untrained:
         """What there is to know of a model that was built."""
-        return cls(stamp(run, model), references(model), report(model))
+        return cls(building.stamp(run, model), building.references(model), report(model))
 
 
 def record_run(
     run: Run,
     model: nn.Module,
     task: Task,
-    corpus: Corpus,
+    corpus: building.Corpus,
     history: History,
     before: Untrained,
     *,
@@ -308,32 +320,20 @@ def record_run(
     advice: str = RESULTS_ADVICE,
 ) -> Record:
     """Test a model that has been trained, and write its record with the weights next to it."""
-    path = path_of(run)
     record = tested(run, model, task, corpus, history, before)
     record = replace(record, notes=notes, together=together)
-    files: dict[Path, Any] = {
-        path.with_suffix(".safetensors"): weights_bytes(model, identity=before.identity)
-    }
-    files |= exports_of(run, model, task, corpus, record)
-    files[path] = record.to_bytes(path)
-
-    def outdate() -> None:
-        """A record is never next to the model of another run: the older one goes first."""
-        path.unlink(missing_ok=True)
-        remove_export(run)
-
-    atomic_writes(files, before=outdate, advice=advice)
+    store(run, model, task, corpus, record, identity=before.identity, advice=advice)
     return record
 
 
 def tested(
-    run: Run, model: nn.Module, task: Task, corpus: Corpus, history: History, before: Untrained
+    run: Run, model: nn.Module, task: Task, corpus: building.Corpus, history: History, before: Untrained
 ) -> Record:
     """Test a model that has been trained, and put all that is known of the run into its record."""
-    started, cpu_before = time.perf_counter(), cpu_seconds()
+    started, cpu_before = time.perf_counter(), provenance.cpu_seconds()
     try:
-        with precision_of(run):
-            tests, samples = task_of(run).test(model, task, corpus)
+        with building.precision_of(run):
+            tests = building.task_of(run).test(model, task, corpus)
     except FloatingPointError as error:
         raise TrainingError(f"{run.recipe} cannot be tested: {error}; a lower lr may help") from error
     steps = [point.step for point in history.points]
@@ -357,25 +357,25 @@ def tested(
         metric=task.metric,
         larger_is_better=task.larger_is_better,
         tests=tests,
-        samples=samples,
+        samples=[],
         parameters=cast(Any, before.made_of.counts()),
         origins=cast(Any, before.made_of.origins()),
         aucc=cast(Any, asdict(area)),
         seconds=history.seconds,
-        cpu_seconds=history.cpu_seconds + cpu_seconds() - cpu_before,
+        cpu_seconds=history.cpu_seconds + provenance.cpu_seconds() - cpu_before,
         step_seconds=history.step_seconds,
         test_seconds=time.perf_counter() - started,
         tokens=history.tokens,
         flops=history.flops,
-        peak_memory=peak_memory(),
-        machine=cast(Any, machine(device_of(run)) | {"processes": current_world().size}),
-        code=cast(Any, code()),
+        peak_memory=provenance.peak_memory(),
+        machine=cast(Any, provenance.machine(building.device_of(run)) | {"processes": current_world().size}),
+        code=cast(Any, provenance.code()),
         left_out=task.train.dropped,
         epoch_steps=len(task.epoch(0)) / run.budget.accumulate,
         begun_with=before.begun_with,
         skipping=_skipping(history) if run.skip.layers else {},
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        rules=digest(),
+        rules=provenance.rules_digest(),
         together=1,
         extrapolated=False,
     )

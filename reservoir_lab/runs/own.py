@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +24,10 @@ from reservoir_lab.corpora.own import (
 from reservoir_lab.corpora.own_texts import LABEL_NAMES, TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import load_data, task_of
-from reservoir_lab.runs.run import NAME, NOT_THE_RESULT, Run, leaves
+from reservoir_lab.runs.computation import Computation, Pictures, Sequences
+from reservoir_lab.runs.run import NAME, Run
 from reservoir_lab.runs.start import InitFromRun
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.computation import Computation, Pictures, Sequences
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import LanguageModelling, MaskedLanguageModelling, Translation
 
 Kind = Literal["pairs", "text", "labels", "pictures", "numbers"]
 KINDS = {
@@ -41,15 +37,6 @@ KINDS = {
     "pictures": "pictures: a folder with one subfolder per class",
     "numbers": "sequences of numbers: a table with a column of labels, and numbers in the others",
 }
-TAKES: dict[type, tuple[str, ...]] = {
-    Translation: ("pairs", "labels"),
-    LanguageModelling: ("text",),
-    MaskedLanguageModelling: ("text",),
-    Classification: ("labels", "numbers", "pairs"),
-    Pictures: ("pictures",),
-    Sequences: ("numbers", "labels"),
-}
-"""The kinds of data that a task can be given; a table's kind is a guess, which columns that are named overrule."""
 DEFAULTS = {
     "pairs": "own/translator",
     "text": "own/language-model",
@@ -118,24 +105,6 @@ def _name(path: Path, base: str) -> str:
 
 
 def fitted(run: Run, *, keep: Collection[str] = ()) -> Run:
-    """As `_fitted`; where the data cannot be read as the recipe takes them, it is said what they look like."""
-    try:
-        return _fitted(run, keep)
-    except DataError as error:
-        try:
-            kind = kind_of(run.task.data)
-        except DataError:
-            raise error from None
-        if kind in TAKES[type(task_of(run))]:
-            raise
-        takes = " or ".join(KINDS[one] for one in TAKES[type(task_of(run))])
-        raise DataError(
-            f"{error}. {run.base or run.recipe} takes {takes}; this looks like {kind}, for which there is"
-            f" {DEFAULTS[kind]}"
-        ) from error
-
-
-def _fitted(run: Run, keep: Collection[str]) -> Run:
     """The run with languages, windows and budget that fit its data, which are read for it.
 
     Training data are read 30 times, running text 10 times: in at least 100 steps and at most 1,000, or as many as the
@@ -175,53 +144,19 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
     task = run.task
     assert isinstance(task, Translation)
     found = languages(task.corpus)
-    if {task.src, task.tgt} <= set(found):
-        return run
-    if len(found) == 2 and not {"task.src", "task.tgt"} & set(keep) and task.tgt in found:
-        return run.evolve(task={"src": next(language for language in found if language != task.tgt)})
-    if len(found) == 2 and "task.src" in keep and task.src in found and "task.tgt" not in keep:
-        return run.evolve(task={"tgt": next(language for language in found if language != task.src)})
+    said = {side for side in ("src", "tgt") if f"task.{side}" in keep}
+    src, tgt = task.src, task.tgt
+    if len(found) == 2 and src not in found and "src" not in said and tgt in found:
+        src = next(language for language in found if language != tgt)
+    elif len(found) == 2 and tgt not in found and "tgt" not in said and src in found and said:
+        tgt = next(language for language in found if language != src)
+    if {src, tgt} <= set(found):
+        return run.evolve(task={"src": src, "tgt": tgt})
     one, other = (*found, "de", "en")[:2]
     raise DataError(
         f"{task.corpus.removeprefix(FILES)} has the languages {', '.join(found) or 'none'}, and"
         f" {task.src} to {task.tgt} is asked for: say which, such as --task.src {one} --task.tgt {other}"
     )
-
-
-def notes_of(run: Run, task: Any, corpus: Any) -> list[str]:
-    """What there is to say of a run's data, and of how often it reads them where they are one's own."""
-    notes = [*getattr(corpus, "notes", ())]
-    if run.base:
-        times = run.budget.steps * run.budget.accumulate / max(len(task.epoch(0)), 1e-9)
-        notes.append(
-            f"budget: {run.budget.steps:,} steps, which read the training data {times:.3g} times (--budget.steps)"
-        )
-    return notes
-
-
-def command_of(run: Run) -> str:
-    """The command line that repeats a run; for one without a recipe, the Python that does."""
-    if run.recipe not in registry.RECIPES and run.base not in registry.RECIPES:
-        return f"reservoir_lab.runs.execute(reservoir_lab.runs.run_from_json({json.dumps(run.to_json())}))"
-    words = ["reservoir", "run", run.base or run.recipe]
-    standard = registry.get(words[-1], scale=run.scale, seed=run.seed)
-    data = run.task.data
-    if run.base:
-        words += ["--data", data.removeprefix(FILES), "--name", run.recipe]
-        standard = retargeted(standard, data.removeprefix(FILES), name=run.recipe)
-    words += ["--scale", run.scale, "--seeds", str(run.seed)]
-    usual = {leaf.name: leaf.value for leaf in leaves(standard)}
-    for leaf in leaves(run):
-        if leaf.name not in NOT_THE_RESULT and leaf.value != usual.get(leaf.name, leaf.default):
-            words += _option(leaf.name, leaf.value)
-    return shlex.join(words)
-
-
-def _option(name: str, value: Any) -> list[str]:
-    *parts, last = name.replace("_", "-").split(".")
-    if isinstance(value, bool):
-        return [f"--{'.'.join([*parts, last if value else f'no-{last}'])}"]
-    return [f"--{'.'.join([*parts, last])}", *map(str, value if isinstance(value, list) else [value])]
 
 
 def kind_of(name: str) -> Kind:

@@ -9,26 +9,25 @@ import re
 import sys
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from io import BytesIO
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 import pandas as pd
+from msgspec import Meta
 
-from reservoir.datasets import DataError, shipped
+from reservoir.datasets import shipped
 from reservoir.files import atomic_writes, read_bounded
-from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.runs import registry, schema
+from reservoir_lab.runs import registry
 from reservoir_lab.runs.registry import Scale, record_path, results
-from reservoir_lab.runs.run import ABSENT, Run, differences, flat, run_from_json
+from reservoir_lab.runs.run import ABSENT, Run, flat, other_fields, run_from_json
 from reservoir_lab.typed import parse, typed
 
 FORMAT = 3
-FEW = 4  # fields that a sentence names
 METRICS = {"bleu": "BLEU", "accuracy": "accuracy (%)", "perplexity": "perplexity"}
 """What tables call the metrics."""
 RANGES = {"bleu": (0, 100 + 1e-6), "accuracy": (0, 100 + 1e-6), "perplexity": (1 - 1e-6, math.inf)}
@@ -36,14 +35,80 @@ RANGES = {"bleu": (0, 100 + 1e-6), "accuracy": (0, 100 + 1e-6), "perplexity": (1
 LARGEST = 2**26
 """Bytes of the longest record that is read."""
 AGAIN = "delete it and run again"
-EACH = {
-    "seed", "points", "tests", "samples", "aucc", "seconds", "cpu_seconds", "step_seconds", "test_seconds", "tokens",
-    "flops", "peak_memory", "date",
-}  # fmt: skip
-"""What every line of a family's file has for itself."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
+
+
+# ---- the parts of a record, with their ranges; reference/schema.md describes every field in words ------------------
+
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+MOST = sys.float_info.max
+Number = Annotated[float, Meta(ge=-MOST, le=MOST)]
+"""One that is finite."""
+Amount = Annotated[float, Meta(ge=0, le=MOST)]
+Some = Meta(min_length=1)
+"""Of a list or an object that has entries."""
+
+
+class Point(TypedDict):
+    """A validation point."""
+
+    step: Count
+    seconds: Amount
+    tokens: Count
+    flops: Amount
+    metrics: dict[str, Number]
+
+
+class Parameters(TypedDict):
+    """How many numbers the model has, as `reservoir.weights.report` defines them."""
+
+    weights: Count
+    scores: Count
+    total: Count
+    trainable: Count
+    trainable_all_rows: Count
+    stored_bytes: Count
+
+
+class Held(TypedDict):
+    """What a model has of one origin."""
+
+    weights: Count
+    stored_bytes: Count
+
+
+class Area(TypedDict):
+    """The area under the validation curve, and how it was taken."""
+
+    value: Number
+    horizon: Amount
+    axis: str
+    orientation: str
+
+
+class Machine(TypedDict):
+    """Where a run was executed."""
+
+    cpu: str
+    gpu: str | None
+    threads: Positive
+    torch: str
+    python: str
+    system: str
+    processes: NotRequired[Positive]
+    capability: NotRequired[str]
+    bf16: NotRequired[bool]
+
+
+class Code(TypedDict):
+    """The version of the library, and the commit of its checkout where there was one."""
+
+    version: str
+    commit: str | None
+    dirty: bool | None
 
 
 class RecordError(RuntimeError):
@@ -87,43 +152,45 @@ class Record:
         extrapolated: whether `flops` is the first batch's operations per token times all tokens, and not a sum over all
             batches.
         notes: what was said of data of one's own: sizes, splits, what was left out; and of the budget.
-        format: version of this schema.
+        format: version of this
     """
 
     recipe: str
     scale: str
-    seed: schema.Count
-    run: Annotated[dict[str, Any], schema.Some]
+    seed: Count
+    run: Annotated[dict[str, Any], Some]
     overrides: dict[str, Any]
     data: str
     labels: list[str]
-    points: Annotated[list[schema.Point], schema.Some]
+    points: Annotated[list[Point], Some]
     metric: str
     larger_is_better: bool
-    tests: Annotated[dict[str, dict[str, int | schema.Number | str]], schema.Some]
-    samples: list[schema.Sample]
-    parameters: schema.Parameters
-    origins: dict[str, schema.Held]
-    aucc: schema.Area
-    seconds: schema.Amount
-    cpu_seconds: schema.Amount
-    step_seconds: schema.Amount
-    test_seconds: schema.Amount
-    tokens: schema.Count
-    flops: schema.Amount
-    peak_memory: schema.Count
-    machine: schema.Machine
-    code: schema.Code
-    left_out: schema.Count
-    epoch_steps: schema.Amount
+    tests: Annotated[dict[str, dict[str, int | Number | str]], Some]
+    samples: list[dict[str, str]]
+    parameters: Parameters
+    origins: dict[str, Held]
+    aucc: Area
+    seconds: Amount
+    cpu_seconds: Amount
+    step_seconds: Amount
+    test_seconds: Amount
+    tokens: Count
+    flops: Amount
+    peak_memory: Count
+    machine: Machine
+    code: Code
+    left_out: Count
+    epoch_steps: Amount
     begun_with: list[str]
     skipping: dict[str, Any]
     date: str
     rules: str
-    together: schema.Positive
+    together: Positive
     extrapolated: bool
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
+
+    __hash__ = object.__hash__  # of one that was read, for what is kept about it
 
     def to_bytes(self, path: Path) -> bytes:
         """The file of the record, which is to lie at `path`, once it is checked.
@@ -213,16 +280,13 @@ def _record(data: Any, where: str, path: Path = Path()) -> Record:
 
 def _rows(stored: Any) -> list[dict[str, Any]]:
     """Validation points, one by one, that are stored as a list for each of their fields."""
-    points: Any = typed({"points": stored}, schema.Stored)["points"]
-    metrics = points.pop("metrics")
     try:
-        rows, scores = zip(*points.values(), strict=True), zip(*metrics.values(), strict=True)
-        return [
-            dict(zip(points, row, strict=True)) | {"metrics": dict(zip(metrics, score, strict=True))}
-            for row, score in zip(rows, scores, strict=True)
-        ]
-    except ValueError:
-        raise ValueError("points has lists of several lengths") from None
+        columns, metrics = dict(stored), stored["metrics"]
+        scores = zip(*metrics.values(), strict=True)
+        columns["metrics"] = [dict(zip(metrics, row, strict=True)) for row in scores]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ValueError("points must have a list for each field and metric, all of one length") from None
 
 
 def _stored(record: Record) -> dict[str, Any]:
@@ -294,73 +358,6 @@ def recorded(run: Run) -> Record | None:
         return None
     record = read_record(path)
     return None if other_fields(record, run) else record
-
-
-def other_fields(record: Record, run: Run) -> str:
-    """In which fields a record was made by another run than `run`, in words; empty if in none."""
-    return _listed([*_other_data(record, run), *_differences(record, run)])
-
-
-def check_name(run: Run, *, fresh: bool = False) -> None:
-    """Refuse the name of a run that is no recipe's if another run has it, of this seed or another.
-
-    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart. Nor
-    may a name begin another one, go on from it, or lead into the folders of a run: one would hide the other.
-
-    Args:
-        fresh: the run of this very name is to be replaced.
-
-    Raises:
-        ValueError: another one has it; the message says in which fields they differ.
-    """
-    name = run.recipe
-    if name in registry.RECIPES and not run.base:
-        return
-    advice = "give this run a name of its own with --name (in Python, run.evolve(recipe=…))"
-    if inside := set(registry.SCALES) & set(name.lower().split("/")):
-        raise ValueError(f"the name {name} has {min(inside)} in it, which is the name of a scale; {advice}")
-    families = {recipe.partition("/")[0] for recipe in registry.RECIPES}
-    for other in (*families, *registry.RECIPES, *registry.own_names(registry.RECIPES)):
-        if other != name and (f"{other}/".startswith(f"{name}/") or f"{name}/".startswith(f"{other}/")):
-            raise ValueError(
-                f"the names {name} and {other} begin alike, so that one hides the other; {advice}"
-            )
-        if other == name and (other in families or other in registry.RECIPES):
-            raise ValueError(f"{name} is the name of a recipe or of a family of them; {advice}")
-    for path in () if fresh else sorted(path_of(run).parent.glob("seed-*.json")):
-        record = read_record(path)
-        edited = run.task.data in record.run["task"].values() and any(_other_data(record, run))
-        if not edited and (found := _differences(record, run.evolve(seed=record.seed))):
-            raise ValueError(
-                f"the name {name} is taken: {path} was made with {_listed(found)}; {advice}, or replace that one with"
-                " --fresh (fresh=True)"
-            )
-
-
-def _differences(record: Record, run: Run) -> list[str]:
-    found = differences(record.run, run)
-    return [f"{name} {_shown(theirs)} (now {_shown(ours)})" for name, (theirs, ours) in found.items()]
-
-
-def _listed(words: Sequence[str]) -> str:
-    more = f" and {len(words) - FEW} other fields" if len(words) > FEW else ""
-    return ", ".join(words[:FEW]) + more
-
-
-def _other_data(record: Record, run: Run) -> Iterator[str]:
-    """That the corpus has another content by now, if it is known then and now."""
-    if not record.data:
-        return
-    try:
-        now = content_digest(run.task.data)
-    except DataError:  # it cannot be had here, and so not compared
-        return
-    if now != record.data:
-        yield f"other data in {run.task.data} (digest {record.data[:8]}, now {now[:8]})"
-
-
-def _shown(value: Any) -> str:
-    return "absent" if value is ABSENT else json.dumps(value, ensure_ascii=False)
 
 
 def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
@@ -437,25 +434,21 @@ def _parsed(lines: bytes, where: str) -> dict[int, Record]:
 
 def _of_recipe(record: Record, where: str) -> Record | None:
     """A record, unless the registered recipe has other fields today."""
-    if why := _changed(record, where):
+    if why := _changed(record):
         warnings.warn(f"record {where} is not used: it was made with {why}", RecordWarning, stacklevel=3)
         return None
     return record
 
 
-def _changed(record: Record, where: str) -> str:
-    """How the recipe has changed since, in words; the answer is kept as long as record and recipe are the same."""
+def _changed(record: Record) -> str:
+    """How the recipe has changed since, in words."""
     made = registry.RECIPES.get(record.recipe)
-    if made is None:
-        return ""
-    known = _compared.get(where)
-    if known is None or known[0] is not record or known[1] is not made:
-        run = registry.get(record.recipe, scale=cast(Any, record.scale), seed=record.seed)
-        known = _compared[where] = (record, made, other_fields(record, run))
-    return known[2]
+    return _compared(record, made) if made else ""
 
 
-_compared: dict[str, tuple[Record, registry.Recipe, str]] = {}
+@cache
+def _compared(record: Record, made: registry.Recipe) -> str:
+    return other_fields(record, made(cast(Any, record.scale)).evolve(seed=record.seed))
 
 
 # ---- what ships ------------------------------------------------------------------------------------------------------
@@ -492,7 +485,7 @@ def pack_records(folder: Path | None = None, to: Path | None = None) -> list[str
     changed: list[str] = []
     for record in came:
         where = f"{record.recipe}/{record.scale}/seed-{record.seed}"
-        if why := _unfit(record, where):
+        if why := _unfit(record):
             warnings.warn(f"{where} is left out: {why}", RecordWarning, stacklevel=2)
             continue
         family = record.recipe.partition("/")[0]
@@ -507,13 +500,13 @@ def pack_records(folder: Path | None = None, to: Path | None = None) -> list[str
     return changed
 
 
-def _unfit(record: Record, where: str) -> str:
+def _unfit(record: Record) -> str:
     """Why a record cannot ship, in words; empty if it can."""
     if record.recipe not in registry.RECIPES:
         return "it is of no recipe of the book"
     if record.overrides:
         return f"it has other fields than its recipe ({', '.join(record.overrides)})"
-    if why := _changed(record, where):
+    if why := _changed(record):
         return f"it was made with {why}"
     if record.code["dirty"] is not False:
         return "its code is not known to be a commit's: run it in a checkout without changes"
@@ -549,7 +542,7 @@ def _lines(records: Mapping[tuple[str, str, int], Record]) -> bytes:
         shared = {
             name: value
             for name, value in first.items()
-            if name not in EACH and all(one[name] == value for one in stored)
+            if name != "seed" and all(one[name] == value for one in stored)
         }
         head = {"recipe": recipe, "scale": scale} | shared
         for line in [head, *({name: one[name] for name in one if name not in head} for one in stored)]:

@@ -10,10 +10,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
-from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from reservoir.datasets import DataError
 from reservoir.models import (
     ClassifierConfig,
     EncoderDecoderConfig,
@@ -29,12 +29,10 @@ from reservoir.weights import Freeze, Mask
 from reservoir.weights.draws import checked_seed
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import registry
+from reservoir_lab.runs.computation import Bits, Expressions, OnPuzzle, Pictures, Proteins, Sequences
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.start import InitFromRelease, InitFromRun
-from reservoir_lab.runs.tasks.classification import Classification
-from reservoir_lab.runs.tasks.computation import Bits, Expressions, OnPuzzle, Pictures, Proteins, Sequences
-from reservoir_lab.runs.tasks.language_modelling import LanguageModelling, MaskedLanguageModelling
-from reservoir_lab.runs.tasks.translation import Translation
+from reservoir_lab.runs.tasks import Classification, LanguageModelling, MaskedLanguageModelling, Translation
 
 TaskConfig = (
     Translation
@@ -59,18 +57,14 @@ Model = (
     | TaggerConfig
 )
 
+FEW = 4  # fields that a sentence names
 NAME = re.compile(r"\w[\w.+-]*(/\w[\w.+-]*)*")
 NOT_THE_RESULT = {"device", "budget.checkpoint_every", "base"}
 """Fields that are not meant to change the result: where a run is executed, how often it can be resumed, and whence."""
 
 
-class Absent(Enum):
-    """What stands for a field that is not there; None is a value."""
-
-    ABSENT = "absent"
-
-
-ABSENT = Absent.ABSENT
+ABSENT: Any = object()
+"""What stands for a field that is not there; None is a value."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +211,26 @@ def differences(recorded: Mapping[str, Any], run: Run) -> dict[str, tuple[Any, A
             found[leaf.name] = (value, leaf.value)
     surplus = {name: (value, ABSENT) for name, value in theirs.items() if name not in NOT_THE_RESULT}
     return found | surplus
+
+
+def other_fields(record: Any, run: Run) -> str:
+    """In which fields a record was made by another run than `run`, in words; empty if in none."""
+    found = [data] if (data := other_data(record, run)) else []
+    for name, values in differences(record.run, run).items():
+        theirs, ours = ("absent" if one is ABSENT else json.dumps(one, ensure_ascii=False) for one in values)
+        found.append(f"{name} {theirs} (now {ours})")
+    more = f" and {len(found) - FEW} other fields" if len(found) > FEW else ""
+    return ", ".join(found[:FEW]) + more
+
+
+def other_data(record: Any, run: Run) -> str:
+    """That the corpus has another content by now, in words; empty if it has not, or if that cannot be known here."""
+    try:
+        now = content_digest(run.task.data) if record.data else ""
+    except DataError:  # it cannot be had here, and so not compared
+        now = record.data
+    same = now == record.data
+    return "" if same else f"other data in {run.task.data} (digest {record.data[:8]}, now {now[:8]})"
 
 
 def every_leaf(part: Any, prefix: str = "", default: Any = ABSENT) -> Iterator[Leaf]:

@@ -1,29 +1,34 @@
 """Starting from a run or a released model: which tensors are taken, and how they are put into another model.
 
-Released are a GPT of ours, which ships with the book, and two models by others.
+Released are a GPT of ours, which ships with the book, and two models by others: GPT-2 and one in llama2.c's format.
 """
 
 from __future__ import annotations
 
+import math
+import re
+import struct
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from reservoir.datasets import shipped
 from reservoir.files import file_digest
+from reservoir.models import LanguageModel, LanguageModelConfig, Llama, LlamaConfig
 from reservoir.models.pretrained import read_folder
 from reservoir.weights import Pretrained, Seeded, WeightsError, owned, recorded_origin, set_origin
+from reservoir.weights.files import read_safetensors
 from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.naming import Owned
 from reservoir_lab.corpora import fetch
 from reservoir_lab.runs import registry
-from reservoir_lab.runs.checkpoint import CheckpointError
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.registry import Scale, results
-from reservoir_lab.runs.released import load_gpt2, load_llama2c
 from reservoir_lab.typed import hint
 
 OURS = "gpt/wikipedia"
@@ -177,7 +182,7 @@ def released_model(name: str, *, seed: int = 0) -> tuple[nn.Module, str]:
             model, digest = load_llama2c(file), file_digest(file)[:16]
         else:
             file = fetch(name) / "model.safetensors"
-            model, digest = load_gpt2(file.parent, vocab=50_257), file_digest(file)[:16]
+            model, digest = load_gpt2(file), file_digest(file)[:16]
     except WeightsError as error:
         raise CheckpointError(str(error)) from error
     for item in owned(model):
@@ -197,3 +202,131 @@ def _folder(seed: int) -> Path:
         f"{OURS} of seed {seed} is not here; train it and export it first: reservoir run {OURS} --scale"
         f" laptop --seeds {seed}, then reservoir export {named} --to {own}"
     )
+
+
+WHOLE = {"embedding": "wte", "positions": "wpe", "norm": "ln_f"}
+LAYER = {
+    "mixing.norm": "ln_1",
+    "attention.qkv": "attn.c_attn",
+    "attention.out": "attn.c_proj",
+    "feed_forward.norm": "ln_2",
+    "feed_forward.up": "mlp.c_fc",
+    "feed_forward.down": "mlp.c_proj",
+}
+"""Our stream names, of the whole and of a layer, and GPT-2's. What it calls "c_…" its file has as (in, out)."""
+
+
+GPT2 = LanguageModelConfig(
+    50_257,
+    d_model=768,
+    n_heads=12,
+    d_ff=3072,
+    layers=12,
+    activation="gelu-tanh",
+    positions="learned",
+    max_length=1024,
+    scale_embeddings=False,
+    dropout=0.0,
+)
+"""The smallest of the released sizes."""
+
+
+def load_gpt2(file: Path, config: LanguageModelConfig = GPT2) -> LanguageModel:
+    """A GPT-2, every tensor of which has the origin "pretrained".
+
+    Args:
+        file: `model.safetensors`, as `transformers` saves it.
+        config: its sizes.
+
+    Raises:
+        WeightsError: the file is missing, damaged or of another model.
+    """
+    tensors, model = _read(file), config.build()
+    with torch.no_grad():
+        for item in owned(model):
+            name, turned = _theirs(item.stream)
+            value = tensors.pop(name, torch.empty(0))
+            value = value.T if turned and value.ndim == 2 else value
+            if value.shape != item.parameter.shape:
+                raise WeightsError(
+                    f"{file} is no GPT-2 of this size: {name!r} is {tuple(value.shape)}, not"
+                    f" {tuple(item.parameter.shape)}"
+                )
+            item.parameter.copy_(value)
+            set_origin(item, Pretrained(str(file)))
+    if left := sorted(tensors):
+        raise WeightsError(f"{file} has tensors that no GPT-2 of this size has: {', '.join(left[:3])}")
+    return model.eval()
+
+
+def _read(file: Path) -> dict[str, Tensor]:
+    found, _ = read_safetensors(file)
+    tensors = {
+        name.removeprefix("transformer."): tensor
+        for name, tensor in found.items()
+        if not re.search(r"\.attn\.(masked_)?bias$", name)  # triangles that hide what lies ahead
+    }
+    head = tensors.pop("lm_head.weight", None)
+    if head is not None and not torch.equal(head, tensors.get("wte.weight", head[:0])):
+        raise WeightsError(f"{file}: its output is not tied to its embeddings, as GPT-2's is")
+    return tensors
+
+
+def _theirs(stream: str) -> tuple[str, bool]:
+    """GPT-2's name of a tensor of ours, and whether it has it transposed."""
+    bias = stream.endswith(".bias")
+    stream, ending = (stream.removesuffix(".bias"), "bias") if bias else (stream, "weight")
+    if stream in WHOLE:
+        return f"{WHOLE[stream]}.{ending}", False
+    _, layer, rest = stream.split(".", 2)
+    return f"h.{layer}.{LAYER[rest]}.{ending}", "c_" in LAYER[rest] and not bias
+
+
+HEAD = struct.Struct("<7i")  # dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len
+
+
+def load_llama2c(path: Path) -> Llama:
+    """Read a model in llama2.c's first format: seven numbers, then all weights in fp32, kind after kind.
+
+    Raises:
+        WeightsError: the file is missing, cut off, or none of these.
+    """
+    try:
+        content = path.read_bytes()
+        d_model, d_ff, layers, n_heads, n_kv_heads, vocab, length = HEAD.unpack_from(content)
+        config = LlamaConfig(vocab, d_model, n_heads, d_ff, layers, n_kv_heads, length)
+    except (OSError, struct.error, ValueError) as error:
+        raise WeightsError(f"{path} is no model of llama2.c with tied output: {error}") from error
+    kv = d_model * n_kv_heads // n_heads
+    kinds = {  # in the file's order
+        "embedding": (vocab, d_model),
+        "mixing.norm": (layers, d_model),
+        "attention.query": (layers, d_model, d_model),
+        "attention.key": (layers, kv, d_model),
+        "attention.value": (layers, kv, d_model),
+        "attention.out": (layers, d_model, d_model),
+        "feed_forward.norm": (layers, d_model),
+        "feed_forward.gate": (layers, d_ff, d_model),
+        "feed_forward.down": (layers, d_model, d_ff),
+        "feed_forward.up": (layers, d_ff, d_model),
+        "norm": (d_model,),
+    }
+    tables = length * (d_model // n_heads)  # cosines and sines, which we compute
+    sizes_of = [math.prod(shape) for shape in kinds.values()]
+    wanted = HEAD.size + 4 * (sum(sizes_of) + tables)
+    if len(content) != wanted:
+        raise WeightsError(f"{path} has {len(content):,} bytes, but a model of its sizes has {wanted:,}")
+    model = config.build()
+    numbers = torch.from_numpy(np.frombuffer(content, dtype="<f4", offset=HEAD.size).astype(np.float32))
+    parts = numbers[: sum(sizes_of)].split(sizes_of)
+    found = {kind: part.view(shape) for (kind, shape), part in zip(kinds.items(), parts, strict=True)}
+    found["attention.kv"] = torch.cat([found["attention.key"], found["attention.value"]], 1)
+    with torch.no_grad():
+        for item in owned(model):
+            if item.stream.startswith("layer."):
+                _, layer, kind = item.stream.split(".", 2)
+                item.parameter.copy_(found[kind][int(layer)])
+            else:
+                item.parameter.copy_(found[item.stream])
+            set_origin(item, Pretrained(str(path)))
+    return model.eval()

@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, TypeVar
 
 import torch
@@ -21,22 +22,23 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from reservoir.datasets.batches import Minibatch
+from reservoir.datasets.bench import NOTHING
 from reservoir.files import locked
 from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
 from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.training.events import History, Point
 from reservoir.training.loop import Budget, TrainingError
-from reservoir.training.state import Optimiser
-from reservoir.weights import Freeze, freeze, mark_trained, owned
+from reservoir.training.state import Optimiser, batches_after
+from reservoir.weights import mark_trained, owned
 from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, task_of
+from reservoir_lab.runs.computation import OnPuzzle
 from reservoir_lab.runs.execution import Busy, Untrained, record_run
-from reservoir_lab.runs.operations import batch_flops
+from reservoir_lab.runs.handlers import batch_flops
+from reservoir_lab.runs.provenance import check_settled
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
-from reservoir_lab.runs.rules import check_settled
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.tasks.computation import OnPuzzle
 
 WARM = 3  # steps on a GPU before their kernels are recorded, as PyTorch asks
 AT_ONCE = 25  # steps that are started before another group of models may start some
@@ -123,18 +125,6 @@ class Stack(nn.Module):
             found[f"model.{place}"] = value
         return found
 
-    def stop(self, models: Sequence[nn.Module]) -> Tensor:
-        """Keep where they are those tensors that are frozen in the models by now; which columns of `moving` remain."""
-        still = {name for name, p in models[0].named_parameters() if p.requires_grad}
-        moved = [torch.full((shape.numel(),), name in still) for name, shape in self.shapes.items()]
-        self.kept |= {
-            name: value.detach().clone() for name, value in self.named().items() if name not in still
-        }
-        remain = torch.cat(moved).to(self.moving.device)
-        self.shapes = {name: shape for name, shape in self.shapes.items() if name in still}
-        self.moving = nn.Parameter(self.moving.detach()[:, remain].clone())
-        return remain
-
     @torch.no_grad()
     def put_back(self, models: Sequence[nn.Module]) -> None:
         """Copy what was learned into the models."""
@@ -165,7 +155,7 @@ class _Steps:
         how, device = optimisers[0], stack.moving.device
         self.stack, self.how = stack, how
         self.asked = _Asked(stack.plain, tasks[0])
-        tables = [task.table(steps) for task in tasks]
+        tables = [table_of(task, steps) for task in tasks]
         self.x = torch.stack([table[0] for table in tables], 1).to(device)
         self.y = torch.stack([table[1] for table in tables], 1).to(device)
         self.sizes = [table[2] for table in tables]
@@ -233,12 +223,6 @@ class _Steps:
             else:
                 self.step()
 
-    def stop(self, models: Sequence[nn.Module]) -> None:
-        """Some tensors stop moving: see `Stack.stop`."""
-        remain = self.stack.stop(models)
-        self.mean, self.square = self.mean[:, remain].clone(), self.square[:, remain].clone()
-        self.graph = None
-
 
 def training(
     models: Sequence[nn.Module],
@@ -246,10 +230,9 @@ def training(
     *,
     optimisers: Sequence[Optimiser],
     budget: Budget,
-    late: Freeze | None = None,
 ) -> Generator[None, None, list[History | TrainingError]]:
     """`train_together` in pieces: each `next` starts some steps and does not wait for a GPU to have made them."""
-    _check(models, tasks, optimisers, budget)
+    _check(optimisers, budget)
     for model in models:
         mark_trained(model)
     cost = _cost(models[0], tasks[0])
@@ -260,8 +243,6 @@ def training(
     valid_x, valid_y = (torch.stack([getattr(t.examples.valid, name) for t in tasks]) for name in "xy")
     while made < budget.steps:
         ends = [budget.steps, made + AT_ONCE, made - made % budget.validate_every + budget.validate_every]
-        if late is not None and made < late.after:
-            ends.append(late.after)
         steps.run(min(ends) - made)
         made = min(ends)
         yield
@@ -269,11 +250,6 @@ def training(
             tokens = sum(size[history.step : made])
             history.step, history.tokens = made, history.tokens + tokens
             history.flops += cost * tokens
-        if late is not None and made == late.after:
-            for model in models:
-                freeze(model, late)
-            steps.stop(models)
-            cost = _cost(models[0], tasks[0])
         if made == budget.steps or made % budget.validate_every == 0:
             logits = steps.logits(valid_x, valid_y).cpu()
             seconds = (time.perf_counter() - begun) / n
@@ -319,7 +295,6 @@ def train_together(
     *,
     optimisers: Sequence[Optimiser],
     budget: Budget,
-    late: Freeze | None = None,
 ) -> list[History | TrainingError]:
     """Train models of one architecture at once, each on its own task, as `train` would train it alone.
 
@@ -331,7 +306,6 @@ def train_together(
         tasks: of the bench, one a model, with the same sizes.
         optimisers: one a model; they may differ in the learning rate alone.
         budget: for all.
-        late: a plan with `after`, as in `train`.
 
     Returns:
         For each model its history, or why it diverged. Seconds are shared out evenly.
@@ -339,15 +313,10 @@ def train_together(
     Raises:
         ValueError: they are not built alike, or need something that is done for one model alone.
     """
-    return whole(training(models, tasks, optimisers=optimisers, budget=budget, late=late))
+    return whole(training(models, tasks, optimisers=optimisers, budget=budget))
 
 
-def _check(models: Any, tasks: Any, optimisers: Sequence[Optimiser], budget: Budget) -> None:
-    if not len(models) == len(tasks) == len(optimisers) or not models:
-        raise ValueError(
-            f"give one task and one optimiser for each model, got {len(models)} models, {len(tasks)} tasks and"
-            f" {len(optimisers)} optimisers"
-        )
+def _check(optimisers: Sequence[Optimiser], budget: Budget) -> None:
     if len({replace(each, lr=1.0) for each in optimisers}) > 1:
         raise ValueError("optimisers of models that are trained together may differ in lr alone")
     if optimisers[0].name != "adamw" or budget.accumulate != 1:
@@ -361,6 +330,21 @@ def whole(pieces: Generator[None, None, Result]) -> Result:
             next(pieces)
         except StopIteration as end:
             return end.value
+
+
+@lru_cache(KNOWN)
+def table_of(task: PuzzleTask, steps: int) -> tuple[Tensor, Tensor, list[int]]:
+    """The batches of the first steps as one table, and how many places each has; other rows learn from the same.
+
+    A batch that is short is filled up with sequences of which nothing is asked.
+    """
+    batches = list(islice(batches_after(task, 0), steps))
+    x, y = batches[0].x, batches[0].y
+    xs = torch.zeros(steps, task.batch, *x.shape[1:], dtype=torch.int16)
+    ys = torch.full((steps, task.batch, *y.shape[1:]), NOTHING, dtype=torch.int16)
+    for step, batch in enumerate(batches):
+        xs[step, : len(batch)], ys[step, : len(batch)] = batch.x, batch.y
+    return xs, ys, [task.size(batch)[1] for batch in batches]
 
 
 @lru_cache(KNOWN)
@@ -398,7 +382,7 @@ def training_of(
     """Train what `build` made of runs that differ in their seeds and learning rates alone, in pieces.
 
     Raises:
-        ValueError: they differ in more, or skip backward passes, or are not in fp32.
+        ValueError: they differ in more, or skip backward passes, freeze late, or are not in fp32.
     """
     first = runs[0]
     for run in runs[1:]:
@@ -406,16 +390,15 @@ def training_of(
             raise ValueError(
                 f"runs that are trained together may differ in seed and lr alone, unlike {run.recipe}"
             )
-    if first.skip.layers or first.precision != "fp32" or first.compiled:
+    if first.skip.layers or first.freeze.after or first.precision != "fp32" or first.compiled:
         raise ValueError(
-            f"{first.recipe} skips backward passes, or is not in fp32: train its seeds one by one"
+            f"{first.recipe} skips backward passes, freezes late, or is not in fp32: train its seeds one by one"
         )
     return training(
         models,
         tasks,
         optimisers=[run.optimiser for run in runs],
         budget=first.budget,
-        late=first.freeze if first.freeze.after else None,
     )
 
 

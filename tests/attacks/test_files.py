@@ -17,8 +17,8 @@ from reservoir.weights.files import digest, read_safetensors, safetensors_bytes
 from reservoir_lab import recipes
 from reservoir_lab.launch.console import CONTROL
 from reservoir_lab.runs import RecordError, execute, on_files, open_model, read_record
-from reservoir_lab.runs.export import folder_of
 from reservoir_lab.runs.records import path_of
+from reservoir_lab.runs.trained_model import folder_of
 
 pytestmark = pytest.mark.attack
 SECONDS = 10
@@ -238,7 +238,7 @@ def test_control_characters_reach_no_terminal(trained, tmp_path, monkeypatch, ca
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
     known["notes"], known["labels"] = [evil], [evil, evil, evil]
     known["tests"] = {evil: next(iter(known["tests"].values()))}
-    known["samples"] = [{**sample, "source": evil} for sample in known["samples"]]
+    known["samples"] = [{"source": evil, "reference": "", "prediction": evil}]
     path = tmp_path / "reviews" / "smoke" / "seed-0.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(known))

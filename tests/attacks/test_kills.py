@@ -13,8 +13,8 @@ from reservoir.models import from_pretrained, save_pretrained
 from reservoir_lab import recipes
 from reservoir_lab.runs import execute, on_files, open_model
 from reservoir_lab.runs.building import load_trained
-from reservoir_lab.runs.export import export, export_stored, folder_of
 from reservoir_lab.runs.records import path_of, read_record
+from reservoir_lab.runs.trained_model import export, export_stored, folder_of
 
 pytestmark = pytest.mark.attack
 

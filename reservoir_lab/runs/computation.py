@@ -27,8 +27,6 @@ from reservoir_lab.corpora.own import FILES
 from reservoir_lab.corpora.own_texts import numbers_of, own_sequences
 from reservoir_lab.runs.tasks import FILLED, BatchSpec, Settings, share_of, token_ids
 
-SAMPLES, SHOWN = 6, 60  # test sequences that a record shows, and how many numbers of each
-ANSWERED = 2  # the same of a puzzle, of which there are thousands of records
 LOOK = 10**9 + 3  # number of the stream that chooses which facts validate
 SHAPES = {"digits": (8, 8, 1, 10), "mnist": (28, 28, 1, 10), "cifar10": (32, 32, 3, 10)}
 """Rows, columns and channels of a picture, and how many classes there are."""
@@ -67,10 +65,9 @@ class Computation(Settings):
         """What the training loop trains on."""
         return ComputationTask(corpus, batch=self.batch, seed=100 + seed)
 
-    def test(self, model: Any, task: ComputationTask, corpus: Examples) -> tuple[dict, list]:
-        """The share of right answers on the test set, and what was said about some sequences."""
-        tests = task.score(model, corpus.test) | {"sequences": len(corpus.test)}
-        return {"test": tests}, _samples(model, task, corpus.test, SAMPLES)
+    def test(self, model: Any, task: ComputationTask, corpus: Examples) -> dict[str, dict]:
+        """The share of right answers on the test set."""
+        return {"test": task.score(model, corpus.test) | {"sequences": len(corpus.test)}}
 
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
         """What one process sees of a batch, without any data."""
@@ -280,13 +277,11 @@ class Sequences(Computation):
     Args:
         corpus: "files:PATH", a table with a column of labels, and numbers in the others.
         features: numbers of a position.
-        standardise: shift and scale the numbers, so that those to train on have mean 0 and standard deviation 1.
         files: which columns are read, and how they are split.
     """
 
     corpus: str = ""
     features: int = 1
-    standardise: bool = True
     files: Files = field(default_factory=Files)
 
     def fit(self, config: UniversalConfig, vocabulary: int) -> UniversalConfig:
@@ -319,8 +314,6 @@ class Sequences(Computation):
             flat = (number for row in parts["train"][0] for number in row)
             whole = torch.tensor(list(flat), dtype=torch.float64).view(-1, self.features)
             mean, spread = whole.mean(0), whole.std(0, correction=0)
-            if not self.standardise:
-                mean, spread = torch.zeros_like(mean), torch.ones_like(spread)
             inputs = {"mean": mean.tolist(), "spread": torch.where(spread > 0, spread, 1.0).tolist()}
         return {part: self.stored(*one, inputs) for part, one in parts.items()}, classes, inputs, notes
 
@@ -439,12 +432,12 @@ class OnPuzzle(Settings):
         """What the training loop trains on."""
         return PuzzleTask(self.puzzle, corpus, batch=self.batch, seed=100 + seed)
 
-    def test(self, model: Any, task: PuzzleTask, corpus: Examples) -> tuple[dict, list]:
-        """The measures on what is asked in the end, and some answers."""
+    def test(self, model: Any, task: PuzzleTask, corpus: Examples) -> dict[str, dict]:
+        """The measures on what is asked in the end."""
         tests = task.score(model, corpus.test) | {"sequences": len(corpus.test)}
         for bits in self.rounded:
             tests[f"{METRIC} at {bits} bits"] = task.score(rounded(model, bits), corpus.test)[METRIC]
-        return {"test": tests}, _samples(model, task, corpus.test, ANSWERED)
+        return {"test": tests}
 
     def fit(self, config: TaggerConfig, vocabulary: int) -> TaggerConfig:
         """The model's sizes with those filled in that the puzzle decides."""
@@ -461,18 +454,3 @@ class OnPuzzle(Settings):
     def longest_sequence(self) -> int:
         """The most places that a sequence has."""
         return self.puzzle.sizes.length
-
-
-def _samples(model: Any, task: Any, stored: Stored, count: int) -> list[dict[str, str]]:
-    """The first sequences, their answers and the model's."""
-    few = stored.part(slice(count)).in_order(batch=count)[0]
-    rows = zip(few.x, few.y, task.predict(model, few), strict=True)
-    names = ("source", "reference", "prediction")
-    return [dict(zip(names, map(_written, row), strict=True)) for row in rows]
-
-
-def _written(numbers: Tensor) -> str:
-    """Numbers in a row, as a record shows them."""
-    flat = numbers.flatten().tolist()
-    shown = " ".join(f"{number:g}" if isinstance(number, int) else f"{number:.2g}" for number in flat[:SHOWN])
-    return shown + (" …" if len(flat) > SHOWN else "")

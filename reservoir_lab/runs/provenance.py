@@ -1,4 +1,4 @@
-"""Where a run was made: machine, versions, commit."""
+"""Where a run was made: machine, versions, commit; and whether the rules by which it is judged were settled."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from typing import Any
 import torch
 
 import reservoir
+from reservoir.datasets.shipped import shipped
+from reservoir_lab.runs.run import Run
 
 try:
     import resource
@@ -146,3 +148,67 @@ def _fastest(work: Callable[[], object], device: torch.device, times: int, turns
             torch.cuda.synchronize(device)
         found.append((clock() - started) / times)
     return max(min(found), 1e-9)
+
+
+# ---- the rules by which the bench is judged -------------------------------------------------------------------------
+
+RULES = (
+    "data/bench/rules.json",
+    "data/bench/rates.json",
+    "reservoir_lab/evidence",
+    "reservoir_lab/recipes/bench.py",
+)
+"""Where the rules stand, in a checkout; the learning rates too, which were chosen on other seeds.
+
+`data/bench/rules.json` says what is judged and how; `make generated` writes it from `reservoir_lab.evidence.asked`. The
+seeds that it names are run once, after the rules were written: a run with one of them is refused while the rules
+differ from what is committed, and its record keeps their name.
+"""
+UNKNOWN = (
+    "made outside a git checkout: nobody can say whether the rules were changed before they were committed"
+)
+
+
+def rules_file() -> Path:
+    """Where the rules lie."""
+    return shipped() / "bench" / "rules.json"
+
+
+def rules_digest() -> str:
+    """The name of the rules; empty where there are none."""
+    file = rules_file()
+    return json.loads(file.read_text(encoding="utf-8")).get("rules", "") if file.exists() else ""
+
+
+def changed_rules(root: Path | None = None) -> list[str] | None:
+    """The rules' files that differ from what is committed; None outside a git checkout."""
+    root = root or Path(reservoir.__file__).parent.parent
+    if not (root / ".git").exists():
+        return None
+    status = git(root, "status", "--porcelain", "--untracked-files=all", "--", *RULES)
+    # The first line has lost its leading space.
+    return None if status is None else [line.split(maxsplit=1)[-1] for line in status.splitlines()]
+
+
+def check_settled(run: Run) -> str:
+    """Check that a run whose seed is run once and judged is made under rules that are committed.
+
+    Returns:
+        What its record has to say of it; mostly nothing.
+
+    Raises:
+        ValueError: there are no rules, or they have changes that are not committed.
+    """
+    if not (run.scale == "laptop" and run.recipe.startswith("bench/") and run.seed >= 200):
+        return ""
+    if not rules_digest():
+        raise ValueError(
+            f"seed {run.seed} of {run.recipe} is judged, and there are no rules yet: write them with `make generated`"
+        )
+    files = changed_rules()
+    if files:
+        raise ValueError(
+            f"seed {run.seed} of {run.recipe} is judged, and rules have changes that are not committed"
+            f" ({', '.join(files[:3])}{' and more' if len(files) > 3 else ''}): commit them, or take a seed below 10"
+        )
+    return UNKNOWN if files is None and code()["dirty"] is not False else ""
